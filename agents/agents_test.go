@@ -40,7 +40,7 @@ func TestEveryAgentDescribesItselfAndHasValidOptions(t *testing.T) {
 	}
 }
 
-func TestFindSuggestsTheAgentThatWasMeant(t *testing.T) {
+func TestFindSuggestsTheClosestAgent(t *testing.T) {
 	for name, want := range map[string]string{
 		"codx": `did you mean "codex"?`, "Codex": `did you mean "codex"?`, "open": `did you mean "opencode"?`,
 		"bash": "the agents are " + strings.Join(Builtin().Names(), ", "), "": "the agents are opencode, ",
@@ -58,7 +58,7 @@ func TestFindSuggestsTheAgentThatWasMeant(t *testing.T) {
 	}
 }
 
-func TestFindGivesEveryCallerAnAgentOfItsOwn(t *testing.T) {
+func TestFindReturnsANewAgentEachTime(t *testing.T) {
 	first, err := Builtin().Find("codex")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func show(inv Invocation) string {
 	return out.String()
 }
 
-func TestInvocationsAreTheRecipesThatWereMeasured(t *testing.T) {
+func TestInvocationsMatchTheGoldenFile(t *testing.T) {
 	headless := Task{Prompt: `- mend the "test"`, Workdir: "/workspace", Inference: model}
 	resumed, interactive, again := headless, headless, headless
 	resumed.Resume = true
@@ -108,7 +108,7 @@ func TestInvocationsAreTheRecipesThatWereMeasured(t *testing.T) {
 	}
 }
 
-func TestShellRunsExactlyWhatItWasGiven(t *testing.T) {
+func TestShellRunsItsArgumentsUnchanged(t *testing.T) {
 	want := []string{"make", "-j2", "--", "a b", ""}
 	inv, err := (&Shell{}).Command(Task{Args: want})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestShellWithoutACommandIsAShellOnlyOnATerminal(t *testing.T) {
 	}
 }
 
-func TestShellTellsTheModelInTheUsualVariables(t *testing.T) {
+func TestShellSetsTheUsualModelVariables(t *testing.T) {
 	inv, err := (&Shell{}).Command(Task{Args: []string{"true"}, Inference: model, Prompt: "hi"})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestShellTellsTheModelInTheUsualVariables(t *testing.T) {
 	golden.Check(t, "shell.golden", show(inv))
 }
 
-func TestATaskThatCannotBeDoneIsRefusedInOneSentence(t *testing.T) {
+func TestInvalidTaskIsRejectedInOneSentence(t *testing.T) {
 	good := Task{Prompt: "p", Workdir: "/workspace", Inference: model}
 	noModel, unnamed, noPrompt, nul, nulArg := good, good, good, good, good
 	noModel.Inference = Inference{}
@@ -160,7 +160,7 @@ func TestATaskThatCannotBeDoneIsRefusedInOneSentence(t *testing.T) {
 	}
 }
 
-func TestAPromptLargerThanAnArgumentMayBeTravelsAsAFile(t *testing.T) {
+func TestPromptTooLargeForAnArgumentIsPassedAsAFile(t *testing.T) {
 	prompt := strings.Repeat("x", 1<<20)
 	for _, agent := range []Agent{&Codex{}, &OpenCode{}} {
 		for _, interactive := range []bool{false, true} {
@@ -184,7 +184,7 @@ func TestAPromptLargerThanAnArgumentMayBeTravelsAsAFile(t *testing.T) {
 	}
 }
 
-func TestAModelNameCannotEscapeFromTheConfiguration(t *testing.T) {
+func TestModelNameCannotBreakOutOfTheConfiguration(t *testing.T) {
 	hostile := model
 	hostile.Model = `x","permission":"ask` + "\n"
 	config, err := (&OpenCode{}).config(Task{Inference: hostile})
@@ -196,7 +196,7 @@ func TestAModelNameCannotEscapeFromTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestEveryDialectHasANameThatReadsBack(t *testing.T) {
+func TestEveryDialectNameParses(t *testing.T) {
 	for dialect, name := range dialectNames {
 		var got Dialect
 		if err := got.UnmarshalText([]byte(name)); err != nil || got != dialect || dialect.String() != name {
@@ -209,7 +209,7 @@ func TestEveryDialectHasANameThatReadsBack(t *testing.T) {
 	}
 }
 
-func TestASecretReachesTheEnvironmentAlone(t *testing.T) {
+func TestSecretReachesOnlyTheEnvironment(t *testing.T) {
 	agent := &struct {
 		Token secret.Value `label:"Token" help:"For its vendor" env:"TOKEN" secret:"true"`
 	}{secret.New("canary")}

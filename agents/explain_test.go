@@ -12,7 +12,7 @@ func (*strict) Meaning(code int) string {
 	return ""
 }
 
-func TestAnExitCodeIsToldInTheAgentsOwnWords(t *testing.T) {
+func TestExitCodeIsExplainedByTheAgent(t *testing.T) {
 	for _, test := range []struct {
 		agent Agent
 		code  int

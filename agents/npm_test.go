@@ -25,7 +25,7 @@ func npmAgents(t *testing.T) []Agent {
 	return all
 }
 
-func TestRecipesOfAgentsFromNpmAreTheMeasuredOnes(t *testing.T) {
+func TestRecipesOfNpmAgentsMatchTheGoldenFile(t *testing.T) {
 	set := []Agent{
 		&Claude{
 			Effort: "high", FallbackModel: "other", SmallModel: "small", SubagentModel: "sub", MaxOutputTokens: 4096, MaxThinkingTokens: 2048,
@@ -78,7 +78,7 @@ func TestRecipesOfAgentsFromNpmAreTheMeasuredOnes(t *testing.T) {
 
 // Nothing that is written before the start may lie where a folder of the session
 // hides it.
-func TestFilesOfAnAgentLieOutsideItsConversations(t *testing.T) {
+func TestAgentFilesAreOutsideItsConversations(t *testing.T) {
 	for _, agent := range npmAgents(t) {
 		for way, task := range ways() {
 			inv, err := agent.Command(task)
@@ -96,7 +96,7 @@ func TestFilesOfAnAgentLieOutsideItsConversations(t *testing.T) {
 	}
 }
 
-func TestAnAgentFromNpmTakesAPromptOfAnySize(t *testing.T) {
+func TestNpmAgentAcceptsAPromptOfAnySize(t *testing.T) {
 	prompt := strings.Repeat("x", 1<<20)
 	for _, agent := range npmAgents(t) {
 		for _, interactive := range []bool{false, true} {
@@ -117,7 +117,7 @@ func TestAnAgentFromNpmTakesAPromptOfAnySize(t *testing.T) {
 	}
 }
 
-func TestAnAgentFromNpmSpeaksWhatTheModelServerSpeaks(t *testing.T) {
+func TestNpmAgentUsesTheServersDialect(t *testing.T) {
 	for _, test := range []struct {
 		agent   Agent
 		speaks  Dialect
@@ -158,7 +158,7 @@ func TestAnAgentFromNpmSpeaksWhatTheModelServerSpeaks(t *testing.T) {
 }
 
 // Claude keeps the last 20 characters of a key that a person has allowed.
-func TestClaudeIsToldThatItsKeyIsAllowed(t *testing.T) {
+func TestClaudeConfigurationApprovesItsKey(t *testing.T) {
 	for key, want := range map[string]string{"aibox-0123456789abcdef0123456789abcdef": "cdef0123456789abcdef", "short": "short"} {
 		task := Task{Interactive: true, Workdir: "/workspace", Inference: model}
 		task.Inference.Key = key
@@ -176,7 +176,7 @@ func TestClaudeIsToldThatItsKeyIsAllowed(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListOfToolsIsNoToolsAndNotAll(t *testing.T) {
+func TestEmptyToolListMeansNoTools(t *testing.T) {
 	task := Task{Prompt: "p", Workdir: "/workspace", Inference: model}
 	for _, test := range []struct {
 		agent Agent
@@ -197,7 +197,7 @@ func TestAnEmptyListOfToolsIsNoToolsAndNotAll(t *testing.T) {
 	}
 }
 
-func TestSettingsThatAreNoJSONObjectAreRefusedByTheirOption(t *testing.T) {
+func TestSettingsMustBeAJSONObject(t *testing.T) {
 	for option, agent := range map[string]Agent{
 		`"settings"`: &GeminiCLI{Settings: "{"}, `"mcp-servers"`: &GeminiCLI{MCPServers: "[]"}, `option "settings"`: &Qwen{Settings: "null"},
 	} {
@@ -208,7 +208,7 @@ func TestSettingsThatAreNoJSONObjectAreRefusedByTheirOption(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheUsersLieOverAiboxs(t *testing.T) {
+func TestUserSettingsOverrideAiboxSettings(t *testing.T) {
 	settings, err := (&GeminiCLI{Settings: `{"general":{"maxAttempts":1},"ui":7}`}).settings(Task{})
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestSettingsOfTheUsersLieOverAiboxs(t *testing.T) {
 }
 
 // An agent that is told to read nothing by itself is told its limits all the same.
-func TestLimitsAreToldEvenToAnAgentThatReadsNothing(t *testing.T) {
+func TestLimitsAreInThePromptOfAnAgentWithoutInstructions(t *testing.T) {
 	task := ways()["headless"]
 	for _, agent := range []Agent{&Qwen{Bare: true}, &Qwen{SafeMode: true}, &Copilot{NoCustomInstructions: true}, &Claude{Bare: true}, &Claude{SafeMode: true}} {
 		inv, err := agent.Command(task)

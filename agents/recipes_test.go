@@ -24,7 +24,7 @@ func ways() map[string]Task {
 	return map[string]Task{"headless": headless, "resumed": resumed, "interactive": interactive, "interactive-resumed": again}
 }
 
-func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T) {
+func TestRecipesWithNoAndAllOptionsMatchTheGoldenFiles(t *testing.T) {
 	plain := []Agent{&Aider{}, &Cursor{}, &Crush{}, &Amp{}}
 	set := []Agent{
 		&Codex{
@@ -75,7 +75,7 @@ func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T)
 	}
 }
 
-func TestAnAgentWhosePromptIsTypedRefusesOneOnATerminal(t *testing.T) {
+func TestAgentWithATypedPromptRejectsOneInTerminalMode(t *testing.T) {
 	task := ways()["interactive"]
 	for _, agent := range []Agent{&Aider{}, &Crush{}} {
 		_, err := agent.Command(task)
@@ -85,7 +85,7 @@ func TestAnAgentWhosePromptIsTypedRefusesOneOnATerminal(t *testing.T) {
 	}
 }
 
-func TestAnAgentTalksAsTheModelServerDoes(t *testing.T) {
+func TestAgentUsesTheModelServersDialect(t *testing.T) {
 	for _, test := range []struct {
 		agent Agent
 		speak Dialect
@@ -115,7 +115,7 @@ func TestAnAgentTalksAsTheModelServerDoes(t *testing.T) {
 	}
 }
 
-func TestAnAgentOfAVendorsCloudNeedsNoModelOfTheUsers(t *testing.T) {
+func TestVendorCloudAgentNeedsNoModel(t *testing.T) {
 	for _, agent := range Builtin().All() {
 		info := agent.Info()
 		if info.OwnCloud != (len(info.Dialects) == 0 && info.NeedsPrompt) {
@@ -136,7 +136,7 @@ func TestAnAgentOfAVendorsCloudNeedsNoModelOfTheUsers(t *testing.T) {
 	}
 }
 
-func TestConfigurationsKeepWhatAModelIsCalled(t *testing.T) {
+func TestConfigurationsKeepModelNames(t *testing.T) {
 	task := ways()["headless"]
 	task.Inference.Model = `x","api_key":"$HOME` + "\n"
 	for _, agent := range []Agent{&Crush{}, &Aider{}} {

@@ -20,7 +20,7 @@ func (g *guest) Info() Info {
 	return Info{Name: g.name, Title: "Guest", Summary: "A guest", Image: "base", StateDirs: g.state}
 }
 
-func TestAnAgentFromOutsideStandsAtTheEndAndTakesNobodysName(t *testing.T) {
+func TestCustomAgentIsListedLastAndCannotReuseAName(t *testing.T) {
 	set, err := Builtin().With(func() Agent { return &guest{name: "visitor"} })
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestAnAgentFromOutsideStandsAtTheEndAndTakesNobodysName(t *testing.T) {
 	}
 }
 
-func TestABrokenAgentIsAnErrorOnlyForWhoAsksForIt(t *testing.T) {
+func TestBrokenAgentFailsOnlyItsOwnLookup(t *testing.T) {
 	why := errors.New("line 3 is wrong")
 	set := Builtin().WithBroken("visitor", why).WithBroken("codex", why)
 	if _, err := set.Find("visitor"); !errors.Is(err, why) {

@@ -23,7 +23,7 @@ func wordsOf(t *testing.T, agent Agent, tools ...string) string {
 }
 
 // A tool that the gateway would refuse is not offered, so that no turn is spent on it.
-func TestAgentsOfferToolsOfTheServerOnlyWhenTheyAreOpen(t *testing.T) {
+func TestAgentsOfferServerToolsOnlyWhenAllowed(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent func() Agent
 		kind  string
@@ -49,7 +49,7 @@ func TestAgentsOfferToolsOfTheServerOnlyWhenTheyAreOpen(t *testing.T) {
 	}
 }
 
-func TestAnOptionThatWantsAClosedToolNamesTheSetting(t *testing.T) {
+func TestOptionThatNeedsABlockedToolNamesTheSetting(t *testing.T) {
 	for name, agent := range map[string]Agent{
 		"codex's settings":   &Codex{Config: []string{`web_search="live"`}},
 		"codex's features":   &Codex{Enable: []string{"web_search_request"}},
@@ -69,7 +69,7 @@ func TestAnOptionThatWantsAClosedToolNamesTheSetting(t *testing.T) {
 	}
 }
 
-func TestASessionsModelsAreTheChosenOneAndThoseThatOptionsName(t *testing.T) {
+func TestSessionModelsAreTheChosenOneAndThoseNamedByOptions(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent  Agent
 		chosen string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestARunInASubfolderIsTrustedThereAndAtTheTop(t *testing.T) {
+func TestAgentTrustsTheSubfolderAndTheTop(t *testing.T) {
 	for _, agent := range []Agent{&Claude{}, &Codex{}, &Copilot{}} {
 		name := agent.Info().Name
 		inv, err := agent.Command(Task{

@@ -40,7 +40,7 @@ func count(path string) (int, error) {
 	return n, err
 }
 
-func TestAReopenedLogContinuesItsChain(t *testing.T) {
+func TestReopenedLogContinuesItsChain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, 3)
 	fill(t, path, 2)
@@ -49,7 +49,7 @@ func TestAReopenedLogContinuesItsChain(t *testing.T) {
 	}
 }
 
-func TestATornLastLineIsCutOff(t *testing.T) {
+func TestIncompleteLastLineIsRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, 2)
 	whole, err := os.ReadFile(path)
@@ -65,7 +65,7 @@ func TestATornLastLineIsCutOff(t *testing.T) {
 	}
 }
 
-func TestAnyChangeToAWrittenLineIsFound(t *testing.T) {
+func TestEveryChangeToALineIsDetected(t *testing.T) {
 	lines := func(b []byte) [][]byte { return bytes.SplitAfter(b, []byte("\n")) }
 	attacks := map[string]func([]byte) []byte{
 		"edited":   func(b []byte) []byte { return bytes.Replace(b, []byte("example.org"), []byte("example.net"), 1) },
@@ -97,7 +97,7 @@ func TestAnyChangeToAWrittenLineIsFound(t *testing.T) {
 
 // An event that was refused for its size would be lost, and what it is about has
 // happened.
-func TestAnOversizedEventIsShortenedAndTheChainHolds(t *testing.T) {
+func TestOversizedEventIsShortenedAndTheChainStaysValid(t *testing.T) {
 	long := string(make([]byte, MaxLine))
 	list := make([]map[string]string, 10_000)
 	for i := range list {

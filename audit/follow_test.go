@@ -20,7 +20,7 @@ func openLog(t *testing.T, n int) *Log {
 	return log
 }
 
-func TestAFollowerGetsExistingAndNewEventsUntilTheLogIsClosed(t *testing.T) {
+func TestFollowerGetsExistingAndNewEventsUntilTheLogCloses(t *testing.T) {
 	log := openLog(t, 3)
 	got := make(chan int)
 	ended := make(chan error, 1)
@@ -51,7 +51,7 @@ func TestAFollowerGetsExistingAndNewEventsUntilTheLogIsClosed(t *testing.T) {
 	}
 }
 
-func TestAFollowerLeavesWithItsContextAndWithItsOwnError(t *testing.T) {
+func TestFollowerStopsOnContextOrCallbackError(t *testing.T) {
 	log := openLog(t, 2)
 	defer log.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func TestAFollowerLeavesWithItsContextAndWithItsOwnError(t *testing.T) {
 	}
 }
 
-func TestAFollowerDetectsAnEventThatWasChanged(t *testing.T) {
+func TestFollowerDetectsAChangedEvent(t *testing.T) {
 	log := openLog(t, 3)
 	defer log.Close()
 	data, err := os.ReadFile(log.file.Name())

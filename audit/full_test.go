@@ -30,7 +30,7 @@ func within(t *testing.T, bytes int64, f func()) {
 }
 
 // A partial line would precede the next event and break the chain.
-func TestAShortWriteIsCutOffTheLog(t *testing.T) {
+func TestShortWriteIsTruncatedFromTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := Open(path)
 	if err != nil {

@@ -66,7 +66,7 @@ func (r *recorder) find(kind bakery.Kind) *bakery.Event {
 	return nil
 }
 
-func TestAnAgentIsBakedOnTheBaseAndASecondBakeDoesNothing(t *testing.T) {
+func TestAgentIsBuiltOnTheBaseAndASecondBuildDoesNothing(t *testing.T) {
 	fake := reachable()
 	k := builder(t, fake, files(), bakery.Options{})
 	first := bake(t, k, "agent")
@@ -123,7 +123,7 @@ func TestEveryPartOfARecipeChangesTheReference(t *testing.T) {
 	}
 }
 
-func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
+func TestForeignImageWithTheReferenceIsNotUsed(t *testing.T) {
 	fake := reachable()
 	k := builder(t, fake, files(), bakery.Options{})
 	first := bake(t, k, "agent")[0]
@@ -136,7 +136,7 @@ func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
+func TestImageOfAnEarlierRecipeIsOutdatedNotMissing(t *testing.T) {
 	fake := reachable()
 	k := builder(t, fake, files(), bakery.Options{})
 	_, err := k.Find(t.Context(), "agent")
@@ -153,7 +153,7 @@ func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
 	}
 }
 
-func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
+func TestCheckDistinguishesMissingCurrentAndOutdated(t *testing.T) {
 	fake := reachable()
 	old := builder(t, fake, files(), bakery.Options{})
 	states := func(k *bakery.Bakery) string {
@@ -185,7 +185,7 @@ func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
 	}
 }
 
-func TestNoCacheRebuildsWhatIsNamedAndNothingBelow(t *testing.T) {
+func TestNoCacheRebuildsOnlyTheNamedImages(t *testing.T) {
 	fake := reachable()
 	bake(t, builder(t, fake, files(), bakery.Options{}), "agent")
 	bake(t, builder(t, fake, files(), bakery.Options{NoCache: true}), "agent")
@@ -195,7 +195,7 @@ func TestNoCacheRebuildsWhatIsNamedAndNothingBelow(t *testing.T) {
 	}
 }
 
-func TestAFailedStepIsReportedWithItsLastLines(t *testing.T) {
+func TestFailedStepIsReportedWithItsLastLines(t *testing.T) {
 	fake := reachable()
 	start := time.Unix(100, 0)
 	fake.OnBuild = func(_ context.Context, b bakery.Build, report func(bakery.Update)) error {
@@ -234,7 +234,7 @@ func TestAFailedStepIsReportedWithItsLastLines(t *testing.T) {
 	}
 }
 
-func TestACanceledBakeLeavesNoReference(t *testing.T) {
+func TestCanceledBuildJobLeavesNoReference(t *testing.T) {
 	fake := reachable()
 	ctx, cancel := context.WithCancel(t.Context())
 	fake.OnBuild = func(ctx context.Context, _ bakery.Build, _ func(bakery.Update)) error {
@@ -253,7 +253,7 @@ func TestACanceledBakeLeavesNoReference(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsRefusedBeforeTheBuild(t *testing.T) {
+func TestFullDiskIsReportedBeforeTheBuild(t *testing.T) {
 	fake := reachable()
 	fake.FreeBytes = 1 << 30
 	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
@@ -265,7 +265,7 @@ func TestAFullDiskIsRefusedBeforeTheBuild(t *testing.T) {
 	}
 }
 
-func TestBadNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
+func TestInvalidNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
 	for _, text := range []string{"", "latest", "1; rm -rf /", "1$(id)", "-1", "1.0 ", "1\n2", "1`id`", strings.Repeat("1", 65)} {
 		if _, err := bakery.ParseVersion(text); fault.KindOf(err) != fault.Usage {
 			t.Errorf("version %q: %v", text, err)
@@ -290,7 +290,7 @@ func TestBadNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
 	}
 }
 
-func TestABuildSeesItsDockerfileAndTheCertificatesOnly(t *testing.T) {
+func TestBuildContextHasOnlyDockerfileAndCertificates(t *testing.T) {
 	fake := reachable()
 	cert := bakery.Cert{Fingerprint: strings.Repeat("ab", 32), PEM: []byte("cert")}
 	bake(t, builder(t, fake, files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{cert}}}), "agent")
@@ -320,7 +320,7 @@ func contents(t *testing.T, b bakery.Build) []string {
 	}
 }
 
-func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
+func TestCustomBaseIsIdentifiedByItsContent(t *testing.T) {
 	fake := &bakerytest.Fake{}
 	fake.Add("mine:latest", nil)
 	k := builder(t, fake, files(), bakery.Options{Base: "mine:latest"})
@@ -338,7 +338,7 @@ func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
 	}
 }
 
-func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
+func TestImagesOnAPackagesBaseStayInUseWhenTheRegistryReturns(t *testing.T) {
 	fake := reachable()
 	k := builder(t, fake, files(), bakery.Options{})
 	// The system from packages is there, as after a bootstrap without registry.
@@ -353,7 +353,7 @@ func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
 	}
 }
 
-func TestOutdatedImagesAreThoseThatNothingNeeds(t *testing.T) {
+func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 	from := files()
 	b := reachable()
 	k := builder(t, b, from, bakery.Options{})

@@ -53,7 +53,7 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 	}
 }
 
-func TestABootstrapThatFailsNamesNoImageAndSaysWhy(t *testing.T) {
+func TestFailedBootstrapTagsNoImageAndReportsWhy(t *testing.T) {
 	fakeMmdebstrap(t, `echo half a root; printf 'I: working\nE: \033[2Jmirror is gone\n' >&2; exit 25`)
 	fake := &bakerytest.Fake{}
 	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
@@ -68,7 +68,7 @@ func TestABootstrapThatFailsNamesNoImageAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAMissingMmdebstrapIsSaidWithTheCommandThatInstallsIt(t *testing.T) {
+func TestMissingMmdebstrapErrorNamesTheInstallCommand(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "apt-get install -y mmdebstrap") {
@@ -76,7 +76,7 @@ func TestAMissingMmdebstrapIsSaidWithTheCommandThatInstallsIt(t *testing.T) {
 	}
 }
 
-func TestACanceledBootstrapEnds(t *testing.T) {
+func TestCanceledBootstrapEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	fakeMmdebstrap(t, "echo part of a root; exec sleep 600")
 	fake := &bakerytest.Fake{}

@@ -40,7 +40,7 @@ func host(files, env map[string]string) bakery.Host {
 	return bakery.ReadHostAt(root, func(name string) string { return env[name] }, "/home/me")
 }
 
-func TestOnlyAuthoritiesTheDistributionDoesNotBringGoAlong(t *testing.T) {
+func TestOnlyAddedCertificateAuthoritiesAreCopied(t *testing.T) {
 	public, company, team := certificate(t, 1), certificate(t, 2), certificate(t, 3)
 	h := host(map[string]string{
 		"usr/share/ca-certificates/mozilla/public.crt":    public,
@@ -65,7 +65,7 @@ func TestOnlyAuthoritiesTheDistributionDoesNotBringGoAlong(t *testing.T) {
 	}
 }
 
-func TestNpmsRegistryIsTakenFromItsOwnSettings(t *testing.T) {
+func TestNpmRegistryComesFromNpmSettings(t *testing.T) {
 	const user, system = "home/me/.npmrc", "etc/npmrc"
 	tests := map[string]struct {
 		files map[string]string
@@ -96,7 +96,7 @@ func TestNpmsRegistryIsTakenFromItsOwnSettings(t *testing.T) {
 	}
 }
 
-func TestAProxyWithAPasswordOrOnThisMachineStaysOut(t *testing.T) {
+func TestProxyWithAPasswordOrOnThisMachineIsNotPassed(t *testing.T) {
 	h := host(nil, map[string]string{
 		"http_proxy":  "http://proxy.example:3128",
 		"HTTPS_PROXY": "http://me:secret@proxy.example:3128",
@@ -113,7 +113,7 @@ func TestAProxyWithAPasswordOrOnThisMachineStaysOut(t *testing.T) {
 	}
 }
 
-func TestTheMirrorIsTheOneThatTheHostsAptUses(t *testing.T) {
+func TestMirrorComesFromTheHostsApt(t *testing.T) {
 	const debian = "ID=debian\nVERSION_CODENAME=trixie\n"
 	tests := map[string]struct {
 		files map[string]string

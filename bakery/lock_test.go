@@ -32,7 +32,7 @@ func lastBuild(t *testing.T, from fstest.MapFS, o bakery.Options) (bakery.Build,
 	return builds[len(builds)-1], lastStep
 }
 
-func TestThePinnedVersionIsBuiltByItsLock(t *testing.T) {
+func TestPinnedVersionIsBuiltFromItsLock(t *testing.T) {
 	same, _ := bakery.ParseVersion("1.2.3")
 	for name, o := range map[string]bakery.Options{
 		"as pinned":         {Host: bakery.Host{Arch: "amd64"}},
@@ -48,7 +48,7 @@ func TestThePinnedVersionIsBuiltByItsLock(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoLockIsNamedInTheBakeAndInItsCheck(t *testing.T) {
+func TestUnlockedImageIsReportedByBuildAndCheck(t *testing.T) {
 	other, _ := bakery.ParseVersion("9.9.9")
 	unlocked := lockedFiles()
 	delete(unlocked, "locks/agent/package-lock.json")
@@ -83,7 +83,7 @@ func TestWhatHasNoLockIsNamedInTheBakeAndInItsCheck(t *testing.T) {
 	}
 }
 
-func TestARecipeOfTheUsersIsNotPinned(t *testing.T) {
+func TestCustomRecipeIsNotPinned(t *testing.T) {
 	k := builder(t, reachable(), files(), bakery.Options{Recipes: map[string]string{"mine": "ARG BASE\nFROM ${BASE}\nRUN mine\n"}})
 	states, err := k.Check(t.Context(), "mine")
 	if err != nil || states[0].Pinned || !strings.Contains(strings.Join(states[0].Unpinned, ""), "your recipe of mine") {
@@ -91,7 +91,7 @@ func TestARecipeOfTheUsersIsNotPinned(t *testing.T) {
 	}
 }
 
-func TestALockDecidesTheReference(t *testing.T) {
+func TestLockFileChangesTheReference(t *testing.T) {
 	o := bakery.Options{Host: bakery.Host{Arch: "amd64"}}
 	changed := lockedFiles()
 	changed["locks/agent/package-lock.json"].Data = []byte(`{"changed":true}`)
@@ -102,7 +102,7 @@ func TestALockDecidesTheReference(t *testing.T) {
 	}
 }
 
-func TestNoTwoRecipesShareCaches(t *testing.T) {
+func TestRecipesShareNoCaches(t *testing.T) {
 	fake, scopes := reachable(), map[string]string{}
 	from := files()
 	from["other.Dockerfile"] = from["agent.Dockerfile"]

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPipsWayToItsPackagesIsTakenFromItsOwnSettings(t *testing.T) {
+func TestPipIndexComesFromPipSettings(t *testing.T) {
 	const user, old, system = "home/me/.config/pip/pip.conf", "home/me/.pip/pip.conf", "etc/pip.conf"
 	index := func(url string) map[string]string { return map[string]string{"PIP_INDEX_URL": url} }
 	tests := map[string]struct {

@@ -41,7 +41,7 @@ codex: aibox/codex:0123456789ab is up to date
 shell: aibox/shell:0123456789ab is ready (2m05s)
 `
 
-func TestPlainProgressIsOneLineForWhatMatters(t *testing.T) {
+func TestPlainProgressPrintsOneLinePerStep(t *testing.T) {
 	var out bytes.Buffer
 	p := PlainProgress(&out)
 	for _, e := range story() {
@@ -52,7 +52,7 @@ func TestPlainProgressIsOneLineForWhatMatters(t *testing.T) {
 	}
 }
 
-func TestATerminalKeepsFinishedStepsAndRedrawsRunningOnes(t *testing.T) {
+func TestTerminalKeepsFinishedStepsAndRedrawsRunningOnes(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	term := newTerminal(&out, func() int { return 40 }, func() time.Time { return now })
@@ -82,7 +82,7 @@ func TestATerminalKeepsFinishedStepsAndRedrawsRunningOnes(t *testing.T) {
 	}
 }
 
-func TestATerminalStopsItsClockOnClose(t *testing.T) {
+func TestTerminalStopsItsClockOnClose(t *testing.T) {
 	var out bytes.Buffer
 	term := TerminalProgress(&out, func() int { return 80 })
 	term.Handle(Event{Kind: StepStarted, Image: "base", Step: "1", Text: "RUN"})

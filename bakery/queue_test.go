@@ -74,7 +74,7 @@ func builtOf(fake *bakerytest.Fake, name string) (n int) {
 	return n
 }
 
-func TestImagesAreBakedSideBySideOnABaseThatIsMadeOnce(t *testing.T) {
+func TestImagesAreBuiltInParallelOnOneBase(t *testing.T) {
 	var atWork sync.WaitGroup
 	atWork.Add(2)
 	fake := reachable()
@@ -104,7 +104,7 @@ func TestImagesAreBakedSideBySideOnABaseThatIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestNoMoreImagesAreAtWorkThanTheQueueIsWide(t *testing.T) {
+func TestQueueLimitsConcurrentBuilds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := reachable()
 		var atWork, most atomic.Int32
@@ -148,7 +148,7 @@ func steps(hang bool, failure string) func(context.Context, bakery.Build, func(b
 	}
 }
 
-func TestAJobTellsItsStepsAndWhatTheySaid(t *testing.T) {
+func TestJobReportsStepsAndTheirOutput(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = steps(false, "exit code: 7")
 	q := queue(t, fake, 2)
@@ -175,7 +175,7 @@ func TestAJobTellsItsStepsAndWhatTheySaid(t *testing.T) {
 	}
 }
 
-func TestOneJobIsCanceledAndTheOthersGoOn(t *testing.T) {
+func TestCancelingOneJobDoesNotStopOthers(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = steps(true, "")
 	q := queue(t, fake, 2)
@@ -208,7 +208,7 @@ func TestOneJobIsCanceledAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestWithoutItsBaseAnImageIsNotBaked(t *testing.T) {
+func TestImageWithoutItsBaseIsNotBuilt(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = func(context.Context, bakery.Build, func(bakery.Update)) error { return errors.New("no room") }
 	q := queue(t, fake, 2)
@@ -222,7 +222,7 @@ func TestWithoutItsBaseAnImageIsNotBaked(t *testing.T) {
 	}
 }
 
-func TestALongLogKeepsItsEnd(t *testing.T) {
+func TestLongLogKeepsItsEnd(t *testing.T) {
 	fake := reachable()
 	const lines = 4 * bakery.LogLimit
 	fake.OnBuild = func(_ context.Context, b bakery.Build, report func(bakery.Update)) error {
@@ -242,7 +242,7 @@ func TestALongLogKeepsItsEnd(t *testing.T) {
 	}
 }
 
-func TestAWatcherLeavesWithItsContext(t *testing.T) {
+func TestWatcherStopsWithItsContext(t *testing.T) {
 	q := queue(t, reachable(), 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	changed := q.Changed(ctx)

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestARecipeOfTheUsersIsBakedLikeAnyOther(t *testing.T) {
+func TestCustomRecipeIsBuiltLikeAnyOther(t *testing.T) {
 	recipe := "ARG BASE\nFROM ${BASE}\nARG VERSION=7\nRUN mine\n"
 	fake := reachable()
 	k := builder(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe}})
@@ -29,7 +29,7 @@ func TestARecipeOfTheUsersIsBakedLikeAnyOther(t *testing.T) {
 	}
 }
 
-func TestARecipeOfTheUsersTakesNoNameOfOurs(t *testing.T) {
+func TestCustomRecipeCannotUseABuiltInName(t *testing.T) {
 	for _, name := range []string{"base", "agent"} {
 		_, err := bakery.New(reachable(), files(), bakery.Options{Recipes: map[string]string{name: "ARG BASE\nFROM evil\n"}})
 		if fault.KindOf(err) != fault.Usage {
@@ -38,7 +38,7 @@ func TestARecipeOfTheUsersTakesNoNameOfOurs(t *testing.T) {
 	}
 }
 
-func TestAStepIsShownAsAPersonWouldWriteIt(t *testing.T) {
+func TestBuildStepIsShownAsWritten(t *testing.T) {
 	for raw, want := range map[string]string{
 		"[stage-0 2/3] RUN --mount=type=cache,target=/x make all":                  "[stage-0 2/3] RUN make all",
 		`[stage-0 2/3] RUN --mount=type=cache,target=/x ["/bin/sh","-euc","make"]`: "[stage-0 2/3] RUN make",

@@ -29,7 +29,7 @@ func failing(t *testing.T, output, reason string) error {
 	return err
 }
 
-func TestABuildThatCannotReachAHostNamesStepHostAndWayOut(t *testing.T) {
+func TestUnreachableHostErrorNamesStepHostAndFix(t *testing.T) {
 	for name, output := range map[string]string{
 		"curl":         "curl: (6) Could not resolve host: files.example\n",
 		"curl refused": "curl: (7) Failed to connect to files.example port 443 after 1 ms: Couldn't connect to server\n",
@@ -54,7 +54,7 @@ func TestABuildThatCannotReachAHostNamesStepHostAndWayOut(t *testing.T) {
 	}
 }
 
-func TestABuildThatFailsOtherwiseBlamesNoHost(t *testing.T) {
+func TestOtherBuildErrorsNameNoHost(t *testing.T) {
 	for _, reason := range []string{`process "/bin/sh -c make" did not complete successfully: exit code: 2`, "out of space"} {
 		err := failing(t, "error: no rule to make target https://files.example\n", reason)
 		if err == nil || strings.Contains(err.Error(), "reached") || strings.Contains(err.Error(), "/bin/sh") || len(fault.Hints(err)) == 0 {

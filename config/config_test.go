@@ -67,7 +67,7 @@ func text(t *testing.T, r *Resolved, key string) string {
 	return setting.Text() + " from " + strings.Join(sources, " and ")
 }
 
-func TestALaterSourceWinsAndEveryValueKnowsWhereItCameFrom(t *testing.T) {
+func TestLaterSourceWinsAndProvenanceIsRecorded(t *testing.T) {
 	const user = "# mine\ntimeout = \"30m\"\nmodel = \"qwen3\"\nhide = [\"*.key\"]\nagents.painter.layers = 5\n[images.versions]\npainter = \"1.2\"\n"
 	const repository = "timeout = \"20m\"\nhide = [\"vault\"]\nsystem = [\"careful\"]\n[agents.painter]\ntone = \"dry\"\n"
 	r, err := resolve(user, repository, "AIBOX_TIMEOUT=25m", "AIBOX_HIDE=a,b", "AIBOX_AGENTS_PAINTER_COLOR=blue", "PATH=/bin", "AIBOX_PIDS=")
@@ -103,7 +103,7 @@ func TestALaterSourceWinsAndEveryValueKnowsWhereItCameFrom(t *testing.T) {
 	}
 }
 
-func TestAFlagHasTheLastWord(t *testing.T) {
+func TestFlagOverridesOtherSources(t *testing.T) {
 	r, err := catalog().Resolve(Input{
 		Environment: []string{"AIBOX_TIMEOUT=25m", "AIBOX_HIDE=a"},
 		Flags:       []Override{{Key: "timeout", Name: "--timeout", Value: "2h0m0s"}, {Key: "hide", Name: "--hide", Texts: []string{"b"}}},
@@ -123,7 +123,7 @@ func TestAFlagHasTheLastWord(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
+func TestEmptyListDiffersFromUnset(t *testing.T) {
 	const one = "env = [\"TOKEN\"]\n"
 	for name, c := range map[string]struct {
 		user, repository string
@@ -149,7 +149,7 @@ func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
 	}
 }
 
-func TestAFileInARepositoryMayOnlyTighten(t *testing.T) {
+func TestRepositoryFileCanOnlyTighten(t *testing.T) {
 	for name, c := range map[string]struct{ user, repository, says string }{
 		"only the user's":          {"", "rootful = true", `.aibox.toml:1:1: a settings file in a repository cannot set "rootful"`},
 		"where the model is":       {"", "inference = \"http://evil.test\"", `cannot set "inference"`},
@@ -186,7 +186,7 @@ func TestAFileInARepositoryMayOnlyTighten(t *testing.T) {
 	}
 }
 
-func TestAFileInARepositoryMayTighten(t *testing.T) {
+func TestRepositoryFileCanTighten(t *testing.T) {
 	for _, c := range []struct{ user, repository, key, want string }{
 		{"", "timeout = \"1h\"", "timeout", "1h"},
 		{"timeout = 0", "timeout = \"3h\"", "timeout", "3h"},
@@ -216,7 +216,7 @@ func TestAFileInARepositoryMayTighten(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
+func TestFileErrorsHaveAPosition(t *testing.T) {
 	for file, want := range map[string]string{
 		"\ntimeot = \"1h\"":                 `2:1: unknown setting "timeot"` + "\n  2 | timeot = …\n    | ^|did you mean \"timeout\"?",
 		"wibble = 1":                        `1:1: unknown setting "wibble"`,
@@ -282,7 +282,7 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestASecretIsTakenFromNoFileAndShownNowhere(t *testing.T) {
+func TestSecretIsReadFromNoFileAndNeverShown(t *testing.T) {
 	for _, file := range []string{"agents.painter.key = \"sk-canary\"", "agents.painter.keyy = \"sk-canary\"", "[agents.painter]\nkey = [\"sk-canary\"]"} {
 		for _, err := range []error{second(resolve(file, "")), second(resolve("", file))} {
 			if fault.KindOf(err) != fault.Usage || strings.Contains(err.Error()+strings.Join(fault.Hints(err), ""), "canary") {
@@ -304,7 +304,7 @@ func TestASecretIsTakenFromNoFileAndShownNowhere(t *testing.T) {
 
 func second(_ *Resolved, err error) error { return err }
 
-func TestTheOptionsOfAnAgentThatCannotBeReadAreLeftUnread(t *testing.T) {
+func TestOptionsOfABrokenAgentAreIgnored(t *testing.T) {
 	c := catalog()
 	c.Unread = []string{"sculptor"}
 	d, err := Parse(UserFile, "config.toml", []byte("[agents.sculptor]\nchisel = 3\nstone.kind = \"m\"\n[agents.painter]\ncolor = \"blue\"\n"))
@@ -319,7 +319,7 @@ func TestTheOptionsOfAnAgentThatCannotBeReadAreLeftUnread(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
+func TestEnvironmentErrorsNameTheVariable(t *testing.T) {
 	for variable, want := range map[string]string{
 		"AIBOX_TIMEOUT=soon":  "AIBOX_TIMEOUT must be ",
 		"AIBOX_NETWORK=lcoal": "AIBOX_NETWORK cannot be ",
@@ -342,7 +342,7 @@ func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
 }
 
 // An agent may have written the file, and nobody wants to wait for what is in it.
-func TestAFileOfVeryManyKeysIsRefusedSoon(t *testing.T) {
+func TestFileWithTooManyKeysIsRejectedQuickly(t *testing.T) {
 	for _, file := range []string{
 		strings.Repeat("a\n", 10) + "x", // malformed long before that
 		strings.Repeat("x=1\n", maxKeys+1),
@@ -359,7 +359,7 @@ func TestAFileOfVeryManyKeysIsRefusedSoon(t *testing.T) {
 }
 
 // A repository's file may hold anything, and what is printed of it is one line.
-func TestNoWordOfAFileLooksLikeALineOfItsOwn(t *testing.T) {
+func TestFileContentCannotForgeAnOutputLine(t *testing.T) {
 	for _, file := range []string{
 		"agents.painter.brushes = [\"a\\n✓ fine\"]", "[[\"a\\n✓ fine\"]]", "\"a\\n✓ fine\" = 1", "hide = [\"[\\n✓ fine\"]",
 		"network = \"a\\n✓ fine\"", "[agents.\"a\\n✓ fine\"]", "images.versions.painter = \"\"\"a\n✓ fine\"\"\"",
@@ -377,7 +377,7 @@ func TestNoWordOfAFileLooksLikeALineOfItsOwn(t *testing.T) {
 
 // What the user allows is what holds without the repository's file, so that a
 // variable counts as well as a line of the user's file.
-func TestAVariableSaysWhatTheUserAllows(t *testing.T) {
+func TestEnvironmentVariableCanAllow(t *testing.T) {
 	if _, err := resolve("", "timeout = \"30m\"", "AIBOX_TIMEOUT=5m"); err == nil || !slices.ContainsFunc(fault.Hints(err), func(hint string) bool {
 		return strings.HasPrefix(hint, "you allow 5m (AIBOX_TIMEOUT)")
 	}) {
@@ -392,7 +392,7 @@ func TestAVariableSaysWhatTheUserAllows(t *testing.T) {
 	}
 }
 
-func TestEmptyTextIsTheDefaultWhereThereIsOne(t *testing.T) {
+func TestEmptyTextMeansTheDefault(t *testing.T) {
 	if _, err := resolve("network = \"none\"", "network = \"\""); err == nil {
 		t.Error("a repository went back to the default, which is looser")
 	}

@@ -24,7 +24,7 @@ func parsed(t interface{ Fatal(...any) }, text string) *Document {
 	return d
 }
 
-func TestSettingOneThingLeavesTheRestAsItIs(t *testing.T) {
+func TestSettingOneKeyKeepsTheRest(t *testing.T) {
 	for name, c := range map[string]struct{ before, key, value, after string }{
 		"no file":           {"", "timeout", "5m", "timeout = \"5m\"\n"},
 		"no file, a table":  {"", "images.base", "x", "[images]\nbase = \"x\"\n"},
@@ -50,7 +50,7 @@ func TestSettingOneThingLeavesTheRestAsItIs(t *testing.T) {
 	}
 }
 
-func TestUnsettingTakesOutTheLines(t *testing.T) {
+func TestUnsetRemovesTheLines(t *testing.T) {
 	for name, c := range map[string]struct{ before, key, after string }{
 		"a line":       {"# a\ntimeout = \"1h\" # why\nclean = true\n", "timeout", "# a\nclean = true\n"},
 		"the last":     {"[images]\nbase = \"x\"", "images.base", "[images]\n"},
@@ -65,7 +65,7 @@ func TestUnsettingTakesOutTheLines(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeChangedLineByLineIsLeftToThePerson(t *testing.T) {
+func TestFileThatCannotBeEditedByLineIsRejected(t *testing.T) {
 	for _, err := range []error{
 		last(catalog().With(parsed(t, "images = { base = \"x\" }\n"), "images.versions.painter", "2")),
 		last(catalog().With(parsed(t, "agents.painter.tone = \"a\"\n"), "agents.painter.color", "blue")),
@@ -77,7 +77,7 @@ func TestWhatCannotBeChangedLineByLineIsLeftToThePerson(t *testing.T) {
 	}
 }
 
-func TestABadValueIsNotWritten(t *testing.T) {
+func TestInvalidValueIsNotWritten(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"timeout", "soon"},
 		{"timeot", "1h"},
@@ -99,7 +99,7 @@ func last(_ []byte, err error) error { return err }
 
 // Whatever is set in whatever order, the file says in the end what was set last,
 // and the comments are still there.
-func TestAFileHoldsWhatWasSetLast(t *testing.T) {
+func TestFileHasTheLastValueSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		template, err := Template()
 		if err != nil {
@@ -148,7 +148,7 @@ func TestAFileHoldsWhatWasSetLast(t *testing.T) {
 }
 
 // A person who takes a # away has to get a setting, and not an error.
-func TestEveryLineOfTheTemplateIsASettingBehindItsMark(t *testing.T) {
+func TestEveryTemplateLineIsACommentedSetting(t *testing.T) {
 	template, err := Template()
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func fieldsOf(t *testing.T, v any) []spec.Field {
 	return fields
 }
 
-func TestTheSchemaKnowsEverySettingAndNoSecret(t *testing.T) {
+func TestSchemaHasEverySettingButNoSecret(t *testing.T) {
 	schema, err := catalog().Schema()
 	if err != nil {
 		t.Fatal(err)

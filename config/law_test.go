@@ -78,7 +78,7 @@ func plainEntries(t interface{ Fatal(...any) }) []entry {
 // Whatever the files and the environment say, a repository's file is refused or
 // leaves each setting as it was or tighter; and without its file nothing but the
 // file's own mistakes can make the difference.
-func TestNoFileInARepositoryEverWidens(t *testing.T) {
+func TestNoRepositoryFileEverWidens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := plainEntries(t)
 		user, repository := drawnFile(t, entries, "user"), drawnFile(t, entries, "repository")
@@ -153,7 +153,7 @@ func tighter(field spec.Field, was, now any) bool {
 
 // The last one to say something is the one that a value came from, and for a list
 // that adds up everybody who said something is named, in order.
-func TestProvenanceNamesTheLastWriter(t *testing.T) {
+func TestProvenanceNamesTheLastSource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := plainEntries(t)
 		user, repository := drawnFile(t, entries, "user"), drawnFile(t, entries, "repository")
@@ -217,7 +217,7 @@ func unharmed(t *testing.T, d *Document) {
 
 // Whatever bytes stand in a file, parsing and checking end with settings or with a
 // Usage fault that has a place in the file and can be printed.
-func FuzzAFileOfSettings(f *testing.F) {
+func FuzzSettingsFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "timeout = \"1h\"", "[agents.painter]\ncolor = \"red\"", "images = { base = \"x\" }", "hide = [\n\"a\", # b\n]",
 		"a.b.c = 1", "[[x]]", "x = {}", "\xef\xbb\xbfpids = 1", "[x]\r\ny = '''\n'''", "pids = 0x10", "\"a\\u0000\" = 1", "é = ",

@@ -22,7 +22,7 @@ var readers = map[string]func(key, text string) (*Resolved, error){
 	},
 }
 
-func TestAListIsReadTheSameWayEverywhere(t *testing.T) {
+func TestListsAreReadTheSameWayEverywhere(t *testing.T) {
 	for name, read := range readers {
 		for text, want := range map[string]string{
 			`["*.key"]`:               "*.key",
@@ -47,7 +47,7 @@ func TestAListIsReadTheSameWayEverywhere(t *testing.T) {
 	}
 }
 
-func TestWhatLooksLikeAListAndIsNoneIsRefused(t *testing.T) {
+func TestFalseListIsRejected(t *testing.T) {
 	for name, read := range readers {
 		for _, key := range []string{"hide", "env", "system", "inference-tools", "agents.painter.brushes"} {
 			for _, text := range []string{`["*.key"`, `[*.key]`, `[a-z]*`, `["a"]x`, `["a"],b`, "[\"a\"]\nclean = true", `[1]`, `["a", 1]`, `[["a"]]`, `b,["a"]`, `"[""*.key""]"`, `"['*.key']"`} {
@@ -63,7 +63,7 @@ func TestWhatLooksLikeAListAndIsNoneIsRefused(t *testing.T) {
 }
 
 // Earlier versions wrote a whole list as one word, which hid nothing.
-func TestAFileWithAListInOneWordIsRefusedWithItsLine(t *testing.T) {
+func TestListWrittenAsAStringIsRejectedWithItsLine(t *testing.T) {
 	for _, file := range []string{`hide = ['["*.key"]']`, `hide = ["[\"*.key\"]", "b"]`, `system = ["['x']"]`} {
 		for _, err := range []error{second(resolve(file, "")), second(resolve("", file))} {
 			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), ":1:") || !strings.Contains(err.Error(), "looks like a list") || len(fault.Hints(err)) == 0 {
@@ -73,7 +73,7 @@ func TestAFileWithAListInOneWordIsRefusedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestARepositoryShowsNothingThatIsHidden(t *testing.T) {
+func TestRepositoryCannotUnhideWhatIsHidden(t *testing.T) {
 	for _, file := range []string{`hide = ["!.env"]`, `hide = ["a", "!*"]`, `hide = ["*.key", "!*.key"]`, `hide = ["!vault"]`} {
 		if _, err := resolve(`hide = ["*.key", "vault"]`, file); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "can only tighten") {
 			t.Errorf("%s: %v", file, err)

@@ -11,7 +11,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestTheUsersFileMayBeASymlinkAndTheRepositorysMayNot(t *testing.T) {
+func TestUserFileCanBeASymlinkButARepositoryFileCannot(t *testing.T) {
 	top := t.TempDir()
 	target := filepath.Join(t.TempDir(), "elsewhere.toml")
 	write(t, target, "timeout = \"5m\"")
@@ -27,7 +27,7 @@ func TestTheUsersFileMayBeASymlinkAndTheRepositorysMayNot(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPlainReadableFileIsRefused(t *testing.T) {
+func TestOnlyReadableRegularFilesAreAccepted(t *testing.T) {
 	for name, c := range map[string]struct {
 		put  func(file string) error
 		says string

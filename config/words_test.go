@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-func TestEverySettingSaysInWordsWhatItTakes(t *testing.T) {
+func TestEverySettingDescribesItsValues(t *testing.T) {
 	r, err := resolve("timeout = \"20m\"\n", "")
 	if err != nil {
 		t.Fatal(err)

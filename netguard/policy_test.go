@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAPolicyListensOnItsOwnPortsAndNoOthers(t *testing.T) {
+func TestPolicyListensOnlyOnItsOwnPorts(t *testing.T) {
 	for _, test := range []struct {
 		policy   Policy
 		tcp, udp []int
@@ -22,7 +22,7 @@ func TestAPolicyListensOnItsOwnPortsAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestAPolicyIsWrittenAndReadByName(t *testing.T) {
+func TestPolicyPrintsAndParsesByName(t *testing.T) {
 	for _, policy := range Policies() {
 		text, err := json.Marshal(policy)
 		var back Policy

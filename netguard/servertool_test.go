@@ -2,7 +2,7 @@ package netguard
 
 import "testing"
 
-func TestEveryServerToolParsesPrintsAndSaysWhatItOpens(t *testing.T) {
+func TestEveryServerToolParsesPrintsAndHasADescription(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range ServerTools() {
 		text, err := tool.MarshalText()
@@ -23,7 +23,7 @@ func TestEveryServerToolParsesPrintsAndSaysWhatItOpens(t *testing.T) {
 	}
 }
 
-func TestAnInvalidServerToolOpensNothing(t *testing.T) {
+func TestInvalidServerToolAllowsNothing(t *testing.T) {
 	for _, tool := range []ServerTool{0, 200} {
 		if _, err := tool.MarshalText(); err == nil || tool.String() != "invalid" || tool.Opens() != "" {
 			t.Errorf("%d: %v %q", tool, err, tool)

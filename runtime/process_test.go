@@ -33,7 +33,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-func TestOnlyTheProcessThatWasMeantIsKilled(t *testing.T) {
+func TestOnlyTheSameProcessIsKilled(t *testing.T) {
 	cmd := sleeper(t)
 	p, err := FindProcess(cmd.Process.Pid)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestOnlyTheProcessThatWasMeantIsKilled(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAProcessIsWaitedFor(t *testing.T) {
+func TestKillWaitsForTheEndOfTheProcess(t *testing.T) {
 	cmd := sleeper(t)
 	p, err := FindProcess(cmd.Process.Pid)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestTheEndOfAProcessIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAProcessIsOpenedOnlyAsItself(t *testing.T) {
+func TestProcessIsOpenedOnlyIfStillTheSame(t *testing.T) {
 	cmd := sleeper(t)
 	p, err := FindProcess(cmd.Process.Pid)
 	if err != nil {
@@ -127,7 +127,7 @@ func keeper(t *testing.T, program string, args ...string) Process {
 	return p
 }
 
-func TestOnlyTheKeepersOfABoxBelongToIt(t *testing.T) {
+func TestOnlyItsOwnProcessesBelongToAContainer(t *testing.T) {
 	id := strings.ToLower(rand.Text() + rand.Text())
 	shim := keeper(t, "containerd-shim-runc-v2", "-namespace", "moby", "-id", id, "-address", "x")
 	sandbox := keeper(t, "runsc-sandbox", "boot", "--bundle=/run/moby/"+id, id)
@@ -159,7 +159,7 @@ func TestOnlyTheKeepersOfABoxBelongToIt(t *testing.T) {
 	}
 }
 
-func TestAZombieIsNotAlive(t *testing.T) {
+func TestZombieIsNotAlive(t *testing.T) {
 	cmd := sleeper(t)
 	p, err := FindProcess(cmd.Process.Pid)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestARegistrationThatMayLetABoxOutIsRefused(t *testing.T) {
+func TestUnsafeRuntimeRegistrationIsRejected(t *testing.T) {
 	own := []string{"--ignore-cgroups", "--overlay2=root:self,size=10g"}
 	for name, test := range map[string]struct {
 		change func(*Runtime)

@@ -44,7 +44,7 @@ func set(t *testing.T, agent agents.Agent, key, value string) {
 	}
 }
 
-func TestTheExampleIsAnAgentLikeAnyOther(t *testing.T) {
+func TestExampleIsAValidAgent(t *testing.T) {
 	d, err := Parse("mybot", Example)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestTheExampleIsAnAgentLikeAnyOther(t *testing.T) {
 	}
 }
 
-func TestEveryRunHasOptionsOfItsOwn(t *testing.T) {
+func TestEveryRunHasItsOwnOptions(t *testing.T) {
 	d, err := Parse("mybot", Example)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEveryRunHasOptionsOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWordsWithoutAValueAreLeftOutTogether(t *testing.T) {
+func TestWordsWithoutAValueAreOmittedTogether(t *testing.T) {
 	d := parsed(t, `
 title = "Bot"
 summary = "A bot."
@@ -156,7 +156,7 @@ text = '{"model": {model:json}, "task": {prompt:json}, "base": "{openai}"}'
 	}
 }
 
-func TestATaskOfAnySizeArrivesWhole(t *testing.T) {
+func TestTaskOfAnySizeArrivesWhole(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, command := range map[string]string{
 		"argument": `headless = ["bot", "--task={prompt}"]`,
@@ -178,7 +178,7 @@ func TestATaskOfAnySizeArrivesWhole(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentCannotDoIsAUsageFault(t *testing.T) {
+func TestUnsupportedFeatureIsAUsageFault(t *testing.T) {
 	bot := parsed(t, small).Make()
 	for name, task := range map[string]agents.Task{
 		"no prompt":         {},
@@ -205,7 +205,7 @@ func TestWhatAnAgentCannotDoIsAUsageFault(t *testing.T) {
 	}
 }
 
-func TestASecretReachesTheEnvironmentAlone(t *testing.T) {
+func TestSecretReachesOnlyTheEnvironment(t *testing.T) {
 	bot := parsed(t, small+"[[option]]\nkey = \"token\"\nlabel = \"Token\"\nhelp = \"Its key\"\ntype = \"secret\"\nenv = \"BOT_TOKEN\"\n").Make()
 	set(t, bot, "token", "canary")
 	inv, err := bot.Command(agents.Task{Prompt: "p"})
@@ -214,7 +214,7 @@ func TestASecretReachesTheEnvironmentAlone(t *testing.T) {
 	}
 }
 
-func TestTheRecipeStandsOnTheBase(t *testing.T) {
+func TestRecipeBuildsOnTheBase(t *testing.T) {
 	with := func(image string) *Definition {
 		return parsed(t, "version = \"1.0\"\n"+small+"[image]\n"+image)
 	}
@@ -239,7 +239,7 @@ func TestTheRecipeStandsOnTheBase(t *testing.T) {
 	}
 }
 
-func TestTheTemplateParsesAndSoDoesEachKeyInIt(t *testing.T) {
+func TestTemplateAndEachOfItsKeysParse(t *testing.T) {
 	text := string(Template("robo"))
 	if _, err := Parse("robo", []byte(text)); err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestTheTemplateParsesAndSoDoesEachKeyInIt(t *testing.T) {
 	}
 }
 
-func TestEveryTypeAndEveryTagOfAnOptionIsAKeyOfTheFile(t *testing.T) {
+func TestEveryOptionTypeAndTagIsAFileKey(t *testing.T) {
 	help, _ := find("option", "type")
 	for kind := spec.String; kind <= spec.Secret; kind++ {
 		if !strings.Contains(help.help, kind.String()) {

@@ -19,7 +19,7 @@ func problems(t *testing.T, name, text string) []Problem {
 	return wrong.Problems
 }
 
-func TestEachMistakeIsReportedWithItsPlaceAndAFix(t *testing.T) {
+func TestEachProblemHasAPositionAndAFix(t *testing.T) {
 	option := func(lines string) string {
 		return strings.Replace(small, `"{prompt}"`, `"{options}", "{prompt}"`, 1) + "[[option]]\nkey = \"loud\"\nlabel = \"Loud\"\nhelp = \"Louder\"\n" + lines + "\n"
 	}
@@ -126,7 +126,7 @@ func counted(format string) string {
 	return out.String()
 }
 
-func TestAllMistakesAreToldAtOnceInTheOrderOfTheFile(t *testing.T) {
+func TestAllProblemsAreReportedInFileOrder(t *testing.T) {
 	_, err := Parse("bot", []byte("title = 3\nfoo = 1\n[command]\nheadles = [\"a\"]\n"))
 	want := "line 1, column 1: title must be a quoted string, not a number (and 4 more problems)"
 	if err == nil || err.Error() != want {
@@ -143,7 +143,7 @@ func TestAllMistakesAreToldAtOnceInTheOrderOfTheFile(t *testing.T) {
 	}
 }
 
-func TestANameFitsAllPlacesWhereItStands(t *testing.T) {
+func TestNameFitsAllPlacesThatUseIt(t *testing.T) {
 	for _, name := range []string{"", "Bot", "3bot", "bot-", "a--b", "a_b", "a b", "../bot", "base", "debian", strings.Repeat("x", 33)} {
 		if _, err := Parse(name, []byte(small)); err == nil {
 			t.Errorf("%q was taken", name)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheSchemaHasEveryKeyAndOnlyThose(t *testing.T) {
+func TestSchemaHasExactlyTheFileKeys(t *testing.T) {
 	data, err := json.Marshal(Schema())
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestTheSchemaHasEveryKeyAndOnlyThose(t *testing.T) {
 	}
 }
 
-func TestEveryWordThatTheSchemaOffersIsTaken(t *testing.T) {
+func TestEverySchemaValueIsAccepted(t *testing.T) {
 	for _, k := range keys {
 		for _, word := range k.words() {
 			switch k.table + "." + k.name {

@@ -18,7 +18,7 @@ type dependent struct {
 	Pieces  bool   `label:"l" help:"h" flag:"--pieces" when:"format=json"`
 }
 
-func TestAnOptionThatWouldNotReachTheAgentIsRefused(t *testing.T) {
+func TestOptionThatCannotReachTheAgentIsRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		v               dependent
 		key, says, hint string

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/amount"
 )
 
-func TestALengthOfTimeMayBeInDays(t *testing.T) {
+func TestDurationCanBeInDays(t *testing.T) {
 	for text, want := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "0d": 0, "-1d": -24 * time.Hour, "1h30m": 90 * time.Minute} {
 		if got, err := ParseDuration(text); err != nil || got != want {
 			t.Errorf("%q is %v, %v", text, got, err)

@@ -61,7 +61,7 @@ func fieldsIn(t *testing.T, v any) []Field {
 	return fields
 }
 
-func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
+func TestTextAndValueRoundTrip(t *testing.T) {
 	fields := fieldsIn(t, &everything{})
 	rapid.Check(t, func(t *rapid.T) {
 		from := anything(t)
@@ -99,7 +99,7 @@ func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
 	})
 }
 
-func TestACloneSharesNothing(t *testing.T) {
+func TestCloneSharesNothing(t *testing.T) {
 	fields := fieldsIn(t, &everything{})
 	rapid.Check(t, func(t *rapid.T) {
 		from := anything(t)
@@ -181,7 +181,7 @@ func scopedFields(t *testing.T) []scopedField {
 	}
 }
 
-func TestARepositoryNeverLoosensAndAlwaysMayLeaveThingsAsTheyAre(t *testing.T) {
+func TestRepositoryCanKeepOrTightenButNotLoosen(t *testing.T) {
 	for _, s := range scopedFields(t) {
 		allowed := func(current, proposed any) bool { return s.field.Tightens(current, proposed) == nil }
 		for _, a := range s.values {
@@ -207,7 +207,7 @@ func TestARepositoryNeverLoosensAndAlwaysMayLeaveThingsAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestOnlyHarmlessOptionsAreARepositorysToSet(t *testing.T) {
+func TestRepositoryCanSetOnlyHarmlessOptions(t *testing.T) {
 	type options struct {
 		Mine  string `label:"L" help:"h"`
 		Yours string `label:"L" help:"h" scope:"repository"`

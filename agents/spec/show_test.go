@@ -20,7 +20,7 @@ type shownOptions struct {
 	Key    secret.Value  `label:"Key" help:"For its vendor" env:"KEY" secret:"true"`
 }
 
-func TestTheTableOfOptionsIsMarkdown(t *testing.T) {
+func TestOptionTableIsMarkdown(t *testing.T) {
 	var out strings.Builder
 	if err := Markdown(&out, fieldsIn(t, shownOptions{})); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTheTableOfOptionsIsMarkdown(t *testing.T) {
 	}
 }
 
-func TestTheSchemaSaysWhatDecodeTakes(t *testing.T) {
+func TestSchemaMatchesDecode(t *testing.T) {
 	got, err := json.MarshalIndent(Schema(shownOptions{}), "", " ")
 	if err != nil {
 		t.Fatal(err)

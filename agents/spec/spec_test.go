@@ -46,7 +46,7 @@ func TestOfReadsEveryFieldOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsSetBecomesArgumentsAndEnvironment(t *testing.T) {
+func TestOptionsBecomeArgumentsAndEnvironment(t *testing.T) {
 	r := &robot{}
 	if err := Defaults(r); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func set(t *testing.T, v any, key, text string) {
 	}
 }
 
-func TestAWrongValueIsAUsageFaultAndChangesNothing(t *testing.T) {
+func TestInvalidValueIsAUsageFaultAndChangesNothing(t *testing.T) {
 	fields, err := Of(robot{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAWrongValueIsAUsageFaultAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestASecretIsShownAsDots(t *testing.T) {
+func TestSecretPrintsAsDots(t *testing.T) {
 	r := &robot{Key: secret.New("canary")}
 	fields, _ := Of(r)
 	key, _ := Find(fields, "key")
@@ -135,7 +135,7 @@ func TestSettingTheWrongStructIsAnError(t *testing.T) {
 	}
 }
 
-func TestFindSuggestsTheOptionThatWasMeant(t *testing.T) {
+func TestFindSuggestsTheClosestOption(t *testing.T) {
 	fields, _ := Of(robot{})
 	_, err := Find(fields, "efort")
 	if hints := fault.Hints(err); len(hints) != 1 || hints[0] != `did you mean "effort"?` {
@@ -143,7 +143,7 @@ func TestFindSuggestsTheOptionThatWasMeant(t *testing.T) {
 	}
 }
 
-func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
+func TestClosestFindsOnlySimilarNames(t *testing.T) {
 	known := []string{"opencode", "codex", "shell"}
 	for word, want := range map[string]string{
 		"codx": "codex", "CODEX": "codex", "op": "opencode", "opncode": "opencode", "shel": "shell",
@@ -155,7 +155,7 @@ func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestKeysAreTheNamesThatPeopleType(t *testing.T) {
+func TestKeysParseAsUsersTypeThem(t *testing.T) {
 	type names struct {
 		ReasoningEffort string `label:"l" help:"h"`
 		OutputJSON      string `label:"l" help:"h"`

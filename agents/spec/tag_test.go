@@ -9,7 +9,7 @@ import (
 	"aibox/internal/secret"
 )
 
-func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
+func TestTagErrorNamesStructFieldAndKey(t *testing.T) {
 	type unknown struct {
 		X string `label:"X" help:"h" shade:"red"`
 	}
@@ -221,7 +221,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 	}
 }
 
-func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {
+func TestMalformedTagIsAnError(t *testing.T) {
 	for _, tag := range []string{
 		`label:"X" label:"Y"`, `label:"X" help`, `label`, `label:X`, `:"X"`, `label:"X`, `label:"X"; help:"h"`, `label:""`, `label:"a\nb"`,
 	} {
@@ -231,7 +231,7 @@ func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {
 	}
 }
 
-func TestADefinitionIsJudgedLikeATag(t *testing.T) {
+func TestDefinitionsAreValidatedLikeTags(t *testing.T) {
 	tags := func(more ...string) map[string]string {
 		tags := map[string]string{"label": "X", "help": "h"}
 		for i := 0; i < len(more); i += 2 {

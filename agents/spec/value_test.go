@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDecodeTakesWhatFitsAndNothingElse(t *testing.T) {
+func TestDecodeAcceptsOnlyValidValues(t *testing.T) {
 	for _, test := range []struct {
 		key   string
 		value any
@@ -75,7 +75,7 @@ func TestDecodeTakesWhatFitsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAListIsReadAsCSV(t *testing.T) {
+func TestListIsReadAsCSV(t *testing.T) {
 	field, err := Find(fieldsIn(t, &everything{}), "words")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ type conditional struct {
 	Login     string       `label:"L" help:"h" flag:"--login" when:"key"`
 }
 
-func TestAnOptionWithoutMeaningIsNeitherShownNorPassed(t *testing.T) {
+func TestInapplicableOptionIsNeitherShownNorPassed(t *testing.T) {
 	v := &conditional{Editor: "e", Format: "diff", Exact: 3, Blade: "b", Blunt: true, Login: "me"}
 	for _, test := range []struct {
 		change func()
@@ -174,7 +174,7 @@ func (j *judged) Validate() error {
 	return nil
 }
 
-func TestAStructJudgesItsOwnOptions(t *testing.T) {
+func TestStructValidatesItsOwnOptions(t *testing.T) {
 	fields := fieldsIn(t, &judged{})
 	v := &judged{Provider: "near", Size: "small", Model: "any", Hidden: []string{"a"}}
 	if err := Validate(v); err != nil {
@@ -200,7 +200,7 @@ func TestAStructJudgesItsOwnOptions(t *testing.T) {
 	}
 }
 
-func TestDefinitionsMakeAStructLikeOneInGo(t *testing.T) {
+func TestDefinitionsBuildAStructLikeOneInGo(t *testing.T) {
 	v, err := Struct([]Definition{
 		{Key: "max-turns", Type: "int", Tags: map[string]string{"label": "T", "help": "h", "flag": "--max", "default": "3", "min": "1"}},
 		{Key: "a-b-2", Tags: map[string]string{"label": "A", "help": "h", "flag": "--ab=", "when": "max-turns=3"}},
@@ -233,7 +233,7 @@ func TestDefinitionsMakeAStructLikeOneInGo(t *testing.T) {
 	}
 }
 
-func TestNothingButTheEnvironmentTellsASecret(t *testing.T) {
+func TestSecretsAppearOnlyInTheEnvironment(t *testing.T) {
 	v := &everything{Key: secret.New("canary"), Patience: time.Minute}
 	var out strings.Builder
 	if err := Markdown(&out, fieldsIn(t, v)); err != nil {

@@ -139,7 +139,7 @@ func (n *news) step(t *testing.T, part string) bakery.Step {
 	return bakery.Step{}
 }
 
-func TestABuildReportsItsStepsAndTheNextOneIsCached(t *testing.T) {
+func TestBuildReportsStepsAndTheNextBuildIsCached(t *testing.T) {
 	b := daemon(t)
 	base := system(t, b)
 	text := "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"say\", \"hello " + rand.Text() + "\"]\n"
@@ -170,7 +170,7 @@ func TestABuildReportsItsStepsAndTheNextOneIsCached(t *testing.T) {
 	}
 }
 
-func TestBuildingAnewReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
+func TestRebuildReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
 	b := daemon(t)
 	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"say\", \"again "+rand.Text()+"\"]\n")
 	var ids []string
@@ -197,7 +197,7 @@ func TestBuildingAnewReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
 	}
 }
 
-func TestACacheMountKeepsItsFilesFromBuildToBuildAndOutOfTheImage(t *testing.T) {
+func TestCacheMountPersistsAcrossBuildsButNotInTheImage(t *testing.T) {
 	b := daemon(t)
 	base := system(t, b)
 	mark := rand.Text() // in the step, too: the mount's id alone does not make it another step
@@ -214,7 +214,7 @@ func TestACacheMountKeepsItsFilesFromBuildToBuildAndOutOfTheImage(t *testing.T) 
 	}
 }
 
-func TestAFailingStepTellsItsOutputAndLeavesNoReference(t *testing.T) {
+func TestFailingStepReportsItsOutputAndLeavesNoReference(t *testing.T) {
 	b := daemon(t)
 	var got news
 	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"fail\"]\n")
@@ -232,7 +232,7 @@ func TestAFailingStepTellsItsOutputAndLeavesNoReference(t *testing.T) {
 	}
 }
 
-func TestACanceledBuildEndsItsProcessAndLeavesNoReference(t *testing.T) {
+func TestCanceledBuildEndsItsProcessAndLeavesNoReference(t *testing.T) {
 	b := daemon(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -270,7 +270,7 @@ func running(token string) bool {
 	return false
 }
 
-func TestAnImportThatBreaksOffLeavesNoReference(t *testing.T) {
+func TestInterruptedImportLeavesNoReference(t *testing.T) {
 	b := daemon(t)
 	ref := name(t, b, "broken")
 	r, w := io.Pipe()
@@ -288,7 +288,7 @@ func TestAnImportThatBreaksOffLeavesNoReference(t *testing.T) {
 	}
 }
 
-func TestTheWholeBakeryWorksOnARealDaemon(t *testing.T) {
+func TestBakeryWorksOnARealDaemon(t *testing.T) {
 	b := daemon(t)
 	base := system(t, b)
 	salt := rand.Text()
@@ -336,7 +336,7 @@ func removeTagsOf(b *Builder, ref string) {
 	}
 }
 
-func TestARegistryThatDoesNotAnswerIsGivenUp(t *testing.T) {
+func TestUnresponsiveRegistryTimesOut(t *testing.T) {
 	b := openFake(t, func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done() // a daemon that waits for its registry
 	})
@@ -345,7 +345,7 @@ func TestARegistryThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWhoAsksWhatImagesTakeWaitsForTheAnswerOfSomebodyElse(t *testing.T) {
+func TestConcurrentSizeRequestsShareOneAnswer(t *testing.T) {
 	var asked atomic.Int32
 	b := openFake(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {

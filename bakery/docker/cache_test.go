@@ -19,10 +19,10 @@ func (l *lines) Handle(e bakery.Event) {
 	}
 }
 
-// TestARecipeCannotPoisonTheCacheOfAnother bakes a recipe that writes into the caches
+// TestRecipeCannotPoisonAnothersCache bakes a recipe that writes into the caches
 // that another one mounts, by the same id, by a target without an id, and by the id of
 // the base.
-func TestARecipeCannotPoisonTheCacheOfAnother(t *testing.T) {
+func TestRecipeCannotPoisonAnothersCache(t *testing.T) {
 	b := daemon(t)
 	system, id := system(t, b), "aibox-test-"+strings.ToLower(rand.Text())
 	write := func(word string) string {

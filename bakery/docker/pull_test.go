@@ -105,7 +105,7 @@ func registry(t *testing.T, b *Builder, files map[string][]byte) string {
 	return "127.0.0.1:" + seen.NetworkSettings.Ports[port][0].HostPort
 }
 
-func TestAnImageIsPulledByDigestAndAnotherDigestIsRefused(t *testing.T) {
+func TestImageIsPulledByDigestAndAnotherDigestIsRejected(t *testing.T) {
 	b := daemon(t)
 	files, manifest := published(t)
 	address := registry(t, b, files)

@@ -40,7 +40,7 @@ func status() []byte {
 	return text(all, 4, "a warning")
 }
 
-func TestBuildKitsStatusIsDecoded(t *testing.T) {
+func TestBuildKitStatusIsDecoded(t *testing.T) {
 	got, err := decodeStatus(status())
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestBuildKitsStatusIsDecoded(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamIsAnErrorAndKeepsTheDaemonsReason(t *testing.T) {
+func TestBrokenBuildStreamKeepsTheDaemonsReason(t *testing.T) {
 	var lines int
 	err := messages(strings.NewReader(`{"status":"a"}{"error":"why"}{"status":"b"}{"st`), func(message) { lines++ })
 	if err == nil || !strings.Contains(err.Error(), "why") || lines != 2 {

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/lifeline"
 )
 
-func TestAFileTakesThePlaceOfALinkOrAPipe(t *testing.T) {
+func TestWritingFilesReplacesLinksAndPipes(t *testing.T) {
 	home := t.TempDir()
 	other := filepath.Join(home, "other")
 	if err := os.WriteFile(other, []byte("untouched"), 0o600); err != nil {

@@ -21,7 +21,7 @@ import (
 	"aibox/internal/probe"
 )
 
-func TestTheAgentsExitCodeArrives(t *testing.T) {
+func TestAgentExitCodeArrives(t *testing.T) {
 	for _, c := range []struct {
 		script       string
 		code, signal int
@@ -48,7 +48,7 @@ func TestTheAgentsExitCodeArrives(t *testing.T) {
 	}
 }
 
-func TestAProgramThatCannotRunIsReportedAsAShellWould(t *testing.T) {
+func TestProgramThatCannotRunHasAShellsExitCode(t *testing.T) {
 	for _, c := range []struct {
 		argv []string
 		code int
@@ -67,7 +67,7 @@ func TestAProgramThatCannotRunIsReportedAsAShellWould(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsTheImagesAndTheStarts(t *testing.T) {
+func TestEnvironmentMergesImageAndStart(t *testing.T) {
 	p := newPeer(t)
 	s := shell("env; cat ~/conf/a; stat -c %a ~/conf/a; pwd; ulimit -c; ulimit -n; ls /proc/self/fd | wc -l")
 	s.Env = []string{"KEY=value", "FROM_IMAGE=changed"}
@@ -87,7 +87,7 @@ func TestTheEnvironmentIsTheImagesAndTheStarts(t *testing.T) {
 	}
 }
 
-func TestTheProcessLimitBites(t *testing.T) {
+func TestProcessLimitIsEnforced(t *testing.T) {
 	p := newPeer(t)
 	s := shell("ulimit -u; ulimit -Hu")
 	s.Argv[0] = "bash"
@@ -112,7 +112,7 @@ func TestInputReachesTheAgentAndEnds(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
+func TestAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
 	p := newPeer(t)
 	s := shell("sleep 1000")
 	s.Stdin = true
@@ -136,7 +136,7 @@ func TestAnAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
 	}
 }
 
-func TestATerminalHasItsSizeAndTakesInput(t *testing.T) {
+func TestTerminalHasItsSizeAndAcceptsInput(t *testing.T) {
 	p := newPeer(t)
 	s := shell(`trap 'stty size; exit 5' WINCH; stty size; while :; do sleep 0.02; done`)
 	s.Argv[0] = "bash"
@@ -154,7 +154,7 @@ func TestATerminalHasItsSizeAndTakesInput(t *testing.T) {
 	}
 }
 
-func TestASignalReachesTheAgentsGroup(t *testing.T) {
+func TestSignalReachesTheAgentsProcessGroup(t *testing.T) {
 	p := newPeer(t)
 	p.start(shell(`trap 'exit 9' USR1; echo ready; while :; do sleep 0.01; done`))
 	o := p.finish(func(f lifeline.Frame) {
@@ -168,7 +168,7 @@ func TestASignalReachesTheAgentsGroup(t *testing.T) {
 	}
 }
 
-func TestAStoppedBoxLeavesNoProcess(t *testing.T) {
+func TestStoppedSandboxLeavesNoProcess(t *testing.T) {
 	p := newPeer(t)
 	// The child ignores SIGTERM, has a session of its own and an orphan below it.
 	p.start(shell(`setsid sh -c 'trap "" TERM; (trap "" TERM; sleep 1000) & echo $$ $!; wait; sleep 1000' & wait`))
@@ -188,7 +188,7 @@ func TestAStoppedBoxLeavesNoProcess(t *testing.T) {
 	}
 }
 
-func TestAStopBeforeTheStartEndsTheBox(t *testing.T) {
+func TestStopBeforeTheStartEndsTheSandbox(t *testing.T) {
 	p := newPeer(t)
 	if err := p.Stop(0); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestAStopBeforeTheStartEndsTheBox(t *testing.T) {
 	}
 }
 
-func TestAStopRightAfterTheStartEndsTheAgent(t *testing.T) {
+func TestStopRightAfterTheStartEndsTheAgent(t *testing.T) {
 	for range 10 {
 		p := newPeer(t)
 		p.start(shell("sleep 1000"))
@@ -222,7 +222,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 }
 
-func TestBigOutputWithASlowReaderLosesNothing(t *testing.T) {
+func TestLargeOutputWithASlowReaderLosesNothing(t *testing.T) {
 	p := newPeer(t)
 	const size = 100 << 20
 	p.start(shell(fmt.Sprintf("head -c %d /dev/zero; echo done >&2", size)))
@@ -248,7 +248,7 @@ func TestBigOutputWithASlowReaderLosesNothing(t *testing.T) {
 	}
 }
 
-func TestALostLifelineEndsTheTree(t *testing.T) {
+func TestLostLifelineEndsTheProcessTree(t *testing.T) {
 	p := newPeer(t)
 	p.start(shell(`trap "" TERM HUP; setsid sh -c 'trap "" TERM HUP; echo $$; sleep 1000' & wait; sleep 1000`))
 	var pid int
@@ -275,7 +275,7 @@ func TestALostLifelineEndsTheTree(t *testing.T) {
 	}
 }
 
-func TestHostileFramesEndTheBox(t *testing.T) {
+func TestHostileFramesEndTheSandbox(t *testing.T) {
 	for name, raw := range map[string]string{
 		"unknown type":     "\x7f\x00\x00\x00\x00",
 		"huge payload":     "\x03\xff\xff\xff\xff",
@@ -310,7 +310,7 @@ func TestHostileFramesEndTheBox(t *testing.T) {
 	}
 }
 
-func TestProbesTellWhatAnswersAndWhatDoesNot(t *testing.T) {
+func TestProbesReportWhichTargetsAnswer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +338,7 @@ func TestProbesTellWhatAnswersAndWhatDoesNot(t *testing.T) {
 	}
 }
 
-func TestTheAgentsCommitsAreListed(t *testing.T) {
+func TestAgentCommitsAreListed(t *testing.T) {
 	repo := t.TempDir()
 	git := func(args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
@@ -363,7 +363,7 @@ func TestTheAgentsCommitsAreListed(t *testing.T) {
 
 // The agent may have put another program in the place of git. Whatever that does, the
 // box ends, and the agent's own end is reported.
-func TestAFakeGitCannotHoldUpTheEnd(t *testing.T) {
+func TestFakeGitCannotDelayTheExit(t *testing.T) {
 	for name, fake := range map[string]string{
 		"a detached child holds its output": "echo abc0123 fake; setsid sleep 600 &",
 		"it never ends":                     "trap '' TERM PIPE HUP; echo abc0123 fake; while :; do sleep 600; done",
@@ -406,7 +406,7 @@ func TestAFakeGitCannotHoldUpTheEnd(t *testing.T) {
 }
 
 // After a stop the supervisor waits for two seconds more than the grace that it gave.
-func TestAFakeGitCannotHoldUpAStop(t *testing.T) {
+func TestFakeGitCannotDelayAStop(t *testing.T) {
 	dir := t.TempDir()
 	for file, content := range map[string]string{"bin/git": "#!/bin/sh\nexec sleep 600\n", ".git/HEAD": strings.Repeat("b", 40) + "\n"} {
 		path := filepath.Join(dir, file)
@@ -433,7 +433,7 @@ func TestAFakeGitCannotHoldUpAStop(t *testing.T) {
 	}
 }
 
-func TestGitIsNotAskedWhenTheAgentCommittedNothing(t *testing.T) {
+func TestGitDoesNotRunIfTheAgentCommittedNothing(t *testing.T) {
 	base, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	for name, c := range map[string]struct {
 		files map[string]string

@@ -31,7 +31,7 @@ func writeAtPositions() {
 	os.Exit(0)
 }
 
-func TestOnATerminalNoStandardOutputTakesWritesAtAPosition(t *testing.T) {
+func TestStandardOutputOnATerminalIsNotSeekable(t *testing.T) {
 	told := func(tty bool) string {
 		p := newPeer(t)
 		p.start(lifeline.Start{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheCommitsOfARunInASubfolderAreFound(t *testing.T) {
+func TestCommitsOfARunInASubfolderAreFound(t *testing.T) {
 	top := t.TempDir()
 	below := filepath.Join(top, "a", "b")
 	if err := os.MkdirAll(below, 0o755); err != nil {

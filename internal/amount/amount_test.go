@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAmountsReadAsPeopleWriteThem(t *testing.T) {
+func TestAmountsParseAsUsersWriteThem(t *testing.T) {
 	for got, want := range map[string]string{
 		Of(1, "file"): "1 file", Of(0, "file"): "0 files", Of(2, "branch"): "2 branches", Of(3, "box"): "3 boxes", Of(4, "hash"): "4 hashes",
 		Short(0): "0", Short(9999): "9999", Short(12_345): "12k", Short(34_567_890): "34M",

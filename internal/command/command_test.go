@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestAProgramGetsItsArgumentsUntouchedAndNoForeignEnvironment(t *testing.T) {
+func TestProgramGetsUnchangedArgumentsAndOnlyTheGivenEnvironment(t *testing.T) {
 	t.Setenv("AIBOX_CANARY", "leaked")
 	out, err := Cmd{Name: "sh", Args: []string{"-c", `printf '%s|' "$@"; env`, "sh", "a b", "$HOME", ";id"}}.Output(t.Context())
 	if err != nil {
@@ -20,7 +20,7 @@ func TestAProgramGetsItsArgumentsUntouchedAndNoForeignEnvironment(t *testing.T) 
 	}
 }
 
-func TestAFailureTellsTheCodeAndTheEndOfStderr(t *testing.T) {
+func TestErrorHasExitCodeAndEndOfStderr(t *testing.T) {
 	err := Cmd{Name: "sh", Args: []string{"-c", "yes x | head -c 10000 >&2; echo the end >&2; exit 7"}}.Run(t.Context())
 	failure, ok := errors.AsType[*Error](err)
 	if !ok || failure.Code != 7 || !strings.HasSuffix(failure.Stderr, "the end\n") || len(failure.Stderr) > stderrLimit {
@@ -28,7 +28,7 @@ func TestAFailureTellsTheCodeAndTheEndOfStderr(t *testing.T) {
 	}
 }
 
-func TestACancelledProgramEndsAndSaysSo(t *testing.T) {
+func TestCanceledProgramEndsWithTheContextsError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := (Cmd{Name: "sleep", Args: []string{"60"}}).Run(ctx); !errors.Is(err, context.Canceled) {
@@ -36,7 +36,7 @@ func TestACancelledProgramEndsAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestAMissingProgramIsAnError(t *testing.T) {
+func TestMissingProgramIsAnError(t *testing.T) {
 	err := Cmd{Name: "no-such-program-anywhere"}.Run(t.Context())
 	if failure, ok := errors.AsType[*Error](err); !ok || failure.Code != -1 {
 		t.Fatalf("got %v", err)
@@ -45,7 +45,7 @@ func TestAMissingProgramIsAnError(t *testing.T) {
 
 // A program that dies, of a full disk for one, reads its input no longer, and who would
 // write more of it may wait for the program's answer.
-func TestAProgramThatEndsBeforeItsInputEndsTheRun(t *testing.T) {
+func TestProgramThatExitsBeforeItsInputEndsTheRun(t *testing.T) {
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- Cmd{Name: "sh", Args: []string{"-c", "exit 7"}, Stdin: read}.Run(t.Context()) }()
@@ -62,7 +62,7 @@ func TestAProgramThatEndsBeforeItsInputEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestInputThatCannotBeReadFailsTheRun(t *testing.T) {
+func TestUnreadableInputFailsTheRun(t *testing.T) {
 	read, write := io.Pipe()
 	broken := errors.New("broken")
 	go func() { _, _ = write.Write([]byte("begun")); write.CloseWithError(broken) }()
@@ -71,7 +71,7 @@ func TestInputThatCannotBeReadFailsTheRun(t *testing.T) {
 	}
 }
 
-func TestInputThatAProgramDoesNotReadIsNoFailure(t *testing.T) {
+func TestUnreadInputIsNotAnError(t *testing.T) {
 	if err := (Cmd{Name: "true", Stdin: strings.NewReader(strings.Repeat("x", 1<<20))}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestOutputIsSplitIntoTextAndSequences(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("1", n) }
 
-func TestAfterResetASequenceIsText(t *testing.T) {
+func TestSequenceAfterResetIsText(t *testing.T) {
 	var tok Tokenizer
 	tok.Next([]byte("\x1b]0;a"))
 	tok.Reset()

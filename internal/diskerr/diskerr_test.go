@@ -11,7 +11,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestADiskThatTakesNothingIsNamedWithWhatToDo(t *testing.T) {
+func TestDiskErrorNamesTheDiskAndTheFix(t *testing.T) {
 	for want, err := range map[string]error{
 		"the disk of /data is full":                      fmt.Errorf("storing: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}),
 		"the disk of /data is full: fatal":               errors.New("fatal: write error: No space left on device"),
@@ -33,7 +33,7 @@ func TestADiskThatTakesNothingIsNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestOtherErrorsStayAsTheyAre(t *testing.T) {
+func TestOtherErrorsAreUnchanged(t *testing.T) {
 	for _, err := range []error{nil, syscall.EIO, errors.New("the disk")} {
 		if Is(err) || Explain(err, "/data") != err { //nolint:errorlint // the very same
 			t.Errorf("%v is told as %v", err, Explain(err, "/data"))

@@ -43,7 +43,7 @@ func TestFoldersAreMeasuredTogether(t *testing.T) {
 	}
 }
 
-func TestWhatTakesNoRoomDoesNotCountAndNothingCountsTwice(t *testing.T) {
+func TestAllocatedBlocksAreCountedOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), 100_000)
 	for i := range 20 {
@@ -61,7 +61,7 @@ func TestWhatTakesNoRoomDoesNotCountAndNothingCountsTwice(t *testing.T) {
 }
 
 // What an agent may leave to have more counted, less, or nothing end.
-func TestNothingLeadsAMeasurementAstray(t *testing.T) {
+func TestMeasuringIgnoresSymlinksAndSpecialFiles(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "big"), 1<<20)
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestNothingLeadsAMeasurementAstray(t *testing.T) {
 	}
 }
 
-func TestAFolderWithoutRightsIsMeasuredAndLeftAsItWas(t *testing.T) {
+func TestUnreadableFolderIsMeasuredAndKeepsItsMode(t *testing.T) {
 	dir := t.TempDir()
 	closed := filepath.Join(dir, "closed")
 	write(t, filepath.Join(closed, "big"), 100_000)
@@ -103,7 +103,7 @@ func TestAFolderWithoutRightsIsMeasuredAndLeftAsItWas(t *testing.T) {
 	}
 }
 
-func TestAMeasurementEndsAtItsLimits(t *testing.T) {
+func TestMeasuringStopsAtItsLimits(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2000 {
 		write(t, filepath.Join(dir, fmt.Sprint(i%7), fmt.Sprint(i)), 5000)
@@ -117,7 +117,7 @@ func TestAMeasurementEndsAtItsLimits(t *testing.T) {
 }
 
 // A path as long as that cannot even be named.
-func TestFoldersThatAreNestedWithoutEndAreNotFollowedForEver(t *testing.T) {
+func TestEndlesslyNestedFoldersAreNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestEveryKindHasItsDocumentedExitCode(t *testing.T) {
 	}
 }
 
-func TestTheOutermostFaultGivesTheKindAndEveryFaultItsHints(t *testing.T) {
+func TestOutermostFaultGivesTheKindAndAllFaultsGiveHints(t *testing.T) {
 	inner := New(Environment, "no runsc").Hint("install it")
 	outer := New(Usage, "bad start: %w", fmt.Errorf("checking: %w", inner)).Hint("see --help")
 	err := fmt.Errorf("running: %w", outer)
@@ -38,7 +38,7 @@ func TestTheOutermostFaultGivesTheKindAndEveryFaultItsHints(t *testing.T) {
 	}
 }
 
-func TestErrorsSideBySideGiveTheHintsOfEachOnce(t *testing.T) {
+func TestJoinedErrorsGiveEachHintOnce(t *testing.T) {
 	one := New(Usage, "one: %w", New(Usage, "inner").Hint("look inside")).Hint("try one")
 	err := fmt.Errorf("all: %w", errors.Join(one, errors.New("plain"), New(Limit, "two").Hint("try two").Hint("try one")))
 	if got := Hints(err); !reflect.DeepEqual(got, []string{"try one", "look inside", "try two"}) {
@@ -55,7 +55,7 @@ func TestNoSentenceNamesANilCause(t *testing.T) {
 	}
 }
 
-func TestErrorsThatNobodyClassifiedAreNeverSuccess(t *testing.T) {
+func TestUnclassifiedErrorsAreNeverSuccess(t *testing.T) {
 	for err, want := range map[error]Kind{
 		errors.New("plain"):                           Internal,
 		fmt.Errorf("w: %w", context.Canceled):         Interrupted,

@@ -18,7 +18,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestLocksKeepOutWhomTheyMust(t *testing.T) {
+func TestExclusiveLocksExcludeAllOthers(t *testing.T) {
 	for _, c := range []struct {
 		first, second Mode
 		held          bool
@@ -40,7 +40,7 @@ func TestLocksKeepOutWhomTheyMust(t *testing.T) {
 	}
 }
 
-func TestALockMayChangeWhenNobodyIsInTheWay(t *testing.T) {
+func TestSharedLockBecomesExclusiveWhenUncontended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	one, err := Try(path, Shared)
 	must(t, err)
@@ -54,7 +54,7 @@ func TestALockMayChangeWhenNobodyIsInTheWay(t *testing.T) {
 	must(t, one.Close())
 }
 
-func TestWhoWaitsGetsTheLockOrTheEndOfTheContext(t *testing.T) {
+func TestWaitEndsWithTheLockOrTheContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := Try(path, Exclusive)
 	must(t, err)
@@ -69,9 +69,9 @@ func TestWhoWaitsGetsTheLockOrTheEndOfTheContext(t *testing.T) {
 	must(t, second.Close())
 }
 
-// TestALockEndsThoughAProcessIsJustBeingStarted has the file open twice, as it is
+// TestLockIsReleasedWhileAProcessIsStarting has the file open twice, as it is
 // between the fork of some other process and its exec.
-func TestALockEndsThoughAProcessIsJustBeingStarted(t *testing.T) {
+func TestLockIsReleasedWhileAProcessIsStarting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := Try(path, Exclusive)
 	must(t, err)
@@ -84,7 +84,7 @@ func TestALockEndsThoughAProcessIsJustBeingStarted(t *testing.T) {
 	}
 }
 
-func TestASymlinkIsNotFollowed(t *testing.T) {
+func TestSymlinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")))
 	if _, err := Try(filepath.Join(dir, "lock"), Exclusive); !errors.Is(err, unix.ELOOP) {

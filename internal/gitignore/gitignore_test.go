@@ -113,7 +113,7 @@ func TestRandomPatternsMatchAsInGit(t *testing.T) {
 	})
 }
 
-func TestALiteralPatternMatchesItsPathAlone(t *testing.T) {
+func TestLiteralPatternMatchesOnlyItsPath(t *testing.T) {
 	for _, path := range []string{"a", "d/x.key", "a*b", "[a]", `back\slash`, " a ", "!x", "#x", "d/ü", "two\nlines"} {
 		p, ok := Parse(Literal(path), "")
 		if !ok || !p.Match(path, false) {
@@ -130,7 +130,7 @@ func TestALiteralPatternMatchesItsPathAlone(t *testing.T) {
 	}
 }
 
-func TestAHostilePatternTakesNoTime(t *testing.T) {
+func TestHostilePatternMatchesInBoundedTime(t *testing.T) {
 	p, _ := Parse(strings.Repeat("**/*a", 40)+"b", "")
 	if p.Match(strings.Repeat("a/a", 1300), false) {
 		t.Error("it matches")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestInstallingTwiceGivesTheSameFile(t *testing.T) {
+func TestInstallingTwiceReturnsTheSameFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "init")
 	want := []byte("program")
 	first, err := install(dir, want)
@@ -27,7 +27,7 @@ func TestInstallingTwiceGivesTheSameFile(t *testing.T) {
 	}
 }
 
-func TestATornFileIsReplaced(t *testing.T) {
+func TestTruncatedFileIsReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "init")
 	path, err := install(dir, []byte("program"))
 	if err != nil {
@@ -47,7 +47,7 @@ func TestATornFileIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramGetsAnotherName(t *testing.T) {
+func TestDifferentProgramGetsADifferentName(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := install(dir, []byte("a"))
 	b, _ := install(dir, []byte("b"))

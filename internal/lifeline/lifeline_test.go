@@ -38,7 +38,7 @@ func pair(t *testing.T) (supervisor, init *Conn) {
 	return supervisor, init
 }
 
-func TestAFrameArrivesAsItWasSent(t *testing.T) {
+func TestFrameArrivesUnchanged(t *testing.T) {
 	a, b := pair(t)
 	for _, size := range []int{0, 1, MaxPayload - 1, MaxPayload} {
 		want := bytes.Repeat([]byte{7}, size)
@@ -62,7 +62,7 @@ func TestLongOutputIsSplitIntoFrames(t *testing.T) {
 	}
 }
 
-func TestALongMessageArrivesWhole(t *testing.T) {
+func TestLongMessageArrivesWhole(t *testing.T) {
 	a, b := pair(t)
 	want := Start{Argv: []string{"agent", strings.Repeat("p", 1<<20)}}
 	go func() { _ = a.Start(want) }()
@@ -76,14 +76,14 @@ func TestALongMessageArrivesWhole(t *testing.T) {
 	}
 }
 
-func TestAMessageOverTheLimitIsNotSent(t *testing.T) {
+func TestMessageOverTheLimitIsNotSent(t *testing.T) {
 	a, _ := pair(t)
 	if err := a.Start(Start{Argv: []string{strings.Repeat("p", MaxMessage)}}); err == nil {
 		t.Error("it was sent")
 	}
 }
 
-func TestAnEndInsideAFrameIsNoCleanEnd(t *testing.T) {
+func TestEndInsideAFrameIsNotEOF(t *testing.T) {
 	for raw, want := range map[string]error{
 		"":                       io.EOF,
 		"\x44\x00":               io.ErrUnexpectedEOF,
@@ -101,7 +101,7 @@ func TestAnEndInsideAFrameIsNoCleanEnd(t *testing.T) {
 	}
 }
 
-func TestAnEndlessMessageIsCutOff(t *testing.T) {
+func TestEndlessMessageIsCutOff(t *testing.T) {
 	part := append(appendHeader(nil, TypeError|more, MaxPayload), make([]byte, MaxPayload)...)
 	endless := io.MultiReader(bytes.NewReader(bytes.Repeat(part, MaxMessage/MaxPayload)), bytes.NewReader(part))
 	if _, err := readFrame(endless, nil); !errors.Is(err, ErrProtocol) {
@@ -151,7 +151,7 @@ func TestClosingEndsAWaitingInput(t *testing.T) {
 	}
 }
 
-func TestAFalseAcknowledgementEndsTheConnection(t *testing.T) {
+func TestFalseAcknowledgmentEndsTheConnection(t *testing.T) {
 	a, b := pair(t)
 	if err := b.Acknowledge(1); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestAFalseAcknowledgementEndsTheConnection(t *testing.T) {
 	}
 }
 
-func TestAnotherVersionIsRefused(t *testing.T) {
+func TestOtherProtocolVersionIsRejected(t *testing.T) {
 	a, b := pair(t)
 	if err := b.SendMessage(TypeHello, Hello{Version: Version + 1}); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func twoProbes() (plan probe.Plan, first, second ProbeResult) {
 	return plan, ProbeResult{0, plan.Probes[0].Pending()}, ProbeResult{1, plan.Probes[1].Pending()}
 }
 
-func TestResultsAreToldAsTheyComeAndReturnedInThePlansOrder(t *testing.T) {
+func TestResultsAreReportedAtOnceAndReturnedInOrder(t *testing.T) {
 	a, b := pair(t)
 	plan, first, second := twoProbes()
 	firstTold := make(chan struct{})
@@ -207,7 +207,7 @@ func TestResultsAreToldAsTheyComeAndReturnedInThePlansOrder(t *testing.T) {
 	}
 }
 
-func TestResultsThatAreNotOfThePlanEndTheProof(t *testing.T) {
+func TestUnplannedResultsEndTheProof(t *testing.T) {
 	plan, first, second := twoProbes()
 	for name, results := range map[string][]ProbeResult{
 		"of another probe":   {{0, probe.Result{Name: "other", OK: true}}},
@@ -233,7 +233,7 @@ func TestResultsThatAreNotOfThePlanEndTheProof(t *testing.T) {
 	}
 }
 
-func TestABoxThatSendsNoMoreResultsFailsTheProof(t *testing.T) {
+func TestMissingProbeResultFailsTheProof(t *testing.T) {
 	a, b := pair(t)
 	plan, first, _ := twoProbes()
 	go func() {
@@ -246,7 +246,7 @@ func TestABoxThatSendsNoMoreResultsFailsTheProof(t *testing.T) {
 	}
 }
 
-func TestASilentInitIsNoticedAndALiveOneIsNot(t *testing.T) {
+func TestSilentInitIsDetected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		a, b := NewConn(near), NewConn(far)
@@ -282,7 +282,7 @@ func TestASilentInitIsNoticedAndALiveOneIsNot(t *testing.T) {
 }
 
 // While a machine stands still its clock goes on, and the box could not have answered.
-func TestAMachineThatStoodStillHasNotSeenSilence(t *testing.T) {
+func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	var quiet silence
 	before, after := time.Unix(1, 0), time.Unix(60, 0)
 	for range looks {
@@ -303,7 +303,7 @@ func TestAMachineThatStoodStillHasNotSeenSilence(t *testing.T) {
 	}
 }
 
-func TestWhatADeadBoxHasSentIsReceived(t *testing.T) {
+func TestOutputOfADeadSandboxIsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		a, b := NewConn(near), NewConn(far)
@@ -334,7 +334,7 @@ func TestWhatADeadBoxHasSentIsReceived(t *testing.T) {
 
 // A peer that cannot answer for some seconds, since its machine stands still, is not
 // given up.
-func TestTheLifelineIsPatient(t *testing.T) {
+func TestLifelineToleratesDelays(t *testing.T) {
 	_, conn := pair(t)
 	raw, err := conn.conn.(*net.TCPConn).SyscallConn()
 	if err != nil {

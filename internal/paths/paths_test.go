@@ -21,14 +21,14 @@ func TestOnlyAbsoluteXDGVariablesCount(t *testing.T) {
 	}
 }
 
-func TestWithoutAHomeThereAreNoFolders(t *testing.T) {
+func TestMissingHomeIsAnError(t *testing.T) {
 	t.Setenv("HOME", "")
 	if _, err := Default(); err == nil {
 		t.Fatal("no error")
 	}
 }
 
-func TestAPrivateFolderIsMadeTightAndNeverASymlink(t *testing.T) {
+func TestPrivateFolderIsRestrictedAndNeverASymlink(t *testing.T) {
 	root := t.TempDir()
 	loose := filepath.Join(root, "loose")
 	if err := os.Mkdir(loose, 0o755); err != nil {
@@ -68,7 +68,7 @@ func TestWritingAFileReplacesItWhole(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSmallFileIsNotRead(t *testing.T) {
+func TestOnlySmallRegularFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := WriteFile(at("large"), []byte("1234567")); err != nil {

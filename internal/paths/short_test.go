@@ -2,7 +2,7 @@ package paths
 
 import "testing"
 
-func TestAPathBelowHomeIsWrittenAsPeopleDo(t *testing.T) {
+func TestPathBelowHomeIsShownWithATilde(t *testing.T) {
 	for _, c := range []struct{ home, path, want string }{
 		{"/home/ann", "/home/ann/shop", "~/shop"},
 		{"/home/ann", "/home/ann", "~"},

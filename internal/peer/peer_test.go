@@ -28,7 +28,7 @@ var listeners = map[string]struct{ network, listen, dial string }{
 
 var tables = map[string]table{"sock_diag": diag{}, "/proc/net": procfs{"/proc/net"}}
 
-func TestTheOwnerOfALocalServerIsKnownHoweverItListens(t *testing.T) {
+func TestOwnerOfALocalServerIsFound(t *testing.T) {
 	for how, l := range listeners {
 		for name, table := range tables {
 			t.Run(how+" by "+name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func expect(t *testing.T, table table, here, there netip.AddrPort, want uint32) 
 
 // A listener in a user namespace of subordinate ids has another uid on the host: to
 // the kernel it is another user.
-func TestAnotherUsersServerIsNotTakenForTheOwn(t *testing.T) {
+func TestAnotherUsersServerIsNotUsed(t *testing.T) {
 	address := peertest.Start(t).Address
 	uid, err := Listener(address)
 	if err != nil || uid == uint32(os.Getuid()) {
@@ -90,7 +90,7 @@ func TestAnotherUsersServerIsNotTakenForTheOwn(t *testing.T) {
 
 // The other user accepts, closes its listening socket, and the own server takes the
 // port: the connection is the other user's still.
-func TestAnAcceptedConnectionStaysWithWhoeverAcceptedIt(t *testing.T) {
+func TestAcceptedConnectionStaysWithItsAcceptor(t *testing.T) {
 	here := netip.MustParseAddrPort("127.0.0.1:40000")
 	there := netip.MustParseAddrPort("127.0.0.1:8080")
 	accepted := socket{local: there, remote: here, uid: 1001, inode: 7}
@@ -131,7 +131,7 @@ func (s *scripted) connected(_, _ netip.AddrPort) (socket, error) {
 
 func (s *scripted) listener(netip.AddrPort) (socket, error) { return s.listening, nil }
 
-func TestAConnectionThatIsNotThereHasNoOwner(t *testing.T) {
+func TestMissingConnectionHasNoOwner(t *testing.T) {
 	here, there := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
 	for name, table := range tables {
 		if uid, err := owner(table, here, there); !errors.Is(err, ErrUnknown) {
@@ -140,7 +140,7 @@ func TestAConnectionThatIsNotThereHasNoOwner(t *testing.T) {
 	}
 }
 
-func TestTablesThatCannotBeReadTellNothing(t *testing.T) {
+func TestUnreadableProcTablesGiveNoOwner(t *testing.T) {
 	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	line := func(uid string) string {
 		return "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 " + uid + " 0 12345 1\n"
@@ -167,7 +167,7 @@ func TestTablesThatCannotBeReadTellNothing(t *testing.T) {
 	}
 }
 
-func FuzzALineOfATable(f *testing.F) {
+func FuzzProcTableLine(f *testing.F) {
 	f.Add("   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 1000 0 12345 1")
 	f.Fuzz(func(_ *testing.T, line string) { _, _ = readLine(line) })
 }

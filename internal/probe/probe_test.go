@@ -100,7 +100,7 @@ func all(t *testing.T, plan Plan) []Result {
 	return results
 }
 
-func TestAProbeTellsAnswersFromRefusalsFromSilence(t *testing.T) {
+func TestProbeDistinguishesAnswersRefusalsAndSilence(t *testing.T) {
 	shut, mute := closed(t), serve(t, "")
 	for _, c := range []struct {
 		probe Probe
@@ -139,7 +139,7 @@ func TestAProbeTellsAnswersFromRefusalsFromSilence(t *testing.T) {
 	}
 }
 
-func TestOnlyAClearOutcomePasses(t *testing.T) {
+func TestOnlyAConclusiveProbePasses(t *testing.T) {
 	for _, c := range []struct {
 		want  Want
 		quiet bool
@@ -164,7 +164,7 @@ func TestOnlyAClearOutcomePasses(t *testing.T) {
 	}
 }
 
-func TestWhatCameOfAProbeIsToldInPlainWords(t *testing.T) {
+func TestProbeResultIsDescribed(t *testing.T) {
 	for _, c := range []struct {
 		probe Probe
 		want  string
@@ -187,7 +187,7 @@ func TestWhatCameOfAProbeIsToldInPlainWords(t *testing.T) {
 	}
 }
 
-func TestAResultIsHandedOverWhileAnotherProbeIsStillWaitedFor(t *testing.T) {
+func TestResultIsDeliveredWhileAnotherProbeRuns(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestProbesRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAPlanThatIsTooLongFails(t *testing.T) {
+func TestTooManyProbesFail(t *testing.T) {
 	plan := Plan{Probes: make([]Probe, MaxProbes+1)}
 	for i := range plan.Probes {
 		plan.Probes[i] = Probe{Kind: "none", Want: Refused}

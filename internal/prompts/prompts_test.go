@@ -29,7 +29,7 @@ func names(all []Prompt) string {
 	return strings.Join(out, " ")
 }
 
-func TestTheUsersOwnPromptHidesTheRepositorysButNotForGood(t *testing.T) {
+func TestUserPromptShadowsTheRepositorys(t *testing.T) {
 	user, repo := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(user, "careful.md"), "# Be careful\n")
 	write(t, filepath.Join(repo, RepositoryFolder, "careful.md"), "\n## Do as you like\n")
@@ -46,14 +46,14 @@ func TestTheUsersOwnPromptHidesTheRepositorysButNotForGood(t *testing.T) {
 	}
 }
 
-func TestALibraryThatIsNotThereIsEmpty(t *testing.T) {
+func TestMissingLibraryIsEmpty(t *testing.T) {
 	all, err := Open(filepath.Join(t.TempDir(), "none"), t.TempDir()).All()
 	if len(all) != 0 || err != nil {
 		t.Errorf("All() = %v, %v", all, err)
 	}
 }
 
-func TestAnUnknownPromptIsAUsageFaultThatListsTheKnown(t *testing.T) {
+func TestUnknownPromptIsAUsageFaultThatListsPrompts(t *testing.T) {
 	user := t.TempDir()
 	write(t, filepath.Join(user, "careful.md"), "x")
 	for name, want := range map[string]string{"carefu": "available: careful", "../careful": "available: careful"} {
@@ -64,7 +64,7 @@ func TestAnUnknownPromptIsAUsageFaultThatListsTheKnown(t *testing.T) {
 	}
 }
 
-func TestNothingIsReadThroughASymlinkOrAFIFOOfARepository(t *testing.T) {
+func TestRepositorySymlinksAndFIFOsAreNotRead(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.md")
 	write(t, secret, "canary")
 	for name, place := range map[string]func(t *testing.T, repo string){
@@ -103,7 +103,7 @@ func TestNothingIsReadThroughASymlinkOrAFIFOOfARepository(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTextOrTooLongIsLeftOutAndNamed(t *testing.T) {
+func TestBinaryAndLongFilesAreSkippedAndReported(t *testing.T) {
 	user := t.TempDir()
 	write(t, filepath.Join(user, "good.md"), "x")
 	write(t, filepath.Join(user, "binary.md"), "a\x00b")
@@ -121,7 +121,7 @@ func TestWhatIsNoTextOrTooLongIsLeftOutAndNamed(t *testing.T) {
 	}
 }
 
-func TestANameThatIsAPathIsRefused(t *testing.T) {
+func TestNameThatIsAPathIsRejected(t *testing.T) {
 	for _, name := range []string{"", "../x", "a/b", "A", ".x", strings.Repeat("x", 65)} {
 		if path, err := Open(t.TempDir(), "").Path(name); fault.KindOf(err) != fault.Usage {
 			t.Errorf("Path(%q) = %q, %v", name, path, err)

@@ -148,7 +148,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func TestNoSpellingOfAKeyPasses(t *testing.T) {
+func TestNoEncodingOfAKeyPasses(t *testing.T) {
 	t.Parallel()
 	set := redact.New(secret.New(key))
 	for name, spelling := range spellings() {
@@ -168,7 +168,7 @@ func TestNoSpellingOfAKeyPasses(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsCutInsideTheKeyGivesAwayLittleOfIt(t *testing.T) {
+func TestAnswerCutInsideTheKeyRevealsLittleOfIt(t *testing.T) {
 	t.Parallel()
 	set := redact.New(secret.New(key))
 	for name, spelling := range map[string]string{"raw": key, "escaped": escapeAll(key, `\u%04x`), "Base64": base64.StdEncoding.EncodeToString([]byte("u:" + key)), "hexadecimal": hex.EncodeToString([]byte(key))} {
@@ -182,7 +182,7 @@ func TestAnAnswerThatIsCutInsideTheKeyGivesAwayLittleOfIt(t *testing.T) {
 	}
 }
 
-func TestKeysOfStarsAndRepetitionsEnd(t *testing.T) {
+func TestRepetitiveKeysAreRedacted(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"********", strings.Repeat("*", 40), "*#*#*#*#*#*#", "aaaaaaaaaaaa", "abababababab", `\\\\\\\\\\\\`, "%%%%%%%%%%%%", `%41%41%41%41`, `\u0041\u0041`} {
 		set := redact.New(secret.New(key))
@@ -196,7 +196,7 @@ func TestKeysOfStarsAndRepetitionsEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsShorterThanAKeyIsHandedOutAtOnce(t *testing.T) {
+func TestShortInputIsPassedOnAtOnce(t *testing.T) {
 	t.Parallel()
 	set := redact.New(secret.New(key))
 	source, write := io.Pipe()
@@ -212,7 +212,7 @@ func TestWhatIsShorterThanAKeyIsHandedOutAtOnce(t *testing.T) {
 	}
 }
 
-func TestFragmentsOfAKeyAreFoundInShortTexts(t *testing.T) {
+func TestKeyFragmentsAreFoundInShortTexts(t *testing.T) {
 	t.Parallel()
 	set := redact.New(secret.New(key))
 	for text, want := range map[string]bool{
@@ -228,7 +228,7 @@ func TestFragmentsOfAKeyAreFoundInShortTexts(t *testing.T) {
 	}
 }
 
-func TestHostileEscapesKeepLittleBack(t *testing.T) {
+func TestHostileEscapesDelayLittleOutput(t *testing.T) {
 	t.Parallel()
 	set := redact.New(secret.New(key))
 	for _, text := range []string{strings.Repeat(`\`, 1<<20), strings.Repeat(`%25`, 1<<18), strings.Repeat(`\u005c`, 1<<17), strings.Repeat("s", 1<<20), strings.Repeat(key[:len(key)-1], 1<<15)} {
@@ -293,10 +293,10 @@ func randomKey(random *rand.Rand, alphabet string) string {
 
 const keyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
 
-// FuzzNoMixOfEscapesCarriesAKey undoes, by other decoders, what a key was wrapped in,
+// FuzzNoMixOfEscapesHidesAKey undoes, by other decoders, what a key was wrapped in,
 // after it has gone through in pieces, and looks for it. Without a key the same
 // bytes arrive.
-func FuzzNoMixOfEscapesCarriesAKey(f *testing.F) {
+func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed, "data: {'text':'", " and so on'}")
 	}

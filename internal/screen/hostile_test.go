@@ -86,7 +86,7 @@ func forbidden(out string) string {
 	return ""
 }
 
-func TestNoAttackReachesAPersonsTerminal(t *testing.T) {
+func TestNoAttackReachesTheUsersTerminal(t *testing.T) {
 	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
 			if bad := forbidden("before" + attack.bytes + "after"); bad == "" {

@@ -40,7 +40,7 @@ func written(size Size, text string) *Screen {
 
 func plain(s *Screen) string { return string(s.Text(NoColors, false)) }
 
-func TestAScreenShowsWhatATerminalWould(t *testing.T) {
+func TestScreenShowsWhatATerminalShows(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"lines", "one\r\ntwo", "one\ntwo\n"},
 		{"wrapping", "0123456789ab", "0123456789\nab\n"},
@@ -96,7 +96,7 @@ func TestAScreenShowsWhatATerminalWould(t *testing.T) {
 	}
 }
 
-func TestEveryQuestionIsAnsweredByTheScreen(t *testing.T) {
+func TestScreenAnswersEveryTerminalQuery(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"cursor position", "ab\r\nc\x1b[6n", "\x1b[2;2R"},
 		{"extended cursor position", "\x1b[?6n", "\x1b[?1;1R"},
@@ -120,7 +120,7 @@ func TestEveryQuestionIsAnsweredByTheScreen(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatAsksWithoutEndGetsNoMoreThanFits(t *testing.T) {
+func TestEndlessTerminalQueriesGetBoundedAnswers(t *testing.T) {
 	s := written(Size{5, 10}, strings.Repeat("\x1b[6n", 100_000))
 	if got := len(s.Answers()); got == 0 || got > maxAnswers {
 		t.Errorf("%d bytes of answers", got)
@@ -130,7 +130,7 @@ func TestAnAgentThatAsksWithoutEndGetsNoMoreThanFits(t *testing.T) {
 	}
 }
 
-func TestAPersonsTerminalShowsTheScreenAfterEachPaint(t *testing.T) {
+func TestTerminalShowsTheScreenAfterEachPaint(t *testing.T) {
 	s := New(Size{5, 12})
 	p := newPerson(Size{5, 12}, TrueColors)
 	for _, step := range []string{
@@ -163,7 +163,7 @@ func TestNothingIsSentWhenNothingHasChanged(t *testing.T) {
 	}
 }
 
-func TestATerminalOfAnotherSizeShowsWhatFits(t *testing.T) {
+func TestTerminalOfAnotherSizeShowsWhatFits(t *testing.T) {
 	s := written(Size{4, 10}, "0123456789\r\nab\x1b[4;10HZ")
 	small := newPerson(Size{2, 4}, NoColors)
 	small.look(s)
@@ -185,7 +185,7 @@ func TestATerminalOfAnotherSizeShowsWhatFits(t *testing.T) {
 	}
 }
 
-func TestHarmlessModesAreMirroredAndUndone(t *testing.T) {
+func TestHarmlessModesAreMirroredAndReset(t *testing.T) {
 	s := New(Size{4, 10})
 	p := newPerson(Size{4, 10}, NoColors)
 	before := p.shows.modes
@@ -209,7 +209,7 @@ func TestHarmlessModesAreMirroredAndUndone(t *testing.T) {
 	}
 }
 
-func TestColorsAreThoseThatATerminalHas(t *testing.T) {
+func TestColorsMatchTheTerminalsColors(t *testing.T) {
 	s := written(Size{1, 20}, "\x1b[1;31ma\x1b[0;38;5;123mb\x1b[0;48;2;255;0;1mc")
 	for colors, want := range map[Colors]string{
 		TrueColors: "\x1b[0;1;31ma\x1b[0;38;5;123mb\x1b[0;48;2;255;0;1mc",
@@ -224,7 +224,7 @@ func TestColorsAreThoseThatATerminalHas(t *testing.T) {
 	}
 }
 
-func TestTextKeepsWhatIsLeftOnTheMainScreen(t *testing.T) {
+func TestTextIsTheRestOfTheMainScreen(t *testing.T) {
 	s := written(Size{5, 20}, "\r\n\x1b[32mdone\x1b[m   \r\n\x1b[?1049hother")
 	if got := string(s.Text(Colors16, true)); got != "\n\x1b[0;32mdone\x1b[m\n" {
 		t.Errorf("it is %q", got)
@@ -234,7 +234,7 @@ func TestTextKeepsWhatIsLeftOnTheMainScreen(t *testing.T) {
 	}
 }
 
-func TestASizeIsAlwaysOneThatAScreenCanHave(t *testing.T) {
+func TestScreenSizeIsAlwaysValid(t *testing.T) {
 	for in, want := range map[Size]Size{
 		{}: {24, 80}, {0, 50}: {24, 80}, {-1, -1}: {24, 80}, {1, 1}: {1, 2}, {65535, 65535}: {maxRows, maxCols}, {30, 100}: {30, 100},
 	} {
@@ -244,7 +244,7 @@ func TestASizeIsAlwaysOneThatAScreenCanHave(t *testing.T) {
 	}
 }
 
-func TestAScreenThatFailsIsClearedAndGoesOn(t *testing.T) {
+func TestFailedScreenIsClearedAndContinues(t *testing.T) {
 	s := written(Size{5, 10}, "before")
 	s.guarded(func() { panic("out of range") })
 	_, _ = s.Write([]byte("after"))

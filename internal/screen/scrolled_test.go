@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNothingThatScrollsOffIsLost(t *testing.T) {
+func TestNoScrolledLineIsLost(t *testing.T) {
 	for _, test := range []struct{ in, off, shown string }{
 		{"", "", ""},
 		{"one\r\ntwo", "", "one\ntwo\n"},
@@ -33,7 +33,7 @@ func TestNothingThatScrollsOffIsLost(t *testing.T) {
 	}
 }
 
-func TestHoweverMuchScrollsAtOnceItIsCaught(t *testing.T) {
+func TestLargeScrollsAreCapturedWhole(t *testing.T) {
 	s := NewCatching(Size{2, 2})
 	_, _ = s.Write([]byte(strings.Repeat("ab", 5000)))
 	if n := strings.Count(string(s.Scrolled()), "ab\n"); n != 4998 {
@@ -46,7 +46,7 @@ func TestHoweverMuchScrollsAtOnceItIsCaught(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyAsksNothingIsCaught(t *testing.T) {
+func TestScrolledLinesAreNotCapturedUnlessRequested(t *testing.T) {
 	s := New(Size{2, 10})
 	_, _ = s.Write([]byte("1\r\n2\r\n3\r\n4"))
 	if off := s.Scrolled(); off != nil {

@@ -45,7 +45,7 @@ var expensive = []struct {
 }
 
 // 39 KB of repeated characters once took seconds, in which nobody else got the screen.
-func TestNoSequenceCostsMoreThanItsBytesAllow(t *testing.T) {
+func TestNoSequenceExceedsItsCostLimit(t *testing.T) {
 	for _, c := range expensive {
 		t.Run(c.name, func(t *testing.T) {
 			s := NewCatching(Size{24, 80})
@@ -62,7 +62,7 @@ func TestNoSequenceCostsMoreThanItsBytesAllow(t *testing.T) {
 	}
 }
 
-func TestRepeatedCharactersEndWithTheLine(t *testing.T) {
+func TestRepeatedCharactersStopAtTheEndOfTheLine(t *testing.T) {
 	s := New(Size{3, 10})
 	_, _ = s.Write([]byte("ab\x1b[99999b\r\ncd\x1b[3b"))
 	if got, want := plain(s), "abbbbbbbbb\ncdddd\n"; got != want {

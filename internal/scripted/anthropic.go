@@ -45,13 +45,13 @@ func (anthropic) parse(_ *http.Request, body []byte) (Conversation, error) {
 	c := newConversation(body)
 	c.name(request.Model)
 	c.Stream = request.Stream
-	c.instruct(textOf(request.System))
+	c.addSystem(textOf(request.System))
 	for _, message := range request.Messages {
 		switch message.Role {
 		case "user":
 			c.readBlocks(message.Content)
 		case "system":
-			c.instruct(textOf(message.Content))
+			c.addSystem(textOf(message.Content))
 		}
 	}
 	for _, tool := range request.Tools {
@@ -68,18 +68,18 @@ func (anthropic) parse(_ *http.Request, body []byte) (Conversation, error) {
 	return c, nil
 }
 
-// readBlocks reads what stands in the user's name: a text, or blocks of text and
-// tool results. Text beside results is the agent's own frame.
+// readBlocks reads the content of a user message: a text, or blocks of text and tool
+// results. Text next to results comes from the agent's own frame.
 func (c *Conversation) readBlocks(content json.RawMessage) {
 	var blocks []anthropicBlock
 	if json.Unmarshal(content, &blocks) != nil {
-		c.hear(textOf(content))
+		c.addPrompt(textOf(content))
 		return
 	}
 	results := 0
 	for _, block := range blocks {
 		if block.Type == "tool_result" {
-			c.observe(textOf(block.Content))
+			c.addResult(textOf(block.Content))
 			results++
 		}
 	}
@@ -88,7 +88,7 @@ func (c *Conversation) readBlocks(content json.RawMessage) {
 	}
 	for _, block := range blocks {
 		if block.Type == "text" {
-			c.hear(block.Text)
+			c.addPrompt(block.Text)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (anthropic) answer(out *output, c Conversation, t Turn) {
 	send("message_stop", map[string]any{})
 }
 
-// anthropicStream sends one block from its beginning.
+// anthropicStream streams one whole block.
 func anthropicStream(out *output, send func(string, map[string]any), index int, block map[string]any, t Turn) {
 	begun := map[string]any{"type": "text", "text": ""}
 	text, kind, key := t.Text, "text_delta", "text"

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// quote makes one word of text for a POSIX shell.
+// quote quotes text as one word of a POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// writeCommand writes a file from a shell.
+// writeCommand returns a shell command that writes a file.
 func writeCommand(name, content string) string {
 	command := "printf %s " + quote(content) + " > " + quote(operand(name))
 	if dir := path.Dir(name); dir != "." && dir != "/" {
@@ -17,8 +17,9 @@ func writeCommand(name, content string) string {
 	return command + " && echo wrote " + quote(name)
 }
 
-// editCommand replaces a text in a file from a shell, with the perl that every
-// Debian has, and shows what changed. Perl leaves the file alone when it dies.
+// editCommand returns a shell command that replaces a text in a file and shows the
+// difference. It uses perl, which every Debian has and which leaves the file alone when
+// it dies.
 func editCommand(edit Edit) string {
 	name := quote(operand(edit.Path))
 	return "OLD=" + quote(edit.Old) + " NEW=" + quote(edit.New) +
@@ -26,18 +27,18 @@ func editCommand(edit Edit) string {
 		" && git --no-pager diff -- " + name
 }
 
-// reachMark begins the line in which a reach step reports.
+// reachMark begins the line in which a reach step reports its result.
 const reachMark = "reach: "
 
-// reachCommand tries a URL from inside the box and says in one line what came of
-// it. It succeeds either way: being refused is a finding.
+// reachCommand returns a shell command that requests a URL from inside the sandbox and
+// prints the result in one line. It succeeds either way: a refusal is a result, too.
 func reachCommand(url string) string {
 	report := func(verdict string) string { return `echo ` + quote(reachMark+url+verdict) }
 	return "if curl -sS -o /dev/null --max-time 5 -- " + quote(url) + "; then " + report(" answered") +
 		"; else " + report(" was refused") + `" (curl ended with $?)"; fi`
 }
 
-// operand keeps a name that begins with a dash from being read as an option.
+// operand prevents a name that begins with a dash from being read as an option.
 func operand(name string) string {
 	if strings.HasPrefix(name, "-") {
 		return "./" + name

@@ -20,7 +20,7 @@ func shell(t *testing.T, dir, command string) (string, error) {
 	return string(out), err
 }
 
-func TestWritingFromAShellKeepsEveryByte(t *testing.T) {
+func TestShellWriteKeepsEveryByte(t *testing.T) {
 	for name, content := range map[string]string{
 		"plain.txt": "x\n", "it's $HOME.txt": "it's `date` $HOME \\n % %s \"q\"\n\n", "-rf": "dash", "deep/er/x": "",
 	} {
@@ -35,7 +35,7 @@ func TestWritingFromAShellKeepsEveryByte(t *testing.T) {
 	}
 }
 
-func TestEditingFromAShellReplacesTheFirstPlaceOrSaysThatThereIsNone(t *testing.T) {
+func TestShellEditReplacesTheFirstMatchOrFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "it's.txt")
 	before := "a.c $1 'x'\nabc\na.c $1 'x'\n"
@@ -59,7 +59,7 @@ func TestEditingFromAShellReplacesTheFirstPlaceOrSaysThatThereIsNone(t *testing.
 	}
 }
 
-func TestReachingTellsWhatHappenedAndSucceedsEitherWay(t *testing.T) {
+func TestReachCommandReportsItsResultAndSucceeds(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL + "/it's"
 	out, err := shell(t, t.TempDir(), reachCommand(url))
@@ -77,9 +77,9 @@ func TestReachingTellsWhatHappenedAndSucceedsEitherWay(t *testing.T) {
 	}
 }
 
-// TestTheDemoMendsTheSampleProject plays the demo with a shell alone, as Codex
+// TestDemoFixesTheSampleProject plays the demo with a shell alone, as Codex
 // does, and runs the sample's own tests before and after.
-func TestTheDemoMendsTheSampleProject(t *testing.T) {
+func TestDemoFixesTheSampleProject(t *testing.T) {
 	dir := t.TempDir()
 	samples, err := filepath.Glob("sample/*.txt")
 	if err != nil || len(samples) != 3 {

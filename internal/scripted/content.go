@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// textOf is the text in a message's content, in whichever shape dialects put it:
-// a string, a list of parts, an object with text, content or output. Pictures and
-// other things without text are empty. What is no JSON is empty too.
+// textOf returns the text in a message's content, in any dialect's shape: a string, a
+// list of parts, or an object with text, content or output. It returns "" for pictures,
+// other parts without text, and invalid JSON.
 func textOf(content json.RawMessage) string { return textWithin(content, 0) }
 
 func textWithin(content json.RawMessage, depth int) string {

@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// Conversation is a request as every dialect tells it.
+// Conversation is a request, independent of its dialect.
 type Conversation struct {
 	Agent   string   // the agent: "codex"; from the path or the User-Agent
-	Model   string   // the model asked for, said back in the answer
+	Model   string   // the requested model, repeated in the answer
 	Stream  bool     // whether the answer is streamed
 	System  string   // system prompts, joined
-	Prompts []string // what the person and the agent's own frame said, in order
+	Prompts []string // texts of the user and of the agent's own frame, in order
 	Results []string // tool results since the last prompt, oldest first
-	Tools   []Tool   // what the agent offers
-	Schema  *schema  // shape of the JSON that the answer has to be, or nil
+	Tools   []Tool   // the agent's tools
+	Schema  *schema  // schema that the answer must follow, or nil
 	Usage   bool     // whether a stream ends with its token counts (OpenAI chat)
 
 	size   int    // bytes of the request, for the token estimate
 	digest string // hash of the request, for ids
 }
 
-// Turn is an answer as every dialect can tell it.
+// Turn is an answer, independent of its dialect.
 type Turn struct {
 	Text string
 	Call *Call // at most one
 	Fail *Fail // instead of everything else
-	Slow *Slow // nil means as fast as it goes
+	Slow *Slow // nil means at full speed
 }
 
 // Call asks the agent to use one of its tools.
@@ -41,23 +41,22 @@ type Call struct {
 	Args      json.RawMessage // a JSON object
 }
 
-// created stands wherever a dialect wants a time, since answers depend on the
-// request alone.
+// created is the time in all answers, since answers depend on the request alone.
 var created = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newConversation is an empty one for a request body.
+// newConversation returns an empty conversation for a request body.
 func newConversation(body []byte) Conversation {
 	sum := sha256.Sum256(body)
 	return Conversation{Model: Model, size: len(body), digest: hex.EncodeToString(sum[:])}
 }
 
-// id is a stable id: the prefix a dialect wants and part of the request's hash.
+// id returns a stable id: the dialect's prefix and part of the request's hash.
 func (c Conversation) id(prefix string) string { return prefix + c.digest[:24] }
 
-// inputTokens estimates the request at four bytes a token.
+// inputTokens estimates the request's size in tokens, at four bytes each.
 func (c Conversation) inputTokens() int { return c.size/4 + 1 }
 
-// outputTokens estimates an answer the same way.
+// outputTokens estimates an answer's size in the same way.
 func (t Turn) outputTokens() int {
 	size := len(t.Text)
 	if t.Call != nil {
@@ -66,33 +65,33 @@ func (t Turn) outputTokens() int {
 	return size/4 + 1
 }
 
-// instruct adds a system prompt.
-func (c *Conversation) instruct(text string) {
+// addSystem adds a system prompt.
+func (c *Conversation) addSystem(text string) {
 	if c.System != "" && text != "" {
 		c.System += "\n"
 	}
 	c.System += text
 }
 
-// hear adds what came in the user's name. Only what a user can have written starts
-// the script again; what the agent's own frame adds between tool results does not.
-func (c *Conversation) hear(text string) {
+// addPrompt adds a prompt. Only a text that the user can have written restarts the
+// script; texts that the agent's own frame adds between tool results do not.
+func (c *Conversation) addPrompt(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return
 	}
 	c.Prompts = append(c.Prompts, text)
-	if !framed(text) {
+	if !isFrame(text) {
 		c.Results = nil
 	}
 }
 
-// observe adds the result of a tool call.
-func (c *Conversation) observe(text string) { c.Results = append(c.Results, text) }
+// addResult adds the result of a tool call.
+func (c *Conversation) addResult(text string) { c.Results = append(c.Results, text) }
 
-// framed reports whether text is nothing but elements like
-// <system-reminder>…</system-reminder>, which agents add on their own.
-func framed(text string) bool {
+// isFrame reports whether text consists only of elements like
+// <system-reminder>…</system-reminder>, which agents add by themselves.
+func isFrame(text string) bool {
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		name, _, ok := strings.Cut(strings.TrimPrefix(text, "<"), ">")
 		if !ok || text[0] != '<' || !elementName.MatchString(name) {
@@ -110,11 +109,11 @@ func framed(text string) bool {
 
 var elementName = regexp.MustCompile(`^[a-z][a-z_-]{0,40}$`)
 
-// workdir matches where agents name their working directory.
+// workdir matches the texts in which agents name their working directory.
 var workdir = regexp.MustCompile(
 	`(?m)(?:^[ \t-]*(?:Primary )?[Ww]orking directory: |<cwd>|working in the directory: |\*\*Workspace Directories:\*\*\n\s*- )(/[^\n<]*)`)
 
-// Workdir is the agent's working directory, or "" when it does not say.
+// Workdir returns the agent's working directory, or "" if the request does not name it.
 func (c Conversation) Workdir() string {
 	for _, text := range append([]string{c.System}, c.Prompts...) {
 		if found := workdir.FindStringSubmatch(text); found != nil {
@@ -124,17 +123,17 @@ func (c Conversation) Workdir() string {
 	return ""
 }
 
-// still is how Codex reports a command that is still running.
-var still = regexp.MustCompile(`Process running with session ID (\d+)`)
+// stillRunning matches Codex's report about a command that is still running.
+var stillRunning = regexp.MustCompile(`Process running with session ID (\d+)`)
 
-// finished counts the results of calls that have ended, and names the session of
-// the one that has not, if any.
+// finished counts the calls that have ended. If the last one is still running, it also
+// returns that call's session.
 func (c Conversation) finished() (count int, running string) {
 	if _, _, waits := c.find(pollRole); !waits {
 		return len(c.Results), ""
 	}
 	for i, result := range c.Results {
-		found := still.FindStringSubmatch(result)
+		found := stillRunning.FindStringSubmatch(result)
 		if found == nil {
 			count++
 		} else if i == len(c.Results)-1 {
@@ -144,8 +143,8 @@ func (c Conversation) finished() (count int, running string) {
 	return count, running
 }
 
-// lastLine is what {result} stands for: what a reach step found out, else the last
-// line that says something.
+// lastLine returns the value of {result}: the result of a reach step, else the last
+// line that is neither empty nor an element.
 func (c Conversation) lastLine() string {
 	if len(c.Results) == 0 {
 		return ""
@@ -163,7 +162,7 @@ func (c Conversation) lastLine() string {
 	return cut(last)
 }
 
-// cut bounds a line that is repeated in an answer.
+// cut shortens a line for use in an answer.
 func cut(line string) string {
 	const most = 200
 	if runes := []rune(line); len(runes) > most {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// heardMark stands in a script for what became of Expect.
+// heardMark is replaced by the result of comparing the prompts with Expect.
 const heardMark = "{heard}"
 
-// judge is the script with {heard} filled in for a conversation.
-func (s Script) judge(c Conversation) Script {
+// fillExpect returns the script with {heard} replaced for a conversation.
+func (s Script) fillExpect(c Conversation) Script {
 	if s.Expect == "" {
 		return s
 	}
-	heard := strings.NewReplacer(heardMark, c.heard(s.Expect))
+	heard := strings.NewReplacer(heardMark, c.matchExpect(s.Expect))
 	s.Done, s.Steps = heard.Replace(s.Done), slices.Clone(s.Steps)
 	for i, step := range s.Steps {
 		s.Steps[i].Say, s.Steps[i].Run = heard.Replace(step.Say), heard.Replace(step.Run)
@@ -25,19 +25,19 @@ func (s Script) judge(c Conversation) Script {
 	return s
 }
 
-// heard is "yes" when somebody told the model exactly expect, and otherwise what
-// came nearest to a task, quoted, in plain ASCII.
-func (c Conversation) heard(expect string) string {
+// matchExpect returns "yes" if a prompt contains expect byte for byte. Otherwise it
+// returns the end of the last prompt, quoted in plain ASCII.
+func (c Conversation) matchExpect(expect string) string {
 	last := ""
 	for _, text := range append([]string{c.System}, c.Prompts...) {
 		if strings.Contains(text, expect) {
 			return "yes"
 		}
-		if !framed(text) {
+		if !isFrame(text) {
 			last = text
 		}
 	}
-	most := len([]rune(expect)) + 40 // agents put their own words before a task
+	most := len([]rune(expect)) + 40 // agents put their own text before a task
 	if runes := []rune(last); len(runes) > most {
 		last = string(runes[len(runes)-most:])
 	}

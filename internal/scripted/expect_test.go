@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheScriptTellsWhetherTheModelHeardTheTaskByteForByte(t *testing.T) {
+func TestScriptReportsWhetherTheTaskArrivedUnchanged(t *testing.T) {
 	task := "-- \"do\" 'it' $HOME\n\tnow 漢"
 	script := Script{Expect: task, Steps: []Step{{Write: &Write{Path: "a", Content: "heard: {heard}\n"}}}, Done: "{heard}"}
 	for name, test := range map[string]struct {

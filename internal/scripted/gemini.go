@@ -52,14 +52,14 @@ func (gemini) parse(r *http.Request, body []byte) (Conversation, error) {
 	}
 	c := newConversation(body)
 	_, model, _ := strings.Cut(r.URL.Path, "/models/")
-	// The method stands after the last colon: names of models have colons, too.
+	// The method follows the last colon: names of models can have colons, too.
 	at := max(strings.LastIndexByte(model, ':'), 0)
 	model, method := model[:at], strings.TrimPrefix(model[at:], ":")
 	c.name(model)
 	c.Stream = strings.HasPrefix(method, "stream")
 	c.Usage = r.URL.Query().Get("alt") == "sse"
 	for _, part := range request.SystemInstruction.Parts {
-		c.instruct(part.Text)
+		c.addSystem(part.Text)
 	}
 	for _, content := range request.Contents {
 		if content.Role != "model" {
@@ -78,13 +78,13 @@ func (c *Conversation) readParts(content geminiContent) {
 	results := 0
 	for _, part := range content.Parts {
 		if part.FunctionResponse != nil {
-			c.observe(textOf(part.FunctionResponse.Response))
+			c.addResult(textOf(part.FunctionResponse.Response))
 			results++
 		}
 	}
 	for _, part := range content.Parts {
 		if results == 0 {
-			c.hear(part.Text)
+			c.addPrompt(part.Text)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func (gemini) answer(out *output, c Conversation, t Turn) {
 	}
 }
 
-// geminiFrames streams frames as events when the client asked for alt=sse, else as
-// the elements of one JSON list.
+// geminiFrames streams frames as events if the client asked for alt=sse, else as the
+// elements of one JSON list.
 type geminiFrames struct {
 	out  *output
 	sse  bool

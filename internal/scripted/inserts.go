@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// heardText stands in a script for whether the model was told a text.
-var heardText = regexp.MustCompile(`\{heard:([^{}\n]+)\}`)
+// heardPattern matches {heard:TEXT}, which asks whether the model received TEXT.
+var heardPattern = regexp.MustCompile(`\{heard:([^{}\n]+)\}`)
 
-// hasHeard is "yes" when a system prompt or anything said in the user's name holds
-// text, else "no".
-func (c Conversation) hasHeard(text string) string {
-	if strings.Contains(c.System, text) || slices.ContainsFunc(c.Prompts, func(said string) bool { return strings.Contains(said, text) }) {
+// wasSent returns "yes" if a system prompt or a prompt contains text, else "no".
+func (c Conversation) wasSent(text string) string {
+	if strings.Contains(c.System, text) || slices.ContainsFunc(c.Prompts, func(prompt string) bool { return strings.Contains(prompt, text) }) {
 		return "yes"
 	}
 	return "no"
 }
 
-// toolNames are the tools that the agent offers, in its order.
+// toolNames returns the names of the agent's tools, in its order.
 func (c Conversation) toolNames() string {
 	names := make([]string, len(c.Tools))
 	for i, tool := range c.Tools {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheScriptTellsWhatTheModelWasAskedWith(t *testing.T) {
+func TestScriptCanInsertPartsOfTheRequest(t *testing.T) {
 	c := Conversation{
 		Model: "some/model:8b", System: "be terse\nand kind", Prompts: []string{"first", "second <task>"},
 		Tools: []Tool{{Name: "Bash"}, {Name: "Edit"}}, Results: []string{"{model} {heard:first}"},
@@ -24,7 +24,7 @@ func TestTheScriptTellsWhatTheModelWasAskedWith(t *testing.T) {
 	}
 }
 
-func TestTheModelOfAGeminiPathMayHaveColonsAndSlashes(t *testing.T) {
+func TestGeminiModelNameCanHaveColonsAndSlashes(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "qwen3:8b", "team/model:8b"} {
 		answer := read(t, post(t, Script{Done: "{model}"}, "/v1beta/models/"+model+":generateContent", "", bodies["gemini"].body))
 		if !strings.Contains(answer, `"text":"`+model+`"`) {
@@ -34,7 +34,7 @@ func TestTheModelOfAGeminiPathMayHaveColonsAndSlashes(t *testing.T) {
 }
 
 // Copilot's tool refuses a file in a folder that is not there.
-func TestAFolderIsMadeFirstForAToolThatMakesNone(t *testing.T) {
+func TestFolderIsCreatedBeforeCopilotWritesAFile(t *testing.T) {
 	create := Tool{Name: "create", Schema: writeTool.Schema}
 	script := Script{Steps: []Step{{Write: &Write{Path: "a/b/c.txt", Content: "x"}}, {Write: &Write{Path: "d.txt", Content: "y"}}}}
 	turns := plays(t, script, Conversation{Tools: []Tool{shellTool, create}}, "ok", 5)

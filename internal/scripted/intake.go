@@ -10,20 +10,20 @@ import (
 
 const (
 	maxRequest = 4 << 20 // bytes of one request's body
-	maxIntake  = 8 << 20 // bytes of all bodies that are in memory at a time
-	maxValues  = 50_000  // values in one request's JSON: each takes far more memory than its few bytes
+	maxIntake  = 8 << 20 // bytes of all bodies in memory at the same time
+	maxValues  = 50_000  // values in one request's JSON: each needs far more memory than its few bytes
 )
 
-// errBusy asks a client to come again.
+// errBusy asks a client to try again later.
 var errBusy = errors.New("the built-in server has as many requests as it can hold")
 
-// intake bounds the memory that the bodies of requests take.
+// intake limits the memory of request bodies.
 type intake struct {
 	mu   sync.Mutex
 	free int
 }
 
-// read reads a body. What it returns, even with an error, is to be released.
+// read reads a body. The caller must release the result, even after an error.
 func (i *intake) read(source io.Reader) ([]byte, error) {
 	var body []byte
 	for {
@@ -55,14 +55,14 @@ func (i *intake) take(size int) bool {
 	return true
 }
 
-// release gives back what body takes.
+// release returns the memory of body.
 func (i *intake) release(body []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.free += cap(body)
 }
 
-// statusOf is the status for a body that could not be read.
+// statusOf returns the HTTP status for an error of read.
 func statusOf(err error) int {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -75,8 +75,8 @@ func statusOf(err error) int {
 	}
 }
 
-// checkValues refuses JSON with more values than a conversation has. It counts what
-// begins or separates them, outside of strings.
+// checkValues rejects JSON with more than maxValues values. It counts the characters
+// that begin or separate values, outside of strings.
 func checkValues(body []byte) error {
 	values, inString := 0, false
 	for i := 0; i < len(body); i++ {

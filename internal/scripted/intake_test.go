@@ -44,7 +44,7 @@ func grown(do func()) uint64 {
 	return max(after.HeapSys, before.HeapSys) - before.HeapSys
 }
 
-func TestManyLargeRequestsTakeLittleMemory(t *testing.T) {
+func TestManyLargeRequestsNeedLittleMemory(t *testing.T) {
 	for name, body := range map[string]string{
 		"long texts":  `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 3<<20) + `"}]}`,
 		"many values": `{"messages":[` + strings.Repeat(`{},`, 1<<20) + `{}]}`,
@@ -63,7 +63,7 @@ func TestManyLargeRequestsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-func TestARequestOfAnUsualSizeIsRead(t *testing.T) {
+func TestRequestOfUsualSizeIsRead(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"m","messages":[` + strings.Repeat(`{"role":"user","content":"a, b, {c}"},`, 5000) + `{"role":"user","content":"` + strings.Repeat("y", 1<<20) + `"}]}`
 	if statuses := many(t, 1, body); statuses[http.StatusOK] != 1 {

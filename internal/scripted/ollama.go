@@ -60,8 +60,8 @@ func (ollamaChat) answer(out *output, c Conversation, t Turn) {
 	})
 }
 
-// ollamaAnswer writes an answer whole or as lines of JSON. frame makes the part
-// that chat and generate tell differently.
+// ollamaAnswer writes an answer whole or as lines of JSON. frame returns the part that
+// differs between chat and generate.
 func ollamaAnswer(out *output, c Conversation, t Turn, frame func(string, *Call) map[string]any) {
 	fill := func(text string, call *Call, done bool) map[string]any {
 		body := frame(text, call)
@@ -105,8 +105,8 @@ func (ollamaGenerate) parse(_ *http.Request, body []byte) (Conversation, error) 
 	if request.Prompt == "" {
 		return Conversation{}, errors.New("it has no prompt")
 	}
-	c.instruct(request.System)
-	c.hear(request.Prompt)
+	c.addSystem(request.System)
+	c.addPrompt(request.Prompt)
 	return c, nil
 }
 

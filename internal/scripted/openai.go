@@ -38,7 +38,7 @@ type chatTool struct {
 	}
 }
 
-// errNoMessages is a request that asks nothing.
+// errNoMessages reports a request without messages.
 var errNoMessages = errors.New("it has no messages")
 
 func (openAIChat) parse(_ *http.Request, body []byte) (Conversation, error) {
@@ -61,7 +61,7 @@ func (openAIChat) parse(_ *http.Request, body []byte) (Conversation, error) {
 	return c, nil
 }
 
-// name sets the model asked for, if one was.
+// name sets the requested model, if there is one.
 func (c *Conversation) name(model string) {
 	if model != "" {
 		c.Model = model
@@ -73,11 +73,11 @@ func (c *Conversation) readMessages(messages []chatMessage) {
 		text := textOf(message.Content)
 		switch message.Role {
 		case "system", "developer":
-			c.instruct(text)
+			c.addSystem(text)
 		case "user":
-			c.hear(text)
+			c.addPrompt(text)
 		case "tool", "function":
-			c.observe(text)
+			c.addResult(text)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (openAIChat) count(c Conversation) any {
 	return map[string]any{"object": "response.input_tokens", "input_tokens": c.inputTokens()}
 }
 
-// failure is OpenAI's error object, which both of its dialects use.
+// failure returns OpenAI's error object, which both of its dialects use.
 func (openAIChat) failure(status int, message string) any {
 	kind := "invalid_request_error"
 	switch {

@@ -17,10 +17,10 @@ func newOutput(ctx context.Context, w http.ResponseWriter, slow *Slow) *output {
 	return &output{ctx: ctx, w: w, slow: slow}
 }
 
-// piece is how many runes of a text go into one event when nothing is slow.
+// piece is the number of runes in one event of an answer that is not slow.
 const piece = 48
 
-// pieces cuts text as it is streamed. Empty text has none.
+// pieces cuts text into the pieces of a stream. Empty text has none.
 func (o *output) pieces(text string) []string {
 	size := piece
 	if o.slow != nil {
@@ -35,8 +35,8 @@ func (o *output) pieces(text string) []string {
 	return all
 }
 
-// each calls send with every piece of text, after the pause of a slow step. It
-// gives up when the client has.
+// each calls send with every piece of text, after the pause of a slow step. It stops
+// when the client is gone.
 func (o *output) each(text string, send func(piece string)) {
 	for _, part := range o.pieces(text) {
 		if !o.pause() {
@@ -46,8 +46,7 @@ func (o *output) each(text string, send func(piece string)) {
 	}
 }
 
-// pause waits as long as the step says and reports whether the client is still
-// there.
+// pause waits for the step's delay and reports whether the client is still connected.
 func (o *output) pause() bool {
 	if o.slow == nil {
 		return o.ctx.Err() == nil
@@ -62,7 +61,7 @@ func (o *output) pause() bool {
 	}
 }
 
-// whole writes an answer in one piece, as late as a stream would end.
+// whole writes an answer in one piece, at the time at which a stream would end.
 func (o *output) whole(turn Turn, body any) {
 	if o.slow != nil {
 		o.each(turn.Text, func(string) {})
@@ -70,7 +69,7 @@ func (o *output) whole(turn Turn, body any) {
 	reply(o.w, http.StatusOK, body)
 }
 
-// begin sends the head of a stream at once, so that a client knows it was heard.
+// begin sends the head of a stream at once, so that the client does not time out.
 func (o *output) begin(contentType string) {
 	o.w.Header().Set("Content-Type", contentType)
 	o.w.Header().Set("Cache-Control", "no-cache")
@@ -78,7 +77,7 @@ func (o *output) begin(contentType string) {
 	o.flush()
 }
 
-// event sends one server-sent event; an empty name leaves its line out.
+// event sends one server-sent event. Without a name it has no event line.
 func (o *output) event(name string, data any) {
 	var text []byte
 	if name != "" {
@@ -87,7 +86,7 @@ func (o *output) event(name string, data any) {
 	o.raw(string(text) + "data: " + string(encode(data)) + "\n\n")
 }
 
-// raw sends text at once. A client that is gone shows in the context.
+// raw sends text at once. It ignores errors: the context ends when the client is gone.
 func (o *output) raw(text string) {
 	_, _ = o.w.Write([]byte(text))
 	o.flush()

@@ -9,16 +9,16 @@ import (
 	"aibox/internal/fault"
 )
 
-// play is the turn that comes next in conversation c, by script or by the script
-// that the prompt brings.
+// play returns the next turn of conversation c, by the script in its prompts or else by
+// script.
 func play(script Script, c Conversation) (Turn, error) {
 	if own, ok, err := promptScript(c.Prompts); err != nil {
 		return Turn{}, err
 	} else if ok {
 		script = own
 	}
-	script = script.judge(c)
-	if len(c.Tools) == 0 || aside(c) {
+	script = script.fillExpect(c)
+	if len(c.Tools) == 0 || isHelperRequest(c) {
 		return script.withoutTools(c), nil
 	}
 	done, running := c.finished()
@@ -31,8 +31,8 @@ func play(script Script, c Conversation) (Turn, error) {
 	return script.next(c, done), nil
 }
 
-// next is the turn after done tool results. Texts of steps without a call are said
-// together with what comes next.
+// next returns the turn after done tool results. It joins the texts of steps without a
+// call with the text of the next step.
 func (s Script) next(c Conversation, done int) Turn {
 	var said []string
 	var slow *Slow
@@ -74,19 +74,18 @@ func (s Script) end() string {
 	return s.Done
 }
 
-// fill joins texts and puts in what {agent}, {model}, {tools}, {result} and
-// {heard:TEXT} stand for. What the agent's tools printed comes last, so that nothing
-// in it is taken for the script's.
+// fill joins texts and replaces {agent}, {model}, {tools}, {result} and {heard:TEXT}.
+// The output of the agent's tools is inserted last, so that no mark in it is replaced.
 func (c Conversation) fill(texts []string) string {
 	text := strings.ReplaceAll(strings.Join(texts, "\n"), "{tools}", c.toolNames())
-	text = heardText.ReplaceAllStringFunc(text, func(mark string) string {
-		return c.hasHeard(heardText.FindStringSubmatch(mark)[1])
+	text = heardPattern.ReplaceAllStringFunc(text, func(mark string) string {
+		return c.wasSent(heardPattern.FindStringSubmatch(mark)[1])
 	})
 	return strings.NewReplacer("{agent}", c.Agent, "{model}", c.Model, "{result}", c.lastLine()).Replace(text)
 }
 
-// calls are the tool calls of one round of step: none when it makes none or the
-// agent has no tool for it, two when a file has to be read before it is edited.
+// calls returns the tool calls of one round of the step: none if the step has no action
+// or the agent has no tool for it, two if a file must be read before it is edited.
 func (s Step) calls(c Conversation) []*Call {
 	var calls []*Call
 	switch {
@@ -96,54 +95,54 @@ func (s Step) calls(c Conversation) []*Call {
 			calls = s.writeCalls(c, content)
 		}
 		if len(calls) == 0 {
-			calls = some(c.call(shellRole, writeCommand(s.Write.Path, content)))
+			calls = callList(c.call(shellRole, writeCommand(s.Write.Path, content)))
 		}
 	case s.Edit != nil:
 		if s.Via != "shell" {
 			calls = s.editCalls(c)
 		}
 		if len(calls) == 0 {
-			calls = some(c.call(shellRole, editCommand(*s.Edit)))
+			calls = callList(c.call(shellRole, editCommand(*s.Edit)))
 		}
 	case s.Run != "":
-		calls = some(c.call(shellRole, c.fill([]string{s.Run})))
+		calls = callList(c.call(shellRole, c.fill([]string{s.Run})))
 	case s.Reach != "":
-		calls = some(c.call(shellRole, reachCommand(s.Reach)))
+		calls = callList(c.call(shellRole, reachCommand(s.Reach)))
 	}
 	return calls
 }
 
-// writeCalls writes with the agent's own tool. Copilot's makes no folders.
+// writeCalls uses the agent's own tool to write. Copilot's tool creates no folders.
 func (s Step) writeCalls(c Conversation, content string) []*Call {
 	write := c.call(writeRole, c.within(s.Write.Path), content)
 	dir := path.Dir(s.Write.Path)
 	if write == nil || strings.ToLower(write.Name) != "create" || dir == "." || dir == "/" {
-		return some(write)
+		return callList(write)
 	}
-	return append(some(c.call(shellRole, "mkdir -p -- "+quote(dir)+" && echo made "+quote(dir))), write)
+	return append(callList(c.call(shellRole, "mkdir -p -- "+quote(dir)+" && echo made "+quote(dir))), write)
 }
 
-// editCalls edits with the agent's own tool. Most agents refuse to edit what they
-// have not read.
+// editCalls uses the agent's own tool to edit. Most agents refuse to edit a file that
+// they have not read.
 func (s Step) editCalls(c Conversation) []*Call {
 	name := c.within(s.Edit.Path)
 	edit := c.call(editRole, name, s.Edit.Old, s.Edit.New)
 	if edit == nil {
 		return nil
 	}
-	return append(some(c.call(readRole, name)), edit)
+	return append(callList(c.call(readRole, name)), edit)
 }
 
-func some(call *Call) []*Call {
+func callList(call *Call) []*Call {
 	if call == nil {
 		return nil
 	}
 	return []*Call{call}
 }
 
-// aside reports whether a helper of the agent asks, not the agent at its task: one
-// that extracts memories would play the script a second time.
-func aside(c Conversation) bool { return memoryHelper.MatchString(c.System) }
+// isHelperRequest reports whether the request comes from a helper of the agent, not from
+// its main loop. A helper that extracts memories would play the script a second time.
+func isHelperRequest(c Conversation) bool { return memoryHelper.MatchString(c.System) }
 
 var memoryHelper = regexp.MustCompile(`(?i)memory[ -]extract|extract\w*[^.\n]{0,60}memor`)
 
@@ -152,7 +151,7 @@ var (
 	scriptBlock = regexp.MustCompile("(?s)```aibox-script[ \\t]*\\n(.*?)\\n?```")
 )
 
-// promptScript is the script the last marker in prompts asks for.
+// promptScript returns the script that the last marker in prompts selects.
 func promptScript(prompts []string) (Script, bool, error) {
 	for i := len(prompts) - 1; i >= 0; i-- {
 		names := scriptName.FindAllStringSubmatchIndex(prompts[i], -1)

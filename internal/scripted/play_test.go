@@ -56,7 +56,7 @@ func plays(t *testing.T, script Script, c Conversation, result string, n int) []
 	return turns
 }
 
-func TestTheNumberOfResultsIsTheNextStep(t *testing.T) {
+func TestNumberOfResultsSelectsTheNextStep(t *testing.T) {
 	script := parse(t, `
 done = "All done."
 [[step]]
@@ -85,7 +85,7 @@ write = { path = "a/b.txt", content = "by {agent}\n" }
 	}
 }
 
-func TestALoopForEverNeverEnds(t *testing.T) {
+func TestEndlessLoopNeverEnds(t *testing.T) {
 	script := parse(t, "[[step]]\nrun = \"again\"\nloop = -1\n[[step]]\nrun = \"never\"")
 	for i, turn := range plays(t, script, Conversation{Tools: allTools}, "ok", 40) {
 		if !strings.Contains(turn, "again") {
@@ -94,7 +94,7 @@ func TestALoopForEverNeverEnds(t *testing.T) {
 	}
 }
 
-func TestAnEditReadsTheFileFirstWithTheAgentsOwnTools(t *testing.T) {
+func TestEditStepReadsTheFileFirst(t *testing.T) {
 	script := parse(t, "[[step]]\nedit = { path = \"x\", old = \"a\", new = \"b\" }\nloop = 2")
 	want := []string{
 		` -> read {"filePath":"x"}`,
@@ -108,7 +108,7 @@ func TestAnEditReadsTheFileFirstWithTheAgentsOwnTools(t *testing.T) {
 	}
 }
 
-func TestAStepWithoutAToolIsPassedOver(t *testing.T) {
+func TestStepWithoutAToolIsSkipped(t *testing.T) {
 	script := parse(t, "[[step]]\nrun = \"x\"\n[[step]]\nwrite = { path = \"f\", content = \"c\" }")
 	want := []string{` -> write {"content":"c","filePath":"f"}`, "Done."}
 	if diff := cmp.Diff(want, plays(t, script, Conversation{Tools: []Tool{writeTool}}, "ok", 9)); diff != "" {
@@ -116,7 +116,7 @@ func TestAStepWithoutAToolIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestAFailureComesInItsTurnAndStays(t *testing.T) {
+func TestFailStepComesInOrderAndRepeats(t *testing.T) {
 	script := parse(t, "[[step]]\nrun = \"x\"\n[[step]]\nfail = { status = 429 }")
 	want := []string{` -> bash {"command":"x"}`, "Too Many Requests"}
 	if diff := cmp.Diff(want, plays(t, script, Conversation{Tools: allTools}, "ok", 9)); diff != "" {
@@ -124,7 +124,7 @@ func TestAFailureComesInItsTurnAndStays(t *testing.T) {
 	}
 }
 
-func TestAToolThatTakesWordsGetsWords(t *testing.T) {
+func TestToolThatTakesAListGetsAList(t *testing.T) {
 	words := Tool{Name: "shell", Schema: schema{Properties: map[string]schema{"command": {Type: "array"}}}}
 	got := plays(t, parse(t, "[[step]]\nrun = \"x y\""), Conversation{Tools: []Tool{words}}, "ok", 1)
 	if want := ` -> shell {"command":["bash","-c","x y"]}`; got[0] != want {
@@ -132,7 +132,7 @@ func TestAToolThatTakesWordsGetsWords(t *testing.T) {
 	}
 }
 
-func TestWhatAToolRequiresBesidesIsFilledIn(t *testing.T) {
+func TestOtherRequiredArgumentsAreFilledIn(t *testing.T) {
 	var strict schema
 	text := `{"type":"OBJECT","properties":{"command":{"type":"STRING"},"description":{"type":["string","null"]},
 		"level":{"type":"INTEGER"},"mode":{"enum":["safe","fast"]},"more":{"anyOf":[{"type":"boolean"}]},"other":{"type":"string"}},
@@ -148,7 +148,7 @@ func TestWhatAToolRequiresBesidesIsFilledIn(t *testing.T) {
 	}
 }
 
-func TestACommandOfCodexThatGoesOnRunningIsWaitedFor(t *testing.T) {
+func TestRunningCodexCommandIsPolled(t *testing.T) {
 	tools := []Tool{tool("exec_command", "cmd"), tool("write_stdin", "session_id", "chars")}
 	script := parse(t, "[[step]]\nrun = \"slow\"\n[[step]]\nrun = \"next\"")
 	c := Conversation{Tools: tools, Results: []string{"Process running with session ID 42\nOutput:\n"}}
@@ -162,7 +162,7 @@ func TestACommandOfCodexThatGoesOnRunningIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAPromptBringsItsOwnScript(t *testing.T) {
+func TestPromptCanContainAScript(t *testing.T) {
 	block := "Please.\n```aibox-script\n[[step]]\nrun = \"mine\"\n```\nThanks."
 	for name, test := range map[string]struct {
 		prompts []string
@@ -184,7 +184,7 @@ func TestAPromptBringsItsOwnScript(t *testing.T) {
 	}
 }
 
-func TestAWrongScriptInAPromptIsTold(t *testing.T) {
+func TestInvalidScriptInAPromptIsReported(t *testing.T) {
 	for _, prompt := range []string{"```aibox-script\n[[step]]\nruns = 1\n```", "[[script nothing]]"} {
 		if turn, err := play(Script{}, Conversation{Tools: allTools, Prompts: []string{prompt}}); err == nil {
 			t.Errorf("%q: %+v", prompt, turn)
@@ -192,26 +192,26 @@ func TestAWrongScriptInAPromptIsTold(t *testing.T) {
 	}
 }
 
-func TestANewPromptStartsTheScriptAnewAndAFrameDoesNot(t *testing.T) {
+func TestNewPromptRestartsTheScriptButAFrameDoesNot(t *testing.T) {
 	c := Conversation{Tools: allTools}
-	c.hear("do it")
-	c.observe("ok")
+	c.addPrompt("do it")
+	c.addResult("ok")
 	for _, frame := range []string{
 		"<system-reminder>\nmind\n</system-reminder>", "<environment_context>x</environment_context> <b>y</b>", " ",
 	} {
-		if c.hear(frame); len(c.Results) != 1 {
+		if c.addPrompt(frame); len(c.Results) != 1 {
 			t.Errorf("%q started anew", frame)
 		}
 	}
 	for _, prompt := range []string{"<b>bold</b> request", "1 < 2", "<a>", "more"} {
 		c.Results = []string{"ok"}
-		if c.hear(prompt); len(c.Results) != 0 {
+		if c.addPrompt(prompt); len(c.Results) != 0 {
 			t.Errorf("%q did not start anew", prompt)
 		}
 	}
 }
 
-func TestTheWorkingDirectoryIsReadOnlyWhereAgentsNameIt(t *testing.T) {
+func TestWorkingDirectoryIsReadOnlyFromKnownPhrases(t *testing.T) {
 	for text, want := range map[string]string{
 		"<env>\n  Working directory: /a b/c\n":                 "/a b/c",
 		" - Primary working directory: /w/\n":                  "/w",
@@ -229,7 +229,7 @@ func TestTheWorkingDirectoryIsReadOnlyWhereAgentsNameIt(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutToolsGetWords(t *testing.T) {
+func TestRequestsWithoutToolsGetText(t *testing.T) {
 	script := parse(t, "name = \"x\"\n[[step]]\nwrite = { path = \"f.txt\", content = \"c\" }\n"+
 		"[[step]]\nedit = { path = \"g.txt\", old = \"a\", new = \"b\" }")
 	shape := readSchema([]byte(`{"type":"OBJECT","properties":{"why":{"type":"STRING"},"score":{"type":"INTEGER"}}}`))
@@ -251,7 +251,7 @@ func TestRequestsWithoutToolsGetWords(t *testing.T) {
 	}
 }
 
-func TestAScriptOfWordsIsSpokenToAPlainChat(t *testing.T) {
+func TestScriptOfTextsAnswersAPlainChat(t *testing.T) {
 	turn, err := play(parse(t, "[[step]]\nsay = \"Hello.\""), Conversation{})
 	if err != nil || turn.Text != "Hello." {
 		t.Errorf("%+v, %v", turn, err)

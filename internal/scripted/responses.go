@@ -31,8 +31,8 @@ type responsesItem struct {
 	Output  json.RawMessage
 }
 
-// responsesTool is a function, or a namespace of them. Codex offers both, and
-// tools without a name that the server would run itself.
+// responsesTool is a function, or a namespace of functions. Codex offers both, and also
+// tools without a name, which the server would run itself.
 type responsesTool struct {
 	Type       string
 	Name       string
@@ -48,7 +48,7 @@ func (openAIResponses) parse(_ *http.Request, body []byte) (Conversation, error)
 	c := newConversation(body)
 	c.name(request.Model)
 	c.Stream = request.Stream
-	c.instruct(request.Instructions)
+	c.addSystem(request.Instructions)
 	if err := c.readItems(request.Input); err != nil {
 		return Conversation{}, err
 	}
@@ -63,7 +63,7 @@ func (openAIResponses) parse(_ *http.Request, body []byte) (Conversation, error)
 func (c *Conversation) readItems(input json.RawMessage) error {
 	var text string
 	if json.Unmarshal(input, &text) == nil && text != "" {
-		c.hear(text)
+		c.addPrompt(text)
 		return nil
 	}
 	var items []responsesItem
@@ -74,11 +74,11 @@ func (c *Conversation) readItems(input json.RawMessage) error {
 		switch {
 		case item.Type == "function_call_output", item.Type == "custom_tool_call_output",
 			item.Type == "local_shell_call_output":
-			c.observe(textOf(item.Output))
+			c.addResult(textOf(item.Output))
 		case item.Role == "system", item.Role == "developer":
-			c.instruct(textOf(item.Content))
+			c.addSystem(textOf(item.Content))
 		case item.Role == "user":
-			c.hear(textOf(item.Content))
+			c.addPrompt(textOf(item.Content))
 		}
 	}
 	if len(items) == 0 {
@@ -116,7 +116,7 @@ func (openAIResponses) answer(out *output, c Conversation, t Turn) {
 	}
 }
 
-// responsesItems are the finished items of an answer.
+// responsesItems returns the finished items of an answer.
 func responsesItems(c Conversation, t Turn) []map[string]any {
 	var items []map[string]any
 	if t.Text != "" {
@@ -179,7 +179,7 @@ func (s *responsesStream) send(kind string, pairs ...any) {
 	s.out.event(kind, event)
 }
 
-// item streams one finished item from its beginning.
+// item streams one whole item.
 func (s *responsesStream) item(index int, item map[string]any, t Turn) {
 	begun := map[string]any{}
 	for name, value := range item {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A route is what a path asks for: a turn of a conversation (play), its size in
+// A route says how to answer a path: with a turn of a conversation (play), its size in
 // tokens (play and count), or facts about the server.
 type route struct {
 	play  dialect
@@ -15,7 +15,7 @@ type route struct {
 	facts http.HandlerFunc
 }
 
-// endings are the paths of conversations, told by how they end.
+// endings maps the ends of paths to routes.
 var endings = []struct {
 	path  string
 	route route
@@ -38,8 +38,8 @@ var endings = []struct {
 	{"/api/version", route{facts: ollamaVersion}},
 }
 
-// find is the route of a request.
-func find(r *http.Request) route {
+// routeOf returns the route of a request.
+func routeOf(r *http.Request) route {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, ending := range endings {
 		if strings.HasSuffix(path, ending.path) {
@@ -49,11 +49,11 @@ func find(r *http.Request) route {
 	if at := strings.LastIndex(path, "/models/"); at >= 0 {
 		return route{facts: models}
 	}
-	return route{facts: nothing}
+	return route{facts: notFound}
 }
 
-// nothing is every path that no dialect has, Claude's HEAD /api/hello among them.
-func nothing(w http.ResponseWriter, r *http.Request) {
+// notFound answers every path that no dialect has, such as Claude's HEAD /api/hello.
+func notFound(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		_, _ = io.WriteString(w, "aibox scripted inference is running\n")
 		return
@@ -61,8 +61,8 @@ func nothing(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusNotFound, openAIChat{}.failure(http.StatusNotFound, "there is nothing at this path"))
 }
 
-// models lists the one model, or shows it, in the shape of the dialect that asks:
-// Gemini by its version in the path, Anthropic by its header, else OpenAI.
+// models lists or shows the one model in the shape of the client's dialect: Gemini by
+// the version in the path, Anthropic by its header, else OpenAI.
 func models(w http.ResponseWriter, r *http.Request) {
 	_, name, one := strings.Cut(r.URL.Path, "/models/")
 	name = strings.Trim(name, "/")
@@ -91,7 +91,7 @@ func models(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, list)
 }
 
-// wireTime is how dialects write a time.
+// wireTime is the layout of times in all dialects.
 const wireTime = "2006-01-02T15:04:05Z07:00"
 
 func geminiModel(name string) map[string]any {
@@ -102,7 +102,7 @@ func geminiModel(name string) map[string]any {
 	}
 }
 
-// contextLength is the context window the server claims, in tokens.
+// contextLength is the context window that the server reports, in tokens.
 const contextLength = 131_072
 
 func ollamaModel() map[string]any {
@@ -127,7 +127,7 @@ func ollamaVersion(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"version": "0.14.0"})
 }
 
-// ollamaPull pretends to fetch a model: every name is there already.
+// ollamaPull reports that the model is already present.
 func ollamaPull(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"status": "success"})
 }
@@ -135,7 +135,7 @@ func ollamaPull(w http.ResponseWriter, _ *http.Request) {
 func ollamaShow(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil || !json.Valid(body) {
-		reply(w, http.StatusBadRequest, map[string]any{"error": "the request is no JSON"})
+		reply(w, http.StatusBadRequest, map[string]any{"error": "the request is not JSON"})
 		return
 	}
 	reply(w, http.StatusOK, map[string]any{

@@ -17,33 +17,33 @@ import (
 	"aibox/internal/fault"
 )
 
-// Script is what the server plays: its steps, one per request, then Done. In
-// every text {agent} stands for the name of the agent that asks, {model} for the
-// model it asks for, {tools} for the names of the tools it offers, {heard:TEXT} for
-// "yes" when somebody told the model TEXT and "no" otherwise, and {result} for the
-// last line of what its latest tool call printed.
+// Script is a list of steps that the server plays, one per request, and then Done. In
+// all texts the server replaces {agent} by the agent's name, {model} by the requested
+// model, {tools} by the names of the agent's tools, {heard:TEXT} by "yes" if the request
+// contains TEXT and "no" otherwise, and {result} by the last line that the latest tool
+// call printed.
 type Script struct {
 	Name  string `toml:"name"` // for errors
 	Steps []Step `toml:"step"`
-	Done  string `toml:"done"` // said at the end; empty means "Done."
-	// Expect is a text that has to reach the model byte for byte. In every text of
-	// the script {heard} then stands for "yes", or for what the model was told
-	// instead, in quotes.
+	Done  string `toml:"done"` // the last text; empty means "Done."
+	// Expect is a text that must reach the model byte for byte. In all texts of the
+	// script the server replaces {heard} by "yes", or by the text that arrived instead,
+	// in quotes.
 	Expect string `toml:"expect"`
 }
 
-// Step is one answer of the model. It makes at most one of write, edit, run,
-// reach and fail; one that makes none ends the agent's turn with what it says.
+// Step is one answer of the model. It has at most one of write, edit, run, reach and
+// fail; a step with none of them ends the agent's turn with its text.
 type Step struct {
 	Say   string `toml:"say"`   // text before the call
 	Write *Write `toml:"write"` // make a file
 	Edit  *Edit  `toml:"edit"`  // change a file
 	Run   string `toml:"run"`   // shell command
-	Reach string `toml:"reach"` // http or https URL to try from the box
+	Reach string `toml:"reach"` // http or https URL to request from the sandbox
 	Fail  *Fail  `toml:"fail"`  // HTTP error instead of an answer, every time
-	Loop  int    `toml:"loop"`  // how often the call is made: 0 means once, -1 forever
+	Loop  int    `toml:"loop"`  // how often to make the call: 0 means once, -1 forever
 	Slow  *Slow  `toml:"slow"`  // stream the answer slowly
-	Via   string `toml:"via"`   // "shell": write or edit by a shell command even if there is a tool
+	Via   string `toml:"via"`   // "shell": write or edit by a shell command, even if there is a tool
 }
 
 // Write makes a file. Path is relative to the agent's working directory.
@@ -52,7 +52,7 @@ type Write struct {
 	Content string `toml:"content"`
 }
 
-// Edit replaces the first Old in a file by New.
+// Edit replaces the first Old in a file with New.
 type Edit struct {
 	Path string `toml:"path"`
 	Old  string `toml:"old"`
@@ -79,7 +79,7 @@ const maxScript = 256 << 10
 //go:embed scripts/*.toml
 var builtin embed.FS
 
-// Names are the built-in scripts.
+// Names returns the names of the built-in scripts.
 func Names() []string {
 	entries, _ := builtin.ReadDir("scripts")
 	var names []string
@@ -89,7 +89,7 @@ func Names() []string {
 	return names
 }
 
-// Builtin is the built-in script called name.
+// Builtin returns the built-in script with the given name.
 func Builtin(name string) (Script, error) {
 	text, err := builtin.ReadFile(path.Join("scripts", name+".toml"))
 	if err != nil || !slices.Contains(Names(), name) {
@@ -100,8 +100,8 @@ func Builtin(name string) (Script, error) {
 	return Parse(text)
 }
 
-// Open is the script that ref names: empty for the default, a name without a slash
-// for a built-in one, else a path. Errors are Usage faults.
+// Open returns the script that ref names: the default if ref is empty, a built-in one if
+// ref has no slash, else the file with that path. Errors are Usage faults.
 func Open(ref string) (Script, error) {
 	if ref == "" {
 		ref = "default"
@@ -137,7 +137,7 @@ func Parse(text []byte) (Script, error) {
 	return script, nil
 }
 
-// explain adds line and column to what the TOML decoder says.
+// explain adds the line and column to an error of the TOML decoder.
 func explain(err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
@@ -153,7 +153,7 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses a step that cannot be played, and reads its delay.
+// check rejects a step that cannot be played, and parses its delay.
 func (s *Step) check() error {
 	actions := 0
 	for _, has := range []bool{s.Write != nil, s.Edit != nil, s.Run != "", s.Reach != "", s.Fail != nil} {
@@ -163,11 +163,11 @@ func (s *Step) check() error {
 	}
 	switch {
 	case actions > 1:
-		return errors.New("only one of write, edit, run, reach and fail")
+		return errors.New("it has more than one of write, edit, run, reach and fail")
 	case actions == 0 && s.Say == "":
-		return errors.New("says nothing and does nothing")
+		return errors.New("it has neither a text nor an action")
 	case s.Loop < -1:
-		return fmt.Errorf("loop is a number of times or -1 for ever, not %d", s.Loop)
+		return fmt.Errorf("loop must be a number of times, or -1 for no limit, not %d", s.Loop)
 	case s.Loop != 0 && (actions == 0 || s.Fail != nil):
 		return errors.New("loop needs a write, edit, run or reach to repeat")
 	case s.Via != "" && s.Via != "shell" && s.Via != "tool":

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestEveryBuiltInScriptCanBePlayed(t *testing.T) {
+func TestEveryBuiltInScriptParses(t *testing.T) {
 	for _, name := range Names() {
 		script, err := Builtin(name)
 		if err != nil {
@@ -22,7 +22,7 @@ func TestEveryBuiltInScriptCanBePlayed(t *testing.T) {
 	}
 }
 
-func TestAScriptIsOpenedByNameOrPath(t *testing.T) {
+func TestScriptIsOpenedByNameOrPath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "own.toml")
 	if err := os.WriteFile(path, []byte("name = \"own\"\n[[step]]\nrun = \"make\"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,14 +40,14 @@ func TestAScriptIsOpenedByNameOrPath(t *testing.T) {
 	}
 }
 
-func TestAWrongScriptIsToldByLineOrStep(t *testing.T) {
+func TestScriptErrorNamesLineOrStep(t *testing.T) {
 	for text, want := range map[string]string{
 		"[[step]]\nsays = \"x\"": `line 2, column 1: unknown key "step.says"`,
 		"[[step]]\nsay = 3":      "line 2",
 		"[[step]\n":              "line 1",
-		"[[step]]\n":             "step 1: says nothing and does nothing",
-		"[[step]]\nrun = \"a\"\nreach = \"http://b\"":               "step 1: only one of",
-		"[[step]]\nrun = \"a\"\nloop = -2":                          "step 1: loop is",
+		"[[step]]\n":             "step 1: it has neither a text nor an action",
+		"[[step]]\nrun = \"a\"\nreach = \"http://b\"":               "step 1: it has more than one of",
+		"[[step]]\nrun = \"a\"\nloop = -2":                          "step 1: loop must be",
 		"[[step]]\nsay = \"a\"\nloop = 2":                           "step 1: loop needs",
 		"[[step]]\nrun = \"a\"\nvia = \"mail\"":                     "step 1: via is",
 		"[[step]]\nwrite = { content = \"x\" }":                     "step 1: write needs a path",
@@ -65,7 +65,7 @@ func TestAWrongScriptIsToldByLineOrStep(t *testing.T) {
 	}
 }
 
-func TestASlowStepHasItsDelay(t *testing.T) {
+func TestSlowStepHasItsDelay(t *testing.T) {
 	script, err := Parse([]byte("[[step]]\nsay = \"a\"\nslow = { delay = \"150ms\" }"))
 	if err != nil {
 		t.Fatal(err)

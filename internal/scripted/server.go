@@ -5,46 +5,46 @@ import (
 	"strings"
 )
 
-// Model is the id of the one model the server lists. It answers to any.
+// Model is the id of the one model that the server lists. The server answers to any id.
 const Model = "scripted"
 
-// Server answers every dialect's requests by playing a script. It is safe for
-// concurrent use, and bounds the memory that all requests take together.
+// Server answers requests in every dialect by playing a script. It is safe for
+// concurrent use, and limits the memory of all requests together.
 type Server struct {
 	script  Script
 	intake  *intake
-	parsing chan struct{} // held while a request is understood, which takes several times its size
+	parsing chan struct{} // held while a request is parsed, which needs several times its size
 }
 
-// New makes a server that plays script to everyone. Paths are matched by their
-// end, so it may stand behind any prefix; one of the form /agent/NAME/ names the
-// agent, else its User-Agent does.
+// New returns a server that plays script. It matches the end of a path, so any prefix
+// works. A prefix of the form /agent/NAME/ names the agent; without one the User-Agent
+// does.
 func New(script Script) *Server {
 	return &Server{script: script, intake: &intake{free: maxIntake}, parsing: make(chan struct{}, 1)}
 }
 
-// dialect is one way to put a conversation on the wire.
+// dialect is one wire format of a conversation.
 type dialect interface {
 	// parse reads a request. Its errors are the client's fault.
 	parse(r *http.Request, body []byte) (Conversation, error)
-	// answer writes a turn that is no failure.
+	// answer writes a turn that is not a failure.
 	answer(out *output, c Conversation, t Turn)
-	// count writes how many tokens a request has.
+	// count returns the body that reports a request's size in tokens.
 	count(c Conversation) any
-	// failure is the body of an error.
+	// failure returns the body of an error.
 	failure(status int, message string) any
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	route := find(r)
+	route := routeOf(r)
 	if route.play == nil {
 		route.facts(w, r)
 		return
 	}
 	if r.Method != http.MethodPost {
-		// A WebSocket upgrade of /v1/responses comes this way too: Codex takes 404 as
-		// "there is none" and continues POST.
+		// This also rejects a WebSocket upgrade of /v1/responses: after a 404 Codex
+		// uses POST.
 		refuse(w, route.play, http.StatusNotFound, "only POST is answered here")
 		return
 	}
@@ -54,11 +54,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, route.play, statusOf(err), "reading the request: "+err.Error())
 		return
 	}
-	s.converse(w, r, route, body)
+	s.playTurn(w, r, route, body)
 }
 
-// understand reads a request, one at a time.
-func (s *Server) understand(r *http.Request, d dialect, body []byte) (Conversation, error) {
+// parse parses one request at a time.
+func (s *Server) parse(r *http.Request, d dialect, body []byte) (Conversation, error) {
 	s.parsing <- struct{}{}
 	defer func() { <-s.parsing }()
 	if err := checkValues(body); err != nil {
@@ -67,9 +67,9 @@ func (s *Server) understand(r *http.Request, d dialect, body []byte) (Conversati
 	return d.parse(r, body)
 }
 
-// converse plays one turn.
-func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, body []byte) {
-	conversation, err := s.understand(r, route.play, body)
+// playTurn plays one turn.
+func (s *Server) playTurn(w http.ResponseWriter, r *http.Request, route route, body []byte) {
+	conversation, err := s.parse(r, route.play, body)
 	if err != nil {
 		refuse(w, route.play, http.StatusBadRequest, "reading the request: "+err.Error())
 		return
@@ -90,9 +90,8 @@ func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, b
 	}
 }
 
-// refuse answers with an error. A script fails the same way however often it is
-// asked, so agents are asked not to wait between their tries: OpenCode makes several
-// and would wait minutes.
+// refuse answers with an error. A script fails in the same way on every try, so the
+// answer asks agents not to wait between tries: OpenCode would wait for minutes.
 func refuse(w http.ResponseWriter, d dialect, status int, message string) {
 	w.Header().Set("X-Should-Retry", "false")
 	w.Header().Set("Retry-After-Ms", "50")
@@ -106,10 +105,10 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(append(encode(body), '\n')) // the client is gone if this fails
 }
 
-// agents tells agents by the beginning of their User-Agent, in lower case.
+// agents maps the beginning of a User-Agent, in lower case, to the agent's name.
 var agents = []struct{ prefix, name string }{
 	{"codex", "codex"},
-	{"claude-cli/0.", "qwen"}, // as which it introduces itself in Anthropic's dialect
+	{"claude-cli/0.", "qwen"}, // its User-Agent in Anthropic's dialect
 	{"claude-cli", "claude"},
 	{"geminicli", "gemini"},
 	{"qwencode", "qwen"},

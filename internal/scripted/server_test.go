@@ -65,11 +65,11 @@ func read(t testing.TB, response *http.Response) string {
 	return string(body)
 }
 
-func TestWhatRealAgentsSendIsUnderstood(t *testing.T) {
+func TestRequestsOfRealAgentsAreParsed(t *testing.T) {
 	for _, agent := range recorded {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, agent.path, nil)
 		r.Header.Set("User-Agent", agent.client)
-		c, err := find(r).play.parse(r, []byte(request(t, agent.name)))
+		c, err := routeOf(r).play.parse(r, []byte(request(t, agent.name)))
 		if err != nil {
 			t.Errorf("%s: %v", agent.name, err)
 			continue
@@ -101,7 +101,7 @@ func TestWhatRealAgentsSendIsUnderstood(t *testing.T) {
 	}
 }
 
-func TestAWorkingDirectoryInAReminderIsRead(t *testing.T) {
+func TestWorkingDirectoryInAReminderIsRead(t *testing.T) {
 	// Qwen Code says it so, also when it speaks Anthropic's dialect.
 	body := `{"messages":[{"role":"user","content":[
 		{"type":"text","text":"<system-reminder>\nI'm currently working in the directory: /w\n</system-reminder>"},
@@ -112,7 +112,7 @@ func TestAWorkingDirectoryInAReminderIsRead(t *testing.T) {
 	}
 }
 
-func TestTheToolsOfEveryAgentAreFound(t *testing.T) {
+func TestToolsOfEveryAgentAreFound(t *testing.T) {
 	for name, test := range map[string]struct {
 		tools []Tool
 		want  []string
@@ -188,7 +188,7 @@ func converse(t testing.TB, script Script, name string, stream bool) *http.Respo
 		strings.Replace(bodies[name].body, "STREAM", text, 1))
 }
 
-func TestEveryDialectTellsTextCallAndTokens(t *testing.T) {
+func TestEveryDialectHasTextCallAndTokens(t *testing.T) {
 	script := parse(t, "[[step]]\nsay = \"Grüße, "+strings.Repeat("long ", 30)+"end.\"\nrun = \"echo done\"")
 	for name := range bodies {
 		for _, stream := range []bool{false, true} {
@@ -204,7 +204,7 @@ func TestEveryDialectTellsTextCallAndTokens(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestGetsTheSameAnswer(t *testing.T) {
+func TestSameRequestGetsTheSameAnswer(t *testing.T) {
 	script := parse(t, "[[step]]\nsay = \"Hello.\"\nrun = \"x\"")
 	for name := range bodies {
 		if first, second := read(t, converse(t, script, name, true)), read(t, converse(t, script, name, true)); first != second {
@@ -213,7 +213,7 @@ func TestTheSameRequestGetsTheSameAnswer(t *testing.T) {
 	}
 }
 
-func TestAFailureHasTheDialectsOwnShape(t *testing.T) {
+func TestFailureHasTheDialectsOwnShape(t *testing.T) {
 	script := parse(t, "[[step]]\nfail = { status = 429, message = \"slow down\" }")
 	for name, want := range map[string]string{
 		"chat":            `{"error":{"code":null,"message":"slow down","param":null,"type":"rate_limit_error"}}`,
@@ -230,7 +230,7 @@ func TestAFailureHasTheDialectsOwnShape(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequestIsRefusedInTheDialectsShape(t *testing.T) {
+func TestInvalidRequestIsRejectedInTheDialectsShape(t *testing.T) {
 	for _, body := range []string{"", "{", "[]", "null", `"x"`, "{}", `{"messages":[]}`, `{"messages":3}`} {
 		for name := range bodies {
 			response := post(t, Script{}, strings.Replace(bodies[name].path, "METHOD", "generateContent", 1), "x", body)
@@ -242,14 +242,14 @@ func TestWhatIsNoRequestIsRefusedInTheDialectsShape(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsTooLargeIsRefused(t *testing.T) {
+func TestTooLargeRequestIsRejected(t *testing.T) {
 	response := post(t, Script{}, "/v1/messages", "x", strings.Repeat(" ", maxRequest+1))
 	if body := read(t, response); response.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "request_too_large") {
 		t.Errorf("%s %s", response.Status, body)
 	}
 }
 
-func TestFactsAreToldInEveryDialect(t *testing.T) {
+func TestServerFactsAreServedInEveryDialect(t *testing.T) {
 	server := httptest.NewServer(New(Script{}))
 	defer server.Close()
 	for _, test := range []struct {
@@ -294,7 +294,7 @@ func TestFactsAreToldInEveryDialect(t *testing.T) {
 	}
 }
 
-func TestAPathNamesTheAgentBeforeItsClientDoes(t *testing.T) {
+func TestPathTakesPrecedenceOverUserAgent(t *testing.T) {
 	script, err := Builtin("default")
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestAPathNamesTheAgentBeforeItsClientDoes(t *testing.T) {
 	}
 }
 
-func TestASlowAnswerArrivesPieceByPiece(t *testing.T) {
+func TestSlowAnswerArrivesInPieces(t *testing.T) {
 	script := parse(t, "[[step]]\nsay = \"aabbcc\"\nslow = { chunk = 2, delay = \"40ms\" }")
 	begin := time.Now()
 	lines := bufio.NewScanner(converse(t, script, "chat", true).Body)
@@ -325,7 +325,7 @@ func TestASlowAnswerArrivesPieceByPiece(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesEndsASlowAnswer(t *testing.T) {
+func TestDisconnectedClientEndsASlowAnswer(t *testing.T) {
 	script := parse(t, "[[step]]\nsay = \""+strings.Repeat("x", 1000)+"\"\nslow = { chunk = 1, delay = \"1m\" }")
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,8 +2,8 @@ package scripted
 
 import "strings"
 
-// withoutTools answers a request that offers no tools: a title, a router's
-// question, Aider (which writes files from fenced text), or a plain chat.
+// withoutTools answers a request without tools: a title, a router's question, Aider
+// (which writes files from fenced text), or a plain chat.
 func (s Script) withoutTools(c Conversation) Turn {
 	if len(s.Steps) > 0 && s.Steps[0].Fail != nil {
 		return Turn{Fail: s.Steps[0].Fail}
@@ -11,7 +11,7 @@ func (s Script) withoutTools(c Conversation) Turn {
 	all := c.System + "\n" + strings.Join(c.Prompts, "\n")
 	switch {
 	case c.Schema != nil:
-		return Turn{Text: string(encode(sample(*c.Schema, 0)))}
+		return Turn{Text: string(encode(sampleValue(*c.Schema, 0)))}
 	case strings.Contains(all, "*file listing*"):
 		return Turn{Text: s.listing(c, wholeFile)}
 	case strings.Contains(all, "*SEARCH/REPLACE block*"):
@@ -20,7 +20,7 @@ func (s Script) withoutTools(c Conversation) Turn {
 	var said []string
 	var slow *Slow
 	for _, step := range s.Steps {
-		if !step.acts() {
+		if !step.hasAction() {
 			said = append(said, step.Say)
 			if step.Slow != nil {
 				slow = step.Slow
@@ -33,12 +33,12 @@ func (s Script) withoutTools(c Conversation) Turn {
 	return Turn{Text: c.fill(said), Slow: slow}
 }
 
-// acts reports whether the step is more than words.
-func (s Step) acts() bool {
+// hasAction reports whether the step has more than a text.
+func (s Step) hasAction() bool {
 	return s.Write != nil || s.Edit != nil || s.Run != "" || s.Reach != "" || s.Fail != nil
 }
 
-// listing is every write and edit of the script in one answer, as Aider reads it.
+// listing returns all writes and edits of the script in one answer, in Aider's format.
 func (s Script) listing(c Conversation, form func(name, old, text string) string) string {
 	var parts []string
 	for _, step := range s.Steps {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Tool is one tool the agent offers.
+// Tool is one of the agent's tools.
 type Tool struct {
 	Name      string
 	Namespace string
 	Schema    schema
 }
 
-// schema is as much of a JSON schema as is needed to make arguments for it.
+// schema is the part of a JSON schema that is needed to make arguments.
 type schema struct {
 	Type       typeName          `json:"type"`
 	Properties map[string]schema `json:"properties"`
@@ -24,8 +24,8 @@ type schema struct {
 	AnyOf      []schema          `json:"anyOf"`
 }
 
-// typeName is a schema's type; of a list of types the first counts. Gemini writes
-// them in capitals.
+// typeName is a schema's type, or the first of a list of types. Gemini writes types in
+// capitals.
 type typeName string
 
 func (t *typeName) UnmarshalJSON(text []byte) error {
@@ -40,7 +40,7 @@ func (t *typeName) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readSchema reads a schema leniently: what it does not understand is empty.
+// readSchema parses a schema. It returns an empty one for text that it cannot parse.
 func readSchema(text json.RawMessage) schema {
 	var s schema
 	if json.Unmarshal(text, &s) != nil {
@@ -49,11 +49,11 @@ func readSchema(text json.RawMessage) schema {
 	return s
 }
 
-// A role is what a tool is for, with the names that the real agents give the tool
-// and its arguments.
+// A role is a tool's purpose, with the names that real agents give the tool and its
+// arguments.
 type role struct {
 	names []string
-	args  [][]string // for each argument its names
+	args  [][]string // the names of each argument
 }
 
 var (
@@ -84,8 +84,8 @@ var (
 	pollRole = role{names: []string{"write_stdin"}, args: [][]string{{"session_id"}, {"chars"}}}
 )
 
-// find is the tool that plays a role and the names of its arguments. Earlier names
-// win over later ones.
+// find returns the tool with a role and the names of its arguments. It prefers earlier
+// names of the role.
 func (c Conversation) find(r role) (Tool, []string, bool) {
 	for _, name := range r.names {
 		for _, tool := range c.Tools {
@@ -100,7 +100,7 @@ func (c Conversation) find(r role) (Tool, []string, bool) {
 	return Tool{}, nil, false
 }
 
-// arguments are the names that tool gives the arguments of r.
+// arguments returns the tool's names of the arguments of r.
 func (t Tool) arguments(r role) ([]string, bool) {
 	var found []string
 	for _, names := range r.args {
@@ -116,7 +116,7 @@ func (t Tool) arguments(r role) ([]string, bool) {
 	return found, true
 }
 
-// call uses the tool that plays a role, or gives nil when there is none.
+// call returns a call of the tool with a role, or nil if there is none.
 func (c Conversation) call(r role, values ...any) *Call {
 	tool, names, ok := c.find(r)
 	if !ok {
@@ -124,43 +124,43 @@ func (c Conversation) call(r role, values ...any) *Call {
 	}
 	args := map[string]any{}
 	for i, name := range names {
-		args[name] = fit(tool.Schema.Properties[name], values[i])
+		args[name] = shellArgs(tool.Schema.Properties[name], values[i])
 	}
 	if _, ok := tool.Schema.Properties["yield_time_ms"]; ok {
 		args["yield_time_ms"] = 30_000 // Codex waits 10 s otherwise
 	}
 	for _, name := range tool.Schema.Required {
 		if _, ok := args[name]; !ok {
-			args[name] = sample(tool.Schema.Properties[name], 0)
+			args[name] = sampleValue(tool.Schema.Properties[name], 0)
 		}
 	}
 	return &Call{Name: tool.Name, Namespace: tool.Namespace, Args: encode(args)}
 }
 
-// fit turns a shell command into words where the tool takes a list.
-func fit(s schema, value any) any {
+// shellArgs turns a shell command into a list if the tool takes one.
+func shellArgs(s schema, value any) any {
 	if text, ok := value.(string); ok && s.Type == "array" {
 		return []string{"bash", "-c", text}
 	}
 	return value
 }
 
-// sample is a value that a schema allows.
-func sample(s schema, depth int) any {
+// sampleValue returns a value that a schema allows.
+func sampleValue(s schema, depth int) any {
 	switch {
 	case depth > 8:
 		return nil
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.AnyOf) > 0:
-		return sample(s.AnyOf[0], depth+1)
+		return sampleValue(s.AnyOf[0], depth+1)
 	}
 	switch s.Type {
 	case "object":
 		object := map[string]any{}
 		for name, property := range s.Properties {
 			if slices.Contains(s.Required, name) || len(s.Required) == 0 {
-				object[name] = sample(property, depth+1)
+				object[name] = sampleValue(property, depth+1)
 			}
 		}
 		return object
@@ -177,8 +177,8 @@ func sample(s schema, depth int) any {
 	}
 }
 
-// within is name as the agent's tools want it: absolute where the agent said what
-// its working directory is.
+// within returns name as the agent's tools expect it: absolute if the request names the
+// working directory.
 func (c Conversation) within(name string) string {
 	if dir := c.Workdir(); dir != "" && !path.IsAbs(name) {
 		return path.Join(dir, name)

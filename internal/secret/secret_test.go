@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestNoWayOfPrintingTellsTheSecret(t *testing.T) {
+func TestNoFormattingPrintsTheSecret(t *testing.T) {
 	const canary = "canary-1234"
 	value := New(canary)
 	holder := struct {

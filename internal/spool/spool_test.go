@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestASpoolGivesBackWhatWasPutIntoItInOrder(t *testing.T) {
+func TestSpoolReturnsItsDataInOrder(t *testing.T) {
 	s := Spool{Dir: t.TempDir()}
 	defer s.Close()
 	for i := range 3000 {

@@ -46,7 +46,7 @@ var hostile = map[string]string{
 	"tags":                        "shown\U000e0041\U000e0042",
 }
 
-func TestWhatIsHostileShowsItsTextAndDoesNothing(t *testing.T) {
+func TestHostileInputShowsItsTextAndHasNoEffect(t *testing.T) {
 	for name, in := range hostile {
 		t.Run(name, func(t *testing.T) {
 			for form, out := range map[string]string{
@@ -70,7 +70,7 @@ func TestWhatIsHostileShowsItsTextAndDoesNothing(t *testing.T) {
 }
 
 // Unicode's own tables say what is invisible; Escape must agree with each of them.
-func TestEscapePassesNoRuneThatIsInvisibleOrActs(t *testing.T) {
+func TestEscapePassesNoInvisibleOrControlRune(t *testing.T) {
 	tables := map[string]*unicode.RangeTable{
 		"control": unicode.Cc, "format": unicode.Cf, "line separator": unicode.Zl, "paragraph separator": unicode.Zp,
 		"private": unicode.Co, "surrogate": unicode.Cs, "bidi control": unicode.Bidi_Control,

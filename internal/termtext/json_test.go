@@ -56,7 +56,7 @@ func TestJSONShowsEveryCharacterAndKeepsItsValue(t *testing.T) {
 	}
 }
 
-func TestJSONEscapesAsEscapeDoes(t *testing.T) {
+func TestJSONEscapesLikeEscape(t *testing.T) {
 	for value, want := range map[string]string{
 		"\u0085\u009b":            `"\u0085\u009b"`,
 		"\x7f":                    `"\u007f"`,

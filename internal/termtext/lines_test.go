@@ -47,7 +47,7 @@ func (s *shared) rows() (plain, colored []string) {
 	return plain, colored
 }
 
-func TestAnAgentsRowsHaveAMarkThatItCannotRemove(t *testing.T) {
+func TestEveryOutputLineHasAMark(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"text", "one\ntwo\n", "│ one|│ two"},
 		{"an empty line", "one\n\ntwo\n", "│ one|│|│ two"},
@@ -88,7 +88,7 @@ func TestAnAgentsRowsHaveAMarkThatItCannotRemove(t *testing.T) {
 	}
 }
 
-func TestAnAgentsColorsGoOnBehindTheMarkAndNotIntoIt(t *testing.T) {
+func TestColorsContinueAfterTheMark(t *testing.T) {
 	s := newShared(20)
 	_, _ = s.both[0].Write([]byte("\x1b[1;31mred\nstill\x1b[0m plain\n"))
 	s.own("own")
@@ -102,7 +102,7 @@ func TestAnAgentsColorsGoOnBehindTheMarkAndNotIntoIt(t *testing.T) {
 	}
 }
 
-func TestBothStreamsOfAnAgentShareTheRow(t *testing.T) {
+func TestStdoutAndStderrShareTheCurrentLine(t *testing.T) {
 	s := newShared(20)
 	_, _ = s.both[0].Write([]byte("out "))
 	_, _ = s.both[1].Write([]byte("err\rE"))

@@ -20,7 +20,7 @@ func filter(mode termtext.Mode, parts ...string) string {
 	return out.String()
 }
 
-func TestAFilterPassesTextAndColorsAndDropsTheRest(t *testing.T) {
+func TestFilterPassesTextAndColorsAndDropsTheRest(t *testing.T) {
 	for _, c := range []struct{ name, in, stream, plain string }{
 		{"text", "héllo\n\tz", "héllo\n\tz", "héllo\n\tz"},
 		{"color", "\x1b[1;31mred\x1b[0m", "\x1b[1;31mred\x1b[0m\x1b[m", "red"},
@@ -59,7 +59,7 @@ func TestAFilterPassesTextAndColorsAndDropsTheRest(t *testing.T) {
 	}
 }
 
-func TestEscapeMakesEverythingHiddenVisible(t *testing.T) {
+func TestEscapeShowsEveryHiddenCharacter(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain name.go":                   "plain name.go",
 		"a\nb\tc\\d":                      `a\nb\tc\\d`,

@@ -31,7 +31,7 @@ func TestStepsRunNewestFirstAndTheirErrorsAreJoined(t *testing.T) {
 	}
 }
 
-func TestACancelledContextDoesNotStopTheCleanUp(t *testing.T) {
+func TestCanceledContextDoesNotStopTheCleanup(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var s Stack
@@ -41,7 +41,7 @@ func TestACancelledContextDoesNotStopTheCleanUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsReleasedStays(t *testing.T) {
+func TestReleasedStackUndoesNothing(t *testing.T) {
 	var s Stack
 	s.Add(func(context.Context) error { t.Error("undone"); return nil })
 	s.Release()

@@ -61,7 +61,7 @@ func self(t *testing.T) string {
 	return path
 }
 
-func TestABoxDiesWithItsSupervisor(t *testing.T) {
+func TestSandboxDiesWithItsSupervisor(t *testing.T) {
 	w, err := Start(self(t), "session", os.Stderr)
 	must(t, err)
 	sandbox := child(t)
@@ -71,7 +71,7 @@ func TestABoxDiesWithItsSupervisor(t *testing.T) {
 	<-w.Died()
 }
 
-func TestAReleasedBoxIsLeftAlone(t *testing.T) {
+func TestReleasedSandboxIsNotKilled(t *testing.T) {
 	w, err := Start(self(t), "session", os.Stderr)
 	must(t, err)
 	sandbox, shim := child(t), child(t)
@@ -83,14 +83,14 @@ func TestAReleasedBoxIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAWatchdogThatIsStoppedIsReleasedAllTheSame(t *testing.T) {
+func TestStoppedWatchdogCanBeReleased(t *testing.T) {
 	w, err := Start(self(t), "session", os.Stderr)
 	must(t, err)
 	must(t, unix.Kill(w.PID(), unix.SIGSTOP))
 	must(t, w.Release())
 }
 
-func TestAWatchdogThatDiedIsNoticed(t *testing.T) {
+func TestDeadWatchdogIsDetected(t *testing.T) {
 	w, err := Start(self(t), "session", os.Stderr)
 	must(t, err)
 	must(t, unix.Kill(w.PID(), unix.SIGKILL))
@@ -117,7 +117,7 @@ func send(t *testing.T, socket int, what byte, handles ...int) {
 	must(t, unix.Sendmsg(socket, []byte{what}, unix.UnixRights(handles...), nil, 0))
 }
 
-func TestTheRestOfABoxMayEndByItselfAndIsKilledThen(t *testing.T) {
+func TestRemainingProcessesGetTimeToExitAndAreThenKilled(t *testing.T) {
 	socket, returned := pair(t, time.Millisecond)
 	sandbox, shim := child(t), child(t)
 	send(t, socket, guard, sandbox.handle, shim.handle)
@@ -139,7 +139,7 @@ func TestTheRestOfABoxMayEndByItselfAndIsKilledThen(t *testing.T) {
 }
 
 // A supervisor that says what nobody understands may be anybody.
-func TestWhatIsNotUnderstoodEndsTheBox(t *testing.T) {
+func TestUnknownMessageEndsTheSandbox(t *testing.T) {
 	for _, what := range []byte{guard, 'x'} {
 		socket, returned := pair(t, 0)
 		sandbox := child(t)
@@ -153,7 +153,7 @@ func TestWhatIsNotUnderstoodEndsTheBox(t *testing.T) {
 	}
 }
 
-func TestABoxWithoutASandboxIsNoneToGuard(t *testing.T) {
+func TestGuardNeedsASandboxProcess(t *testing.T) {
 	socket, returned := pair(t, 0)
 	must(t, unix.Sendmsg(socket, []byte{guard}, nil, nil, 0))
 	if <-returned == nil {

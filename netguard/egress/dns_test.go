@@ -83,7 +83,7 @@ func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
 	}
 }
 
-func TestANameIsToldEscapedAndBounded(t *testing.T) {
+func TestQueriedNameIsReportedEscapedAndBounded(t *testing.T) {
 	udp, _, told := start(t)
 	long := strings.Repeat(strings.Repeat("a", 60)+".", 4)
 	ask(t, "udp", udp, `e\027[31m\009\255vil.example`, dns.TypeA)
@@ -100,7 +100,7 @@ func TestANameIsToldEscapedAndBounded(t *testing.T) {
 	}
 }
 
-func TestAFloodOfNamesIsAnsweredButNotAllTold(t *testing.T) {
+func TestFloodOfNamesIsAnsweredButNotAllReported(t *testing.T) {
 	udp, _, told := start(t)
 	for i := range 500 {
 		if reply := ask(t, "udp", udp, fmt.Sprintf("x%d.attacker.example", i), dns.TypeA); reply.Rcode != dns.RcodeNameError {
@@ -112,7 +112,7 @@ func TestAFloodOfNamesIsAnsweredButNotAllTold(t *testing.T) {
 	}
 }
 
-func TestASilentConnectionDoesNotKeepOthersOut(t *testing.T) {
+func TestIdleConnectionDoesNotBlockOthers(t *testing.T) {
 	_, tcp, _ := start(t)
 	for range connections - 1 {
 		conn, err := net.Dial("tcp", tcp)

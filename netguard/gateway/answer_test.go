@@ -32,7 +32,7 @@ func events(data ...string) string {
 
 // A status of 200 says nothing. What counts is text, thinking, a tool call or a
 // refusal, in the form of the API that was called.
-func TestAnAnswerIsWhatItsAPIHasForOne(t *testing.T) {
+func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string
 		want       Outcome
@@ -124,7 +124,7 @@ func TestAnAnswerIsWhatItsAPIHasForOne(t *testing.T) {
 }
 
 // What is asked about models, or counted and embedded, says nothing about answers.
-func TestWhatAsksForNoAnswerIsNotJudgedByOne(t *testing.T) {
+func TestOtherRequestsAreNotClassifiedByTheirAnswer(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.OnAnswer = func() { t.Error("heard") } })
 	for _, request := range []string{
 		"GET /openai/v1/models", "POST /openai/v1/embeddings", "POST /openai/v1/responses/input_tokens", "POST /anthropic/v1/messages/count_tokens",
@@ -140,7 +140,7 @@ func TestWhatAsksForNoAnswerIsNotJudgedByOne(t *testing.T) {
 }
 
 // A page may repeat the key that it was sent, and hold what a terminal obeys.
-func TestWhatIsToldOfAPageIsFitForATerminalAndWithoutTheKey(t *testing.T) {
+func TestServerMessageIsSafeAndWithoutTheKey(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "<title>\x1b[31m for "+realKey+"</title>")
 	}, nil)
@@ -151,7 +151,7 @@ func TestWhatIsToldOfAPageIsFitForATerminalAndWithoutTheKey(t *testing.T) {
 }
 
 // A server that reports no usage has used an unknown number of tokens.
-func TestTokensThatTheServerDoesNotReportAreUnknown(t *testing.T) {
+func TestUnreportedTokensAreUnknown(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`: false,
 		`{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`: false,
@@ -169,7 +169,7 @@ func TestTokensThatTheServerDoesNotReportAreUnknown(t *testing.T) {
 }
 
 // A model that streams slowly is heard with each piece, not only at the end.
-func TestEachPieceOfAnAnswerIsHeardWhenItComes(t *testing.T) {
+func TestUsageUpdatesWithEveryPiece(t *testing.T) {
 	heard, next := make(chan struct{}, 8), make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {

@@ -177,7 +177,7 @@ func attacks() []attack {
 }
 
 // What a model's API offers beyond answers is no way out of the sandbox.
-func TestNoRequestReachesFurtherThanTheModel(t *testing.T) {
+func TestNoRequestReachesBeyondTheModel(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
@@ -212,7 +212,7 @@ func TestNoRequestReachesFurtherThanTheModel(t *testing.T) {
 }
 
 // A kind that the user has opened passes, with what its table names.
-func TestAServerToolPassesWhenTheUserOpenedIt(t *testing.T) {
+func TestAllowedServerToolPasses(t *testing.T) {
 	var got string
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -238,7 +238,7 @@ func TestAServerToolPassesWhenTheUserOpenedIt(t *testing.T) {
 }
 
 // What the gateway leaves out is said once in a session.
-func TestWhatIsLeftOutIsLoggedOnce(t *testing.T) {
+func TestDroppedFieldsAreLoggedOnce(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) { c.Models = func() []string { return []string{"m"} } })
 	body := `{"model":"m","messages":[],"brand_new":1,"options":{"num_ctx":4096}}`
 	for i, want := range []string{`["anthropic-beta=files-api-2025-04-14","brand_new","options"]`, `null`} {
@@ -251,7 +251,7 @@ func TestWhatIsLeftOutIsLoggedOnce(t *testing.T) {
 }
 
 // Beta headers turn abilities of the server on.
-func TestABetaHeaderHasOnlyListedValues(t *testing.T) {
+func TestBetaHeaderHasOnlyListedValues(t *testing.T) {
 	var got http.Header
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header }, func(c *Config) {
 		c.Models = func() []string { return []string{"m"} }
@@ -275,7 +275,7 @@ func TestABetaHeaderHasOnlyListedValues(t *testing.T) {
 }
 
 // A body that another reader could take for something else does not pass.
-func TestABodyThatIsNotPlainJSONIsRefused(t *testing.T) {
+func TestBodyThatIsNotPlainJSONIsRejected(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, func(c *Config) {
 		c.Models = func() []string { return []string{"m"} }
 	})
@@ -295,7 +295,7 @@ func TestABodyThatIsNotPlainJSONIsRefused(t *testing.T) {
 }
 
 // A model's path leads to the session's models alone.
-func TestAModelInAPathIsTheSessionsOwn(t *testing.T) {
+func TestModelInAPathMustBelongToTheSession(t *testing.T) {
 	var got string
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path }, func(c *Config) {
 		c.Models = func() []string { return []string{"org/model-7b:free"} }
@@ -322,7 +322,7 @@ func TestAModelInAPathIsTheSessionsOwn(t *testing.T) {
 	}
 }
 
-func TestASessionWithoutAModelAsksForNone(t *testing.T) {
+func TestSessionWithoutAModelRequestsNone(t *testing.T) {
 	for _, models := range []func() []string{nil, func() []string { return nil }, func() []string { return []string{""} }} {
 		b := newBench(t, echo, func(c *Config) { c.Models = models })
 		for _, body := range []string{`{"model":"m"}`, `{"model":""}`, `{}`} {

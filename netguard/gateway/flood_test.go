@@ -66,7 +66,7 @@ func answered(t *testing.T, b *bench) {
 	}
 }
 
-func TestAFloodDoesNotKeepAnHonestRequestOut(t *testing.T) {
+func TestFloodDoesNotBlockAnHonestRequest(t *testing.T) {
 	t.Parallel()
 	for name, attack := range map[string]struct {
 		text string
@@ -93,7 +93,7 @@ func TestAFloodDoesNotKeepAnHonestRequestOut(t *testing.T) {
 
 // A client that reads no more of its answer waits for ever, and its request counts
 // among those at a time.
-func TestClientsThatReadNothingMakeRoom(t *testing.T) {
+func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 64)
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +112,7 @@ func TestClientsThatReadNothingMakeRoom(t *testing.T) {
 	answered(t, b)
 }
 
-func TestABodyThatComesByteByByteIsCutOff(t *testing.T) {
+func TestSlowRequestBodyIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		gateway, err := New(Config{

@@ -18,7 +18,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
+func TestEachDialectReachesOnlyItsPathWithTheRealKey(t *testing.T) {
 	var got *http.Request
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()) }, func(c *Config) {
 		c.Models = func() []string { return []string{"m", "gemini-2.5-flash", "org/model-7b:free"} }
@@ -64,7 +64,7 @@ func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestThePlaceholderIsTakenWhereverADialectPutsItsKey(t *testing.T) {
+func TestPlaceholderIsAcceptedWhereADialectPutsItsKey(t *testing.T) {
 	var query string
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { query = r.URL.RawQuery }, nil)
 	for _, test := range []struct {
@@ -96,7 +96,7 @@ func TestThePlaceholderIsTakenWhereverADialectPutsItsKey(t *testing.T) {
 	}
 }
 
-func TestErrorsHaveTheShapeOfTheirDialect(t *testing.T) {
+func TestErrorsHaveTheDialectsShape(t *testing.T) {
 	b := newBench(t, echo, nil)
 	for path, want := range map[string]string{
 		"/openai/v1/chat/completions":             `{"error":{"code":null,"message":`,
@@ -114,7 +114,7 @@ func TestErrorsHaveTheShapeOfTheirDialect(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInferenceDoesNotPass(t *testing.T) {
+func TestOnlyInferencePasses(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
 	for _, call := range []string{
 		"POST /api/pull", "DELETE /api/delete", "POST /api/push", "POST /api/create", "POST /api/copy", "POST /api/blobs/sha256:x", "GET /api/chat",
@@ -134,7 +134,7 @@ func TestWhatIsNotInferenceDoesNotPass(t *testing.T) {
 	}
 }
 
-func TestTheProbeAndOllamaClientsFindTheGatewayWithoutAKey(t *testing.T) {
+func TestProbeAndOllamaClientsNeedNoKey(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
 	for _, call := range []string{"GET /", "HEAD /", "GET /aibox/health"} {
 		method, path, _ := strings.Cut(call, " ")
@@ -144,7 +144,7 @@ func TestTheProbeAndOllamaClientsFindTheGatewayWithoutAKey(t *testing.T) {
 	}
 }
 
-func TestTheRealKeyIsFoundNowhereOnTheAgentsSide(t *testing.T) {
+func TestRealKeyNeverReachesTheAgent(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+realKey {
 			t.Error("the upstream did not get the key")
@@ -176,7 +176,7 @@ func TestTheRealKeyIsFoundNowhereOnTheAgentsSide(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheUpstreamPassesAsItIs(t *testing.T) {
+func TestUpstreamErrorPassesUnchanged(t *testing.T) {
 	const message = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "7")
@@ -190,7 +190,7 @@ func TestAnErrorOfTheUpstreamPassesAsItIs(t *testing.T) {
 	}
 }
 
-func TestAPieceOfAStreamArrivesBeforeTheNextIsSent(t *testing.T) {
+func TestStreamedPieceArrivesBeforeTheNextIsSent(t *testing.T) {
 	next := make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -212,7 +212,7 @@ func TestAPieceOfAStreamArrivesBeforeTheNextIsSent(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatIsDownIsExplained(t *testing.T) {
+func TestUnreachableUpstreamIsExplained(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) {
 		c.Upstream.Kind = modelserver.OllamaHost
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -232,7 +232,7 @@ func TestAnUpstreamThatIsDownIsExplained(t *testing.T) {
 	}
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestRedirectIsNotFollowed(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 	}, nil)
@@ -241,7 +241,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestADialectThatTheUpstreamDoesNotSpeakIsExplained(t *testing.T) {
+func TestUnsupportedDialectIsExplained(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) { c.Upstream.Name, c.Upstream.Dialects = "openai", []schema.Dialect{schema.OpenAI} })
 	response := b.send(t, "POST", "/anthropic/v1/messages", `{"model":"m"}`)
 	if body := text(t, response); response.StatusCode != 404 || !strings.Contains(body, "openai does not speak the anthropic API") || !strings.Contains(body, "--inference") {
@@ -249,7 +249,7 @@ func TestADialectThatTheUpstreamDoesNotSpeakIsExplained(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatGivesUpEndsTheUpstreamsRequest(t *testing.T) {
+func TestDisconnectedAgentCancelsTheUpstreamRequest(t *testing.T) {
 	gone := make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
@@ -261,7 +261,7 @@ func TestAnAgentThatGivesUpEndsTheUpstreamsRequest(t *testing.T) {
 	<-gone
 }
 
-func TestAScriptedUpstreamStreamsAndMayFail(t *testing.T) {
+func TestScriptedUpstreamStreamsAndCanFail(t *testing.T) {
 	next := make(chan struct{})
 	b := newBench(t, echo, func(c *Config) {
 		c.Upstream = modelserver.Server{Kind: modelserver.Scripted, Name: "scripted", Dialects: []schema.Dialect{schema.OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -290,7 +290,7 @@ func TestAScriptedUpstreamStreamsAndMayFail(t *testing.T) {
 	}
 }
 
-func TestEventsTellModelTokensAndStatusOfEachDialect(t *testing.T) {
+func TestEventsHaveModelTokensAndStatusInEveryDialect(t *testing.T) {
 	answers := map[string]string{
 		"/v1/chat/completions":                   "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"usage\\\":{\\\"prompt_tokens\\\":999}}\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7,\"total_tokens\":18}}\n\ndata: [DONE]\n\n",
 		"/v1/responses":                          "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"output\":[{\"usage\":{\"input_tokens\":999}}],\"usage\":{\"input_tokens\":11,\"input_tokens_details\":{\"cached_tokens\":3},\"output_tokens\":7}}}\n\n",

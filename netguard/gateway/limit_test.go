@@ -17,7 +17,7 @@ func ask(size int) string {
 	return `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", size) + `"}]}`
 }
 
-func TestASessionSendsNoMoreThanItsLimit(t *testing.T) {
+func TestSessionSendsNoMoreThanItsLimit(t *testing.T) {
 	got := 0
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,7 +39,7 @@ func TestASessionSendsNoMoreThanItsLimit(t *testing.T) {
 	}
 }
 
-func TestASessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
+func TestSessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  func(http.ResponseWriter)
 		allowed int // requests that are answered
@@ -80,7 +80,7 @@ func TestASessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
 }
 
 // An agent that hangs up before the count comes does not get around the limit.
-func TestAnAnswerThatIsNotWaitedForCounts(t *testing.T) {
+func TestUnreadAnswerCountsTowardTheLimit(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for {
@@ -106,7 +106,7 @@ func TestAnAnswerThatIsNotWaitedForCounts(t *testing.T) {
 }
 
 // Answers may be referred to by the session that got them.
-func TestAReferenceToAnAnswerOfTheSessionPasses(t *testing.T) {
+func TestReferenceToAnAnswerOfTheSessionPasses(t *testing.T) {
 	for name, answer := range map[string]string{
 		"whole":  `{"id":"resp_1","output":[{"id":"resp_2"}]}`,
 		"stream": "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"output\":[{\"id\":\"resp_2\"}]}}\n\n",
@@ -134,7 +134,7 @@ func TestAReferenceToAnAnswerOfTheSessionPasses(t *testing.T) {
 	}
 }
 
-func TestItemsHaveTheSameAliasEachTimeAndNoOther(t *testing.T) {
+func TestItemAliasesAreStableAndUnique(t *testing.T) {
 	one, other := newLedger(), newLedger()
 	for id, prefix := range map[string]string{"rs_secret": "rs_", "msg_01a2-x": "msg_", "plain": "", "no kind_x": "", "": ""} {
 		alias := one.alias(id)
@@ -147,7 +147,7 @@ func TestItemsHaveTheSameAliasEachTimeAndNoOther(t *testing.T) {
 	}
 }
 
-func TestALedgerForgetsTheOldestOfVeryManyAnswers(t *testing.T) {
+func TestFullLedgerForgetsItsOldestAnswers(t *testing.T) {
 	l := newLedger()
 	for i := range answersLimit + 10 {
 		l.answer(fmt.Sprint("resp_", i))
@@ -159,7 +159,7 @@ func TestALedgerForgetsTheOldestOfVeryManyAnswers(t *testing.T) {
 }
 
 // Bodies in memory are bounded for the whole session, and what was held is free again.
-func TestManyLargeBodiesAtATimeAreRefusedAndTheMemoryIsFreedAgain(t *testing.T) {
+func TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed(t *testing.T) {
 	reached, release := make(chan struct{}, 64), make(chan struct{})
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
 		reached <- struct{}{}
@@ -199,7 +199,7 @@ func TestManyLargeBodiesAtATimeAreRefusedAndTheMemoryIsFreedAgain(t *testing.T) 
 	}
 }
 
-func TestRefusedBodiesAreNotHeld(t *testing.T) {
+func TestRejectedBodiesAreNotKept(t *testing.T) {
 	b := newBench(t, echo, nil)
 	for range 20 { // together more than may be held
 		if status := b.send(t, "POST", chat, ask(6<<20)+"x").StatusCode; status != 400 {
@@ -222,7 +222,7 @@ func TestRefusedBodiesAreNotHeld(t *testing.T) {
 	}
 }
 
-func TestALargeBodyGoesUpstreamWholeAndWithItsLength(t *testing.T) {
+func TestLargeBodyIsForwardedWholeWithItsLength(t *testing.T) {
 	var length int64
 	var sum any
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {

@@ -14,7 +14,7 @@ import (
 
 // What a model server says when it fails reaches the log, whether it says so at
 // once or in the middle of an answer.
-func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
+func TestFailureIsLoggedWithTheServersMessage(t *testing.T) {
 	const chat, responses, messages = "/openai/v1/chat/completions", "/openai/v1/responses", "/anthropic/v1/messages"
 	for name, test := range map[string]struct {
 		path    string
@@ -67,7 +67,7 @@ func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
+func TestTruncatedAnswerIsAFailure(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "data: {}\n\n")
 		_ = http.NewResponseController(w).Flush()
@@ -81,7 +81,7 @@ func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
 
 // Clients hang up when they have read what they want, and when they have waited
 // long enough.
-func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
+func TestDisconnectedAgentCountsAsAnsweredOrCanceled(t *testing.T) {
 	for first, want := range map[string]Outcome{
 		events(`{"choices":[{"delta":{"content":"a"}}]}`): Answered, ": ping\n\n": GivenUp, "": GivenUp,
 		events(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`) + "data: [DONE]\n\n": Blank, // it has all of it
@@ -102,7 +102,7 @@ func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
 	}
 }
 
-func TestOnlyRequestsForAnAnswerSayHowTheModelFares(t *testing.T) {
+func TestOnlyInferenceRequestsChangeModelHealth(t *testing.T) {
 	for request, want := range map[string]bool{
 		"POST /openai/v1/chat/completions": true, "POST /openai/v1/responses": true, "POST /anthropic/v1/messages": true,
 		"POST /gemini/v1beta/models/g:streamGenerateContent": true, "POST /ollama/api/generate": true,
@@ -118,7 +118,7 @@ func TestOnlyRequestsForAnAnswerSayHowTheModelFares(t *testing.T) {
 	}
 }
 
-func TestTheGatewaysOwnRefusalsAndFailuresAreJudged(t *testing.T) {
+func TestGatewayRejectionsAndFailuresAreClassified(t *testing.T) {
 	const chat = "/openai/v1/chat/completions"
 	for name, test := range map[string]struct {
 		path    string

@@ -17,7 +17,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func TestARequestThatIsTooLargeIsRefusedWithOrWithoutALength(t *testing.T) {
+func TestTooLargeRequestIsRejectedWithOrWithoutALength(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, func(c *Config) { c.MaxBody = 1 << 20 })
 	for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", 2<<20)), io.MultiReader(strings.NewReader(strings.Repeat("x", 2<<20)))} {
 		r, err := http.NewRequest("POST", b.url+"/v1/chat/completions", body)
@@ -36,7 +36,7 @@ func TestARequestThatIsTooLargeIsRefusedWithOrWithoutALength(t *testing.T) {
 	}
 }
 
-func TestMoreRequestsThanAllowedAreToldToWait(t *testing.T) {
+func TestRequestsOverTheLimitGetRetryAfter(t *testing.T) {
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { arrived <- struct{}{}; <-leave }, func(c *Config) { c.Concurrent = 2 })
 	var wait sync.WaitGroup
@@ -70,7 +70,7 @@ func (b *bench) raw(t *testing.T, request string) string {
 	return line
 }
 
-func TestSmuggledAndProxyRequestsAreRefused(t *testing.T) {
+func TestSmuggledAndProxyRequestsAreRejected(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
 	auth := "Host: x\r\nAuthorization: Bearer " + placeholder + "\r\n"
 	for _, request := range []string{
@@ -88,7 +88,7 @@ func TestSmuggledAndProxyRequestsAreRefused(t *testing.T) {
 	}
 }
 
-func TestABothWithChunkedAndALengthReachesTheUpstreamAsOneRequest(t *testing.T) {
+func TestChunkedBodyWithALengthReachesUpstreamAsOneRequest(t *testing.T) {
 	var bodies []string
 	var mu sync.Mutex
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestABothWithChunkedAndALengthReachesTheUpstreamAsOneRequest(t *testing.T) 
 	}
 }
 
-func TestAClientThatStopsSendingItsBodyIsCutOff(t *testing.T) {
+func TestStalledRequestBodyIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		gateway, err := New(Config{

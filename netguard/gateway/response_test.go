@@ -123,7 +123,7 @@ func packed(t *testing.T, text, encoding string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", encoding, out.Len(), out.String())
 }
 
-func TestTheKeyDoesNotReachTheAgentWhateverTheServerAnswers(t *testing.T) {
+func TestNoServerAnswerGivesTheKeyToTheAgent(t *testing.T) {
 	t.Parallel()
 	plain := func(head, body string) string {
 		return "HTTP/1.1 " + head + fmt.Sprintf("\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
@@ -199,7 +199,7 @@ func TestTheKeyDoesNotReachTheAgentWhateverTheServerAnswers(t *testing.T) {
 	}
 }
 
-func TestAnEncodedAnswerIsRefusedInTheDialectsOwnError(t *testing.T) {
+func TestCompressedAnswerBecomesADialectError(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"gzip", "deflate"} {
 		answer, event := received(t, answering(t, packed(t, `{"fine":true}`, encoding)))
@@ -215,7 +215,7 @@ func TestAnEncodedAnswerIsRefusedInTheDialectsOwnError(t *testing.T) {
 	}
 }
 
-func TestHeadersThatClientsNeedPassInTheirForms(t *testing.T) {
+func TestAllowedResponseHeadersPassIfWellFormed(t *testing.T) {
 	t.Parallel()
 	const head = "Content-Type: text/event-stream; charset=utf-8\r\nRetry-After: 7\r\nRetry-After-Ms: 7000.5\r\nX-Should-Retry: true\r\nX-Request-Id: req_011CSHoEeqs5C35K2UUqR7Fy\r\n" +
 		"X-Ratelimit-Limit-Requests: 5000\r\nX-Ratelimit-Reset-Tokens: 1m30.5s\r\nX-Ratelimit-Remaining: 3\r\nAnthropic-Ratelimit-Input-Tokens-Reset: 2026-01-01T00:00:00Z\r\n"
@@ -232,7 +232,7 @@ func TestHeadersThatClientsNeedPassInTheirForms(t *testing.T) {
 
 // A proxy between aibox and the server gets credentials of its own, which its error
 // pages may repeat.
-func TestTheCredentialsOfAProxyDoNotReachTheAgent(t *testing.T) {
+func TestProxyCredentialsDoNotReachTheAgent(t *testing.T) {
 	t.Parallel()
 	sent := base64.StdEncoding.EncodeToString([]byte("joe:proxy-Canary-77"))
 	for name, body := range map[string]string{
@@ -253,7 +253,7 @@ func TestTheCredentialsOfAProxyDoNotReachTheAgent(t *testing.T) {
 	}
 }
 
-func TestAKeyThatCannotBeFoundInAnswersIsRefused(t *testing.T) {
+func TestKeyThatCannotBeRedactedIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"short", "seven77", "with spaces in it", "line\nbreak-in-it", "schlüssel-mit-umlaut", strings.Repeat("x", 5000)} {
 		env := func(name string) (string, bool) {
@@ -272,7 +272,7 @@ func TestAKeyThatCannotBeFoundInAnswersIsRefused(t *testing.T) {
 	}
 }
 
-func TestAListOfModelsCannotCarryTheKeyIn(t *testing.T) {
+func TestModelListCannotContainTheKey(t *testing.T) {
 	t.Parallel()
 	body := `{"data":[{"id":"` + hostileKey + `"},{"id":"` + strings.ReplaceAll(hostileKey, "/", `\/`) + `"}]}`
 	root := answering(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body))

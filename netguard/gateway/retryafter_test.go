@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAServersWaitIsReadAsClientsReadIt(t *testing.T) {
+func TestRetryAfterIsReadAsClientsReadIt(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		after, millis string

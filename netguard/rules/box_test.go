@@ -15,7 +15,7 @@ import (
 // the tests switch it off for their own bridge: one whose name lock 1 does not
 // match, or one that lock 2 has no rule for.
 
-func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
+func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 	needBoxes(t)
 	client := Client{Site: site(t)}
 	must(t, client.Up(context.Background()))
@@ -77,7 +77,7 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 }
 
 // The counterpart of the test above: without the locks there is something to reach.
-func TestWithoutBothLocksABoxWouldReachTheNamespaceAndOtherBoxes(t *testing.T) {
+func TestWithoutLocksASandboxReachesTheNamespaceAndOtherSandboxes(t *testing.T) {
 	needBoxes(t)
 	must(t, (Client{Site: site(t)}).Up(context.Background()))
 	program, image := newProber(t)
@@ -108,7 +108,7 @@ func BenchmarkGuardOfADockerBridge(b *testing.B) {
 	}
 }
 
-func TestADetachedNamespaceIsEnteredByItsFile(t *testing.T) {
+func TestDetachedNamespaceIsEnteredThroughItsFile(t *testing.T) {
 	needBoxes(t)
 	s := site(t)
 	s.NetNS = cmp.Or(s.NetNS, fmt.Sprintf("/proc/%d/ns/net", s.PID))

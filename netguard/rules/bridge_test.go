@@ -13,7 +13,7 @@ import (
 
 var onePort = GuardRequest{TCP: []int{11434}}
 
-func TestAnInterfaceThatOnlyLooksLikeASessionsBridgeIsRefused(t *testing.T) {
+func TestInterfaceThatOnlyLooksLikeASessionBridgeIsRejected(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -29,7 +29,7 @@ func TestAnInterfaceThatOnlyLooksLikeASessionsBridgeIsRefused(t *testing.T) {
 	}
 }
 
-func TestAHostileNameOfABridgeIsRefused(t *testing.T) {
+func TestHostileBridgeNameIsRejected(t *testing.T) {
 	for _, name := range []string{"aibox-+", "aibox-a b", "aibox-a\n13: iif", "aibox-../../x", "aibox-%d", "aibox-\x00", "aibox-é", "aibox-x;reboot", "-aibox-x", "aibox-'", `aibox-"`} {
 		if err := checkBridge(name); err == nil {
 			t.Errorf("%q was taken", name)
@@ -45,13 +45,13 @@ func TestAHostileNameOfABridgeIsRefused(t *testing.T) {
 	}
 }
 
-func TestASessionWithoutAListenerIsRefusedBecauseDownWouldNotSeeIt(t *testing.T) {
+func TestSessionWithoutAListenerIsRejected(t *testing.T) {
 	if _, err := guard(context.Background(), "aibox-test0", GuardRequest{UDP: []int{53}}); err == nil {
 		t.Error("it was guarded")
 	}
 }
 
-func TestASecondSessionOnABridgeLeavesTheFirstAsItIs(t *testing.T) {
+func TestSecondSessionOnABridgeDoesNotAffectTheFirst(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -67,7 +67,7 @@ func TestASecondSessionOnABridgeLeavesTheFirstAsItIs(t *testing.T) {
 	unchanged(t, before, "ip rule")
 }
 
-func TestTheReleaseOfABridgeThatIsGoneLeavesNothing(t *testing.T) {
+func TestReleaseOfAMissingBridgeLeavesNothing(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -83,7 +83,7 @@ func TestTheReleaseOfABridgeThatIsGoneLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestNoSessionStartsBehindARoutingRuleThatComesBeforeTheLocks(t *testing.T) {
+func TestRoutingRuleBeforeTheLocksBlocksSessions(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -115,7 +115,7 @@ func TestNoSessionStartsBehindARoutingRuleThatComesBeforeTheLocks(t *testing.T) 
 	}
 }
 
-func TestARoutingRuleOfOursUnderAConditionIsReplaced(t *testing.T) {
+func TestConditionalCopyOfOurRoutingRuleIsReplaced(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -128,7 +128,7 @@ func TestARoutingRuleOfOursUnderAConditionIsReplaced(t *testing.T) {
 	}
 }
 
-func TestDownIsRefusedUnderABoxThatOutlivedItsSupervisor(t *testing.T) {
+func TestDownFailsWhileASandboxOutlivesItsSupervisor(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -149,7 +149,7 @@ func TestDownIsRefusedUnderABoxThatOutlivedItsSupervisor(t *testing.T) {
 	}
 }
 
-func TestTheLimitOnICMPThatWasInForceIsPutBack(t *testing.T) {
+func TestPreviousICMPLimitIsRestored(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -173,7 +173,7 @@ func TestTheLimitOnICMPThatWasInForceIsPutBack(t *testing.T) {
 }
 
 // Whoever holds sockets stands behind a whole guard, whatever others do meanwhile.
-func TestDownAndStartsThatRaceLeaveNoSessionUnguarded(t *testing.T) {
+func TestConcurrentDownAndStartsLeaveNoSessionUnguarded(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}

@@ -38,7 +38,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 	}
 }
 
-func TestTheFirewallAcceptsOnlyPortsOfAPolicy(t *testing.T) {
+func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	listening := map[string]bool{}
 	for _, policy := range []netguard.Policy{netguard.None, netguard.Local} {
 		for _, port := range policy.TCPPorts() {
@@ -89,7 +89,7 @@ func visit(t *testing.T, script string) {
 	}
 }
 
-func TestStatusCountsWhatPassesAndRepairsOfJumpsDoNotResetIt(t *testing.T) {
+func TestStatusCountsPacketsAcrossJumpRepairs(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -123,7 +123,7 @@ func TestStatusCountsWhatPassesAndRepairsOfJumpsDoNotResetIt(t *testing.T) {
 	}
 }
 
-func TestRefusedPacketsAreCountedWhereLockOneTurnsThemAway(t *testing.T) {
+func TestRejectedPacketsAreCountedAtLockOne(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -136,7 +136,7 @@ func TestRefusedPacketsAreCountedWhereLockOneTurnsThemAway(t *testing.T) {
 	}
 }
 
-func TestADockerJumpCoversForwardOnlyWithTheRulesBehindIt(t *testing.T) {
+func TestDockerJumpCoversForwardOnlyWithItsRules(t *testing.T) {
 	jump := func(specs ...string) (rules []listedRule) {
 		for _, spec := range specs {
 			rules = append(rules, listedRule{spec: spec})
@@ -167,7 +167,7 @@ func TestADockerJumpCoversForwardOnlyWithTheRulesBehindIt(t *testing.T) {
 	}
 }
 
-func TestABackendThatIsBusyIsNotTakenForOneThatIsNotThere(t *testing.T) {
+func TestBusyBackendIsNotReportedAsMissing(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -179,7 +179,7 @@ func TestABackendThatIsBusyIsNotTakenForOneThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestALockLeftInTheBackendThatDockerLeftGoesTooWhenAllGoesDown(t *testing.T) {
+func TestDownRemovesLocksFromTheBackendThatDockerLeft(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -192,7 +192,7 @@ func TestALockLeftInTheBackendThatDockerLeftGoesTooWhenAllGoesDown(t *testing.T)
 	unchanged(t, before, snapshot)
 }
 
-func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
+func TestTableWithForeignEntriesIsKept(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -213,7 +213,7 @@ func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
 	}
 }
 
-func TestWhereLegacyIsTheDefaultNoTableOfTheOtherBackendIsTouched(t *testing.T) {
+func TestLegacyBackendTouchesNoNftTable(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -235,7 +235,7 @@ nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'`)
 	unchanged(t, before, "nft list ruleset")
 }
 
-func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
+func TestJobLocksTheLegacyTablesLikeDockerd(t *testing.T) {
 	cmd, err := Client{Exe: "/aibox", Site: Site{PID: 42}}.command()
 	must(t, err)
 	if env := strings.Join(cmd.Env, "\n"); !strings.Contains(env, "XTABLES_LOCKFILE=/proc/42/root/run/xtables.lock") {
@@ -246,7 +246,7 @@ func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
 	}
 }
 
-func TestTheTransactionLeavesAloneWhatIsAsItShouldBe(t *testing.T) {
+func TestTransactionKeepsCorrectRules(t *testing.T) {
 	f := &firewall{v6: true, chains: map[string][]listedRule{"INPUT": {}, "FORWARD": {}}}
 	all := f.restoreScript(true)
 	for _, line := range []string{":AIBOX-INPUT - [0:0]", ":AIBOX-FORWARD - [0:0]", "-A AIBOX-INPUT -m comment --comment " + markComment, "-I INPUT 1 -i " + netguard.BridgePrefix + "+ -j AIBOX-INPUT", "-I FORWARD 2 -o aibox-+ -j AIBOX-FORWARD"} {

@@ -35,7 +35,7 @@ func udp(port uint16) []byte {
 	return []byte{0x9c, 0x40, byte(port >> 8), byte(port), 0, 12, 0, 0, 1, 2, 3, 4}
 }
 
-func TestARefusedPacketIsAnsweredAsItsProtocolWants(t *testing.T) {
+func TestRejectedPacketIsAnsweredInItsProtocol(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		packet      []byte
@@ -80,7 +80,7 @@ func TestARefusedPacketIsAnsweredAsItsProtocolWants(t *testing.T) {
 	}
 }
 
-func FuzzTurnAwayNeverAmplifies(f *testing.F) {
+func FuzzRejectNeverAmplifies(f *testing.F) {
 	f.Add(ipv4("1.2.3.4", 6, tcp(443, 2, 0)...))
 	f.Add(ipv4("1.2.3.4", 17, udp(53)...))
 	f.Add(ipv4("1.2.3.4", 1, 8, 0))
@@ -99,7 +99,7 @@ func FuzzTurnAwayNeverAmplifies(f *testing.F) {
 	})
 }
 
-func TestTheFilterKeepsExactlyWhatIsNotAllowed(t *testing.T) {
+func TestFilterKeepsExactlyTheDisallowedRunes(t *testing.T) {
 	vm, err := bpf.NewVM(refusedFilter(GuardRequest{TCP: []int{11434, 53}, UDP: []int{53}}))
 	must(t, err)
 	options := ipv4("10.200.200.1", 6, append([]byte{1, 1, 1, 1}, tcp(11434, 2, 0)...)...)
@@ -125,7 +125,7 @@ func TestTheFilterKeepsExactlyWhatIsNotAllowed(t *testing.T) {
 	}
 }
 
-func BenchmarkTurnAway(b *testing.B) {
+func BenchmarkReject(b *testing.B) {
 	packet := ipv4("1.2.3.4", 6, tcp(443, 2, 0)...)
 	for b.Loop() {
 		reject(packet)

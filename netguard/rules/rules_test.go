@@ -33,7 +33,7 @@ ip rule; ip -6 rule; ip -br addr show lo; ip -4 -br addr show aibox-test0; cat /
 
 var here = Client{Site: Site{InPlace: true}}
 
-func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
+func TestDownRestoresTheStateBeforeUp(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -61,7 +61,7 @@ func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
 	}
 }
 
-func TestAnEmptyNamespaceIsEmptyAgainAfterDown(t *testing.T) {
+func TestDownLeavesAnEmptyNamespaceEmpty(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -72,7 +72,7 @@ func TestAnEmptyNamespaceIsEmptyAgainAfterDown(t *testing.T) {
 	unchanged(t, before, snapshot)
 }
 
-func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
+func TestGuardRepairsForeignChanges(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -108,7 +108,7 @@ func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
 	}
 }
 
-func TestTheLimitOnICMPIsTakenOffAgain(t *testing.T) {
+func TestICMPLimitIsRemovedAgain(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -122,7 +122,7 @@ func TestTheLimitOnICMPIsTakenOffAgain(t *testing.T) {
 	}
 }
 
-func TestTwoSessionsThatStartTogetherBothGetTheirGuard(t *testing.T) {
+func TestConcurrentSessionsBothGetTheirGuard(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -147,7 +147,7 @@ func TestTwoSessionsThatStartTogetherBothGetTheirGuard(t *testing.T) {
 	}
 }
 
-func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
+func TestBackendFollowsDocker(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -167,7 +167,7 @@ func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
 	unchanged(t, before, snapshot)
 }
 
-func TestDockersOwnJumpOnTopOfForwardIsNoDrift(t *testing.T) {
+func TestDockerJumpAtTheTopOfForwardIsNotDrift(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -180,7 +180,7 @@ func TestDockersOwnJumpOnTopOfForwardIsNoDrift(t *testing.T) {
 	}
 }
 
-func TestEachSessionOwnsTheSameAddressOnItsOwnBridge(t *testing.T) {
+func TestEachSessionUsesTheSameAddressOnItsOwnBridge(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -212,7 +212,7 @@ func TestEachSessionOwnsTheSameAddressOnItsOwnBridge(t *testing.T) {
 	}
 }
 
-func TestReleaseLeavesABridgeLockedEntirely(t *testing.T) {
+func TestReleaseLeavesABridgeFullyLocked(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -229,7 +229,7 @@ func TestReleaseLeavesABridgeLockedEntirely(t *testing.T) {
 	}
 }
 
-func TestTheRulesOfABridgeThatIsNoMoreAreSweptOut(t *testing.T) {
+func TestRulesOfAMissingBridgeAreRemoved(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -247,7 +247,7 @@ func TestTheRulesOfABridgeThatIsNoMoreAreSweptOut(t *testing.T) {
 	}
 }
 
-func TestABridgeThatLockOneWouldNotMatchIsRefused(t *testing.T) {
+func TestBridgeThatLockOneWouldNotMatchIsRejected(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -271,7 +271,7 @@ func TestGuardFailsClosedWithoutAFirewall(t *testing.T) {
 	}
 }
 
-func TestASiteHasToBeNamed(t *testing.T) {
+func TestSiteNeedsAName(t *testing.T) {
 	for _, site := range []Site{{}, {PID: -4}, {NetNS: "/x"}} {
 		if err := (Client{Site: site}).Up(context.Background()); err == nil {
 			t.Errorf("site %+v was taken", site)

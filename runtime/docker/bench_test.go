@@ -9,9 +9,9 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// BenchmarkABoxAgainstDockerRun compares a box from Create to gone with
+// BenchmarkSandboxAgainstDockerRun compares a box from Create to gone with
 // `docker run --rm` of the same image, in turns. The ratio is what counts.
-func BenchmarkABoxAgainstDockerRun(b *testing.B) {
+func BenchmarkSandboxAgainstDockerRun(b *testing.B) {
 	p := prepare(b)
 	var ours, plain, up, agent []time.Duration
 	for b.Loop() {

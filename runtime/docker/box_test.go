@@ -18,7 +18,7 @@ import (
 	"aibox/runtime"
 )
 
-func TestABoxIsWhatTheDesignSays(t *testing.T) {
+func TestSandboxHasTheDocumentedProperties(t *testing.T) {
 	p := prepare(t)
 	workspace := t.TempDir()
 	resolv := filepath.Join(t.TempDir(), "resolv.conf")
@@ -63,7 +63,7 @@ func TestABoxIsWhatTheDesignSays(t *testing.T) {
 	}
 }
 
-func TestRootInABoxCannotTouchPID1(t *testing.T) {
+func TestRootInTheSandboxCannotTouchPID1(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "attack"}}); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestRootInABoxCannotTouchPID1(t *testing.T) {
 
 // Linux shields the PID 1 of a namespace from SIGKILL and SIGSTOP, gVisor does
 // not. Killed, it takes the box along; stopped, it falls silent, which Watch sees.
-func TestAnAgentThatKillsPID1EndsItsBox(t *testing.T) {
+func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "9"}}); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestAnAgentThatKillsPID1EndsItsBox(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatStopsPID1IsNoticed(t *testing.T) {
+func TestStoppedPID1IsDetected(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "19"}}); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestAnAgentThatStopsPID1IsNoticed(t *testing.T) {
 	}
 }
 
-func TestABusyBoxIsNotTakenForASilentOne(t *testing.T) {
+func TestBusySandboxIsNotReportedAsSilent(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "wait"}}); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestABusyBoxIsNotTakenForASilentOne(t *testing.T) {
 	}
 }
 
-func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
+func TestStopKillsChildrenThatIgnoreIt(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
 	}
 }
 
-func TestAForkBombStopsAtItsLimitAndCanBeStopped(t *testing.T) {
+func TestForkBombHitsItsLimitAndCanBeStopped(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "forks"}, Nproc: 100}); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestAForkBombStopsAtItsLimitAndCanBeStopped(t *testing.T) {
 	}
 }
 
-func TestALostLifelineEndsTheBoxWithinASecond(t *testing.T) {
+func TestLostLifelineEndsTheSandboxWithinASecond(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestALostLifelineEndsTheBoxWithinASecond(t *testing.T) {
 	}
 }
 
-func TestKillingTheSandboxEndsTheBox(t *testing.T) {
+func TestKillingTheSandboxProcessEndsTheSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	wrong := r.state.Process
 	wrong.StartTime++
@@ -217,7 +217,7 @@ func TestKillingTheSandboxEndsTheBox(t *testing.T) {
 	}
 }
 
-func TestATerminalWorksUnderGVisor(t *testing.T) {
+func TestTerminalWorksUnderGVisor(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	out, exit := r.run(lifeline.Start{Argv: []string{"/box", "facts"}, TTY: true, Rows: 30, Cols: 90})
 	if exit.Code != 0 || !strings.Contains(out, "uid 0 pid") || !strings.Contains(out, "\r\n") {
@@ -252,7 +252,7 @@ func TestProbesRunInTheSandbox(t *testing.T) {
 	}
 }
 
-func TestBigOutputCrossesTheSandboxWhole(t *testing.T) {
+func TestLargeOutputLeavesTheSandboxWhole(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	const size = 100 << 20
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "flood", fmt.Sprint(size)}}); err != nil {

@@ -128,7 +128,7 @@ func (d *daemon) victims(site runtime.Site) map[string]int {
 	return map[string]int{"dockerd": site.PID, "RootlessKit": kit}
 }
 
-func TestABoxWhoseDaemonDiesCanStillBeEnded(t *testing.T) {
+func TestSandboxCanBeKilledAfterItsDaemonDied(t *testing.T) {
 	for _, victim := range []string{"dockerd", "RootlessKit"} {
 		t.Run(victim, func(t *testing.T) {
 			d := newDaemon(t)

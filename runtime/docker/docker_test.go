@@ -138,7 +138,7 @@ func pool(t testing.TB, b *Backend) *Networks {
 	return n
 }
 
-func TestDockerHoldsTheSuite(t *testing.T) {
+func TestDockerPassesTheSuite(t *testing.T) {
 	b := open(t)
 	program := build(t, "./testdata/box")
 	networks := pool(t, b)

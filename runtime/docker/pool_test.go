@@ -31,7 +31,7 @@ func hold() {
 	held.release()
 }
 
-func TestALeaseEndsWithItsProcess(t *testing.T) {
+func TestLeaseEndsWithItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	n := &Networks{dir: dir}
 	cmd := exec.Command(os.Args[0], "aibox-0")
@@ -90,7 +90,7 @@ func TestManySessionsAtOnceGetBridgesOfTheirOwn(t *testing.T) {
 	group.Wait()
 }
 
-func TestASubnetInUseIsSkippedAndAnEmptyPoolSaysSo(t *testing.T) {
+func TestUsedSubnetIsSkippedAndAnEmptyPoolIsReported(t *testing.T) {
 	b := open(t)
 	base := pool(t, b)
 	small := newNetworks(b, Options{Leases: base.dir, Pool: netip.PrefixFrom(base.pool.Addr(), 28)})
@@ -115,7 +115,7 @@ func TestASubnetInUseIsSkippedAndAnEmptyPoolSaysSo(t *testing.T) {
 	}
 }
 
-func TestABridgeWithAWayOutIsNeverGiven(t *testing.T) {
+func TestBridgeWithAWayOutIsNeverUsed(t *testing.T) {
 	b := open(t)
 	base := pool(t, b)
 	name, err := randomName()

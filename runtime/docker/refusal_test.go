@@ -54,7 +54,7 @@ func refused(t *testing.T, err error, text string) {
 	}
 }
 
-func TestADaemonThatIsNotThereIsRefused(t *testing.T) {
+func TestMissingDaemonIsRejected(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "docker.sock")
 	_, err := Open(t.Context(), Options{Host: "unix://" + gone})
 	refused(t, err, "no Docker daemon answers")
@@ -69,7 +69,7 @@ func TestADaemonThatIsNotThereIsRefused(t *testing.T) {
 	refused(t, err, "no Docker daemon answers")
 }
 
-func TestASocketOfAnotherUserIsRefused(t *testing.T) {
+func TestAnotherUsersSocketIsRejected(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Log("root may use every socket; the rest of this test needs another user")
 		return
@@ -82,12 +82,12 @@ func TestASocketOfAnotherUserIsRefused(t *testing.T) {
 	refused(t, err, "may not use the Docker socket")
 }
 
-func TestADaemonThatIsTooOldIsRefused(t *testing.T) {
+func TestOldDaemonIsRejected(t *testing.T) {
 	_, err := Open(t.Context(), fakeDaemon(t, "1.40", rootless))
 	refused(t, err, "too old")
 }
 
-func TestADaemonThatRunsAsRootIsRefusedUnlessAskedFor(t *testing.T) {
+func TestRootDaemonIsRejectedUnlessAllowed(t *testing.T) {
 	options := fakeDaemon(t, "1.41", rootful)
 	b, err := Open(t.Context(), options)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestADaemonThatRunsAsRootIsRefusedUnlessAskedFor(t *testing.T) {
 	}
 }
 
-func TestADaemonWithoutGVisorIsRefused(t *testing.T) {
+func TestDaemonWithoutGVisorIsRejected(t *testing.T) {
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", noRunsc))
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestADaemonWithoutGVisorIsRefused(t *testing.T) {
 	refused(t, err, "no runtime \"runsc\"")
 }
 
-func TestNoBoxIsMadeByARuntimeThatMayLetItOut(t *testing.T) {
+func TestNoContainerIsCreatedWithAnUnsafeRuntime(t *testing.T) {
 	for registration, want := range map[string]string{
 		`{"path":"/opt/runsc","runtimeArgs":["--network=host"]}`:                          "its argument --network=host",
 		`{"runtimeType":"io.containerd.runsc.v1","options":{"ConfigPath":"/etc/r.toml"}}`: "its setting runtimeType",
@@ -147,7 +147,7 @@ func TestNoBoxIsMadeByARuntimeThatMayLetItOut(t *testing.T) {
 	}
 }
 
-func TestASocketThatIsNotTheUsersDaemonIsRefused(t *testing.T) {
+func TestSocketThatIsNotTheUsersDaemonIsRejected(t *testing.T) {
 	// It says it is rootless, but it lives in our own user namespace.
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))
 	if err != nil {
@@ -157,7 +157,7 @@ func TestASocketThatIsNotTheUsersDaemonIsRefused(t *testing.T) {
 	refused(t, err, "namespaces of the rootless Docker daemon")
 }
 
-func TestARemoteDaemonIsRefused(t *testing.T) {
+func TestRemoteDaemonIsRejected(t *testing.T) {
 	for _, host := range []string{"tcp://192.0.2.1:2375", "ssh://host", "unix://relative", "junk"} {
 		if _, err := Open(t.Context(), Options{Host: host}); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: %v", host, err)
@@ -165,7 +165,7 @@ func TestARemoteDaemonIsRefused(t *testing.T) {
 	}
 }
 
-func TestARuntimeThatCannotStartSaysSoWithoutControlBytes(t *testing.T) {
+func TestRuntimeStartErrorHasNoControlBytes(t *testing.T) {
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestARuntimeThatCannotStartSaysSoWithoutControlBytes(t *testing.T) {
 	}
 }
 
-func TestALostDaemonIsToldApartFromAnError(t *testing.T) {
+func TestLostDaemonIsDistinguishedFromAnError(t *testing.T) {
 	options := fakeDaemon(t, "1.41", rootless)
 	b, err := Open(t.Context(), options)
 	if err != nil {
@@ -207,7 +207,7 @@ func whole() runtime.Spec {
 	return runtime.Spec{Session: "s", Image: "sha256:0", Init: "/init", Network: runtime.Network{ID: "n"}}
 }
 
-func TestTheOverlaysSizeIsRead(t *testing.T) {
+func TestOverlaySizeIsParsed(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		on   bool

@@ -12,7 +12,7 @@ import (
 
 // A box removes itself when it ends, so the daemon is at it when it is asked to. In
 // each of these orders one of the two gives up, and the box must not stay.
-func TestABoxThatIsBeingRemovedByTheDaemonDoesNotStay(t *testing.T) {
+func TestContainerThatTheDaemonIsRemovingDoesNotStay(t *testing.T) {
 	for name, answers := range map[string][]string{
 		"it ended while it was killed": {"Could not kill running container, cannot remove - Container 0 is not running"},
 		"the daemon is at it":          {"removal of container 0 is already in progress"},

@@ -7,13 +7,13 @@ import (
 	"aibox/runtime"
 )
 
-func TestTheFakeBehaves(t *testing.T) {
+func TestFakePassesTheSuite(t *testing.T) {
 	fake := NewFake()
 	pool := fake.Networks(0)
 	Suite(t, Harness{Backend: fake, Networks: pool, Other: pool, Image: "fake:latest", Prefix: "f", Init: "/init"})
 }
 
-func TestALostDaemonEndsWaitsAndCalls(t *testing.T) {
+func TestLostDaemonEndsWaitsAndCalls(t *testing.T) {
 	fake := NewFake()
 	h := Harness{Backend: fake, Networks: fake.Networks(0), Image: "fake:latest", Init: "/init"}
 	box, err := fake.Create(t.Context(), h.spec(t, "wait"))
@@ -37,7 +37,7 @@ func TestALostDaemonEndsWaitsAndCalls(t *testing.T) {
 	}
 }
 
-func TestAnEmptyPoolSaysSo(t *testing.T) {
+func TestEmptyPoolIsReported(t *testing.T) {
 	pool := NewFake().Networks(1)
 	acquire(t, pool)
 	if _, err := pool.Acquire(t.Context(), "second"); !errors.Is(err, runtime.ErrPoolExhausted) {

@@ -11,7 +11,7 @@ import (
 
 const realKey = "sk-real-CANARY-0123456789abcdef"
 
-func TestTheServersOwnMessageIsFoundInEveryShape(t *testing.T) {
+func TestServerMessageIsFoundInEveryShape(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"openai":         {`{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, "Incorrect API key provided"},
 		"anthropic":      {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`, "Overloaded"},
@@ -38,7 +38,7 @@ func TestTheServersOwnMessageIsFoundInEveryShape(t *testing.T) {
 	}
 }
 
-func FuzzReasonsAreOneBoundedPrintableLine(f *testing.F) {
+func FuzzReasonIsOneBoundedPrintableLine(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"x","code":1}}`))
 	f.Add([]byte("data: [{\"error\":\"\\u001b\"}]"))
 	f.Add([]byte("<title>\xff</title>"))

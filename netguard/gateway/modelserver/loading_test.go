@@ -46,7 +46,7 @@ func hangsUp(t *testing.T) string {
 }
 
 // Code must not leave the machine because its own model server starts slowly.
-func TestAutoNeverTurnsToAProviderWhileAServerOfThisMachineStarts(t *testing.T) {
+func TestAutoDoesNotUseAProviderWhileALocalServerStarts(t *testing.T) {
 	const llamaLoading = `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`
 	ollama := func(root string) localServer { return localServer{"Ollama", root, "/api/version", "version"} }
 	llama := func(root string) localServer { return localServer{"llama.cpp", root, "/v1/models", "data"} }
@@ -83,7 +83,7 @@ func TestAutoNeverTurnsToAProviderWhileAServerOfThisMachineStarts(t *testing.T) 
 }
 
 // A server that was named is not ready either as long as it loads.
-func TestANamedServerThatLoadsIsNotTakenForABrokenOne(t *testing.T) {
+func TestLoadingServerIsNotReportedAsBroken(t *testing.T) {
 	for body, want := range map[string]bool{`{"error":{"message":"Loading model"}}`: true, `{"error":"down"}`: false} {
 		root, _ := url.Parse(always(t, 503, body))
 		_, err := Preflight(context.Background(), Server{Kind: Compatible, Name: "x", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, AnyOwner: true})

@@ -55,7 +55,7 @@ func summary(models []Model) string {
 }
 
 // What the servers answer follows their documentation.
-func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
+func TestEachServerKindListsModelsWithTheirContext(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		kind     Kind
@@ -122,7 +122,7 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 	}
 }
 
-func TestTheScriptedServerIsAskedInProcess(t *testing.T) {
+func TestScriptedServerIsCalledInProcess(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":[{"id":"scripted"}]}`) })
 	models, err := Models(context.Background(), Server{Kind: Scripted, Dialects: []schema.Dialect{schema.OpenAI}, Handler: handler})
 	if summary(models) != "scripted:0/0" || err != nil {
@@ -130,7 +130,7 @@ func TestTheScriptedServerIsAskedInProcess(t *testing.T) {
 	}
 }
 
-func TestAHostileListIsBounded(t *testing.T) {
+func TestHostileModelListIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		body string
 		want string
@@ -167,7 +167,7 @@ func TestAHostileListIsBounded(t *testing.T) {
 }
 
 // The server sends one byte a second for ever.
-func TestASlowListIsGivenUp(t *testing.T) {
+func TestSlowModelListTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
@@ -185,7 +185,7 @@ func TestASlowListIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestAPublicListDoesNotProveTheKey(t *testing.T) {
+func TestPublicModelListDoesNotProveTheKey(t *testing.T) {
 	for status, want := range map[int]string{http.StatusUnauthorized: "refused the key in OPENROUTER_API_KEY", http.StatusOK: ""} {
 		program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/api/v1/key" {
@@ -202,7 +202,7 @@ func TestAPublicListDoesNotProveTheKey(t *testing.T) {
 	}
 }
 
-func TestARefusedListIsToldInTheServersOwnWords(t *testing.T) {
+func TestFailedModelListReportsTheServersMessage(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		body   string
@@ -230,7 +230,7 @@ func TestARefusedListIsToldInTheServersOwnWords(t *testing.T) {
 	}
 }
 
-func TestAnUnknownModelIsFoundOutWhereTheListIsSure(t *testing.T) {
+func TestUnknownModelIsReportedIfTheListIsComplete(t *testing.T) {
 	at := func(address string) *url.URL { root, _ := url.Parse(address); return root }
 	models := func(ids ...string) []Model {
 		var all []Model
@@ -289,7 +289,7 @@ func TestAnUnknownModelIsFoundOutWhereTheListIsSure(t *testing.T) {
 	}
 }
 
-func FuzzListingsAreReadWithinBounds(f *testing.F) {
+func FuzzModelListsAreReadWithinLimits(f *testing.F) {
 	f.Add([]byte(`{"data":[{"id":"a","max_model_len":1,"meta":{"n_ctx":3}}],"models":[{"name":"models/x"}],"has_more":true}`))
 	f.Add([]byte(`{"data":[[],{},7,"x"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

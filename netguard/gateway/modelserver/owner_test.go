@@ -23,7 +23,7 @@ func otherUsersServer(t *testing.T) (server *peertest.Server, servers []localSer
 	return server, []localServer{{"Ollama", "http://" + server.Address.String(), "/api/version", "version"}}
 }
 
-func TestAServerOfAnotherUserIsPassedOver(t *testing.T) {
+func TestAnotherUsersServerIsSkipped(t *testing.T) {
 	server, servers := otherUsersServer(t)
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":[]}`)) }))
 	t.Cleanup(own.Close)
@@ -47,7 +47,7 @@ func TestAServerOfAnotherUserIsPassedOver(t *testing.T) {
 }
 
 // What answered when the server was looked for may not be what is there later.
-func TestEachConnectionIsCheckedAndNotOnlyTheFirstOne(t *testing.T) {
+func TestEveryConnectionIsChecked(t *testing.T) {
 	server, _ := otherUsersServer(t)
 	root, _ := url.Parse("http://" + server.Address.String())
 	admitted := true
@@ -77,7 +77,7 @@ func TestEachConnectionIsCheckedAndNotOnlyTheFirstOne(t *testing.T) {
 	}
 }
 
-func TestWhoIsTrustedWithoutAQuestion(t *testing.T) {
+func TestOwnersTrustedWithoutConfirmation(t *testing.T) {
 	me := int64(os.Getuid())
 	for name, test := range map[string]struct {
 		owner Owner
@@ -103,7 +103,7 @@ func TestWhoIsTrustedWithoutAQuestion(t *testing.T) {
 	}
 }
 
-func TestForeignNamesTheServerToAskAbout(t *testing.T) {
+func TestForeignNamesTheServerToConfirm(t *testing.T) {
 	server, _ := otherUsersServer(t)
 	env := environment("OLLAMA_HOST", server.Address.String())
 	if owner, ok := UntrustedOwner(context.Background(), "ollama", env, nil); !ok || owner.Address != server.Address.String() {

@@ -6,7 +6,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func TestAModelThatALocalServerForwardsIsKnown(t *testing.T) {
+func TestForwardedModelOfALocalServerIsDetected(t *testing.T) {
 	ollama := Server{Kind: OllamaHost, Name: "ollama", Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}, URL: answers(t, map[string]string{
 		"/api/tags": `{"models":[{"name":"qwen3:8b"},{"name":"mine","remote_model":"gpt-oss:120b","remote_host":"https://ollama.com:443"},{"name":"gpt-oss:120b-cloud"},{"name":"odd","remote_host":"\u001b[2J"}]}`,
 	})}
@@ -24,7 +24,7 @@ func TestAModelThatALocalServerForwardsIsKnown(t *testing.T) {
 	}
 }
 
-func TestAModelThatSearchesByItselfIsKnown(t *testing.T) {
+func TestSearchingModelIsDetected(t *testing.T) {
 	env := environment("OPENROUTER_API_KEY", "k-12345678", "OPENAI_API_KEY", "k-12345678")
 	for _, test := range []struct {
 		vendor, model string

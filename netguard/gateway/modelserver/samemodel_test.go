@@ -7,7 +7,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func TestAModelIsTheSessionsOwnByTheRulesOfItsServer(t *testing.T) {
+func TestModelNamesAreComparedByTheServersRules(t *testing.T) {
 	vendorAt := func(name, host string, dialects ...schema.Dialect) Server {
 		return Server{Kind: Hosted, Name: name, URL: &url.URL{Scheme: "https", Host: host}, Dialects: dialects}
 	}

@@ -27,7 +27,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
+func TestInferenceValueSelectsAnUpstream(t *testing.T) {
 	env := environment("OPENAI_API_KEY", "sk-11111\n", "ANTHROPIC_API_KEY", "sk-22222", "GOOGLE_API_KEY", "g-333333", "OPENROUTER_API_KEY", "r-444444", "AIBOX_INFERENCE_KEY", "k-555555", "OLLAMA_HOST", "0.0.0.0:7000")
 	for value, want := range map[string]struct {
 		kind     Kind
@@ -66,7 +66,7 @@ func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
 	}
 }
 
-func TestABadValueOfInferenceIsExplained(t *testing.T) {
+func TestInvalidInferenceValueIsExplained(t *testing.T) {
 	for value, want := range map[string]struct {
 		kind fault.Kind
 		text string
@@ -93,7 +93,7 @@ func TestABadValueOfInferenceIsExplained(t *testing.T) {
 	}
 }
 
-func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
+func TestAutoPrefersALocalServer(t *testing.T) {
 	serve := func(path, body string) string {
 		program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != path {
@@ -128,7 +128,7 @@ func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
 	}
 }
 
-func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
+func TestPreflightListsModelsOrGivesAHint(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		kind       Kind

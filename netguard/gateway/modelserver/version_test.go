@@ -7,7 +7,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func TestAnOllamasVersionIsReadOrUnknown(t *testing.T) {
+func TestOllamaVersionIsParsedOrUnknown(t *testing.T) {
 	for answer, want := range map[string]Version{
 		`{"version":"0.13.3"}`:     {0, 13, 3},
 		`{"version":"0.14.0-rc2"}`: {0, 14, 0},

@@ -55,8 +55,8 @@ func endpointNamed(name string) Endpoint {
 	}[kind]
 }
 
-// FuzzWhatGoesUpstreamHoldsOnlyListedFields reads bodies of all endpoints.
-func FuzzWhatGoesUpstreamHoldsOnlyListedFields(f *testing.F) {
+// FuzzForwardedBodyHasOnlyListedFields reads bodies of all endpoints.
+func FuzzForwardedBodyHasOnlyListedFields(f *testing.F) {
 	for name, body := range requests(f) {
 		f.Add(uint8(endpointNamed(name)), body, false)
 	}

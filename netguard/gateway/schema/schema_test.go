@@ -16,7 +16,7 @@ import (
 
 // A new table must not break an agent: their requests pass whole, but for what is
 // known not to.
-func TestRequestsOfTheAgentsPassWhole(t *testing.T) {
+func TestAgentRequestsPassWhole(t *testing.T) {
 	missing := map[string][]string{
 		"Responses-codex": {"tools[]=web-search"}, // while its command line leaves it on
 	}
@@ -68,7 +68,7 @@ func filtered(t *testing.T, endpoint Endpoint, body string, open ...netguard.Ser
 	return string(bytes.Join(result.Body, nil))
 }
 
-func TestABodyIsWrittenAgainFromItsListedParts(t *testing.T) {
+func TestBodyIsRebuiltFromItsListedParts(t *testing.T) {
 	long := strings.Repeat("long text ", 30_000)
 	for name, c := range map[string]struct {
 		endpoint   Endpoint
@@ -101,7 +101,7 @@ func TestABodyIsWrittenAgainFromItsListedParts(t *testing.T) {
 	}
 }
 
-func TestAnInlinePictureHasToBeOne(t *testing.T) {
+func TestInlinePictureIsValidated(t *testing.T) {
 	for url, want := range map[string]bool{
 		"data:image/png;base64,iVBORw0KGgo=":           true,
 		`data:image\/png;base64,iVBOR\/w0KGgo=`:        true,
@@ -129,7 +129,7 @@ func TestAnInlinePictureHasToBeOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchForAReaderIsRefused(t *testing.T) {
+func TestTooComplexJSONIsRejected(t *testing.T) {
 	var members strings.Builder
 	for i := range memberLimit + 1 {
 		members.WriteString(`,"a` + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + jsonNumber(i) + `":0`)
@@ -151,7 +151,7 @@ func jsonNumber(i int) string {
 	return string(text)
 }
 
-func TestWithoutAPolicyNothingIsTheSessionsOwn(t *testing.T) {
+func TestNoModelBelongsToASessionWithoutAPolicy(t *testing.T) {
 	for _, body := range []string{`{"model":"m"}`, `{"model":"m","previous_response_id":"resp_own"}`} {
 		_, err := Filter(Responses, []byte(body), Policy{})
 		var refusal *Refusal

@@ -7,7 +7,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
+func FuzzUsageDoesNotDependOnChunking(f *testing.F) {
 	for _, seed := range []string{
 		`{"usage":{"prompt_tokens":11,"completion_tokens":7}}`,
 		"data: {\"message\":{\"usage\":{\"input_tokens\":5}}}\n\ndata: [DONE]\n\n",
@@ -44,7 +44,7 @@ func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
 	})
 }
 
-func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
+func TestCountingResumesAfterAMalformedLine(t *testing.T) {
 	u := New(schema.OpenAI, schema.ChatCompletions)
 	_, _ = u.Write([]byte("data: {\"x\":\"broken\n\ndata: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\n"))
 	if input, output := u.Tokens(); input != 4 || output != 2 {
