@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"aibox/app/run"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
@@ -41,6 +42,8 @@ type app struct {
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 	closed        page.Close           // by the only screen
+	composes      bool                 // a Run is not started, but ends the program
+	composed      *run.Request         // that Run's request
 }
 
 // The smallest screen that shows something of use.
@@ -151,6 +154,10 @@ func (a *app) do(request page.Request) tea.Cmd {
 	case page.Command:
 		return a.handOver(func(ctx context.Context) error { return a.request.Do(ctx, of) })
 	case page.Run:
+		if a.composes {
+			a.composed = &of.Request
+			return tea.Quit
+		}
 		return a.handOver(func(ctx context.Context) error { return a.request.Run(ctx, of.Request) })
 	case page.Close:
 		return a.leave(of)

@@ -37,17 +37,15 @@ func TestMain(m *testing.M) {
 func runFaulty() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	ctx, end := context.WithCancelCause(ctx)
-	a := newApp(ctx, Request{In: os.Stdin, Out: os.Stdout, Sessions: one{}, Environ: os.Environ(), Do: func(ctx context.Context, c page.Command) error {
+	request := Request{In: os.Stdin, Out: os.Stdout, Sessions: one{}, Environ: os.Environ(), Do: func(ctx context.Context, c page.Command) error {
 		if c.Args[0] == "wait" {
 			fmt.Println("the command waits")
 			<-ctx.Done()
 			return nil
 		}
 		panic("in a command that has the terminal")
-	}})
-	a.open = append(a.open, &layer{Page: &faulty{}, close: func() {}})
-	err := show(ctx, end, a)
+	}}
+	_, err := show(ctx, request, func(a *app) { a.open = append(a.open, &layer{Page: &faulty{}, close: func() {}}) })
 	fmt.Printf("ended: %v\n", err)
 	var crash *Crash
 	if errors.As(err, &crash) && strings.Contains(string(crash.Stack), "faulty") {

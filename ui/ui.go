@@ -64,6 +64,32 @@ type Request struct {
 // *Crash). The terminal is as it was when it returns. said is what became of the only
 // screen, if that has something to say: escaped, empty for nothing.
 func Run(ctx context.Context, r Request) (said string, err error) {
+	app, err := show(ctx, r, func(*app) {})
+	if err != nil {
+		return "", err
+	}
+	return app.closed.Text, app.closed.Err
+}
+
+// Compose shows the screen for a new run alone, prefilled with request, until the user
+// starts the run or leaves. It starts nothing: with done it returns what the user chose,
+// including typed secrets. The terminal is as it was when it returns.
+func Compose(ctx context.Context, r Request, request run.Request) (composed run.Request, done bool, err error) {
+	r.Only = page.NewRun{Repository: request.Repository, Edit: &request}
+	app, err := show(ctx, r, func(a *app) { a.composes = true })
+	if err != nil || app.composed == nil {
+		return request, false, err
+	}
+	return *app.composed, true, nil
+}
+
+// framesPerSecond is how often the library looks whether something is to be drawn. A
+// key waits for the next look, so that fewer cost time; an idle screen pays for each,
+// a hundredth of a core for a hundred.
+const framesPerSecond = 86
+
+// show runs the program until it ends or ctx does. prepare changes the root model first.
+func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if r.Environ == nil {
@@ -72,20 +98,7 @@ func Run(ctx context.Context, r Request) (said string, err error) {
 	app := newApp(ctx, r)
 	app.colors, app.light = colorsOf(r.Environ), lightOf(r.Environ)
 	app.paint()
-	if err := show(ctx, end, app); err != nil {
-		return "", err
-	}
-	return app.closed.Text, app.closed.Err
-}
-
-// framesPerSecond is how often the library looks whether something is to be drawn. A
-// key waits for the next look, so that fewer cost time; an idle screen pays for each,
-// a hundredth of a core for a hundred.
-const framesPerSecond = 86
-
-// show runs the program around a root model until it ends, or ctx with end.
-func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
-	r := app.request
+	prepare(app)
 	program := tea.NewProgram(guard{app, end}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
 		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond))
 	// Not WithContext: a program that ends so just when a command gives the terminal back
@@ -95,11 +108,11 @@ func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
 	var crash *Crash
 	switch {
 	case errors.As(context.Cause(ctx), &crash):
-		return crash
+		return nil, crash
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case err != nil:
-		return fmt.Errorf("showing the terminal UI: %w", err)
+		return nil, fmt.Errorf("showing the terminal UI: %w", err)
 	}
-	return nil
+	return app, nil
 }

@@ -78,3 +78,39 @@ func TestAStartThatFailsIsToldOnTheScreenAndLeavesNothing(t *testing.T) {
 	s.ends(0)
 	s.givenBack()
 }
+
+// A run that delivers at its end is followed on the whole terminal. A ctrl-c there is
+// the run's: it asks the agent to stop, and the UI comes back.
+func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", map[string]string{"cart.txt": "empty\n"})
+	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"scripted\"\naccept = \"branch\"\n")
+	p := m.sits(usualSize, aibox)
+	p.sees(`There is no session yet`)
+	started := func(task string) {
+		p.does("n")
+		p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
+		p.asked(`What does it start from`, "", `▸`, "enter")
+		p.asked(`(?s)agent:.*shell +ready`, "shell", `▸ +shell`, "enter")
+		p.asked(`hat is the agent to do`, task, `sh -c`, "ctrl+s")
+		p.asked(`it can be started`, "", `accept: branch; it is followed on the whole terminal`, "enter")
+	}
+
+	started("echo full > cart.txt; echo worked")
+	p.sees(`(?s)worked.*enter goes back`)
+	p.does("enter")
+	p.sees(`1 session`)
+	if branches := m.git(repo, "for-each-ref", "refs/heads/aibox"); strings.Count(branches, "\n") != 0 || branches == "" {
+		t.Errorf("the branches are %q", branches)
+	}
+
+	started("echo wait''ing; sleep 1000")
+	p.sees(`(?m)^waiting`)
+	p.does("ctrl+c")
+	p.sees(`(?s)the agent was asked to stop.*enter goes back`)
+	p.does("enter")
+	p.sees(`2 sessions`)
+	p.does("q")
+	p.leaves(0)
+}

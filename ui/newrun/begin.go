@@ -66,6 +66,10 @@ func (m *Model) start(bake bool) tea.Cmd {
 	if m.wrong() != nil {
 		return nil // it stands at the foot
 	}
+	if m.wanted.Edit != nil {
+		m.begin = &launching{over: true}
+		return page.Ask(page.Run{Request: m.draft.Clone()})
+	}
 	if m.checked.Stays {
 		return m.runToEnd()
 	}
@@ -221,7 +225,7 @@ func (m *Model) baked() {
 
 // bakes reports whether the image is missing, and can be baked for the start.
 func (m *Model) bakes() bool {
-	return m.mustBake() || m.begin != nil && m.begin.noImage
+	return m.wanted.Edit == nil && m.mustBake() || m.begin != nil && m.begin.noImage
 }
 
 // beginView is the step: what will be, or what is becoming of it.

@@ -58,6 +58,7 @@ func (m *Model) takeFiles(msg filesKnown) tea.Cmd {
 	if msg.err == nil {
 		m.files.hidden = msg.hidden
 		m.task.know(msg.visible)
+		return m.options.part.Suggest(m.suggest())
 	}
 	return nil // compose asks again where it is outdated by now
 }

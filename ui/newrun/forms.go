@@ -68,6 +68,9 @@ func (m *Model) refillOptions() tea.Cmd {
 	base := run.Base(m.place.Settings, a.Name, a.Options)
 	values := spec.Clone(base)
 	fill(values, begin)
+	if m.from.Agent == a.Name {
+		fillSecrets(values, m.from.Secrets)
+	}
 	m.options = optionsStep{
 		part: form.NewPart(form.Request{Options: values, Mode: mode, Suggest: m.suggest()}), of: of, base: base,
 	}
@@ -104,6 +107,16 @@ func fill(values any, said map[string]string) {
 	}
 }
 
+// fillSecrets sets the secrets that were typed before.
+func fillSecrets(values any, typed map[string]secret.Value) {
+	fields, _ := spec.Of(values)
+	for _, field := range fields {
+		if value, ok := typed[field.Key]; ok && field.Type == spec.Secret {
+			_ = field.Set(values, value.Reveal())
+		}
+	}
+}
+
 // follow suggests the models of the server that is chosen.
 func (m *Model) follow() tea.Cmd {
 	inference := m.inference()
@@ -122,15 +135,17 @@ func (m *Model) inference() string {
 	return config.Defaults().Inference
 }
 
-// suggest gives models, and model servers.
+// suggest gives models, model servers, and what is at the top of the repository.
 func (m *Model) suggest() func(spec.Field) []string {
-	ctx, s, inference := m.ctx, m.services, m.inference()
+	ctx, s, inference, files := m.ctx, m.services, m.inference(), m.task.files.top()
 	return func(field spec.Field) []string {
 		switch {
 		case field.Type == spec.Model:
 			return s.Choices.Models(ctx, inference)
 		case field.Key == "inference":
 			return s.Servers
+		case field.Type == spec.Path:
+			return files
 		}
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aibox/agents/spec"
 )
 
 func TestAnAgentThatNoBoxCanServeIsNotTaken(t *testing.T) {
@@ -77,4 +79,12 @@ func TestHiddenFilesAreShownAsTheGlobsAreTyped(t *testing.T) {
 	p.Press("backspace", "backspace", "backspace", "backspace", "backspace")
 	p.Sees("1: .env")
 	p.DoesNotSee("--hide")
+}
+
+func TestPathsAreSuggestedFromTheTopOfTheRepository(t *testing.T) {
+	p := open(t, newWorld(t))
+	got := p.m.suggest()(spec.Field{Type: spec.Path})
+	if want := []string{"README.md", "cmd", "internal", "vault"}; !slices.Equal(got, want) {
+		t.Errorf("suggested are %q", got)
+	}
 }

@@ -1,6 +1,8 @@
 package newrun
 
 import (
+	"strings"
+
 	"aibox/app/run"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
@@ -183,7 +185,7 @@ func (m *Model) walk(msg tea.KeyPressMsg) tea.Cmd {
 
 // away leaves the screen. A task that was written is not lost by a key.
 func (m *Model) away() tea.Cmd {
-	if m.task.prompt() == "" || m.wanted.Again != "" && m.task.prompt() == m.from.Prompt {
+	if m.task.prompt() == "" || m.prefills() && m.task.prompt() == strings.TrimSpace(m.from.Prompt) {
 		return page.Leave("", nil)
 	}
 	m.ask = dialog.Ask(dialog.Confirm{

@@ -89,7 +89,9 @@ func (m *Model) Init() tea.Cmd {
 		},
 		m.enter(where),
 	}
-	if again != "" {
+	if edit := m.wanted.Edit; edit != nil {
+		commands = append(commands, func() tea.Msg { return againKnown{m, edit.Clone(), nil} })
+	} else if again != "" {
 		commands = append(commands, func() tea.Msg {
 			d, err := s.Choices.Again(ctx, again)
 			return againKnown{m, d, err}
@@ -218,6 +220,9 @@ func (m *Model) takeAgain(msg againKnown) tea.Cmd {
 	return m.choose(msg.draft.Repository)
 }
 
+// prefills reports whether the screen begins with a request, not with the last choices.
+func (m *Model) prefills() bool { return m.wanted.Again != "" || m.wanted.Edit != nil }
+
 // takeRecent offers the repositories, and looks at the one to begin with.
 func (m *Model) takeRecent(msg recentKnown) tea.Cmd {
 	if msg.err != nil {
@@ -225,7 +230,7 @@ func (m *Model) takeRecent(msg recentKnown) tea.Cmd {
 	}
 	m.recent = msg.recent
 	m.listRepositories()
-	if m.wanted.Again != "" || m.chosen != "" {
+	if m.prefills() || m.chosen != "" {
 		return nil
 	}
 	switch {

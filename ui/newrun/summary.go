@@ -42,7 +42,11 @@ func (m *Model) summary(width, height int) []string {
 		if m.images[m.draft.Agent] == imageOutdated {
 			stands = "is outdated, and has"
 		}
-		row("image", stands+" to be baked first, some minutes; b bakes it and starts")
+		text := stands + " to be baked first, some minutes"
+		if m.bakes() {
+			text += "; b bakes it and starts"
+		}
+		row("image", text)
 	}
 	if text := m.says(task); text != "" {
 		row("task", text)

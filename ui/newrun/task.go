@@ -91,6 +91,23 @@ func (n names) find(query string) []string {
 	return found[:min(len(found), mostNamed)]
 }
 
+// mostTop bounds the files and folders that are suggested for paths.
+const mostTop = 1000
+
+// top are the files and folders at the top of the repository.
+func (n names) top() []string {
+	var found []string
+	seen := map[string]bool{}
+	for _, name := range n.raw {
+		first, _, _ := strings.Cut(name, "/")
+		if !seen[first] && len(found) < mostTop {
+			seen[first] = true
+			found = append(found, first)
+		}
+	}
+	return found
+}
+
 // know takes over the files.
 func (s *taskStep) know(files names) {
 	s.files = files

@@ -87,7 +87,7 @@ func (m *Model) takePlace(msg placeKnown) tea.Cmd {
 	m.place = &place
 	m.listBranches()
 	m.listRepositories()
-	again := m.wanted.Again != "" && m.from.Repository == m.repository()
+	again := m.prefills() && (m.from.Repository == m.repository() || m.from.Repository == m.chosen)
 	if !again && place.Last != nil && m.task.prompt() == "" {
 		m.begins(*place.Last)
 	}

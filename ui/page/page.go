@@ -48,6 +48,9 @@ type (
 	NewRun struct {
 		Repository string     // empty: the current one, or the last one used
 		Again      session.ID // prefill from this session; empty: from the last run
+		// Edit prefills from this request. The screen then starts nothing: it asks for a Run
+		// of what it became.
+		Edit *run.Request
 	}
 	// Images shows the images of agents.
 	Images struct{}

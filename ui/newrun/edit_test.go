@@ -1,0 +1,69 @@
+package newrun
+
+import (
+	"testing"
+
+	"aibox/app/run"
+	"aibox/internal/secret"
+	"aibox/ui/page"
+)
+
+func edited() run.Request {
+	return run.Request{
+		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
+		Settings: map[string]string{"pids": "64", "hide": "vault", "system": "careful"}, Options: map[string]string{"effort": "high"},
+		Secrets: map[string]secret.Value{"key": secret.New("canary")},
+	}
+}
+
+func TestARequestThatIsEditedIsReturnedAndNotStarted(t *testing.T) {
+	want := edited()
+	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p.Sees("mend @cart")
+	p.Press("ctrl+s", "enter")
+	asked, ok := p.last().(page.Run)
+	if !ok || !asked.Request.Equal(edited()) {
+		t.Errorf("asked for %+v, with the secret %q", p.last(), asked.Request.Secrets["key"].Reveal())
+	}
+	if len(p.w.started) > 0 || len(p.w.remembered) > 0 {
+		t.Errorf("started %q, remembered %+v", p.w.started, p.w.remembered)
+	}
+	if !want.Equal(edited()) {
+		t.Errorf("the caller's request became %+v", want)
+	}
+}
+
+func TestAnEditedRequestHasWhatWasChosenAndTyped(t *testing.T) {
+	want := run.Request{Agent: "codex", Repository: "/home/ann/shop"}
+	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p.Type("mend it")
+	p.Press("tab", "up", "tab", "tab")
+	p.Type("secret")
+	p.Press("ctrl+s", "enter")
+	want.Prompt, want.Options = "mend it", map[string]string{"effort": "low"}
+	want.Secrets = map[string]secret.Value{"key": secret.New("secret")}
+	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) {
+		t.Errorf("asked for %+v, with the secret %q", p.last(), asked.Request.Secrets["key"].Reveal())
+	}
+}
+
+func TestAnEditThatIsLeftReturnsNothing(t *testing.T) {
+	want := edited()
+	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p.Press("esc", "esc")
+	if p.last() != page.Request(page.Close{}) {
+		t.Errorf("asked for %+v", p.last())
+	}
+}
+
+func TestAnEditDoesNotOfferToBakeAMissingImage(t *testing.T) {
+	want := run.Request{Agent: "aider", Repository: "/home/ann/shop", Prompt: "mend it"}
+	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p.Press("ctrl+s")
+	p.Sees("has to be baked first, some minutes")
+	p.DoesNotSee("b bake")
+	p.Press("b")
+	if len(p.Asked) > 0 {
+		t.Errorf("asked for %+v", p.Asked)
+	}
+}
