@@ -16,7 +16,7 @@ func (a *App) Doctor() *doctor.Doctor {
 		SystemDocker:  a.SystemDocker,
 		CustomAgents:  a.customAgentsReport,
 		Daemon:        a.daemonInfo,
-		Guard:         a.guardReport,
+		Guard:         a.Locks,
 		Images:        a.imageReport,
 		ModelServer:   findModelServer,
 		StaleSessions: a.staleSessions,
@@ -38,15 +38,6 @@ func (a *App) daemonInfo(ctx context.Context) (runtime.Info, error) {
 		return runtime.Info{}, err
 	}
 	return daemon.Backend.Info(ctx)
-}
-
-func (a *App) guardReport(ctx context.Context) (doctor.Guard, error) {
-	client, err := a.Guard(ctx)
-	if err != nil {
-		return doctor.Guard{}, err
-	}
-	status, err := client.Status(ctx)
-	return doctor.Guard{Up: status.Up, Tool: status.Firewall.Tool, Backend: status.Firewall.Backend}, err
 }
 
 func (a *App) imageReport(ctx context.Context) ([]bakery.Status, error) {

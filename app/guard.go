@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 
+	"aibox/app/doctor"
 	"aibox/netguard/egress"
 	"aibox/netguard/rules"
 	"aibox/runtime"
@@ -21,6 +22,19 @@ func (a *App) Guard(ctx context.Context) (rules.Client, error) {
 		return rules.Client{}, err
 	}
 	return guardOf(ctx, daemon.Backend)
+}
+
+// Locks returns the state of the locks around sandboxes.
+func (a *App) Locks(ctx context.Context) (doctor.Guard, error) {
+	client, err := a.Guard(ctx)
+	if err != nil {
+		return doctor.Guard{}, err
+	}
+	status, err := client.Status(ctx)
+	return doctor.Guard{
+		Up: status.Up, Bridges: len(status.Routing.Locked), Drift: status.Drift,
+		Tool: status.Firewall.Tool, Backend: status.Firewall.Backend,
+	}, err
 }
 
 // ServeGuardJob changes the network of the namespace that this process runs in, as the

@@ -181,8 +181,11 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 		}
 	}
 	if !o.noVerify {
-		request, err := o.verifyRequest(found, o.verifyFlags, o.given)
+		request, err := o.request(o.given)
 		if err != nil {
+			return err
+		}
+		if request, err = o.app.VerifyRequest(found, request); err != nil {
 			return err
 		}
 		output := o.agentOutput(o.err)

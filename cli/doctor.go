@@ -104,7 +104,14 @@ func (o *doctorOptions) proveByLines(ctx context.Context, quiet bool) (*doctor.P
 	if !quiet {
 		fmt.Fprintln(o.out)
 	}
-	proof, err := o.prove(ctx, o.offerToBake, func(step session.Step) {
+	service, err := o.app.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	image := func(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
+		return o.imageOf(ctx, spec, o.offerToBake)
+	}
+	proof, err := o.app.Doctor().Prove(ctx, service, image, func(step session.Step) {
 		switch {
 		case step.Probe == nil:
 			progress.handle(step)
@@ -139,17 +146,4 @@ func (o *doctorOptions) printFindings(r doctorReport) {
 	if len(r.Fixed) > 0 {
 		fmt.Fprintf(o.out, "\nmended: %s\n", strings.Join(r.Fixed, ", "))
 	}
-}
-
-// prove proves the isolation in a real box; see doctor.Doctor.Prove. bake may build a
-// missing image.
-func (a *cli) prove(ctx context.Context, bake baker, step func(session.Step)) (*doctor.Proof, error) {
-	service, err := a.app.Sessions()
-	if err != nil {
-		return nil, err
-	}
-	image := func(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
-		return a.imageOf(ctx, spec, bake)
-	}
-	return a.app.Doctor().Prove(ctx, service, image, step)
 }

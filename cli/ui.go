@@ -11,10 +11,15 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"aibox/app"
 	"aibox/app/run"
+	"aibox/bakery"
+	"aibox/runtime"
+	"aibox/session"
 	"aibox/ui"
 	"aibox/ui/page"
 )
@@ -35,16 +40,29 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	if err != nil {
 		return err
 	}
-	machine := a.openMachineScreens(ctx)
-	defer machine.close()
+	images := a.app.Images(ctx)
+	defer a.cancelBuilds(images)
 	said, err := ui.Run(ctx, ui.Request{
-		In: a.in, Out: a.out, Sessions: service, Guard: guardScreen{a}, Changes: reviewScreen{service, a}, NewRuns: runs,
-		Settings: a.app.SettingsEditor(), Machine: machine, Images: machine, Only: only, Do: a.handOver, Run: a.runOnTerminal,
+		In: a.in, Out: a.out, Sessions: service, Guard: a.app, Changes: a.app.Review(service, a.editMessage), NewRuns: runs,
+		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, a.bakedImage), Images: images, Only: only, Do: a.handOver, Run: a.runOnTerminal,
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)
 	}
 	return err
+}
+
+// bakedImage finds the image of a session, and does not offer to bake a missing one.
+func (a *cli) bakedImage(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
+	return a.imageOf(ctx, spec, func(context.Context, *bakery.Bakery, string, string) (bool, error) { return false, nil })
+}
+
+// cancelBuilds cancels the builds in progress, and reports them.
+func (c *console) cancelBuilds(images app.Images) {
+	if open := images.Close(); len(open) > 0 {
+		fmt.Fprintf(c.err, "%s baking %s was canceled; `aibox bake %s` continues it\n",
+			c.errTerm.warn("!"), strings.Join(open, ", "), strings.Join(open, " "))
+	}
 }
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the user

@@ -11,31 +11,31 @@ import (
 	"aibox/ui"
 )
 
-func TestACrashOfTheUIIsKeptForAReport(t *testing.T) {
+func TestACrashOfTheUIIsSavedForABugReport(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	err := crashed(&ui.Crash{Value: "index out of range", Stack: []byte("goroutine 1\n")})
-	file := filepath.Join(state, "aibox", crashFile)
+	file := filepath.Join(state, "aibox", "crash.txt")
 	if hints := strings.Join(fault.Hints(err), "\n"); !strings.Contains(err.Error(), "index out of range") || !strings.Contains(hints, file) {
-		t.Errorf("a person reads %q, %q", err, hints)
+		t.Errorf("the message is %q, with %q", err, hints)
 	}
 	if fault.KindOf(err).ExitCode() != 1 {
 		t.Errorf("the exit code is %d", fault.KindOf(err).ExitCode())
 	}
 	kept, failed := os.ReadFile(file)
 	if failed != nil || !strings.Contains(string(kept), "index out of range\n\ngoroutine 1\n") {
-		t.Errorf("kept is %q, %v", kept, failed)
+		t.Errorf("saved is %q, %v", kept, failed)
 	}
 	if info, failed := os.Stat(file); failed != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), failed)
 	}
 	t.Setenv("XDG_STATE_HOME", "/proc/nothing")
 	if hints := fault.Hints(crashed(&ui.Crash{Value: "x"})); !strings.Contains(strings.Join(hints, "\n"), "could not be saved") {
-		t.Errorf("without a folder a person reads %q", hints)
+		t.Errorf("without a folder the hints are %q", hints)
 	}
 }
 
-func TestOtherErrorsOfTheUIStayAsTheyAre(t *testing.T) {
+func TestOtherErrorsOfTheUIAreReturnedUnchanged(t *testing.T) {
 	other := errors.New("other")
 	if got := crashed(other); got != other { //nolint:errorlint // the same, not one that wraps it
 		t.Error(got)

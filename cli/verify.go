@@ -51,6 +51,21 @@ func (f *verifyFlags) check() error {
 	return nil
 }
 
+// request returns the verification that the flags ask for.
+func (f *verifyFlags) request(given func(flag string) bool) (session.VerifyRequest, error) {
+	if err := f.check(); err != nil {
+		return session.VerifyRequest{}, err
+	}
+	request := session.VerifyRequest{Command: f.command}
+	if given("verify-timeout") {
+		request.Timeout = f.timeout
+		if request.Timeout == 0 {
+			request.Timeout = -1 // no limit
+		}
+	}
+	return request, nil
+}
+
 // verifyOptions are the flags of `aibox verify`.
 type verifyOptions struct {
 	*cli
@@ -101,8 +116,11 @@ func (o *verifyOptions) run(ctx context.Context, text string) error {
 	if o.show {
 		return o.list(service, found)
 	}
-	request, err := o.verifyRequest(found, o.verifyFlags, o.given)
+	request, err := o.request(o.given)
 	if err != nil {
+		return err
+	}
+	if request, err = o.app.VerifyRequest(found, request); err != nil {
 		return err
 	}
 	out := o.out
@@ -126,44 +144,6 @@ func (o *verifyOptions) run(ctx context.Context, text string) error {
 		fmt.Fprintln(o.err, o.verificationLine(v))
 	}
 	return v.Fault.Err()
-}
-
-// verifyRequest says how to verify a session's work: what the flags say, else what
-// the session was started with, else the settings.
-func (a *cli) verifyRequest(found session.Session, flags verifyFlags, given func(flag string) bool) (session.VerifyRequest, error) {
-	if err := flags.check(); err != nil {
-		return session.VerifyRequest{}, err
-	}
-	request := session.VerifyRequest{Command: flags.command, Env: ownVariables(found.Env)}
-	if given("verify-timeout") {
-		request.Timeout = flags.timeout
-		if request.Timeout == 0 {
-			request.Timeout = -1 // no limit
-		}
-	}
-	if request.Command != "" || found.Verify != "" {
-		return request, nil
-	}
-	own, err := a.app.UserSettings()
-	if err != nil {
-		return request, err
-	}
-	request.Command = own.Settings.Verify
-	if request.Timeout == 0 && request.Command != "" {
-		request.Timeout = time.Duration(own.Settings.VerifyTimeout)
-	}
-	return request, nil
-}
-
-// ownVariables returns those of the named variables that the user has, as NAME=VALUE.
-func ownVariables(names []string) []string {
-	var env []string
-	for _, name := range names {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }
 
 // warnUnset names those of a session's variables that the user lacks now: a command may

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"aibox/app"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -61,7 +62,7 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 			o.errTerm.faint("git compares with what the agent started from; type exit to leave"))
 	}
 	o.warnUnset(found.Env)
-	request := session.OpenRequest{Command: command, Env: ownVariables(found.Env), Size: o.agentSize()}
+	request := session.OpenRequest{Command: command, Env: app.LookupVariables(found.Env), Size: o.agentSize()}
 	opened, err := service.Open(ctx, found.ID, request, func(session.Step) {})
 	if err != nil {
 		return err

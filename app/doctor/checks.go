@@ -36,8 +36,10 @@ type BrokenAgent struct {
 
 // Guard is the state of the network guard.
 type Guard struct {
-	Up            bool
-	Tool, Backend string // of its firewall
+	Up            bool     // the locks are in place
+	Bridges       int      // networks that are locked
+	Drift         []string // what is missing or wrong, raw; empty when Up
+	Tool, Backend string   // of its firewall
 }
 
 // ModelServer is the server that a setting of inference selects.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/app/doctor"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/traffic"
@@ -28,14 +29,7 @@ type Sessions interface {
 
 // Guard knows the state of the locks.
 type Guard interface {
-	Locks(ctx context.Context) (Locks, error)
-}
-
-// Locks are the locks around the networks of the sandboxes.
-type Locks struct {
-	Up      bool     // all are in place
-	Bridges int      // locked networks
-	Drift   []string // what is missing or wrong, raw; empty when Up
+	Locks(ctx context.Context) (doctor.Guard, error)
 }
 
 // history is roughly how many accesses of ended sessions are shown.
@@ -61,7 +55,7 @@ type Model struct {
 	only       session.ID // the session to show; empty means all
 	refused    bool       // show only refused accesses
 	filter     searchbar.Line
-	locks      Locks
+	locks      doctor.Guard
 	locksKnown bool // the locks are known
 	locksErr   error
 	note       frame.Note
@@ -90,7 +84,7 @@ func (m *Model) Typing() bool { return m.filter.Typing() }
 
 // locksChecked carries the state of the locks.
 type locksChecked struct {
-	locks Locks
+	locks doctor.Guard
 	err   error
 }
 

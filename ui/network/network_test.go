@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/doctor"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
@@ -18,7 +19,7 @@ import (
 // scene is the traffic of two sessions.
 type scene struct {
 	traffic []session.Traffic
-	locks   Locks
+	locks   doctor.Guard
 	err     error
 }
 
@@ -31,7 +32,7 @@ func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(session.Traffi
 	return nil
 }
 
-func (s *scene) Locks(context.Context) (Locks, error) { return s.locks, s.err }
+func (s *scene) Locks(context.Context) (doctor.Guard, error) { return s.locks, s.err }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
@@ -42,7 +43,7 @@ func (s *scene) asked(after int, a session.Access) {
 }
 
 func busy() *scene {
-	s := &scene{locks: Locks{Up: true, Bridges: 2}}
+	s := &scene{locks: doctor.Guard{Up: true, Bridges: 2}}
 	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "no name is resolved outside"})
 	s.asked(61, session.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: session.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
 	for i := range 30 {
@@ -133,7 +134,7 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 
 func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 	down := busy()
-	down.locks = Locks{Drift: []string{"the chain \x1b]0;x\x07 is missing"}}
+	down.locks = doctor.Guard{Drift: []string{"the chain \x1b]0;x\x07 is missing"}}
 	for _, test := range []struct {
 		scene *scene
 		key   string

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+
+	"aibox/app/doctor"
+	"aibox/session"
+)
+
+// Machine checks this machine again and again, as the user fixes it.
+type Machine struct {
+	app      *App
+	sessions *session.Sessions
+	images   Images
+	image    doctor.Image
+}
+
+// Machine returns the checks of this machine. image finds the image for the proof, and
+// images builds it when Bake requests that.
+func (a *App) Machine(sessions *session.Sessions, images Images, image doctor.Image) Machine {
+	return Machine{a, sessions, images, image}
+}
+
+// Checks returns the checks, with the current settings.
+func (m Machine) Checks() []doctor.Check {
+	m.app.ForgetUserSettings()
+	return m.app.Doctor().Checks()
+}
+
+// Prove proves the isolation; see doctor.Doctor.Prove. A missing image is an error.
+func (m Machine) Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error) {
+	return m.app.Doctor().Prove(ctx, m.sessions, m.image, step)
+}
+
+// Bake starts to build an image.
+func (m Machine) Bake(image string) { m.images.Add(false, image) }

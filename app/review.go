@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+
+	"aibox/review"
+	"aibox/session"
+)
+
+// Review has the use cases of a review: those of the sessions, the user's verification
+// settings, and the user's editor.
+type Review struct {
+	*session.Sessions
+	app  *App
+	edit EditFunc
+}
+
+// EditFunc lets the user edit a commit message. part is what the message is about.
+type EditFunc func(ctx context.Context, text string, part *review.ChangeSet) (string, error)
+
+// Review returns the use cases of a review.
+func (a *App) Review(sessions *session.Sessions, edit EditFunc) Review {
+	return Review{sessions, a, edit}
+}
+
+// VerifyRequest returns the verification that the user's settings ask for; see
+// App.VerifyRequest.
+func (r Review) VerifyRequest(of session.Session) (session.VerifyRequest, error) {
+	return r.app.VerifyRequest(of, session.VerifyRequest{})
+}
+
+// Edit lets the user edit a commit message.
+func (r Review) Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error) {
+	return r.edit(ctx, text, part)
+}
