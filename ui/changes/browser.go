@@ -43,13 +43,14 @@ func (b *browser) resize(width, height int) {
 
 // setDraft shows the files of a draft.
 func (b *browser) setDraft(d *decision.Draft) {
-	files := make([]*file, d.Len())
+	files, decisions := make([]*file, d.Len()), make([]*decision.File, d.Len())
 	for i := range files {
+		decisions[i] = d.File(i)
 		files[i] = &file{File: d.File(i), synced: -1}
 	}
 	b.draft, b.diff.draft, b.diff.files = d, d, files
 	b.loader = loader{ctx: b.ctx, set: b.set, draft: d, files: files}
-	b.list.setFiles(files)
+	b.list.setFiles(decisions)
 }
 
 // load asks for what the current file lacks.

@@ -9,8 +9,6 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/ui/page"
-
-	"pgregory.net/rapid"
 )
 
 func TestAFolderIsDecidedAndUndoneAsOneStep(t *testing.T) {
@@ -195,29 +193,4 @@ func TestTheListShowsWhatWasPartlyDelivered(t *testing.T) {
 	p.Sees("~ src/") // what was accepted before is not taken again
 	p.Sees("✓  M big.txt")
 	p.Sees("✓  A evil")
-}
-
-func TestAFolderHasTheStatusThatAllOfItsFilesHave(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		statuses := rapid.Map(rapid.IntRange(0, int(decision.NumStatuses)-1), func(i int) decision.Status { return decision.Status(i) })
-		of := rapid.SliceOfN(statuses, 1, 6).Draw(t, "statuses")
-		counts := make(statusCounts, len(of)+1)
-		for i, s := range of {
-			counts[i+1] = counts[i]
-			counts[i+1][s]++
-		}
-		from := rapid.IntRange(0, len(of)-1).Draw(t, "from")
-		part := of[from : from+rapid.IntRange(1, len(of)-from).Draw(t, "n")]
-		got := counts.of(from, from+len(part))
-		if same := !slices.ContainsFunc(part, func(s decision.Status) bool { return s != part[0] }); same && got != part[0] ||
-			!same && got != decision.StatusMixed && got != decision.StatusPartlyDelivered {
-			t.Fatalf("%v: %v", part, got)
-		}
-		decided := slices.ContainsFunc(part, func(s decision.Status) bool {
-			return s != decision.StatusUndecided && s != decision.StatusDelivered && s != decision.StatusPartlyDelivered
-		})
-		if got == decision.StatusMixed && !decided || got == decision.StatusPartlyDelivered && decided {
-			t.Fatalf("%v: %v", part, got)
-		}
-	})
 }

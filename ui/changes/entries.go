@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/review"
+	"aibox/review/decision"
 )
 
 // riskyHeading precedes the files that a plain accept leaves out.
@@ -51,7 +52,7 @@ func compareInTree(a, b string) int {
 
 // entriesOf returns the lines of the tree, without the contents of folded folders. A
 // folder that holds only one folder shares a line with it.
-func entriesOf(files []*file, folded map[string]bool) []entry {
+func entriesOf(files []*decision.File, folded map[string]bool) []entry {
 	risky := 0
 	for risky < len(files) && files[risky].Risky() {
 		risky++
@@ -73,7 +74,7 @@ func entriesOf(files []*file, folded map[string]bool) []entry {
 
 // treeBuilder makes the lines of the tree.
 type treeBuilder struct {
-	files  []*file
+	files  []*decision.File
 	folded map[string]bool
 	out    []entry
 }

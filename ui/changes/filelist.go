@@ -17,7 +17,7 @@ import (
 
 // fileList is the tree of changed files, with what was decided about them.
 type fileList struct {
-	files   []*file
+	files   []*decision.File
 	entries []entry
 	folded  map[string]bool // folders
 	cursor  cursor.Cursor
@@ -30,7 +30,7 @@ type fileList struct {
 }
 
 // setFiles sets the files, which must be in the order of decision.Draft.
-func (l *fileList) setFiles(files []*file) {
+func (l *fileList) setFiles(files []*decision.File) {
 	l.files, l.folded = files, map[string]bool{}
 	l.rebuild()
 }
@@ -187,7 +187,7 @@ func (l *fileList) styleOf(s decision.Status) lipgloss.Style {
 // of a folder is found in constant time however many files it has.
 type statusCounts [][decision.NumStatuses]int32
 
-func countStatuses(files []*file, draft *decision.Draft) statusCounts {
+func countStatuses(files []*decision.File, draft *decision.Draft) statusCounts {
 	counts := make(statusCounts, len(files)+1)
 	for i, f := range files {
 		counts[i+1] = counts[i]

@@ -7,7 +7,6 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
-	"aibox/review/risk"
 	"aibox/ui/syntax"
 	"aibox/ui/widget/theme"
 
@@ -187,43 +186,6 @@ func TestOnlyLinesThatDifferInBlanksCountAsUnchanged(t *testing.T) {
 		}
 		if left != added-removed || right != end-added {
 			t.Fatalf("%d and %d lines of %d and %d", left, right, added-removed, end-added)
-		}
-	})
-}
-
-func TestEveryFileHasALineInTheList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		paths := rapid.SliceOfNDistinct(rapid.StringMatching(`([a-c]/){0,3}[a-e]x`), 1, 25, rapid.ID).Draw(t, "paths")
-		set := &review.ChangeSet{}
-		for _, path := range paths {
-			set.Changes = append(set.Changes, review.Change{Path: review.Path(path)})
-		}
-		for i := range rapid.IntRange(0, len(paths)).Draw(t, "risky") {
-			set.Changes[i].Risks = []risk.Risk{{Severity: risk.Medium}}
-		}
-		d := decision.New(changesInTree(set), decision.Options{})
-		var files []*file
-		for i := range d.Len() {
-			files = append(files, &file{File: d.File(i)})
-		}
-		l := fileList{height: 20}
-		l.setFiles(files)
-		for i, f := range files {
-			if at := l.lineOf(i); at < 0 || l.entries[at].from != i {
-				t.Fatalf("%s has no line among %+v", f.Change.Path, l.entries)
-			}
-		}
-		for _, e := range l.entries {
-			if e.folder != "" && rapid.Bool().Draw(t, "fold") {
-				l.folded[e.folder] = true
-			}
-		}
-		l.rebuild()
-		for i, f := range files {
-			l.reveal(i)
-			if e, _ := l.entry(); !e.file || e.from != i {
-				t.Fatalf("%s is not shown: %+v", f.Change.Path, e)
-			}
 		}
 	})
 }
