@@ -5,6 +5,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/ui/changes/filetree"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
@@ -22,7 +23,7 @@ type browser struct {
 	theme theme.Theme
 	note  frame.Note
 
-	list   fileList
+	list   filetree.Tree
 	diff   diffView
 	search search
 	loader loader
@@ -30,13 +31,13 @@ type browser struct {
 
 // setTheme changes the styles.
 func (b *browser) setTheme(t theme.Theme) {
-	b.theme, b.list.theme, b.diff.theme = t, t, t
+	b.theme, b.list.Theme, b.diff.theme = t, t, t
 	b.diff.styles = newLineStyles(t)
 }
 
 // resize sets the columns of the screen and the rows of the body.
 func (b *browser) resize(width, height int) {
-	b.list.resize(height)
+	b.list.Resize(height)
 	b.diff.resize(width, height)
 	b.search.resize(width)
 }
@@ -50,7 +51,7 @@ func (b *browser) setDraft(d *decision.Draft) {
 	}
 	b.draft, b.diff.draft, b.diff.files = d, d, files
 	b.loader = loader{ctx: b.ctx, set: b.set, draft: d, files: files}
-	b.list.setFiles(decisions)
+	b.list.SetFiles(decisions)
 }
 
 // load asks for what the current file lacks.
@@ -118,14 +119,14 @@ func (b *browser) showGaps(msg gapsRead) {
 // goTo shows a file.
 func (b *browser) goTo(i int) {
 	b.diff.show(i)
-	b.list.reveal(i)
+	b.list.Reveal(i)
 }
 
 // focusList gives the keys to the list of files, or to the diff.
 func (b *browser) focusList(list bool) {
-	b.list.focused, b.diff.focused = list, !list
+	b.list.Focused, b.diff.focused = list, !list
 	if b.diff.file() != nil {
-		b.list.reveal(b.diff.at)
+		b.list.Reveal(b.diff.at)
 	}
 }
 
@@ -159,13 +160,13 @@ func (b *browser) jump(msg tea.KeyPressMsg) bool {
 }
 
 // enter shows the file of a line of the list, or folds the folder.
-func (b *browser) enter(e entry) tea.Cmd {
-	if !e.file {
-		b.list.toggle(e)
+func (b *browser) enter(e filetree.Entry) tea.Cmd {
+	if !e.File {
+		b.list.Toggle(e)
 		return nil
 	}
 	b.focusList(false)
-	b.goTo(e.from)
+	b.goTo(e.From)
 	return b.load()
 }
 
@@ -245,11 +246,11 @@ func (b *browser) clickDiff(row int) tea.Cmd {
 }
 
 // clickEntry shows a file, or folds a folder. The keys stay where they are.
-func (b *browser) clickEntry(e entry) tea.Cmd {
-	if !e.file {
-		b.list.toggle(e)
+func (b *browser) clickEntry(e filetree.Entry) tea.Cmd {
+	if !e.File {
+		b.list.Toggle(e)
 		return nil
 	}
-	b.goTo(e.from)
+	b.goTo(e.From)
 	return b.load()
 }

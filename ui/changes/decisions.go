@@ -8,6 +8,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/review/worktree"
+	"aibox/ui/changes/filetree"
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
@@ -109,12 +110,12 @@ func (m *Model) decideRest(from, to int, d decision.Decision) {
 }
 
 // decideEntry decides about the file of a line of the list, or all below a folder.
-func (m *Model) decideEntry(e entry, d decision.Decision) tea.Cmd {
-	if e.file {
-		m.goTo(e.from)
+func (m *Model) decideEntry(e filetree.Entry, d decision.Decision) tea.Cmd {
+	if e.File {
+		m.goTo(e.From)
 		return m.decideFile(d)
 	}
-	m.decideRest(e.from, e.to, d)
+	m.decideRest(e.From, e.To, d)
 	return nil
 }
 

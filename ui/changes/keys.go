@@ -72,7 +72,7 @@ func (m *Model) Short() []binding {
 		return m.ask.Keys()[0].Keys
 	case m.Typing() || m.set == nil:
 		return nil
-	case m.list.focused:
+	case m.list.Focused:
 		return []binding{k.open, k.takeFile, k.rejectFile, k.undo, k.closed}
 	case m.diff.current().gap:
 		return []binding{k.more, k.whole, k.lastHunk, k.nextHunk, k.leave, k.search}
@@ -95,7 +95,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Verification", Keys: m.verify.keys()}}
 	}
 	k := m.bound()
-	if m.list.focused {
+	if m.list.Focused {
 		return []keymap.Group{
 			{Title: "Files", Keys: []binding{k.open, k.closed, k.takeFile, k.rejectFile, k.undo}}, cursor.Keys(),
 		}

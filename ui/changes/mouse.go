@@ -20,7 +20,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 		m.verify.scroll(by)
 	case m.Typing():
 	case msg.X < m.diff.listWidth():
-		m.list.cursor.Go(m.list.cursor.At() + by)
+		m.list.Cursor.Go(m.list.Cursor.At() + by)
 	default:
 		m.diff.toRow(m.diff.row + by)
 	}
@@ -39,10 +39,10 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.X >= m.diff.listWidth() {
 		return m.clickDiff(row)
 	}
-	if !m.list.cursor.Click(row) {
+	if !m.list.Cursor.Click(row) {
 		return nil
 	}
-	if e, ok := m.list.entry(); ok {
+	if e, ok := m.list.Entry(); ok {
 		return m.clickEntry(e)
 	}
 	return nil

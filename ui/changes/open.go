@@ -8,6 +8,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/ui/changes/filetree"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -72,7 +73,7 @@ func (c *computed) readRejected(ctx context.Context) error {
 
 // draft starts the review. Earlier rejections are decided already.
 func (c *computed) draft() *decision.Draft {
-	d := decision.New(changesInTree(c.set), decision.Options{Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
+	d := decision.New(filetree.InOrder(c.set), decision.Options{Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
 	for path, hunks := range c.rejected {
 		i := d.Find(path)
 		d.Load(i, hunks)

@@ -37,7 +37,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.note.Say("", nil)
-	if m.list.focused {
+	if m.list.Focused {
 		return m.pressList(msg)
 	}
 	return m.pressDiff(msg)
@@ -110,7 +110,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 // pressList handles a key in the list of files.
 func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.bound()
-	e, ok := m.list.entry()
+	e, ok := m.list.Entry()
 	switch {
 	case !ok:
 	case key.Matches(msg, k.open):
@@ -118,16 +118,16 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.closed):
 		m.focusList(false)
 	case key.Matches(msg, k.left):
-		m.list.outward()
+		m.list.Outward()
 	case key.Matches(msg, k.undo):
 		m.undo()
 	case key.Matches(msg, k.takeFile), key.Matches(msg, k.take):
 		return m.decideEntry(e, decision.Accepted)
 	case key.Matches(msg, k.rejectFile), key.Matches(msg, k.reject):
 		return m.decideEntry(e, decision.Rejected)
-	case m.list.cursor.Press(msg):
-		if e, _ := m.list.entry(); e.file && e.from != m.diff.at {
-			m.goTo(e.from)
+	case m.list.Cursor.Press(msg):
+		if e, _ := m.list.Entry(); e.File && e.From != m.diff.at {
+			m.goTo(e.From)
 		}
 	}
 	return m.load()

@@ -1,4 +1,4 @@
-package changes
+package filetree
 
 import (
 	"slices"
@@ -21,15 +21,15 @@ func TestEveryFileHasALineInTheList(t *testing.T) {
 		for i := range rapid.IntRange(0, len(paths)).Draw(t, "risky") {
 			set.Changes[i].Risks = []risk.Risk{{Severity: risk.Medium}}
 		}
-		d := decision.New(changesInTree(set), decision.Options{})
+		d := decision.New(InOrder(set), decision.Options{})
 		var files []*decision.File
 		for i := range d.Len() {
 			files = append(files, d.File(i))
 		}
-		l := fileList{height: 20}
-		l.setFiles(files)
+		l := Tree{height: 20}
+		l.SetFiles(files)
 		for i, f := range files {
-			if at := l.lineOf(i); at < 0 || l.entries[at].from != i {
+			if at := l.lineOf(i); at < 0 || l.entries[at].From != i {
 				t.Fatalf("%s has no line among %+v", f.Change.Path, l.entries)
 			}
 		}
@@ -40,8 +40,8 @@ func TestEveryFileHasALineInTheList(t *testing.T) {
 		}
 		l.rebuild()
 		for i, f := range files {
-			l.reveal(i)
-			if e, _ := l.entry(); !e.file || e.from != i {
+			l.Reveal(i)
+			if e, _ := l.Entry(); !e.File || e.From != i {
 				t.Fatalf("%s is not shown: %+v", f.Change.Path, e)
 			}
 		}

@@ -1,4 +1,6 @@
-package changes
+// Package filetree shows the changed files of a review as a tree, with the decision on each
+// file and folder. It folds and selects, but changes no decision.
+package filetree
 
 import (
 	"path"
@@ -15,49 +17,49 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// fileList is the tree of changed files, with what was decided about them.
-type fileList struct {
+// Tree is the tree of changed files, with the cursor in it.
+type Tree struct {
 	files   []*decision.File
-	entries []entry
+	entries []Entry
 	folded  map[string]bool // folders
-	cursor  cursor.Cursor
+	Cursor  cursor.Cursor
 	height  int
-	focused bool // keys move in the list
-	theme   theme.Theme
+	Focused bool // keys move in the list
+	Theme   theme.Theme
 
 	statuses statusCounts
 	version  int // of the draft that statuses belong to
 }
 
-// setFiles sets the files, which must be in the order of decision.Draft.
-func (l *fileList) setFiles(files []*decision.File) {
+// SetFiles sets the files, which must be in the order of decision.Draft.
+func (l *Tree) SetFiles(files []*decision.File) {
 	l.files, l.folded = files, map[string]bool{}
 	l.rebuild()
 }
 
-// resize sets the rows of the list.
-func (l *fileList) resize(height int) {
+// Resize sets the rows of the list.
+func (l *Tree) Resize(height int) {
 	l.height = height
-	l.cursor.Fit(len(l.entries), height)
+	l.Cursor.Fit(len(l.entries), height)
 }
 
 // rebuild makes the lines again.
-func (l *fileList) rebuild() {
+func (l *Tree) rebuild() {
 	l.entries = entriesOf(l.files, l.folded)
-	l.cursor.Fit(len(l.entries), l.height)
+	l.Cursor.Fit(len(l.entries), l.height)
 }
 
-// entry returns the line at the cursor.
-func (l *fileList) entry() (entry, bool) {
-	at := l.cursor.At()
+// Entry returns the line at the cursor.
+func (l *Tree) Entry() (Entry, bool) {
+	at := l.Cursor.At()
 	if at >= len(l.entries) {
-		return entry{}, false
+		return Entry{}, false
 	}
 	return l.entries[at], true
 }
 
-// reveal moves the cursor to a file, and unfolds the folders it is in.
-func (l *fileList) reveal(file int) {
+// Reveal moves the cursor to a file, and unfolds the folders it is in.
+func (l *Tree) Reveal(file int) {
 	i := l.lineOf(file)
 	if i < 0 {
 		dir := l.files[file].Change.Path.Raw()
@@ -67,25 +69,25 @@ func (l *fileList) reveal(file int) {
 		l.rebuild()
 		i = l.lineOf(file)
 	}
-	l.cursor.Go(i)
+	l.Cursor.Go(i)
 }
 
 // lineOf returns the line of a file, or -1. The lines are in the order of the files.
-func (l *fileList) lineOf(file int) int {
-	i, _ := slices.BinarySearchFunc(l.entries, file, func(e entry, file int) int {
-		if !e.file && e.from <= file || e.from < file {
+func (l *Tree) lineOf(file int) int {
+	i, _ := slices.BinarySearchFunc(l.entries, file, func(e Entry, file int) int {
+		if !e.File && e.From <= file || e.From < file {
 			return -1
 		}
-		return e.from - file
+		return e.From - file
 	})
-	if i < len(l.entries) && l.entries[i].file && l.entries[i].from == file {
+	if i < len(l.entries) && l.entries[i].File && l.entries[i].From == file {
 		return i
 	}
 	return -1
 }
 
-// toggle folds or unfolds a folder.
-func (l *fileList) toggle(e entry) {
+// Toggle folds or unfolds a folder.
+func (l *Tree) Toggle(e Entry) {
 	if e.folder == "" {
 		return
 	}
@@ -97,31 +99,31 @@ func (l *fileList) toggle(e entry) {
 	l.rebuild()
 }
 
-// outward folds the folder at the cursor, or goes to the one that holds the line.
-func (l *fileList) outward() {
-	e, ok := l.entry()
+// Outward folds the folder at the cursor, or goes to the one that holds the line.
+func (l *Tree) Outward() {
+	e, ok := l.Entry()
 	if !ok {
 		return
 	}
 	if e.folder != "" && !l.folded[e.folder] {
-		l.toggle(e)
+		l.Toggle(e)
 		return
 	}
-	for i := l.cursor.At() - 1; i >= 0; i-- {
-		if around := l.entries[i]; !around.file && around.depth < max(1, e.depth) && around.from <= e.from && around.to >= e.to {
-			l.cursor.Go(i)
+	for i := l.Cursor.At() - 1; i >= 0; i-- {
+		if around := l.entries[i]; !around.File && around.depth < max(1, e.depth) && around.From <= e.From && around.To >= e.To {
+			l.Cursor.Go(i)
 			return
 		}
 	}
 }
 
 // View returns the window of the list. at is the current file.
-func (l *fileList) View(draft *decision.Draft, at, width int) []string {
+func (l *Tree) View(draft *decision.Draft, at, width int) []string {
 	if l.version != draft.Version() {
 		l.statuses, l.version = countStatuses(l.files, draft), draft.Version()
 	}
 	out := make([]string, 0, l.height)
-	from, to := l.cursor.Window()
+	from, to := l.Cursor.Window()
 	for i := from; i < to; i++ {
 		out = append(out, l.line(i, at, width))
 	}
@@ -129,35 +131,35 @@ func (l *fileList) View(draft *decision.Draft, at, width int) []string {
 }
 
 // line renders line i.
-func (l *fileList) line(i, at, width int) string {
+func (l *Tree) line(i, at, width int) string {
 	e := l.entries[i]
-	here := e.file && e.from == at
-	if l.focused {
-		here = i == l.cursor.At()
+	here := e.File && e.From == at
+	if l.Focused {
+		here = i == l.Cursor.At()
 	}
 	indent := strings.Repeat(" ", min(e.depth, 8))
-	status := l.statuses.of(e.from, e.to)
+	status := l.statuses.of(e.From, e.To)
 	style := l.styleOf(status)
 	var text string
 	switch {
-	case e.file:
-		text = indent + l.files[e.from].Change.Kind.Letter() + " " + e.name
+	case e.File:
+		text = indent + l.files[e.From].Change.Kind.Letter() + " " + e.name
 	case e.folder == "":
-		style = l.theme.Title
+		style = l.Theme.Title
 		if e.name == riskyHeading {
-			style = l.theme.Warn.Bold(true)
+			style = l.Theme.Warn.Bold(true)
 		}
 		return style.Render(ansi.Truncate(cursor.Here(here)+e.name, width, "…"))
 	default:
-		style = l.theme.Title
+		style = l.Theme.Title
 		text = indent + e.name
 		if l.folded[e.folder] {
-			text += " … " + amount.Of(e.to-e.from, "file")
+			text += " … " + amount.Of(e.To-e.From, "file")
 		}
 	}
 	text = ansi.Truncate(cursor.Here(here)+statusSigns[status]+" "+text, width, "…")
 	if here {
-		return l.theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
+		return l.Theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
 	}
 	return style.Render(text)
 }
@@ -168,18 +170,18 @@ var statusSigns = [decision.NumStatuses]string{
 	decision.StatusMixed: "~", decision.StatusDelivered: "=", decision.StatusPartlyDelivered: "≈",
 }
 
-func (l *fileList) styleOf(s decision.Status) lipgloss.Style {
+func (l *Tree) styleOf(s decision.Status) lipgloss.Style {
 	switch s {
 	case decision.StatusAccepted:
-		return l.theme.Good
+		return l.Theme.Good
 	case decision.StatusRejected:
-		return l.theme.Bad
+		return l.Theme.Bad
 	case decision.StatusMixed:
-		return l.theme.Live
+		return l.Theme.Live
 	case decision.StatusDelivered, decision.StatusPartlyDelivered:
-		return l.theme.Faint
+		return l.Theme.Faint
 	default:
-		return l.theme.Plain
+		return l.Theme.Plain
 	}
 }
 

@@ -1,4 +1,4 @@
-package changes
+package filetree
 
 import (
 	"cmp"
@@ -12,17 +12,17 @@ import (
 // riskyHeading precedes the files that a plain accept leaves out.
 const riskyHeading = "risky, look first"
 
-// entry is a line of the tree: a file, a folder, or a heading.
-type entry struct {
+// Entry is a line of the tree: a file, a folder, or a heading.
+type Entry struct {
 	name     string // escaped
 	folder   string // its path, raw; empty for a file and a heading
 	depth    int
-	from, to int // the files below it, or the file itself
-	file     bool
+	From, To int // the files below it, or the file itself
+	File     bool
 }
 
-// changesInTree returns the changes of a set in the order of a tree.
-func changesInTree(set *review.ChangeSet) []*review.Change {
+// InOrder returns the changes of a set in the order of a tree.
+func InOrder(set *review.ChangeSet) []*review.Change {
 	all := make([]*review.Change, len(set.Changes))
 	for i := range set.Changes {
 		all[i] = &set.Changes[i]
@@ -52,19 +52,19 @@ func compareInTree(a, b string) int {
 
 // entriesOf returns the lines of the tree, without the contents of folded folders. A
 // folder that holds only one folder shares a line with it.
-func entriesOf(files []*decision.File, folded map[string]bool) []entry {
+func entriesOf(files []*decision.File, folded map[string]bool) []Entry {
 	risky := 0
 	for risky < len(files) && files[risky].Risky() {
 		risky++
 	}
-	var out []entry
+	var out []Entry
 	if risky > 0 {
-		out = append(out, entry{name: riskyHeading, to: risky})
+		out = append(out, Entry{name: riskyHeading, To: risky})
 		for i, f := range files[:risky] {
-			out = append(out, entry{name: f.Change.Path.String(), from: i, to: i + 1, file: true})
+			out = append(out, Entry{name: f.Change.Path.String(), From: i, To: i + 1, File: true})
 		}
 		if risky < len(files) {
-			out = append(out, entry{name: "the others", from: risky, to: len(files)})
+			out = append(out, Entry{name: "the others", From: risky, To: len(files)})
 		}
 	}
 	b := treeBuilder{files: files, folded: folded, out: out}
@@ -76,7 +76,7 @@ func entriesOf(files []*decision.File, folded map[string]bool) []entry {
 type treeBuilder struct {
 	files  []*decision.File
 	folded map[string]bool
-	out    []entry
+	out    []Entry
 }
 
 // add adds the files from up to to, which are all in dir.
@@ -89,7 +89,7 @@ func (b *treeBuilder) add(from, to int, dir string, depth int) {
 			if c := b.files[i].Change; c.Folder != nil {
 				name = c.Folded()
 			}
-			b.out = append(b.out, entry{name: name, depth: depth, from: i, to: i + 1, file: true})
+			b.out = append(b.out, Entry{name: name, depth: depth, From: i, To: i + 1, File: true})
 			i++
 			continue
 		}
@@ -106,7 +106,7 @@ func (b *treeBuilder) add(from, to int, dir string, depth int) {
 			}
 			sub = longer
 		}
-		b.out = append(b.out, entry{name: review.Path(sub[len(dir):]).String(), folder: sub, depth: depth, from: i, to: end})
+		b.out = append(b.out, Entry{name: review.Path(sub[len(dir):]).String(), folder: sub, depth: depth, From: i, To: end})
 		if !b.folded[sub] {
 			b.add(i, end, sub, depth+1)
 		}
