@@ -47,10 +47,10 @@ func (b *browser) setDraft(d *decision.Draft) {
 	files, decisions := make([]*file, d.Len()), make([]*decision.File, d.Len())
 	for i := range files {
 		decisions[i] = d.File(i)
-		files[i] = &file{File: d.File(i), synced: -1}
+		files[i] = newFile(d.File(i))
 	}
 	b.draft, b.diff.draft, b.diff.files = d, d, files
-	b.loader = loader{ctx: b.ctx, set: b.set, draft: d, files: files}
+	b.loader = newLoader(b.ctx, b.set, d, files)
 	b.list.SetFiles(decisions)
 }
 
@@ -111,8 +111,7 @@ func (b *browser) showGaps(msg gapsRead) {
 		b.note.Say("no more of this file can be shown", nil)
 	}
 	if msg.file == b.diff.at {
-		b.diff.arrangeInPlace()
-		b.diff.showAbove(expandStep + 1)
+		b.diff.showExpanded()
 	}
 }
 

@@ -70,7 +70,7 @@ func New(ctx context.Context, services Services, id session.ID) *Model {
 		services: services, session: session.Session{Spec: session.Spec{ID: id}}, now: time.Now, busy: "computing what was changed…",
 		browser: browser{ctx: ctx, keys: newKeys(), search: search{all: true}},
 	}
-	m.diff.keys = &m.keys
+	m.diff.keys = &m.keys.diffKeys
 	m.focusList(false)
 	m.SetTheme(theme.New(true))
 	return m

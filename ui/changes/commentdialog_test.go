@@ -28,7 +28,7 @@ func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
 		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, row{kind: lineRow, hunk: 0, new: 1}, session.Comment{Hunk: "1"}, "a hunk of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newCommentDialog(newFile(&c.change, hunk), c.at)
+			d := newCommentDialog(loadedFile(&c.change, hunk), c.at)
 			if d.on != c.want || d.about != c.about {
 				t.Errorf("%+v about %q", d.on, d.about)
 			}
@@ -37,7 +37,7 @@ func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
 }
 
 func TestACommentIsKeptUnlessItIsEmpty(t *testing.T) {
-	d := newCommentDialog(newFile(&review.Change{Path: "a"}), row{hunk: -1})
+	d := newCommentDialog(loadedFile(&review.Change{Path: "a"}), row{hunk: -1})
 	if d.Update(keymap.Press("ctrl+s")) != dialog.Open {
 		t.Error("an empty comment is kept")
 	}

@@ -7,9 +7,6 @@ import (
 	"aibox/review/decision"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
-
-	"charm.land/bubbles/v2/key"
-	tea "charm.land/bubbletea/v2"
 )
 
 // minSplitWidth is the least columns of a screen that shows old and new side by side;
@@ -21,7 +18,7 @@ const (
 
 // diffView shows the diff of the current file: a window of its rows with a cursor.
 type diffView struct {
-	keys  *keys
+	keys  *diffKeys
 	draft *decision.Draft
 	files []*file
 	at    int // the current file
@@ -190,57 +187,6 @@ func (v *diffView) nextHunk(n int) bool {
 	return v.toHunk(int(at.hunk) + n)
 }
 
-// move handles a key that moves the cursor in the file.
-func (v *diffView) move(msg tea.KeyPressMsg) bool {
-	k, page := v.keys, max(1, v.height-2)
-	switch {
-	case key.Matches(msg, k.up):
-		v.row--
-	case key.Matches(msg, k.down):
-		v.row++
-	case key.Matches(msg, k.pageUp):
-		v.row -= page
-	case key.Matches(msg, k.pageDown):
-		v.row += page
-	case key.Matches(msg, k.first):
-		v.row = 0
-	case key.Matches(msg, k.last):
-		v.row = v.file().layout.n - 1
-	case key.Matches(msg, k.left):
-		v.column = max(0, v.column-8)
-	case key.Matches(msg, k.right):
-		v.column = min(v.column+8, maxColumn)
-	default:
-		return false
-	}
-	v.scroll()
-	return true
-}
-
-// change handles a key that changes how the diff is shown.
-func (v *diffView) change(msg tea.KeyPressMsg) bool {
-	k := v.keys
-	switch {
-	case key.Matches(msg, k.layout) && v.screen >= minSplitWidth:
-		v.style.split, v.splitChosen = !v.layoutStyle().split, true
-	case key.Matches(msg, k.blanks):
-		v.style.blank = !v.style.blank
-	case key.Matches(msg, k.brief):
-		v.style.brief = !v.style.brief
-	case key.Matches(msg, k.fold):
-		v.toggleFold()
-	case key.Matches(msg, k.foldAll):
-		at := max(0, int(v.current().hunk))
-		v.file().toggleFolds()
-		v.toHunk(at)
-		v.refold()
-	default:
-		return false
-	}
-	v.arrange()
-	return true
-}
-
 // toggleFold folds or unfolds the hunk at the cursor; in a gap it hides its lines.
 func (v *diffView) toggleFold() {
 	f, i := v.file(), v.hunk()
@@ -288,6 +234,12 @@ func (v *diffView) reveal(line int, old bool) {
 		v.row = at
 	}
 	v.scroll()
+}
+
+// showExpanded shows lines that were added around the hunk at the cursor.
+func (v *diffView) showExpanded() {
+	v.arrangeInPlace()
+	v.showAbove(expandStep + 1)
 }
 
 // showAbove scrolls so that up to n rows above a hunk's heading at the cursor are shown.

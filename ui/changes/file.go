@@ -28,6 +28,9 @@ type file struct {
 	layout  layout
 }
 
+// newFile makes the view of a file of a draft.
+func newFile(d *decision.File) *file { return &file{File: d, synced: -1} }
+
 // sync updates what is derived from the hunks after they changed.
 func (f *file) sync() {
 	if f.synced == f.Version() {

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyGaps makes a review of one file with hunks and unchanged lines around them. Each
-// old line holds its number.
-func anyGaps(t *rapid.T) (*Model, *file) {
+// anyGaps makes a view of one file with hunks and unchanged lines around them. Each old
+// line holds its number.
+func anyGaps(t *rapid.T) (*diffView, *loader) {
 	var hunks []review.Hunk
 	old, fresh := 0, 0
 	for i := range rapid.IntRange(1, 4).Draw(t, "hunks") {
@@ -38,16 +38,15 @@ func anyGaps(t *rapid.T) (*Model, *file) {
 	}
 	d := decision.New([]*review.Change{{Path: "a"}}, decision.Options{})
 	d.Load(0, hunks)
-	m := New(t.Context(), nil, "0aaaa")
-	m.use(d)
-	f := m.diff.file()
+	f := newFile(d.File(0))
 	f.oldLines = old + rapid.IntRange(0, 30).Draw(t, "behind")
-	m.SetSize(120, 30)
-	return m, f
+	v := &diffView{draft: d, files: []*file{f}}
+	v.resize(120, 26)
+	return v, &loader{draft: d, files: v.files}
 }
 
-// answer gives the model the old lines that it asks for.
-func answer(m *Model, asked []gapRange) {
+// answer gives the view the old lines that it asks for.
+func answer(t *rapid.T, v *diffView, l *loader, asked []gapRange) {
 	msg := gapsRead{asked: asked}
 	for _, s := range asked {
 		var lines []review.Line
@@ -56,20 +55,23 @@ func answer(m *Model, asked []gapRange) {
 		}
 		msg.lines = append(msg.lines, lines)
 	}
-	m.showGaps(msg)
+	if complete, err := l.keepGaps(msg); err != nil || !complete {
+		t.Fatalf("complete is %t: %v", complete, err)
+	}
+	v.showExpanded()
 }
 
 func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m, f := anyGaps(t)
-		v := &m.diff
+		v, l := anyGaps(t)
+		f := v.file()
 		v.style.split, v.splitChosen = rapid.Bool().Draw(t, "split"), true
 		v.refold()
 		before := everyRow(&f.layout)
 		for _, h := range f.Hunks() {
-			_ = m.draft.Decide(0, h.ID, decision.Decision(rapid.IntRange(0, int(decision.Skipped)).Draw(t, "decision")), false)
+			_ = v.draft.Decide(0, h.ID, decision.Decision(rapid.IntRange(0, int(decision.Skipped)).Draw(t, "decision")), false)
 		}
-		chosen, tally, hunks := m.draft.Choice(), m.draft.Tally(), f.Hunks()
+		chosen, tally, hunks := v.draft.Choice(), v.draft.Tally(), f.Hunks()
 		for range 12 {
 			v.toRow(rapid.IntRange(0, f.layout.n-1).Draw(t, "row"))
 			here := v.current()
@@ -77,7 +79,7 @@ func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 			case rapid.IntRange(0, 5).Draw(t, "fold") == 0:
 				v.collapse()
 			case len(asked) > 0:
-				answer(m, asked)
+				answer(t, v, l, asked)
 				if now := v.current(); now.hunk != here.hunk || now.gap != here.gap || !here.gap && now != here {
 					t.Fatalf("the cursor was at %+v and is at %+v", here, now)
 				}
@@ -100,7 +102,7 @@ func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 			if int(next) != f.oldLines+1 {
 				t.Fatalf("%d lines of %d", next-1, f.oldLines)
 			}
-			if got := m.draft.Choice(); !reflect.DeepEqual(got, chosen) || m.draft.Tally() != tally || !reflect.DeepEqual(f.Hunks(), hunks) {
+			if got := v.draft.Choice(); !reflect.DeepEqual(got, chosen) || v.draft.Tally() != tally || !reflect.DeepEqual(f.Hunks(), hunks) {
 				t.Fatalf("%+v would be accepted, not %+v", got, chosen)
 			}
 		}
@@ -115,7 +117,7 @@ func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 }
 
 func TestLateLinesOfAGapAreDropped(t *testing.T) {
-	f := newFile(&review.Change{}, review.Hunk{Kind: review.HunkText, OldStart: 20, OldLines: 1, NewStart: 20, NewLines: 1})
+	f := fileOf(&review.Change{}, review.Hunk{Kind: review.HunkText, OldStart: 20, OldLines: 1, NewStart: 20, NewLines: 1})
 	f.oldLines = 50
 	ten := make([]review.Line, 10)
 	up := gapRange{0, true, review.Span{From: 9, To: 19}}

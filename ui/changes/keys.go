@@ -11,22 +11,19 @@ import (
 type binding = key.Binding
 
 type keys struct {
-	up, down, pageUp, pageDown, first, last, left, right binding
+	diffKeys
 	nextHunk, lastHunk, nextFile, lastFile, nextOpen     binding
 	take, reject, clear, takeFile, rejectFile            binding
 	takeAll, rejectAll, reset                            binding
 	undo, split, comment, verify, target, deliver, leave binding
 	tree, open, closed                                   binding
-	layout, blanks, brief, fold, foldAll, more, whole    binding
+	more, whole                                          binding
 	search, nextHit, lastHit, endSearch                  binding
 }
 
 func newKeys() keys {
 	return keys{
-		up: keymap.Bind("up", "up", "k"), down: keymap.Bind("down", "down", "j"),
-		pageUp: keymap.Bind("page up", "pgup", "ctrl+b"), pageDown: keymap.Bind("page down", "pgdown", "ctrl+f", "space"),
-		first: keymap.Bind("first line", "home", "g"), last: keymap.Bind("last line", "end", "G"),
-		left: keymap.Bind("shift left", "left", "h"), right: keymap.Bind("shift right", "right", "l"),
+		diffKeys: newDiffKeys(),
 		nextHunk: keymap.Bind("next hunk", "]"), lastHunk: keymap.Bind("previous hunk", "["),
 		nextFile: keymap.Bind("next file", "tab", "}"), lastFile: keymap.Bind("previous file", "shift+tab", "{"),
 		nextOpen: keymap.Bind("next undecided file", "."),
@@ -37,8 +34,6 @@ func newKeys() keys {
 		verify: keymap.Bind("verify…", "v"), target: keymap.Bind("branch or working tree", "T"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
 		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
-		layout: keymap.Bind("side by side", "|"), blanks: keymap.Bind("ignore whitespace", "w"), brief: keymap.Bind("changed lines only", "o"),
-		fold: keymap.Bind("fold the hunk", "z"), foldAll: keymap.Bind("fold all hunks", "Z"),
 		more: keymap.Bind("lines around", "e"), whole: keymap.Bind("all lines around, or none", "E"),
 		search:  keymap.Bind("search", "/"),
 		nextHit: keymap.Bind("next hit", "n"), lastHit: keymap.Bind("previous hit", "N"), endSearch: keymap.Bind("end the search", "esc"),

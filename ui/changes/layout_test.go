@@ -28,8 +28,8 @@ func anyHunk(t *rapid.T, id string) review.Hunk {
 	return h
 }
 
-// newFile makes a file with hunks that are loaded.
-func newFile(c *review.Change, hunks ...review.Hunk) *file {
+// fileOf makes a file with hunks that are loaded.
+func fileOf(c *review.Change, hunks ...review.Hunk) *file {
 	d := decision.New([]*review.Change{c}, decision.Options{})
 	d.Load(0, hunks)
 	f := &file{File: d.File(0)}
@@ -65,7 +65,7 @@ func oneByOne(all []pairs) []pairs {
 
 func TestARiskIsShownToItsEnd(t *testing.T) {
 	reason := "a workflow: runs the steps in it with the secrets of the repository"
-	f := newFile(&review.Change{Path: "a", Notes: []string{reason}})
+	f := fileOf(&review.Change{Path: "a", Notes: []string{reason}})
 	for width := 1; width < 100; width++ {
 		l := f.layOut(style{width: width}, comments{})
 		var words []string
@@ -87,7 +87,7 @@ func TestARiskIsShownToItsEnd(t *testing.T) {
 
 func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := newFile(&review.Change{Path: "a"}, anyHunk(t, "1"), anyHunk(t, "2"))
+		f := fileOf(&review.Change{Path: "a"}, anyHunk(t, "1"), anyHunk(t, "2"))
 		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
 		l := f.layOut(s, comments{})
 		if len(l.heads) != 2 {

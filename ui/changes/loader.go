@@ -26,6 +26,11 @@ type loader struct {
 	reading, aligning, expanding bool
 }
 
+// newLoader makes the loader of the files of a draft. Its commands end with ctx.
+func newLoader(ctx context.Context, set *review.ChangeSet, draft *decision.Draft, files []*file) loader {
+	return loader{ctx: ctx, set: set, draft: draft, files: files}
+}
+
 // fileRead brings the hunks of a file.
 type fileRead struct {
 	file     int

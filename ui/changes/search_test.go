@@ -42,7 +42,7 @@ func TestASearchHasAFieldThatCanBeLeft(t *testing.T) {
 }
 
 func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
-	files := []*file{newFile(&review.Change{Path: "b"}), newFile(&review.Change{Path: "a"})}
+	files := []*file{loadedFile(&review.Change{Path: "b"}), loadedFile(&review.Change{Path: "a"})}
 	s := search{text: "x", match: matcher("x"), running: true}
 	if s.step(1) {
 		t.Error("there is a hit already")

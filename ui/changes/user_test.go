@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/ui/widget/keymap"
 )
 
@@ -46,4 +47,13 @@ func TestTheHitsOfAnEarlierSearchAreDropped(t *testing.T) {
 	if p.View() != before {
 		t.Errorf("%s\nwas\n%s", p.View(), before)
 	}
+}
+
+// loadedFile makes a file with hunks that are loaded.
+func loadedFile(c *review.Change, hunks ...review.Hunk) *file {
+	d := decision.New([]*review.Change{c}, decision.Options{})
+	d.Load(0, hunks)
+	f := newFile(d.File(0))
+	f.sync()
+	return f
 }
