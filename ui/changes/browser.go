@@ -5,6 +5,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/ui/changes/diff"
 	"aibox/ui/changes/filetree"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -24,56 +25,56 @@ type browser struct {
 	note  frame.Note
 
 	list   filetree.Tree
-	diff   diffView
+	diff   diff.Pane
 	search search
-	loader loader
+	loader diff.Loader
 }
 
 // setTheme changes the styles.
 func (b *browser) setTheme(t theme.Theme) {
-	b.theme, b.list.Theme, b.diff.theme = t, t, t
-	b.diff.styles = newLineStyles(t)
+	b.theme, b.list.Theme, b.diff.Theme = t, t, t
+	b.diff.Styles = diff.NewStyles(t)
 }
 
 // resize sets the columns of the screen and the rows of the body.
 func (b *browser) resize(width, height int) {
 	b.list.Resize(height)
-	b.diff.resize(width, height)
+	b.diff.Resize(width, height)
 	b.search.resize(width)
 }
 
 // setDraft shows the files of a draft.
 func (b *browser) setDraft(d *decision.Draft) {
-	files, decisions := make([]*file, d.Len()), make([]*decision.File, d.Len())
+	files, decisions := make([]*diff.File, d.Len()), make([]*decision.File, d.Len())
 	for i := range files {
 		decisions[i] = d.File(i)
-		files[i] = newFile(d.File(i))
+		files[i] = diff.NewFile(d.File(i))
 	}
-	b.draft, b.diff.draft, b.diff.files = d, d, files
-	b.loader = newLoader(b.ctx, b.set, d, files)
+	b.draft, b.diff.Draft, b.diff.Files = d, d, files
+	b.loader = diff.NewLoader(b.ctx, b.set, d, files)
 	b.list.SetFiles(decisions)
 }
 
 // load asks for what the current file lacks.
 func (b *browser) load() tea.Cmd {
-	if b.diff.file() == nil {
+	if b.diff.File() == nil {
 		return nil
 	}
-	read := b.loader.read(b.diff.at)
-	if !b.diff.style.blank {
+	read := b.loader.Read(b.diff.At)
+	if !b.diff.Style.Blank {
 		return read
 	}
-	return tea.Batch(read, b.loader.align(b.diff.at))
+	return tea.Batch(read, b.loader.Align(b.diff.At))
 }
 
 // showRead shows the hunks of a file. The user may have moved on to another one.
-func (b *browser) showRead(msg fileRead) tea.Cmd {
-	b.loader.store(msg, b.diff.at)
-	if msg.file == b.diff.at {
-		b.diff.arrange()
-		b.diff.toHunk(0)
-		b.diff.scroll()
-		if b.search.awaited && b.diff.file().err == nil {
+func (b *browser) showRead(msg diff.FileRead) tea.Cmd {
+	b.loader.Store(msg, b.diff.At)
+	if msg.File == b.diff.At {
+		b.diff.Arrange()
+		b.diff.ToHunk(0)
+		b.diff.Scroll()
+		if b.search.awaited && b.diff.File().Err == nil {
 			return b.toHit()
 		}
 	}
@@ -82,18 +83,18 @@ func (b *browser) showRead(msg fileRead) tea.Cmd {
 
 // expand reads more lines of the gaps at the cursor: a few, or all.
 func (b *browser) expand(all bool) tea.Cmd {
-	if b.loader.expanding {
+	if b.loader.Expanding {
 		return nil
 	}
-	b.diff.showUnchanged()
-	asked := b.diff.file().hiddenAt(b.diff.current(), all)
+	b.diff.ShowUnchanged()
+	asked := b.diff.File().HiddenAt(b.diff.Current(), all)
 	if len(asked) == 0 {
-		if !all || !b.diff.collapse() {
+		if !all || !b.diff.Collapse() {
 			b.note.Say("no line is hidden here", nil)
 		}
 		return nil
 	}
-	cmd, full := b.loader.expand(b.diff.at, asked)
+	cmd, full := b.loader.Expand(b.diff.At, asked)
 	if full {
 		b.note.Say("no more of this file can be shown", nil)
 	}
@@ -101,8 +102,8 @@ func (b *browser) expand(all bool) tea.Cmd {
 }
 
 // showGaps shows the lines of gaps.
-func (b *browser) showGaps(msg gapsRead) {
-	complete, err := b.loader.keepGaps(msg)
+func (b *browser) showGaps(msg diff.GapsRead) {
+	complete, err := b.loader.KeepGaps(msg)
 	switch {
 	case err != nil:
 		b.note.Say("", err)
@@ -110,35 +111,35 @@ func (b *browser) showGaps(msg gapsRead) {
 	case !complete:
 		b.note.Say("no more of this file can be shown", nil)
 	}
-	if msg.file == b.diff.at {
-		b.diff.showExpanded()
+	if msg.File == b.diff.At {
+		b.diff.ShowExpanded()
 	}
 }
 
 // goTo shows a file.
 func (b *browser) goTo(i int) {
-	b.diff.show(i)
+	b.diff.Show(i)
 	b.list.Reveal(i)
 }
 
 // focusList gives the keys to the list of files, or to the diff.
 func (b *browser) focusList(list bool) {
-	b.list.Focused, b.diff.focused = list, !list
-	if b.diff.file() != nil {
-		b.list.Reveal(b.diff.at)
+	b.list.Focused, b.diff.Focused = list, !list
+	if b.diff.File() != nil {
+		b.list.Reveal(b.diff.At)
 	}
 }
 
 // jump handles a key that goes to another hunk or file.
 func (b *browser) jump(msg tea.KeyPressMsg) bool {
-	k, at, files := b.keys, b.diff.at, b.draft.Len()
+	k, at, files := b.keys, b.diff.At, b.draft.Len()
 	switch {
 	case key.Matches(msg, k.nextHunk):
-		if !b.diff.nextHunk(1) && at+1 < files {
+		if !b.diff.NextHunk(1) && at+1 < files {
 			b.goTo(at + 1)
 		}
 	case key.Matches(msg, k.lastHunk):
-		if !b.diff.nextHunk(-1) && at > 0 {
+		if !b.diff.NextHunk(-1) && at > 0 {
 			b.goTo(at - 1)
 		}
 	case key.Matches(msg, k.nextFile):
@@ -154,7 +155,7 @@ func (b *browser) jump(msg tea.KeyPressMsg) bool {
 	default:
 		return false
 	}
-	b.diff.scroll()
+	b.diff.Scroll()
 	return true
 }
 
@@ -172,17 +173,17 @@ func (b *browser) enter(e filetree.Entry) tea.Cmd {
 // updateSearch gives a key or a paste to the search field, and runs a search that begins.
 func (b *browser) updateSearch(msg tea.Msg) tea.Cmd {
 	begins := b.search.Update(msg)
-	b.diff.match = b.search.match
+	b.diff.Match = b.search.match
 	if !begins {
 		return nil
 	}
-	return b.search.run(b.ctx, b.set, b.diff.files, b.diff.file())
+	return b.search.run(b.ctx, b.set, b.diff.Files, b.diff.File())
 }
 
 // endSearch drops the search and its marks.
 func (b *browser) endSearch() {
 	b.search.end()
-	b.diff.match = nil
+	b.diff.Match = nil
 }
 
 // nextHit goes n hits further.
@@ -195,16 +196,16 @@ func (b *browser) nextHit(n int) tea.Cmd {
 
 // showHits goes to the first hit after the cursor.
 func (b *browser) showHits(msg searched) tea.Cmd {
-	note, err := b.search.take(msg, b.diff.files)
-	b.diff.match = b.search.match
+	note, err := b.search.take(msg, b.diff.Files)
+	b.diff.Match = b.search.match
 	if note != "" || err != nil {
 		b.note.Say(note, err)
 		return nil
 	}
-	old, fresh := b.diff.file().layout.above(b.diff.row)
+	old, fresh := b.diff.File().Layout.Above(b.diff.Row)
 	b.search.startAfter(func(h hit) bool {
 		at := b.draft.Find(h.path)
-		return at > b.diff.at || at == b.diff.at && (h.old && h.line > old || !h.old && h.line > fresh)
+		return at > b.diff.At || at == b.diff.At && (h.old && h.line > old || !h.old && h.line > fresh)
 	})
 	return b.toHit()
 }
@@ -212,12 +213,12 @@ func (b *browser) showHits(msg searched) tea.Cmd {
 // toHit goes to the current hit, after its file is read.
 func (b *browser) toHit() tea.Cmd {
 	h := b.search.hit()
-	if i := b.draft.Find(h.path); i >= 0 && i != b.diff.at {
+	if i := b.draft.Find(h.path); i >= 0 && i != b.diff.At {
 		b.goTo(i)
 	}
-	b.search.awaited = !b.diff.file().Loaded()
+	b.search.awaited = !b.diff.File().Loaded()
 	if !b.search.awaited {
-		b.diff.reveal(h.line, h.old)
+		b.diff.Reveal(h.line, h.old)
 	}
 	return b.load()
 }
@@ -225,20 +226,20 @@ func (b *browser) toHit() tea.Cmd {
 // View returns the list and the diff, side by side.
 func (b *browser) View() []string {
 	if b.draft == nil {
-		return frame.Panes(b.theme, make([]string, b.diff.height), make([]string, b.diff.height), b.diff.listWidth())
+		return frame.Panes(b.theme, make([]string, b.diff.Height), make([]string, b.diff.Height), b.diff.ListWidth())
 	}
-	width := b.diff.listWidth()
-	return frame.Panes(b.theme, b.list.View(b.draft, b.diff.at, width), b.diff.View(), width)
+	width := b.diff.ListWidth()
+	return frame.Panes(b.theme, b.list.View(b.draft, b.diff.At, width), b.diff.View(), width)
 }
 
 // clickDiff goes to a row of the window, and shows lines that it hides.
 func (b *browser) clickDiff(row int) tea.Cmd {
 	b.focusList(false)
-	if b.diff.top+row >= b.diff.file().layout.n {
+	if b.diff.Top+row >= b.diff.File().Layout.Rows {
 		return nil
 	}
-	b.diff.toRow(b.diff.top + row)
-	if b.diff.current().kind == gapRow {
+	b.diff.ToRow(b.diff.Top + row)
+	if b.diff.Current().Kind == diff.GapRow {
 		return b.expand(false)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/theme"
 
@@ -70,7 +71,7 @@ func New(ctx context.Context, services Services, id session.ID) *Model {
 		services: services, session: session.Session{Spec: session.Spec{ID: id}}, now: time.Now, busy: "computing what was changed…",
 		browser: browser{ctx: ctx, keys: newKeys(), search: search{all: true}},
 	}
-	m.diff.keys = &m.keys.diffKeys
+	m.diff.Keys = &m.keys.Keys
 	m.focusList(false)
 	m.SetTheme(theme.New(true))
 	return m
@@ -102,13 +103,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.click(msg)
 	case computed:
 		return m.start(msg)
-	case fileRead:
+	case diff.FileRead:
 		return m.showRead(msg)
-	case fileAligned:
-		m.loader.keepAligned(msg)
-		m.diff.arrange()
+	case diff.FileAligned:
+		m.loader.KeepAligned(msg)
+		m.diff.Arrange()
 		return m.load()
-	case gapsRead:
+	case diff.GapsRead:
 		m.showGaps(msg)
 	case searched:
 		return m.showHits(msg)

@@ -40,7 +40,7 @@ func TestTheReviewMatchesItsGoldenViews(t *testing.T) {
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	p := newUser(t, &recorded{set: worked(t)}, 120, 40)
-	for range len(p.m.diff.files) {
+	for range len(p.m.diff.Files) {
 		if view := p.m.View(); strings.Contains(view, "\x1b]") || strings.Contains(view, "\x1b[2J") || strings.ContainsAny(view, "\x07\u202e") {
 			t.Errorf("%q", view)
 		}
@@ -57,10 +57,10 @@ func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
 func TestAcceptDeliversExactlyTheDecisions(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
-	for p.m.diff.file().Change.Path != "src/big.txt" {
+	for p.m.diff.File().Change.Path != "src/big.txt" {
 		p.Press("tab")
 	}
-	f := p.m.diff.file()
+	f := p.m.diff.File()
 	p.Press("s") // the first hunk changes two lines
 	if len(f.Hunks()) != 3 {
 		t.Fatalf("%d hunks", len(f.Hunks()))
@@ -93,12 +93,12 @@ func TestARiskyFileIsAcceptedOnlyAfterConsent(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
 	p.Press("A", "home", "Y", "y", "enter") // typed ahead of the question
-	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided {
+	if d, _ := p.m.diff.Files[0].Sum(); d != decision.Undecided {
 		t.Fatal("the risky file is taken")
 	}
 	p.wait()
 	p.Press("enter") // the choice that does nothing
-	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided || p.m.ask != nil {
+	if d, _ := p.m.diff.Files[0].Sum(); d != decision.Undecided || p.m.ask != nil {
 		t.Fatal("the risky file is taken")
 	}
 	p.Press("Y")
@@ -130,10 +130,10 @@ func TestACommentIsStoredWithItsHunk(t *testing.T) {
 	p := newUser(t, sessions, 120, 40)
 	p.Sees("» why?")
 	p.Press("c", "q", "Y", "ctrl+s")
-	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.diff.files[0].Hunks()[0].ID || sessions.comments[0].Text != "qY" {
+	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.diff.Files[0].Hunks()[0].ID || sessions.comments[0].Text != "qY" {
 		t.Errorf("%+v", sessions.comments)
 	}
-	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided {
+	if d, _ := p.m.diff.Files[0].Sum(); d != decision.Undecided {
 		t.Error("what was typed decided something")
 	}
 	p.Sees("aibox run --resume 0aaaa")

@@ -6,6 +6,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -23,14 +24,14 @@ type commentDialog struct {
 }
 
 // newCommentDialog makes the field for a comment on a row of a file.
-func newCommentDialog(f *file, at row) *commentDialog {
+func newCommentDialog(f *diff.File, at diff.Row) *commentDialog {
 	d := &commentDialog{on: session.Comment{Path: f.Change.Path}, about: f.Change.Path.String(), text: newArea("")}
 	switch {
-	case at.new > 0 && at.kind != gapRow && f.Change.Kind != review.Deleted:
-		d.on.Line = int(at.new)
+	case at.New > 0 && at.Kind != diff.GapRow && f.Change.Kind != review.Deleted:
+		d.on.Line = int(at.New)
 		d.about = fmt.Sprintf("line %d of %s", d.on.Line, d.about)
-	case !at.gap && at.hunk >= 0:
-		d.on, d.about = session.Comment{Hunk: f.Hunks()[at.hunk].ID}, "a hunk of "+d.about
+	case !at.Gap && at.Hunk >= 0:
+		d.on, d.about = session.Comment{Hunk: f.Hunks()[at.Hunk].ID}, "a hunk of "+d.about
 	}
 	return d
 }
@@ -112,7 +113,7 @@ func (m *Model) showComment(msg commented) {
 		m.comment.resize(m.width, m.height)
 		return
 	}
-	m.diff.comments.add(msg.comment)
+	m.diff.Comments.Add(msg.comment)
 	m.note.Say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
-	m.diff.arrange()
+	m.diff.Arrange()
 }

@@ -5,6 +5,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
@@ -15,17 +16,17 @@ func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
 	hunk := review.Hunk{ID: "1", Kind: review.HunkText}
 	for name, c := range map[string]struct {
 		change review.Change
-		at     row
+		at     diff.Row
 		want   session.Comment
 		about  string
 	}{
-		"a line":          {review.Change{Path: "a"}, row{kind: lineRow, hunk: 0, new: 7}, session.Comment{Path: "a", Line: 7}, "line 7 of a"},
-		"a deleted line":  {review.Change{Path: "a"}, row{kind: lineRow, hunk: 0, old: 7}, session.Comment{Hunk: "1"}, "a hunk of a"},
-		"a heading":       {review.Change{Path: "a"}, row{kind: headRow, hunk: 0}, session.Comment{Hunk: "1"}, "a hunk of a"},
-		"a line in a gap": {review.Change{Path: "a"}, row{kind: lineRow, gap: true, hunk: 0, new: 9}, session.Comment{Path: "a", Line: 9}, "line 9 of a"},
-		"hidden lines":    {review.Change{Path: "a"}, row{kind: gapRow, gap: true, hunk: 0, new: 9}, session.Comment{Path: "a"}, "a"},
-		"above the hunks": {review.Change{Path: "a\x1b"}, row{hunk: -1}, session.Comment{Path: "a\x1b"}, `a\x1b`},
-		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, row{kind: lineRow, hunk: 0, new: 1}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a line":          {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 7}, session.Comment{Path: "a", Line: 7}, "line 7 of a"},
+		"a deleted line":  {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, Old: 7}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a heading":       {review.Change{Path: "a"}, diff.Row{Kind: diff.HeadRow, Hunk: 0}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a line in a gap": {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Gap: true, Hunk: 0, New: 9}, session.Comment{Path: "a", Line: 9}, "line 9 of a"},
+		"hidden lines":    {review.Change{Path: "a"}, diff.Row{Kind: diff.GapRow, Gap: true, Hunk: 0, New: 9}, session.Comment{Path: "a"}, "a"},
+		"above the hunks": {review.Change{Path: "a\x1b"}, diff.Row{Hunk: -1}, session.Comment{Path: "a\x1b"}, `a\x1b`},
+		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 1}, session.Comment{Hunk: "1"}, "a hunk of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newCommentDialog(loadedFile(&c.change, hunk), c.at)
@@ -37,7 +38,7 @@ func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
 }
 
 func TestACommentIsKeptUnlessItIsEmpty(t *testing.T) {
-	d := newCommentDialog(loadedFile(&review.Change{Path: "a"}), row{hunk: -1})
+	d := newCommentDialog(loadedFile(&review.Change{Path: "a"}), diff.Row{Hunk: -1})
 	if d.Update(keymap.Press("ctrl+s")) != dialog.Open {
 		t.Error("an empty comment is kept")
 	}

@@ -6,6 +6,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review/worktree"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
@@ -137,7 +138,7 @@ func (m *Model) pressConflict(msg tea.KeyPressMsg) tea.Cmd {
 
 // View returns the list of files and, below it, both versions of the lines that both
 // sides changed in the file at the cursor.
-func (c *conflict) View(t theme.Theme, k *lineStyles, width int) []string {
+func (c *conflict) View(t theme.Theme, k *diff.Styles, width int) []string {
 	out := []string{
 		t.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "file")+" in the way in "+c.repo, width, "…")),
 		"",
@@ -157,16 +158,16 @@ func (c *conflict) View(t theme.Theme, k *lineStyles, width int) []string {
 	if len(sides) == 0 {
 		out = append(out, t.Faint.Render(ansi.Truncate("enter shows what the agent did there", width, "…")))
 	} else {
-		out = append(out, t.Title.Render(frame.Pad("yours", half))+k.rule.render(" │ ")+t.Title.Render(ansi.Truncate("the agent's", half, "…")))
+		out = append(out, t.Title.Render(frame.Pad("yours", half))+k.Rule.Render(" │ ")+t.Title.Render(ansi.Truncate("the agent's", half, "…")))
 	}
 	for _, s := range sides[min(c.top, len(sides)):] {
 		if s.heading != "" {
 			out = append(out, t.Live.Render(ansi.Truncate(s.heading, width, "…")))
 			continue
 		}
-		yours := line{text: []byte(s.yours), style: k.plain}.window(k, 0, half, true)
-		theirs := line{text: []byte(s.theirs), style: k.added}.window(k, 0, half, false)
-		out = append(out, yours+k.rule.render(" │ ")+theirs)
+		yours := diff.Line{Text: []byte(s.yours), Style: k.Plain}.Window(k, 0, half, true)
+		theirs := diff.Line{Text: []byte(s.theirs), Style: k.Added}.Window(k, 0, half, false)
+		out = append(out, yours+k.Rule.Render(" │ ")+theirs)
 	}
 	return frame.Fill(out, c.height)
 }

@@ -8,6 +8,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/review/worktree"
+	"aibox/ui/changes/diff"
 	"aibox/ui/changes/filetree"
 	"aibox/ui/widget/dialog"
 
@@ -17,13 +18,13 @@ import (
 // position is where the cursor was before a decision.
 type position struct {
 	file int
-	row  row
+	row  diff.Row
 }
 
 // change runs something that changes the draft, and remembers the cursor for each step
 // that can be undone.
 func (m *Model) change(do func()) {
-	before, steps := position{m.diff.at, m.diff.current()}, m.draft.Steps()
+	before, steps := position{m.diff.At, m.diff.Current()}, m.draft.Steps()
 	do()
 	for range m.draft.Steps() - steps {
 		m.positions = append(m.positions, before)
@@ -40,30 +41,30 @@ func (m *Model) undo() {
 	before := m.positions[last]
 	m.positions = m.positions[:last]
 	m.goTo(before.file)
-	m.diff.toRow(m.diff.file().layout.find(before.row))
+	m.diff.ToRow(m.diff.File().Layout.Find(before.row))
 }
 
 // decideHunk decides about the hunk at the cursor and goes on to the next.
 func (m *Model) decideHunk(d decision.Decision) tea.Cmd {
-	at, i := m.diff.at, m.diff.hunk()
+	at, i := m.diff.At, m.diff.Hunk()
 	if i < 0 {
 		m.note.Say("no hunk is here: [ and ] go to one", nil)
 		return nil
 	}
-	id := m.diff.file().Hunks()[i].ID
+	id := m.diff.File().Hunks()[i].ID
 	return m.withConsent(d, func(consent bool) tea.Cmd {
 		m.change(func() { _ = m.draft.Decide(at, id, d, consent) })
-		if d != decision.Undecided && !m.diff.nextHunk(1) && at+1 < m.draft.Len() {
+		if d != decision.Undecided && !m.diff.NextHunk(1) && at+1 < m.draft.Len() {
 			m.goTo(at + 1)
 		}
-		m.diff.scroll()
+		m.diff.Scroll()
 		return m.load()
 	})
 }
 
 // decideFile decides about the current file and goes on to the next.
 func (m *Model) decideFile(d decision.Decision) tea.Cmd {
-	at := m.diff.at
+	at := m.diff.At
 	return m.withConsent(d, func(consent bool) tea.Cmd {
 		m.change(func() { _ = m.draft.DecideFile(at, d, consent) })
 		if d != decision.Undecided && at+1 < m.draft.Len() {
@@ -79,7 +80,7 @@ type confirmed struct{ do func() tea.Cmd }
 // withConsent decides about the current file. It asks first where that accepts something
 // of a file with risks.
 func (m *Model) withConsent(d decision.Decision, decide func(consent bool) tea.Cmd) tea.Cmd {
-	f := m.diff.file()
+	f := m.diff.File()
 	if d != decision.Accepted || !f.NeedsConsent() {
 		return decide(false)
 	}
@@ -144,17 +145,17 @@ func (m *Model) exclude(steps []worktree.Step) {
 
 // split replaces the hunk at the cursor by its parts.
 func (m *Model) split() {
-	i := m.diff.hunk()
+	i := m.diff.Hunk()
 	if i < 0 {
 		return
 	}
 	parts := 1
-	m.change(func() { parts = m.draft.Split(m.diff.at, i) })
+	m.change(func() { parts = m.draft.Split(m.diff.At, i) })
 	if parts == 1 {
 		m.note.Say("this hunk has no parts", nil)
 		return
 	}
-	m.diff.arrange()
-	m.diff.toHunk(i)
-	m.diff.scroll()
+	m.diff.Arrange()
+	m.diff.ToHunk(i)
+	m.diff.Scroll()
 }

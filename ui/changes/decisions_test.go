@@ -123,10 +123,10 @@ func TestAFileThatIsReadAgainKeepsItsDecisions(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("s", "y", "n")
-	f := p.m.diff.file()
+	f := p.m.diff.File()
 	p.Press("tab")
 	before := p.m.draft.Choice()
-	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
+	p.m.loader.Unload(p.m.draft.Find("src/big.txt"))
 	if got := p.m.draft.Choice(); !slices.Equal(got.Hunks, before.Hunks) {
 		t.Errorf("%+v, was %+v", got, before)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/keymap"
@@ -18,7 +19,7 @@ func TestLinesAroundHunksAreShown(t *testing.T) {
 		p.goTo("src/big.txt")
 		p.Press("]", "e")
 		p.Show("ten lines on either side of a hunk")
-		for range expandStep + 1 {
+		for range diff.ExpandStep + 1 {
 			p.Press("up")
 		}
 		p.Show("a gap")
@@ -45,14 +46,14 @@ func TestAGapIsExpandedAndCollapsedByKeysAndByMouse(t *testing.T) {
 	p.ClickOn("⋯ 15 lines")
 	p.Sees(" 30  line 30") // ten at its beginning, and what is left at its end
 	p.DoesNotSee("⋯ 15 lines")
-	if p.m.diff.hunk() >= 0 {
+	if p.m.diff.Hunk() >= 0 {
 		t.Error("a line between hunks counts as one of a hunk")
 	}
 	p.Press("z")
 	p.Sees("⋯ 25 lines")
 	p.Press("[")
-	if p.m.diff.hunk() != 0 {
-		t.Errorf("the hunk before the gap behind hunk 0 is %d", p.m.diff.hunk())
+	if p.m.diff.Hunk() != 0 {
+		t.Errorf("the hunk before the gap behind hunk 0 is %d", p.m.diff.Hunk())
 	}
 	p.Press("E", "E")
 	if after := p.View(); after != before {
@@ -96,7 +97,7 @@ func TestALineBetweenHunksCanBeSearchedAndCommentedButNotDecided(t *testing.T) {
 		}
 		for range p.m.search.hits {
 			p.Press("n")
-			if at, want := p.m.diff.current(), p.m.search.hits[p.m.search.at].line; int(at.new) != want {
+			if at, want := p.m.diff.Current(), p.m.search.hits[p.m.search.at].line; int(at.New) != want {
 				t.Errorf("the hit in line %d is at %+v", want, at)
 			}
 		}
@@ -112,18 +113,18 @@ func TestExpandedLinesAreHighlightedInTheirContext(t *testing.T) {
 	text := "/*\n" + old.String() + "*/\n"
 	set := changed(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
 	p := newUser(t, &recorded{set: set}, 120, 60)
-	comment := p.m.diff.styles.classes[syntax.Comment]
-	if strings.Contains(p.m.View(), comment.render("word14")) {
+	comment := p.m.diff.Styles.Classes[syntax.Comment]
+	if strings.Contains(p.m.View(), comment.Render("word14")) {
 		t.Error("nothing says yet that it is a comment")
 	}
 	p.Press("E")
 	for _, word := range []string{"word0", "word14", "word16"} {
-		if !strings.Contains(p.m.View(), comment.render(word)) {
+		if !strings.Contains(p.m.View(), comment.Render(word)) {
 			t.Errorf("%s is not colored as the comment it stands in", word)
 		}
 	}
 	p.Press("E")
-	if strings.Contains(p.m.View(), comment.render("word14")) {
+	if strings.Contains(p.m.View(), comment.Render("word14")) {
 		t.Error("it is colored by lines that are not shown")
 	}
 }
@@ -132,7 +133,7 @@ func TestOnlyChangedTextHasGaps(t *testing.T) {
 	set := changed(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
 		map[string]string{"fresh": strings.Repeat("x\n", 50), "blob": "\x00\x02", "small": "1\n3\n"})
 	p := newUser(t, &recorded{set: set}, 80, 40)
-	for range p.m.diff.files {
+	for range p.m.diff.Files {
 		p.DoesNotSee("⋯")
 		p.Press("e", "E")
 		p.Sees("no line is hidden here")
@@ -141,22 +142,22 @@ func TestOnlyChangedTextHasGaps(t *testing.T) {
 }
 
 func TestExpandedLinesAreLimited(t *testing.T) {
-	large, small := strings.Repeat("\n", maxExpanded/40), strings.Repeat("\n", 100)
+	large, small := strings.Repeat("\n", diff.MaxExpanded/40), strings.Repeat("\n", 100)
 	p := newUser(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
 		map[string]string{"a": large + "new\n", "b": small + "new\n", "c": small + "new\n"})}, 80, 24)
-	a := p.m.diff.file()
+	a := p.m.diff.File()
 	for range 2 {
 		p.Press("E")
 		p.Sees("no more of this file can be shown")
-		if a.expandedBytes > maxExpanded || a.expandedBytes < maxExpanded-expandStep*48 {
-			t.Fatalf("%d bytes are shown", a.expandedBytes)
+		if a.ExpandedBytes > diff.MaxExpanded || a.ExpandedBytes < diff.MaxExpanded-diff.ExpandStep*48 {
+			t.Fatalf("%d bytes are shown", a.ExpandedBytes)
 		}
 	}
 	for range 2 {
 		p.Press("tab", "E")
-		for _, f := range p.m.diff.files {
-			if (f.expandedBytes > 0) != (f == p.m.diff.file()) {
-				t.Errorf("%d bytes of %s are held at %s", f.expandedBytes, f.Change.Path, p.m.diff.file().Change.Path)
+		for _, f := range p.m.diff.Files {
+			if (f.ExpandedBytes > 0) != (f == p.m.diff.File()) {
+				t.Errorf("%d bytes of %s are held at %s", f.ExpandedBytes, f.Change.Path, p.m.diff.File().Change.Path)
 			}
 		}
 	}
@@ -166,7 +167,7 @@ func TestUnloadingAFileCollapsesItsGaps(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	before := p.View()
-	f := p.m.diff.file()
+	f := p.m.diff.File()
 	late := p.m.Update(keymap.Press("E"))
 	if again := p.m.Update(keymap.Press("E")); again != nil {
 		t.Error("it is read twice at the same time")
@@ -174,9 +175,9 @@ func TestUnloadingAFileCollapsesItsGaps(t *testing.T) {
 	p.Run(late)
 	decided := p.m.draft.Choice()
 	p.Press("tab")
-	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
-	if f.expandedBytes != 0 || f.lines() != 0 {
-		t.Errorf("%d lines and %d bytes are held", f.lines(), f.expandedBytes)
+	p.m.loader.Unload(p.m.draft.Find("src/big.txt"))
+	if f.ExpandedBytes != 0 || f.Lines() != 0 {
+		t.Errorf("%d lines and %d bytes are held", f.Lines(), f.ExpandedBytes)
 	}
 	p.Press("shift+tab")
 	if p.View() != before || !reflect.DeepEqual(p.m.draft.Choice(), decided) {
@@ -184,12 +185,12 @@ func TestUnloadingAFileCollapsesItsGaps(t *testing.T) {
 	}
 	late = p.m.Update(keymap.Press("E"))
 	p.Press("tab")
-	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
-	f.layout = layout{}
-	p.m.diff.at-- // as while it is read again
+	p.m.loader.Unload(p.m.draft.Find("src/big.txt"))
+	f.Layout = diff.Layout{}
+	p.m.diff.At-- // as while it is read again
 	p.Run(late)
-	if f.expandedBytes != 0 {
-		t.Errorf("%d bytes are shown of a file that is not held", f.expandedBytes)
+	if f.ExpandedBytes != 0 {
+		t.Errorf("%d bytes are shown of a file that is not held", f.ExpandedBytes)
 	}
 }
 
@@ -216,13 +217,13 @@ func TestUndoReturnsToTheLineAndNotToItsRow(t *testing.T) {
 	p.Press("]", "down", "x")
 	p.goTo("src/big.txt")
 	p.Press("e", "E", "]", "E", "u")
-	if here := p.m.diff.current(); here.hunk != 1 || here.new != 37 {
+	if here := p.m.diff.Current(); here.Hunk != 1 || here.New != 37 {
 		t.Errorf("%+v", here)
 	}
 }
 
 func TestNoSingleLineIsLeftHidden(t *testing.T) {
-	for hidden, left := range map[int]string{expandStep - 1: "", expandStep: "", expandStep + 1: "", expandStep + 2: "⋯ 2 lines"} {
+	for hidden, left := range map[int]string{diff.ExpandStep - 1: "", diff.ExpandStep: "", diff.ExpandStep + 1: "", diff.ExpandStep + 2: "⋯ 2 lines"} {
 		lines := strings.Repeat("line\n", hidden+3)
 		set := changed(t, map[string]string{"a": lines + "old\n" + lines}, map[string]string{"a": lines + "new\n" + lines})
 		p := newUser(t, &recorded{set: set}, 100, 60)

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
@@ -11,7 +12,7 @@ import (
 type binding = key.Binding
 
 type keys struct {
-	diffKeys
+	diff.Keys
 	nextHunk, lastHunk, nextFile, lastFile, nextOpen     binding
 	take, reject, clear, takeFile, rejectFile            binding
 	takeAll, rejectAll, reset                            binding
@@ -23,7 +24,7 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		diffKeys: newDiffKeys(),
+		Keys:     diff.NewKeys(),
 		nextHunk: keymap.Bind("next hunk", "]"), lastHunk: keymap.Bind("previous hunk", "["),
 		nextFile: keymap.Bind("next file", "tab", "}"), lastFile: keymap.Bind("previous file", "shift+tab", "{"),
 		nextOpen: keymap.Bind("next undecided file", "."),
@@ -51,7 +52,7 @@ func (m *Model) bound() keys {
 		k.reject.SetKeys("x")
 		k.rejectFile.SetKeys("X")
 	}
-	k.layout.SetEnabled(m.width >= minSplitWidth)
+	k.Layout.SetEnabled(m.width >= diff.MinSplitWidth)
 	return k
 }
 
@@ -69,12 +70,12 @@ func (m *Model) Short() []binding {
 		return nil
 	case m.list.Focused:
 		return []binding{k.open, k.takeFile, k.rejectFile, k.undo, k.closed}
-	case m.diff.current().gap:
+	case m.diff.Current().Gap:
 		return []binding{k.more, k.whole, k.lastHunk, k.nextHunk, k.leave, k.search}
 	case m.search.text != "":
 		return []binding{k.nextHit, k.lastHit, k.take, k.reject, k.endSearch}
 	}
-	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.leave, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.more, k.layout, k.verify}
+	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.leave, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.more, k.Layout, k.verify}
 }
 
 // Keys returns every key, for the help.
@@ -103,8 +104,8 @@ func (m *Model) Keys() []keymap.Group {
 		{Title: "Jump", Keys: []binding{
 			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,
 		}},
-		{Title: "Show", Keys: []binding{k.more, k.whole, k.layout, k.blanks, k.brief, k.fold, k.foldAll}},
-		{Title: "Move", Keys: []binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.left, k.right}},
+		{Title: "Show", Keys: []binding{k.more, k.whole, k.Layout, k.Blanks, k.Brief, k.Fold, k.FoldAll}},
+		{Title: "Move", Keys: []binding{k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Left, k.Right}},
 	}
 }
 

@@ -19,10 +19,10 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	case m.verify.shown():
 		m.verify.scroll(by)
 	case m.Typing():
-	case msg.X < m.diff.listWidth():
+	case msg.X < m.diff.ListWidth():
 		m.list.Cursor.Go(m.list.Cursor.At() + by)
 	default:
-		m.diff.toRow(m.diff.row + by)
+		m.diff.ToRow(m.diff.Row + by)
 	}
 }
 
@@ -36,7 +36,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.set == nil || m.Typing() || m.verify.shown() || msg.Button != tea.MouseLeft || row < 0 || row >= m.bodyHeight() {
 		return nil
 	}
-	if msg.X >= m.diff.listWidth() {
+	if msg.X >= m.diff.ListWidth() {
 		return m.clickDiff(row)
 	}
 	if !m.list.Cursor.Click(row) {

@@ -105,7 +105,7 @@ func (m *Model) start(msg computed) tea.Cmd {
 	}
 	m.session, m.set, m.verified, m.request = msg.session, msg.set, msg.verified, msg.request
 	m.use(msg.draft())
-	m.diff.comments.add(msg.feedback.Comments...)
+	m.diff.Comments.Add(msg.feedback.Comments...)
 	m.goTo(0)
 	return m.load()
 }

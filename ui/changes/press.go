@@ -64,7 +64,7 @@ func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.search):
 		m.search.open(m.width)
 		return nil
-	case m.diff.move(msg) || m.jump(msg) || m.diff.change(msg):
+	case m.diff.Move(msg) || m.jump(msg) || m.diff.Change(msg):
 		return m.load()
 	}
 	return m.decide(msg, k)
@@ -90,7 +90,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.reset):
 		m.reset()
 	case key.Matches(msg, k.comment):
-		m.comment = newCommentDialog(m.diff.file(), m.diff.current())
+		m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
 		m.comment.resize(m.width, m.height)
 	case key.Matches(msg, k.undo):
 		m.undo()
@@ -117,7 +117,7 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 		return m.enter(e)
 	case key.Matches(msg, k.closed):
 		m.focusList(false)
-	case key.Matches(msg, k.left):
+	case key.Matches(msg, k.Left):
 		m.list.Outward()
 	case key.Matches(msg, k.undo):
 		m.undo()
@@ -126,7 +126,7 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.rejectFile), key.Matches(msg, k.reject):
 		return m.decideEntry(e, decision.Rejected)
 	case m.list.Cursor.Press(msg):
-		if e, _ := m.list.Entry(); e.File && e.From != m.diff.at {
+		if e, _ := m.list.Entry(); e.File && e.From != m.diff.At {
 			m.goTo(e.From)
 		}
 	}

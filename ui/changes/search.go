@@ -12,6 +12,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/ui/changes/diff"
 	"aibox/ui/page"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -115,10 +116,10 @@ type searched struct {
 var errTooMany = errors.New("there are too many hits")
 
 // run looks for the text in the current file or in all files.
-func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*file, current *file) tea.Cmd {
+func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.File, current *diff.File) tea.Cmd {
 	match, shown := s.match, map[review.Path][]review.Hunk{}
 	if !s.all && current.Loaded() {
-		path, hunks := current.Change.Path, current.shownLines()
+		path, hunks := current.Change.Path, current.ShownLines()
 		return s.answers.Replace(func() tea.Msg {
 			var msg searched
 			msg.hits, msg.more = appendHits(nil, path, hunks, match)
@@ -130,8 +131,8 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*file, 
 		paths = []review.Path{current.Change.Path}
 	}
 	for _, f := range files {
-		if f.expandedBytes > 0 {
-			shown[f.Change.Path] = f.shownLines()
+		if f.ExpandedBytes > 0 {
+			shown[f.Change.Path] = f.ShownLines()
 		}
 	}
 	return s.answers.Replace(func() tea.Msg {
@@ -156,7 +157,7 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*file, 
 
 // appendHits appends the hits in hunks. more means that there are more than are kept.
 func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp.Regexp) (_ []hit, more bool) {
-	matches := func(line []byte) bool { return match.Match(line[:min(len(line), maxShown)]) }
+	matches := func(line []byte) bool { return match.Match(line[:min(len(line), diff.MaxShown)]) }
 	for h := range decision.Search(hunks, matches) {
 		if len(hits) == maxHits {
 			return hits, true
@@ -168,7 +169,7 @@ func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp
 
 // take keeps the hits, in the order of the files. It returns an error or a note when
 // there is nothing to go to.
-func (s *search) take(msg searched, files []*file) (note string, err error) {
+func (s *search) take(msg searched, files []*diff.File) (note string, err error) {
 	s.running, s.hits, s.more = false, inFileOrder(msg.hits, files), msg.more
 	switch {
 	case msg.err != nil:
@@ -181,7 +182,7 @@ func (s *search) take(msg searched, files []*file) (note string, err error) {
 }
 
 // inFileOrder puts hits into the order of the files.
-func inFileOrder(hits []hit, files []*file) []hit {
+func inFileOrder(hits []hit, files []*diff.File) []hit {
 	byPath := map[review.Path][]hit{}
 	for _, h := range hits {
 		byPath[h.path] = append(byPath[h.path], h)

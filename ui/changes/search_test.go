@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 
@@ -42,7 +43,7 @@ func TestASearchHasAFieldThatCanBeLeft(t *testing.T) {
 }
 
 func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
-	files := []*file{loadedFile(&review.Change{Path: "b"}), loadedFile(&review.Change{Path: "a"})}
+	files := []*diff.File{loadedFile(&review.Change{Path: "b"}), loadedFile(&review.Change{Path: "a"})}
 	s := search{text: "x", match: matcher("x"), running: true}
 	if s.step(1) {
 		t.Error("there is a hit already")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aibox/review/decision"
+	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
 )
 
@@ -25,7 +26,7 @@ func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
 	p.Press("tab") // into the folder, which shows it
 	p.Sees("M big.txt")
 	p.ClickOn("line 39")
-	if h := p.m.diff.hunk(); h != 1 {
+	if h := p.m.diff.Hunk(); h != 1 {
 		t.Errorf("the click went to hunk %d", h)
 	}
 }
@@ -43,7 +44,7 @@ func TestOldAndNewAreSideBySideOnAWideScreen(t *testing.T) {
 	p.Resize(120, 40)
 	p.Sees("│ 40 +line forty")
 	p.Press("y")
-	if p.m.diff.files[2].Of(p.m.diff.files[2].Hunks()[0].ID) != decision.Accepted {
+	if p.m.diff.Files[2].Of(p.m.diff.Files[2].Hunks()[0].ID) != decision.Accepted {
 		t.Error("the hunk is not taken")
 	}
 }
@@ -80,7 +81,7 @@ func TestUnchangedLinesAndHunksCanBeHidden(t *testing.T) {
 }
 
 func TestTheDeletionOfALongFileIsFolded(t *testing.T) {
-	set := changed(t, map[string]string{"a": strings.Repeat("line\n", longDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
+	set := changed(t, map[string]string{"a": strings.Repeat("line\n", diff.LongDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
 	p := newUser(t, &recorded{set: set}, 80, 24)
 	p.Sees("⋯ 201 lines folded; z shows them")
 	p.Press("z")
@@ -92,7 +93,7 @@ func TestTheDeletionOfALongFileIsFolded(t *testing.T) {
 func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
-	at := p.m.diff.at
+	at := p.m.diff.At
 	p.Press("/", "tab")
 	p.Type("LINE f")
 	p.Press("enter")
@@ -104,12 +105,12 @@ func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 	p.Type("evil")
 	p.Press("enter")
 	p.Sees("evil: 2 of 2 in all files")
-	if p.m.diff.at == at {
+	if p.m.diff.At == at {
 		t.Error("the hit is in another file")
 	}
 	p.Press("n")
 	p.Sees("evil: 1 of 2")
-	if path := p.m.diff.file().Change.Path; path != "Makefile" {
+	if path := p.m.diff.File().Change.Path; path != "Makefile" {
 		t.Errorf("the first hit is in %s", path)
 	}
 	p.Press("N", "N", "n")
@@ -135,11 +136,11 @@ func TestHighlightingChangesNoText(t *testing.T) {
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	colored, text := p.m.View(), p.View()
 	for _, want := range []string{"package", "func", "return"} {
-		if !strings.Contains(colored, p.m.diff.styles.classes[syntax.Keyword].render(want)) {
+		if !strings.Contains(colored, p.m.diff.Styles.Classes[syntax.Keyword].Render(want)) {
 			t.Errorf("%s is not colored as a keyword", want)
 		}
 	}
-	p.m.diff.file().language = nil
+	p.m.diff.File().Language = nil
 	if p.View() != text || p.m.View() == colored {
 		t.Error("colors change the text, or do nothing")
 	}
@@ -150,7 +151,7 @@ func TestDifferencesWithinALineAreMarked(t *testing.T) {
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		view := p.m.View()
-		if !strings.Contains(view, p.m.diff.styles.differsDeleted.render("two")) || !strings.Contains(view, p.m.diff.styles.differsAdded.render("2")) {
+		if !strings.Contains(view, p.m.diff.Styles.DiffersDeleted.Render("two")) || !strings.Contains(view, p.m.diff.Styles.DiffersAdded.Render("2")) {
 			t.Errorf("%q", view)
 		}
 	}
@@ -181,7 +182,7 @@ func TestASearchStartsAtTheCursor(t *testing.T) {
 		if got := p.m.search.hits[p.m.search.at]; got != c.hit {
 			t.Errorf("%+v: %+v", c, got)
 		}
-		if at := p.m.diff.current(); c.hit.old && int(at.old) != c.hit.line || !c.hit.old && int(at.new) != c.hit.line {
+		if at := p.m.diff.Current(); c.hit.old && int(at.Old) != c.hit.line || !c.hit.old && int(at.New) != c.hit.line {
 			t.Errorf("%+v: %+v", c, at)
 		}
 	}
@@ -190,7 +191,7 @@ func TestASearchStartsAtTheCursor(t *testing.T) {
 func TestTheMarksOfASearchGoWithIt(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
-	marked := func() bool { return strings.Contains(p.m.View(), p.m.diff.styles.hit.render("five")) }
+	marked := func() bool { return strings.Contains(p.m.View(), p.m.diff.Styles.Hit.Render("five")) }
 	for _, end := range [][]string{{"esc"}, {"/", "end", "backspace", "backspace", "backspace", "backspace", "enter"}} {
 		p.Press("/")
 		p.Type("five")

@@ -5,6 +5,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/keymap"
 )
 
@@ -24,8 +25,8 @@ func (p *user) accept() {
 // goTo shows a file.
 func (p *user) goTo(path review.Path) {
 	p.T.Helper()
-	for range p.m.diff.files {
-		if p.m.diff.file().Change.Path == path {
+	for range p.m.diff.Files {
+		if p.m.diff.File().Change.Path == path {
 			return
 		}
 		p.Press("tab")
@@ -50,10 +51,10 @@ func TestTheHitsOfAnEarlierSearchAreDropped(t *testing.T) {
 }
 
 // loadedFile makes a file with hunks that are loaded.
-func loadedFile(c *review.Change, hunks ...review.Hunk) *file {
+func loadedFile(c *review.Change, hunks ...review.Hunk) *diff.File {
 	d := decision.New([]*review.Change{c}, decision.Options{})
 	d.Load(0, hunks)
-	f := newFile(d.File(0))
-	f.sync()
+	f := diff.NewFile(d.File(0))
+	f.Sync()
 	return f
 }

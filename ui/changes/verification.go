@@ -10,6 +10,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/output"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -206,7 +207,7 @@ func (v *verification) print(msg printed) tea.Cmd {
 }
 
 // cutText cuts a line to what can be shown of it.
-func cutText(text string) string { return text[:min(len(text), maxColumn)] }
+func cutText(text string) string { return text[:min(len(text), diff.MaxColumn)] }
 
 // end keeps the result. note is what to say while the output is hidden.
 func (v *verification) end(msg checked) (note string, err error) {
@@ -269,7 +270,7 @@ func (v *verification) View(t theme.Theme, width, height int) []string {
 	room := max(1, height-len(out))
 	end := max(0, len(v.lines)-v.back)
 	for _, text := range v.lines[max(0, end-room):end] {
-		out = append(out, ansi.Truncate(untab(termtext.Text(text)), width, "…"))
+		out = append(out, ansi.Truncate(diff.Untab(termtext.Text(text)), width, "…"))
 	}
 	return frame.Fill(out, height)
 }

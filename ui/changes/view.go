@@ -26,7 +26,7 @@ func (m *Model) View() string {
 	lines := m.head()
 	switch {
 	case m.conflict != nil:
-		lines = append(lines, m.conflict.View(m.theme, &m.diff.styles, m.width)...)
+		lines = append(lines, m.conflict.View(m.theme, &m.diff.Styles, m.width)...)
 	case m.verify.shown():
 		lines = append(lines, m.verify.View(m.theme, m.width, m.bodyHeight())...)
 	default:
@@ -85,7 +85,7 @@ func (m *Model) foot() []string {
 	case m.note.Text() == "" && text != "":
 		note = []string{ansi.Truncate(text, m.width, "…")}
 	case m.note.Text() == "":
-		note = []string{m.theme.Faint.Render(ansi.Truncate(m.diff.status(m.loader.aligning), m.width, "…"))}
+		note = []string{m.theme.Faint.Render(ansi.Truncate(m.diff.Status(m.loader.Aligning), m.width, "…"))}
 	}
 	return append([]string{total}, note...)
 }

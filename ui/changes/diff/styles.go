@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"strings"
@@ -23,30 +23,30 @@ func sgrOf(s lipgloss.Style) sgr {
 	return sgr(before)
 }
 
-// render returns text in the style.
-func (s sgr) render(text string) string {
+// Render returns text in the style.
+func (s sgr) Render(text string) string {
 	if s == "" || text == "" {
 		return text
 	}
 	return string(s) + text + sgrReset
 }
 
-// lineStyles are the styles of the lines of a diff. Nothing depends on color only: a
+// Styles are the styles of the lines of a diff. Nothing depends on color only: a
 // changed line has a sign, and what differs within it is reversed.
-type lineStyles struct {
-	plain, added, deleted        sgr
-	differsAdded, differsDeleted sgr // what differs within the line
-	number, rule, cursor, hit    sgr
-	classes                      [syntax.Key + 1]sgr
+type Styles struct {
+	Plain, Added, deleted        sgr
+	DiffersAdded, DiffersDeleted sgr // what differs within the line
+	number, Rule, cursor, Hit    sgr
+	Classes                      [syntax.Key + 1]sgr
 	tones                        [numTones]sgr
 }
 
-func newLineStyles(t theme.Theme) lineStyles {
-	return lineStyles{
-		plain: sgrOf(t.Plain), added: sgrOf(t.Good), deleted: sgrOf(t.Bad),
-		differsAdded: sgrOf(t.Good.Reverse(true)), differsDeleted: sgrOf(t.Bad.Reverse(true)),
-		number: sgrOf(t.Faint), rule: sgrOf(t.Rule), cursor: sgrOf(t.Key), hit: sgrOf(t.Warn.Reverse(true).Bold(true)),
-		classes: [syntax.Key + 1]sgr{
+func NewStyles(t theme.Theme) Styles {
+	return Styles{
+		Plain: sgrOf(t.Plain), Added: sgrOf(t.Good), deleted: sgrOf(t.Bad),
+		DiffersAdded: sgrOf(t.Good.Reverse(true)), DiffersDeleted: sgrOf(t.Bad.Reverse(true)),
+		number: sgrOf(t.Faint), Rule: sgrOf(t.Rule), cursor: sgrOf(t.Key), Hit: sgrOf(t.Warn.Reverse(true).Bold(true)),
+		Classes: [syntax.Key + 1]sgr{
 			syntax.Comment: sgrOf(t.Faint), syntax.String: sgrOf(t.Warn), syntax.Number: sgrOf(t.Live.Bold(false)),
 			syntax.Keyword: sgrOf(t.Key.Bold(false)), syntax.Type: sgrOf(t.Live.Bold(false)), syntax.Key: sgrOf(t.Live.Bold(false)),
 		},
@@ -55,13 +55,13 @@ func newLineStyles(t theme.Theme) lineStyles {
 }
 
 // ofLine returns the style of a line by its sign, and of what differs within it.
-func (k *lineStyles) ofLine(op byte) (line, differs sgr) {
+func (k *Styles) ofLine(op byte) (line, differs sgr) {
 	switch op {
 	case '+':
-		return k.added, k.differsAdded
+		return k.Added, k.DiffersAdded
 	case '-':
-		return k.deleted, k.differsDeleted
+		return k.deleted, k.DiffersDeleted
 	default:
-		return k.plain, k.plain
+		return k.Plain, k.Plain
 	}
 }

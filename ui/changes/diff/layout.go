@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"sort"
@@ -12,7 +12,7 @@ import (
 // style is how a diff is laid out.
 type style struct {
 	split bool // the old and the new lines side by side
-	blank bool // lines that differ in blanks only count as unchanged
+	Blank bool // lines that differ in blanks only count as unchanged
 	brief bool // unchanged lines are left out
 	width int  // cells of a note, which is wrapped beyond them; 0 is no limit
 }
@@ -22,41 +22,41 @@ type kind uint8
 
 const (
 	noteRow kind = iota // a note on the file, on a hunk or on a line
-	headRow             // the heading of a hunk
-	lineRow             // a line of the unified diff
+	HeadRow             // the heading of a hunk
+	LineRow             // a line of the unified diff
 	pairRow             // an old line and a new one, side by side
 	foldRow             // the number of hidden lines of a hunk
-	gapRow              // the number of hidden lines of a gap
+	GapRow              // the number of hidden lines of a gap
 )
 
-// row is a row of a diff. A line is an index among those of its hunk or gap; -1 is none.
-type row struct {
-	kind     kind
+// Row is a row of a diff. A line is an index among those of its hunk or gap; -1 is none.
+type Row struct {
+	Kind     kind
 	same     bool  // its lines differ in blanks only, which are ignored now
-	gap      bool  // it belongs to the gap after the hunk, and indexes that gap's shown lines
-	hunk     int32 // -1 before the first
+	Gap      bool  // it belongs to the gap after the hunk, and indexes that gap's shown lines
+	Hunk     int32 // -1 before the first
 	left     int32 // the old line; the index of a note; the number of hidden lines
 	right    int32 // the new line; in a unified diff, the other version of the line
-	old, new int32 // line numbers in the files; 0 is none
+	Old, New int32 // line numbers in the files; 0 is none
 }
 
 // section is consecutive rows of the same kind: from row to row, lines and line numbers
 // increase by one.
 type section struct {
-	first row
+	first Row
 	at    int // the number of its first row
 	n     int
 }
 
 // row returns row i of the section.
-func (s section) row(i int) row {
+func (s section) row(i int) Row {
 	r, by := s.first, int32(i)
 	for _, line := range []*int32{&r.left, &r.right} {
 		if *line >= 0 {
 			*line += by
 		}
 	}
-	for _, number := range []*int32{&r.old, &r.new} {
+	for _, number := range []*int32{&r.Old, &r.New} {
 		if *number > 0 {
 			*number += by
 		}
@@ -64,11 +64,11 @@ func (s section) row(i int) row {
 	return r
 }
 
-// layout is a file's diff in rows. It keeps sections, so that its cost depends on the
+// Layout is a file's diff in rows. It keeps sections, so that its cost depends on the
 // number of changes and not on their length, and finds any row by binary search.
-type layout struct {
+type Layout struct {
 	sections []section
-	n        int   // rows
+	Rows     int   // rows
 	heads    []int // the rows of the hunks' heads
 	gaps     []gap
 	notes    []note
@@ -79,7 +79,7 @@ type layout struct {
 }
 
 // fits reports whether the rows are what a style asks for.
-func (l *layout) fits(s style) bool {
+func (l *Layout) fits(s style) bool {
 	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
 		s.width = l.style.width // no note is wrapped in either
 	}
@@ -87,16 +87,16 @@ func (l *layout) fits(s style) bool {
 }
 
 // row returns row i, which must exist.
-func (l *layout) row(i int) row {
+func (l *Layout) row(i int) Row {
 	s := l.sections[l.section(i)]
 	return s.row(i - s.at)
 }
 
 // put adds n rows that start with r.
-func (l *layout) put(r row, n int) {
+func (l *Layout) put(r Row, n int) {
 	if n > 0 {
-		l.sections = append(l.sections, section{r, l.n, n})
-		l.n += n
+		l.sections = append(l.sections, section{r, l.Rows, n})
+		l.Rows += n
 	}
 }
 
@@ -107,7 +107,7 @@ const noteIndent = "  "
 const minNoteWidth = 10
 
 // note adds a note in as many rows as it needs: a risk must be readable to its end.
-func (l *layout) note(at row, n note) {
+func (l *Layout) note(at Row, n note) {
 	l.wide = max(l.wide, ansi.StringWidth(n.text))
 	parts := []string{n.text}
 	if l.style.width > 0 {
@@ -115,41 +115,41 @@ func (l *layout) note(at row, n note) {
 	}
 	indent := ""
 	for _, part := range parts {
-		l.put(row{kind: noteRow, gap: at.gap, hunk: at.hunk, left: int32(len(l.notes)), right: -1}, 1)
+		l.put(Row{Kind: noteRow, Gap: at.Gap, Hunk: at.Hunk, left: int32(len(l.notes)), right: -1}, 1)
 		l.notes = append(l.notes, note{indent + part, n.tone})
 		indent = noteIndent
 	}
 }
 
-// find returns the row that shows what a row of another layout shows, or the nearest.
-func (l *layout) find(r row) int {
+// Find returns the row that shows what a row of another layout shows, or the nearest.
+func (l *Layout) Find(r Row) int {
 	from := 0
-	if r.hunk >= 0 && int(r.hunk) < len(l.heads) {
-		from = l.heads[r.hunk]
+	if r.Hunk >= 0 && int(r.Hunk) < len(l.heads) {
+		from = l.heads[r.Hunk]
 	}
-	if r.kind == headRow || r.kind == foldRow || l.n == 0 {
+	if r.Kind == HeadRow || r.Kind == foldRow || l.Rows == 0 {
 		return from
 	}
 	near := from
 	for _, s := range l.sections[l.section(from):] {
-		if s.first.hunk != r.hunk {
+		if s.first.Hunk != r.Hunk {
 			break
 		}
-		if s.first.gap != r.gap {
+		if s.first.Gap != r.Gap {
 			continue
 		}
 		if s.first == r {
 			return s.at // usually a note
 		}
-		into := s.into(r.new, s.first.new)
-		if r.new == 0 {
-			into = s.into(r.old, s.first.old)
+		into := s.into(r.New, s.first.New)
+		if r.New == 0 {
+			into = s.into(r.Old, s.first.Old)
 		}
 		switch {
-		case r.kind == gapRow && s.first.kind == gapRow:
+		case r.Kind == GapRow && s.first.Kind == GapRow:
 			return s.at
 		case into < 0:
-		case r.kind != gapRow:
+		case r.Kind != GapRow:
 			return s.at + into
 		case near == from:
 			near = s.at + into // unless a hidden part of the gap follows
@@ -162,13 +162,13 @@ func (l *layout) find(r row) int {
 // number of its first line: 0 when the line comes before the section, -1 when after.
 func (s section) into(number, first int32) int {
 	last := first + int32(s.n) - 1
-	if s.first.kind == gapRow {
+	if s.first.Kind == GapRow {
 		last = first + s.first.left - 1
 	}
 	switch {
 	case number == 0 || first == 0 || number > last:
 		return -1
-	case s.first.kind == gapRow:
+	case s.first.Kind == GapRow:
 		return 0
 	default:
 		return max(0, int(number-first))
@@ -177,10 +177,10 @@ func (s section) into(number, first int32) int {
 
 // endOf returns the row after the hunk whose heading is row head, at most limit rows
 // further.
-func (l *layout) endOf(head, limit int) int {
+func (l *Layout) endOf(head, limit int) int {
 	end := head
 	for _, s := range l.sections[l.section(head):] {
-		if s.first.gap || s.first.hunk != l.row(head).hunk || end >= head+limit {
+		if s.first.Gap || s.first.Hunk != l.row(head).Hunk || end >= head+limit {
 			break
 		}
 		end = s.at + s.n
@@ -189,20 +189,20 @@ func (l *layout) endOf(head, limit int) int {
 }
 
 // section returns the index of the section of a row.
-func (l *layout) section(row int) int {
+func (l *Layout) section(row int) int {
 	return sort.Search(len(l.sections), func(i int) bool { return l.sections[i].at > row }) - 1
 }
 
-// above returns the numbers of the last lines of each version above a row; 0 is none.
-func (l *layout) above(row int) (old, fresh int) {
+// Above returns the numbers of the last lines of each version above a row; 0 is none.
+func (l *Layout) Above(row int) (old, fresh int) {
 	for row > 0 && (old == 0 || fresh == 0) {
 		s := l.sections[l.section(row-1)]
 		last := s.row(row - 1 - s.at)
 		if old == 0 {
-			old = int(last.old)
+			old = int(last.Old)
 		}
 		if fresh == 0 {
-			fresh = int(last.new)
+			fresh = int(last.New)
 		}
 		row = s.at
 	}
@@ -211,14 +211,14 @@ func (l *layout) above(row int) (old, fresh int) {
 
 // rowOf returns the row that shows a line of the agent's version, or of the old one; -1
 // when none does.
-func (l *layout) rowOf(line int, old bool) int {
+func (l *Layout) rowOf(line int, old bool) int {
 	for _, s := range l.sections {
-		r, first := s.first, s.first.new
+		r, first := s.first, s.first.New
 		if old {
-			first = r.old
+			first = r.Old
 		}
 		into := line - int(first)
-		if first == 0 || into < 0 || into >= s.n || old && r.kind == lineRow && r.new > 0 {
+		if first == 0 || into < 0 || into >= s.n || old && r.Kind == LineRow && r.New > 0 {
 			continue
 		}
 		return s.at + into
@@ -227,32 +227,32 @@ func (l *layout) rowOf(line int, old bool) int {
 }
 
 // layOut makes the rows of a file.
-func (f *file) layOut(s style, comments comments) layout {
-	l := layout{style: s, comments: comments.version, gaps: f.gaps()}
+func (f *File) layOut(s style, comments comments) Layout {
+	l := Layout{style: s, comments: comments.version, gaps: f.gaps()}
 	for _, n := range comments.ofFile(f) {
-		l.note(row{hunk: -1}, n)
+		l.note(Row{Hunk: -1}, n)
 	}
 	notes := comments.ofLines(f)
-	if s.blank && f.aligned == nil {
-		f.aligned = alignAll(f.Hunks(), f.runs)
+	if s.Blank && f.Aligned == nil {
+		f.Aligned = alignAll(f.Hunks(), f.runs)
 	}
 	for i, h := range f.Hunks() {
 		if g := l.gapAfter(i - 1); g != nil {
 			g.layOut(&l, s, notes)
 		}
-		at := row{hunk: int32(i)}
-		l.heads = append(l.heads, l.n)
-		l.put(row{kind: headRow, hunk: at.hunk, left: -1, right: -1}, 1)
+		at := Row{Hunk: int32(i)}
+		l.heads = append(l.heads, l.Rows)
+		l.put(Row{Kind: HeadRow, Hunk: at.Hunk, left: -1, right: -1}, 1)
 		for _, n := range comments.ofHunk(h.ID) {
 			l.note(at, n)
 		}
 		if f.folded[h.ID] {
-			l.put(row{kind: foldRow, hunk: at.hunk, left: int32(len(h.Lines)), right: -1}, 1)
+			l.put(Row{Kind: foldRow, Hunk: at.Hunk, left: int32(len(h.Lines)), right: -1}, 1)
 			continue
 		}
-		w := layoutBuilder{layout: &l, style: s, at: at, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), notes: notes}
-		if s.blank {
-			w.aligned = f.aligned[i]
+		w := layoutBuilder{Layout: &l, style: s, at: at, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), notes: notes}
+		if s.Blank {
+			w.aligned = f.Aligned[i]
 		}
 		if h.Kind == review.HunkAdded || h.Kind == review.HunkDeleted {
 			w.style.split = false // there is only one version
@@ -266,7 +266,7 @@ func (f *file) layOut(s style, comments comments) layout {
 }
 
 // gapAfter returns the gap after a hunk, or nil.
-func (l *layout) gapAfter(hunk int) *gap {
+func (l *Layout) gapAfter(hunk int) *gap {
 	i := sort.Search(len(l.gaps), func(i int) bool { return l.gaps[i].after >= hunk })
 	if i == len(l.gaps) || l.gaps[i].after != hunk {
 		return nil

@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"aibox/review"
@@ -15,7 +15,7 @@ const (
 
 // highlighter caches the syntax of one file's lines, for the blocks shown last.
 type highlighter struct {
-	file     *file
+	file     *File
 	revision int // of the file
 	blocks   map[blockKey][][]syntax.Span
 }
@@ -28,15 +28,15 @@ type blockKey struct {
 }
 
 // spans returns the syntax of a line of a row.
-func (c *highlighter) spans(f *file, r row, line int) []syntax.Span {
-	if f.language == nil {
+func (c *highlighter) spans(f *File, r Row, line int) []syntax.Span {
+	if f.Language == nil {
 		return nil
 	}
-	if c.file != f || c.revision != f.revision || len(c.blocks) > maxBlocks {
-		*c = highlighter{f, f.revision, map[blockKey][][]syntax.Span{}}
+	if c.file != f || c.revision != f.Revision || len(c.blocks) > maxBlocks {
+		*c = highlighter{f, f.Revision, map[blockKey][][]syntax.Span{}}
 	}
 	t := f.excerpt(r, line)
-	key := blockKey{r.gap, t.tail, r.hunk, t.at / block}
+	key := blockKey{r.Gap, t.tail, r.Hunk, t.at / block}
 	spans, ok := c.blocks[key]
 	if !ok {
 		spans = f.highlight(t, t.at/block*block)
@@ -53,19 +53,19 @@ type excerpt struct {
 }
 
 // excerpt returns the lines around a line of a row.
-func (f *file) excerpt(r row, line int) excerpt {
-	if !r.gap {
-		t := excerpt{lines: f.Hunks()[r.hunk].Lines, at: line}
-		if g := f.layout.gapAfter(int(r.hunk) - 1); g != nil {
+func (f *File) excerpt(r Row, line int) excerpt {
+	if !r.Gap {
+		t := excerpt{lines: f.Hunks()[r.Hunk].Lines, at: line}
+		if g := f.Layout.gapAfter(int(r.Hunk) - 1); g != nil {
 			t.before = g.shownLast()
 		}
 		return t
 	}
-	g := f.layout.gapAfter(int(r.hunk))
+	g := f.Layout.gapAfter(int(r.Hunk))
 	if line < len(g.head) {
 		t := excerpt{lines: g.head, at: line}
-		if r.hunk >= 0 {
-			t.before = f.Hunks()[r.hunk].Lines
+		if r.Hunk >= 0 {
+			t.before = f.Hunks()[r.Hunk].Lines
 		}
 		return t
 	}
@@ -77,13 +77,13 @@ func (f *file) excerpt(r row, line int) excerpt {
 }
 
 // line returns a line of a row.
-func (f *file) line(r row, line int32) review.Line {
+func (f *File) line(r Row, line int32) review.Line {
 	t := f.excerpt(r, int(line))
 	return t.lines[t.at]
 }
 
 // highlight returns the syntax of the block that starts at a line.
-func (f *file) highlight(t excerpt, from int) [][]syntax.Span {
+func (f *File) highlight(t excerpt, from int) [][]syntax.Span {
 	to := min(len(t.lines), from+block)
 	start, before, read := from, len(t.before), 0
 	for ; start > 0 && start > from-block && read < maxLeading; start-- {
@@ -93,7 +93,7 @@ func (f *file) highlight(t excerpt, from int) [][]syntax.Span {
 		before--
 		read += len(t.before[before].Text)
 	}
-	r := reader{language: f.language}
+	r := reader{language: f.Language}
 	for _, lines := range [][]review.Line{t.before[before:], t.lines[start:from]} {
 		for _, line := range lines {
 			r.spare = r.line(line, r.spare[:0])

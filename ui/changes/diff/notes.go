@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"fmt"
@@ -34,14 +34,14 @@ type comments struct {
 	version int // changes with every comment that is added
 }
 
-// add adds comments.
-func (c *comments) add(more ...session.Comment) {
+// Add adds comments.
+func (c *comments) Add(more ...session.Comment) {
 	c.all = append(slices.Clip(c.all), more...)
 	c.version++
 }
 
 // title returns the name of a file and what happened to it.
-func (f *file) title() note {
+func (f *File) title() note {
 	c := f.Change
 	title := c.Path.String()
 	if c.OldPath != "" {
@@ -55,7 +55,7 @@ func (f *file) title() note {
 
 // ofFile returns the notes above a file's diff: what happened to it, its risks, and the
 // comments that have no row of their own.
-func (c comments) ofFile(f *file) []note {
+func (c comments) ofFile(f *File) []note {
 	out := []note{f.title()}
 	for _, risk := range f.Change.Risks {
 		n := note{"! " + risk.String(), quietTone}
@@ -80,7 +80,7 @@ func (c comments) ofFile(f *file) []note {
 }
 
 // shows reports whether a line of the agent's version is in a hunk or shown around one.
-func (f *file) shows(line int) bool {
+func (f *File) shows(line int) bool {
 	return slices.ContainsFunc(f.Hunks(), func(h review.Hunk) bool {
 		return len(h.Lines) > 0 && line >= h.NewStart && line < h.NewStart+h.NewLines
 	}) || slices.ContainsFunc(f.gaps(), func(g gap) bool { return g.has(line) })
@@ -111,7 +111,7 @@ func (l lineNotes) within(from, n int) []int {
 }
 
 // ofLines returns the notes on lines of a file.
-func (c comments) ofLines(f *file) lineNotes {
+func (c comments) ofLines(f *File) lineNotes {
 	byLine := map[int][]note{}
 	add := func(line int, notes ...note) { byLine[line] = append(byLine[line], notes...) }
 	for _, risk := range f.Change.Risks {

@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"slices"
@@ -29,18 +29,18 @@ func anyHunk(t *rapid.T, id string) review.Hunk {
 }
 
 // fileOf makes a file with hunks that are loaded.
-func fileOf(c *review.Change, hunks ...review.Hunk) *file {
+func fileOf(c *review.Change, hunks ...review.Hunk) *File {
 	d := decision.New([]*review.Change{c}, decision.Options{})
 	d.Load(0, hunks)
-	f := &file{File: d.File(0)}
-	f.sync()
+	f := &File{File: d.File(0)}
+	f.Sync()
 	return f
 }
 
 // everyRow returns all rows of a layout.
-func everyRow(l *layout) []row {
-	var all []row
-	for i := range l.n {
+func everyRow(l *Layout) []Row {
+	var all []Row
+	for i := range l.Rows {
 		all = append(all, l.row(i))
 	}
 	return all
@@ -88,7 +88,7 @@ func TestARiskIsShownToItsEnd(t *testing.T) {
 func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := fileOf(&review.Change{Path: "a"}, anyHunk(t, "1"), anyHunk(t, "2"))
-		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
+		s := style{split: rapid.Bool().Draw(t, "split"), Blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
 		l := f.layOut(s, comments{})
 		if len(l.heads) != 2 {
 			t.Fatalf("%d heads", len(l.heads))
@@ -99,22 +99,22 @@ func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 			hidden := int32(0)
 			for _, r := range everyRow(&l) {
 				switch {
-				case int(r.hunk) != i:
-				case r.kind == foldRow:
+				case int(r.Hunk) != i:
+				case r.Kind == foldRow:
 					hidden += r.left
-				case r.kind == pairRow:
+				case r.Kind == pairRow:
 					if r.left >= 0 {
-						old[r.old] = r.left
+						old[r.Old] = r.left
 					}
 					if r.right >= 0 {
-						fresh[r.new] = r.right
+						fresh[r.New] = r.right
 					}
-				case r.kind == lineRow:
-					if r.old > 0 {
-						old[r.old] = r.left
+				case r.Kind == LineRow:
+					if r.Old > 0 {
+						old[r.Old] = r.left
 					}
-					if r.new > 0 {
-						fresh[r.new] = r.left
+					if r.New > 0 {
+						fresh[r.New] = r.left
 					}
 				}
 			}
@@ -130,7 +130,7 @@ func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 					atOld, atNew = atOld+1, atNew+1
 				case '-':
 					at, ok := old[atOld]
-					seen = ok && at == int32(j) || s.blank && !s.split && !ok
+					seen = ok && at == int32(j) || s.Blank && !s.split && !ok
 					atOld++
 				case '+':
 					at, ok := fresh[atNew]
@@ -191,21 +191,21 @@ func TestOnlyLinesThatDifferInBlanksCountAsUnchanged(t *testing.T) {
 }
 
 func TestAWindowOfALineHasTheExactWidth(t *testing.T) {
-	k := newLineStyles(theme.New(true))
+	k := NewStyles(theme.New(true))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", " ", "\t", "世", "é", "e\u0301", "\x1b", "\xff", "🏳️", "\u202e", "👩‍👩‍👧", "\"", "func", "0"})).Draw(t, "text")
-		l := line{}
+		l := Line{}
 		for _, part := range text {
-			l.text = append(l.text, part...)
+			l.Text = append(l.Text, part...)
 		}
-		n := len(l.text)
-		l.classes, _ = syntax.Of("a.go", nil).Line(l.text, syntax.State{}, nil)
+		n := len(l.Text)
+		l.classes, _ = syntax.Of("a.go", nil).Line(l.Text, syntax.State{}, nil)
 		from := rapid.IntRange(0, n).Draw(t, "from")
 		l.differs = span{from, rapid.IntRange(from, n).Draw(t, "to")}
 		l.hits = []span{{n / 3, n / 2}}
-		l.style = k.added
+		l.Style = k.Added
 		width := rapid.IntRange(1, 40).Draw(t, "width")
-		got := l.window(&k, rapid.IntRange(0, 30).Draw(t, "column"), width, true)
+		got := l.Window(&k, rapid.IntRange(0, 30).Draw(t, "column"), width, true)
 		if w := ansi.StringWidth(got); w != width {
 			t.Fatalf("%q is %d columns wide, not %d", got, w, width)
 		}

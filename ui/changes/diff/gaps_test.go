@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 // anyGaps makes a view of one file with hunks and unchanged lines around them. Each old
 // line holds its number.
-func anyGaps(t *rapid.T) (*diffView, *loader) {
+func anyGaps(t *rapid.T) (*Pane, *Loader) {
 	var hunks []review.Hunk
 	old, fresh := 0, 0
 	for i := range rapid.IntRange(1, 4).Draw(t, "hunks") {
@@ -38,16 +38,16 @@ func anyGaps(t *rapid.T) (*diffView, *loader) {
 	}
 	d := decision.New([]*review.Change{{Path: "a"}}, decision.Options{})
 	d.Load(0, hunks)
-	f := newFile(d.File(0))
+	f := NewFile(d.File(0))
 	f.oldLines = old + rapid.IntRange(0, 30).Draw(t, "behind")
-	v := &diffView{draft: d, files: []*file{f}}
-	v.resize(120, 26)
-	return v, &loader{draft: d, files: v.files}
+	v := &Pane{Draft: d, Files: []*File{f}}
+	v.Resize(120, 26)
+	return v, &Loader{draft: d, files: v.Files}
 }
 
 // answer gives the view the old lines that it asks for.
-func answer(t *rapid.T, v *diffView, l *loader, asked []gapRange) {
-	msg := gapsRead{asked: asked}
+func answer(t *rapid.T, v *Pane, l *Loader, asked []gapRange) {
+	msg := GapsRead{asked: asked}
 	for _, s := range asked {
 		var lines []review.Line
 		for i := s.From; i < s.To; i++ {
@@ -55,45 +55,45 @@ func answer(t *rapid.T, v *diffView, l *loader, asked []gapRange) {
 		}
 		msg.lines = append(msg.lines, lines)
 	}
-	if complete, err := l.keepGaps(msg); err != nil || !complete {
+	if complete, err := l.KeepGaps(msg); err != nil || !complete {
 		t.Fatalf("complete is %t: %v", complete, err)
 	}
-	v.showExpanded()
+	v.ShowExpanded()
 }
 
 func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, l := anyGaps(t)
-		f := v.file()
-		v.style.split, v.splitChosen = rapid.Bool().Draw(t, "split"), true
+		f := v.File()
+		v.Style.split, v.splitChosen = rapid.Bool().Draw(t, "split"), true
 		v.refold()
-		before := everyRow(&f.layout)
+		before := everyRow(&f.Layout)
 		for _, h := range f.Hunks() {
-			_ = v.draft.Decide(0, h.ID, decision.Decision(rapid.IntRange(0, int(decision.Skipped)).Draw(t, "decision")), false)
+			_ = v.Draft.Decide(0, h.ID, decision.Decision(rapid.IntRange(0, int(decision.Skipped)).Draw(t, "decision")), false)
 		}
-		chosen, tally, hunks := v.draft.Choice(), v.draft.Tally(), f.Hunks()
+		chosen, tally, hunks := v.Draft.Choice(), v.Draft.Tally(), f.Hunks()
 		for range 12 {
-			v.toRow(rapid.IntRange(0, f.layout.n-1).Draw(t, "row"))
-			here := v.current()
-			switch asked := f.hiddenAt(here, rapid.Bool().Draw(t, "all")); {
+			v.ToRow(rapid.IntRange(0, f.Layout.Rows-1).Draw(t, "row"))
+			here := v.Current()
+			switch asked := f.HiddenAt(here, rapid.Bool().Draw(t, "all")); {
 			case rapid.IntRange(0, 5).Draw(t, "fold") == 0:
-				v.collapse()
+				v.Collapse()
 			case len(asked) > 0:
 				answer(t, v, l, asked)
-				if now := v.current(); now.hunk != here.hunk || now.gap != here.gap || !here.gap && now != here {
+				if now := v.Current(); now.Hunk != here.Hunk || now.Gap != here.Gap || !here.Gap && now != here {
 					t.Fatalf("the cursor was at %+v and is at %+v", here, now)
 				}
 			}
 			next := int32(1)
-			for _, r := range everyRow(&f.layout) {
+			for _, r := range everyRow(&f.Layout) {
 				switch {
-				case r.kind == gapRow:
-					if r.old != next || !r.gap {
+				case r.Kind == GapRow:
+					if r.Old != next || !r.Gap {
 						t.Fatalf("%+v hides line %d", r, next)
 					}
 					next += r.left
-				case (r.kind == lineRow || r.kind == pairRow) && r.old > 0:
-					if l := f.line(r, r.left); r.old != next || string(l.Text) != fmt.Sprint(next) {
+				case (r.Kind == LineRow || r.Kind == pairRow) && r.Old > 0:
+					if l := f.line(r, r.left); r.Old != next || string(l.Text) != fmt.Sprint(next) {
 						t.Fatalf("%+v shows %s for line %d", r, l.Text, next)
 					}
 					next++
@@ -102,15 +102,15 @@ func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 			if int(next) != f.oldLines+1 {
 				t.Fatalf("%d lines of %d", next-1, f.oldLines)
 			}
-			if got := v.draft.Choice(); !reflect.DeepEqual(got, chosen) || v.draft.Tally() != tally || !reflect.DeepEqual(f.Hunks(), hunks) {
+			if got := v.Draft.Choice(); !reflect.DeepEqual(got, chosen) || v.Draft.Tally() != tally || !reflect.DeepEqual(f.Hunks(), hunks) {
 				t.Fatalf("%+v would be accepted, not %+v", got, chosen)
 			}
 		}
 		for some := true; some; {
-			v.row = max(0, slices.IndexFunc(everyRow(&f.layout), func(r row) bool { return r.gap && r.kind != gapRow }))
-			some = v.current().gap && v.collapse()
+			v.Row = max(0, slices.IndexFunc(everyRow(&f.Layout), func(r Row) bool { return r.Gap && r.Kind != GapRow }))
+			some = v.Current().Gap && v.Collapse()
 		}
-		if after := everyRow(&f.layout); !slices.Equal(after, before) || f.expandedBytes != 0 {
+		if after := everyRow(&f.Layout); !slices.Equal(after, before) || f.ExpandedBytes != 0 {
 			t.Fatalf("%+v, was %+v", after, before)
 		}
 	})
@@ -131,7 +131,7 @@ func TestLateLinesOfAGapAreDropped(t *testing.T) {
 		f.expand(up, ten)
 		f.expand(down, ten)
 	}
-	if len(f.expanded[0].tail) != 10 || len(f.expanded[20].head) != 10 || f.expandedBytes != 20*48 {
+	if len(f.expanded[0].tail) != 10 || len(f.expanded[20].head) != 10 || f.ExpandedBytes != 20*48 {
 		t.Errorf("%+v", f.expanded)
 	}
 }

@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"aibox/review"
 )
 
-// expandStep is how many lines of a gap a key shows.
-const expandStep = 10
+// ExpandStep is how many lines of a gap a key shows.
+const ExpandStep = 10
 
 // gapRange is lines of a gap to show, at its start or at its end.
 type gapRange struct {
@@ -18,24 +18,24 @@ type gapRange struct {
 
 // gapsAt returns the gaps that a key is about: the one that a row is in, or those around
 // its hunk.
-func (f *file) gapsAt(at row) []gap {
+func (f *File) gapsAt(at Row) []gap {
 	return slices.DeleteFunc(f.gaps(), func(g gap) bool {
-		return int32(g.after) != at.hunk && (at.gap || int32(g.after) != at.hunk-1)
+		return int32(g.after) != at.Hunk && (at.Gap || int32(g.after) != at.Hunk-1)
 	})
 }
 
-// hiddenAt returns what a key at a row would show, in order: both ends of a gap, or the
+// HiddenAt returns what a key at a row would show, in order: both ends of a gap, or the
 // lines next to a hunk. Lines before the first hunk are shown from their end on, lines
 // after the last one from their start on. all asks for every line.
-func (f *file) hiddenAt(at row, all bool) []gapRange {
+func (f *File) HiddenAt(at Row, all bool) []gapRange {
 	var asked []gapRange
 	for _, g := range f.gapsAt(at) {
 		first, last := g.old == 0, g.old+g.n == f.oldLines
-		start := !first && (at.gap || int32(g.after) == at.hunk)
-		end := first || !last && (at.gap || int32(g.after) < at.hunk)
+		start := !first && (at.Gap || int32(g.after) == at.Hunk)
+		end := first || !last && (at.Gap || int32(g.after) < at.Hunk)
 		from, to := g.old+len(g.head), g.old+g.n-len(g.tail)
-		n := expandStep
-		if to-from == expandStep+1 {
+		n := ExpandStep
+		if to-from == ExpandStep+1 {
 			n++ // one hidden line would take a row as well
 		}
 		if all {
@@ -55,7 +55,7 @@ func (f *file) hiddenAt(at row, all bool) []gapRange {
 
 // expand shows more lines of a gap. It ignores lines that are no longer next to what is
 // shown.
-func (f *file) expand(r gapRange, lines []review.Line) {
+func (f *File) expand(r gapRange, lines []review.Line) {
 	gaps := f.gaps()
 	i := slices.IndexFunc(gaps, func(g gap) bool { return g.old == r.gap })
 	if i < 0 {
@@ -77,14 +77,14 @@ func (f *file) expand(r gapRange, lines []review.Line) {
 		f.expanded = map[int]expanded{}
 	}
 	f.expanded[g.old] = g.expanded
-	f.expandedBytes += weight(lines)
+	f.ExpandedBytes += weight(lines)
 	f.gapsChanged()
 }
 
 // gapsChanged notes that other lines are shown around the hunks.
-func (f *file) gapsChanged() {
-	f.revision++
-	f.layout.comments = -1
+func (f *File) gapsChanged() {
+	f.Revision++
+	f.Layout.comments = -1
 }
 
 // weight returns roughly how many bytes lines take.
@@ -98,12 +98,12 @@ func weight(lines []review.Line) int {
 
 // collapseAt hides the lines shown of the gaps at a row, and reports whether there were
 // any.
-func (f *file) collapseAt(at row) bool {
+func (f *File) collapseAt(at Row) bool {
 	some := false
 	for _, g := range f.gapsAt(at) {
 		if _, ok := f.expanded[g.old]; ok {
 			delete(f.expanded, g.old)
-			f.expandedBytes -= weight(g.head) + weight(g.tail)
+			f.ExpandedBytes -= weight(g.head) + weight(g.tail)
 			some = true
 		}
 	}
@@ -114,4 +114,4 @@ func (f *file) collapseAt(at row) bool {
 }
 
 // collapseGaps hides all lines around the hunks.
-func (f *file) collapseGaps() { f.expanded, f.expandedBytes, f.layout = nil, 0, layout{} }
+func (f *File) collapseGaps() { f.expanded, f.ExpandedBytes, f.Layout = nil, 0, Layout{} }

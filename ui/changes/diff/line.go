@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"strings"
@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	maxColumn = 4000          // how far a long line can be shifted
-	maxShown  = maxColumn * 4 // bytes of a line that are shown and searched
+	MaxColumn = 4000          // how far a long line can be shifted
+	MaxShown  = MaxColumn * 4 // bytes of a line that are shown and searched
 )
 
 // span is a part of a line, in bytes.
 type span struct{ from, to int }
 
-// line is a line of the diff, to be rendered.
-type line struct {
-	text    []byte // raw
+// Line is a line of the diff, to be rendered.
+type Line struct {
+	Text    []byte // raw
 	classes []syntax.Span
 	differs span
 	hits    []span // what was searched for
-	style   sgr    // of parts without a style of their own
+	Style   sgr    // of parts without a style of their own
 	changed sgr    // of what differs
 }
 
-// window renders at most width columns of the line, from a column on: exactly width when
+// Window renders at most width columns of the line, from a column on: exactly width when
 // fill is set. An ellipsis marks a cut end.
-func (l line) window(k *lineStyles, column, width int, fill bool) string {
-	text := l.text[:min(len(l.text), maxShown)]
+func (l Line) Window(k *Styles, column, width int, fill bool) string {
+	text := l.Text[:min(len(l.Text), MaxShown)]
 	var out strings.Builder
 	at, used := 0, 0 // columns passed, columns written
-	cut := len(l.text) > len(text)
+	cut := len(l.Text) > len(text)
 	for i := 0; i < len(text); {
 		if at >= column+width {
 			cut = true
@@ -46,7 +46,7 @@ func (l line) window(k *lineStyles, column, width int, fill bool) string {
 			l.hits = l.hits[1:]
 		}
 		end, style := l.part(k, i, len(text))
-		part := untab(termtext.Text(string(text[i:end])))
+		part := Untab(termtext.Text(string(text[i:end])))
 		i = end
 		size := columns(part)
 		from, to := max(0, column-at), min(size, column+width-at)
@@ -59,7 +59,7 @@ func (l line) window(k *lineStyles, column, width int, fill bool) string {
 			part = cells(part, from, to)
 		}
 		used += columns(part)
-		out.WriteString(style.render(part))
+		out.WriteString(style.Render(part))
 	}
 	switch {
 	case cut && width > 0:
@@ -72,8 +72,8 @@ func (l line) window(k *lineStyles, column, width int, fill bool) string {
 }
 
 // part returns the end and the style of the part of the line that begins at i.
-func (l line) part(k *lineStyles, i, end int) (int, sgr) {
-	style := l.style
+func (l Line) part(k *Styles, i, end int) (int, sgr) {
+	style := l.Style
 	within := func(s span, inside sgr) bool {
 		switch {
 		case i >= s.to || s.from >= s.to:
@@ -86,7 +86,7 @@ func (l line) part(k *lineStyles, i, end int) (int, sgr) {
 		return false
 	}
 	for _, hit := range l.hits {
-		if within(hit, k.hit) {
+		if within(hit, k.Hit) {
 			return end, style
 		}
 	}
@@ -97,9 +97,9 @@ func (l line) part(k *lineStyles, i, end int) (int, sgr) {
 		if c.From >= end {
 			break
 		}
-		class := k.classes[c.Class]
+		class := k.Classes[c.Class]
 		if class == "" {
-			class = l.style
+			class = l.Style
 		}
 		if within(span{c.From, c.To}, class) {
 			break
@@ -135,8 +135,8 @@ func columns(text string) int {
 	return len(text)
 }
 
-// untab replaces tabs, whose width the terminal would decide, by four spaces.
-func untab(text string) string {
+// Untab replaces tabs, whose width the terminal would decide, by four spaces.
+func Untab(text string) string {
 	if strings.IndexByte(text, '\t') < 0 {
 		return text
 	}

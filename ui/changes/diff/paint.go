@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"fmt"
@@ -19,41 +19,41 @@ import (
 )
 
 // View returns the window of the current file's diff, of exactly height lines.
-func (v *diffView) View() []string {
-	f, width := v.file(), v.width()
+func (v *Pane) View() []string {
+	f, width := v.File(), v.width()
 	if f == nil {
-		return make([]string, v.height)
+		return make([]string, v.Height)
 	}
-	out := make([]string, 0, v.height)
-	p := painter{diffView: v, f: f, columns: width - barWidth, inHunk: v.hunk()}
-	for i := v.top; i < f.layout.n && len(out) < v.height; i++ {
+	out := make([]string, 0, v.Height)
+	p := painter{Pane: v, f: f, columns: width - barWidth, inHunk: v.Hunk()}
+	for i := v.Top; i < f.Layout.Rows && len(out) < v.Height; i++ {
 		out = append(out, p.paint(i))
 	}
 	switch {
-	case len(out) >= v.height:
-	case f.err != nil:
-		out = append(out, v.theme.Bad.Render(ansi.Truncate(termtext.Escape(f.err.Error()), width, "…")))
+	case len(out) >= v.Height:
+	case f.Err != nil:
+		out = append(out, v.Theme.Bad.Render(ansi.Truncate(termtext.Escape(f.Err.Error()), width, "…")))
 	case !f.Loaded():
-		out = append(out, v.theme.Faint.Render("reading…"))
+		out = append(out, v.Theme.Faint.Render("reading…"))
 	}
-	return frame.Fill(out, v.height)
+	return frame.Fill(out, v.Height)
 }
 
-// status says how the view differs from the plain diff. aligning means that lines are
+// Status says how the view differs from the plain diff. aligning means that lines are
 // still being compared.
-func (v *diffView) status(aligning bool) string {
-	f := v.file()
+func (v *Pane) Status(aligning bool) string {
+	f := v.File()
 	if f == nil {
 		return ""
 	}
 	var parts []string
 	switch {
-	case v.style.blank && aligning:
+	case v.Style.Blank && aligning:
 		parts = append(parts, "comparing lines without whitespace…")
-	case v.style.blank:
-		parts = append(parts, "whitespace ignored: "+amount.Of(f.layout.blank, "line")+" (w)")
+	case v.Style.Blank:
+		parts = append(parts, "whitespace ignored: "+amount.Of(f.Layout.blank, "line")+" (w)")
 	}
-	if v.style.brief {
+	if v.Style.brief {
 		parts = append(parts, "changed lines only (o)")
 	}
 	if v.column > 0 {
@@ -64,8 +64,8 @@ func (v *diffView) status(aligning bool) string {
 
 // painter renders the rows of one file's diff.
 type painter struct {
-	*diffView
-	f       *file
+	*Pane
+	f       *File
 	columns int // of a row, after the bar
 	inHunk  int // the hunk at the cursor
 }
@@ -75,33 +75,33 @@ const barWidth = 2
 
 // paint renders row i.
 func (p painter) paint(i int) string {
-	k := &p.styles
-	r := p.f.layout.row(i)
+	k := &p.Styles
+	r := p.f.Layout.row(i)
 	bar := "  "
 	switch {
-	case i == p.row && p.focused:
-		bar = k.cursor.render(cursor.Mark + " ")
-	case r.hunk >= 0 && int(r.hunk) == p.inHunk && !r.gap:
-		bar = k.cursor.render("▌ ")
+	case i == p.Row && p.Focused:
+		bar = k.cursor.Render(cursor.Mark + " ")
+	case r.Hunk >= 0 && int(r.Hunk) == p.inHunk && !r.Gap:
+		bar = k.cursor.Render("▌ ")
 	}
-	switch r.kind {
+	switch r.Kind {
 	case noteRow:
-		n := p.f.layout.notes[r.left]
-		return bar + k.tones[n.tone].render(ansi.Truncate(n.text, p.columns, "…"))
-	case headRow:
-		return bar + p.head(int(r.hunk))
+		n := p.f.Layout.notes[r.left]
+		return bar + k.tones[n.tone].Render(ansi.Truncate(n.text, p.columns, "…"))
+	case HeadRow:
+		return bar + p.head(int(r.Hunk))
 	case foldRow:
 		what := "unchanged"
-		if p.f.folded[p.f.Hunks()[r.hunk].ID] {
+		if p.f.folded[p.f.Hunks()[r.Hunk].ID] {
 			what = "folded; z shows them"
 		}
-		return bar + k.number.render(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), p.columns, "…"))
-	case gapRow:
+		return bar + k.number.Render(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), p.columns, "…"))
+	case GapRow:
 		text := "⋯ " + amount.Of(int(r.left), "line")
-		if i == p.row {
+		if i == p.Row {
 			text += " · e shows more, E all"
 		}
-		return bar + k.number.render(ansi.Truncate(text, p.columns, "…"))
+		return bar + k.number.Render(ansi.Truncate(text, p.columns, "…"))
 	case pairRow:
 		return bar + p.pair(r)
 	default:
@@ -121,11 +121,11 @@ func (p painter) numberWidth() int {
 }
 
 // single renders a line of the unified diff.
-func (p painter) single(r row) string {
-	number := r.new
+func (p painter) single(r Row) string {
+	number := r.New
 	op := p.f.line(r, r.left).Op
 	if op == '-' {
-		number = r.old
+		number = r.Old
 	}
 	if r.same {
 		op = ' '
@@ -134,7 +134,7 @@ func (p painter) single(r row) string {
 }
 
 // pair renders an old and a new line, side by side.
-func (p painter) pair(r row) string {
+func (p painter) pair(r Row) string {
 	width := p.columns
 	half := (width - 1) / 2
 	blank := func(width int) string { return strings.Repeat(" ", width) }
@@ -145,39 +145,39 @@ func (p painter) pair(r row) string {
 		if same {
 			op, other = ' ', -1
 		}
-		left = p.side(r, r.left, other, op, r.old, half, true)
+		left = p.side(r, r.left, other, op, r.Old, half, true)
 	}
 	if r.right >= 0 {
 		op, other := p.f.line(r, r.right).Op, r.left
 		if same {
 			op, other = ' ', -1
 		}
-		right = p.side(r, r.right, other, op, r.new, width-1-half, true)
+		right = p.side(r, r.right, other, op, r.New, width-1-half, true)
 	}
-	return left + p.styles.rule.render("│") + right
+	return left + p.Styles.Rule.Render("│") + right
 }
 
 // side renders one version of a line: its number, its sign, its text from the shifted
 // column on. other is the other version, or -1.
-func (p painter) side(r row, at, other int32, op byte, number int32, width int, fill bool) string {
-	k, digits := &p.styles, p.numberWidth()
+func (p painter) side(r Row, at, other int32, op byte, number int32, width int, fill bool) string {
+	k, digits := &p.Styles, p.numberWidth()
 	shown := p.f.line(r, at)
 	seen := shown.Text[:min(len(shown.Text), (p.column+width)*utf8.UTFMax)]
-	l := line{text: shown.Text, classes: p.syntax.spans(p.f, r, int(at)), hits: matchesIn(p.match, seen)}
-	l.style, l.changed = k.ofLine(op)
+	l := Line{Text: shown.Text, classes: p.syntax.spans(p.f, r, int(at)), hits: matchesIn(p.Match, seen)}
+	l.Style, l.changed = k.ofLine(op)
 	if other >= 0 {
 		l.differs = differing(shown, p.f.line(r, other))
 	}
 	gutter := ""
 	if digits > 0 {
-		gutter = k.number.render(fmt.Sprintf("%*d ", digits-1, number))
+		gutter = k.number.Render(fmt.Sprintf("%*d ", digits-1, number))
 	}
 	end := ""
 	if shown.NoNewline {
 		end = " ⏎ missing"
 	}
 	room := max(0, width-digits-1-ansi.StringWidth(end))
-	return gutter + l.style.render(string(op)) + l.window(k, p.column, room, fill || end != "") + k.number.render(end)
+	return gutter + l.Style.Render(string(op)) + l.Window(k, p.column, room, fill || end != "") + k.number.Render(end)
 }
 
 // differing returns what differs in a line from its other version.
@@ -186,7 +186,7 @@ func differing(l, other review.Line) span {
 	if l.Op == '+' {
 		old, fresh = other, l
 	}
-	from, oldTo, freshTo := printer.ChangedSpan(old.Text[:min(len(old.Text), maxShown)], fresh.Text[:min(len(fresh.Text), maxShown)])
+	from, oldTo, freshTo := printer.ChangedSpan(old.Text[:min(len(old.Text), MaxShown)], fresh.Text[:min(len(fresh.Text), MaxShown)])
 	if l.Op == '+' {
 		return span{from, freshTo}
 	}
@@ -199,7 +199,7 @@ func matchesIn(match *regexp.Regexp, text []byte) []span {
 		return nil
 	}
 	var out []span
-	for _, at := range match.FindAllIndex(text[:min(len(text), maxShown)], 50) {
+	for _, at := range match.FindAllIndex(text[:min(len(text), MaxShown)], 50) {
 		out = append(out, span{at[0], at[1]})
 	}
 	return out
@@ -209,14 +209,14 @@ func matchesIn(match *regexp.Regexp, text []byte) []span {
 func (p painter) head(i int) string {
 	hunks := p.f.Hunks()
 	h := &hunks[i]
-	mark, style := "[ ]", p.theme.Faint
+	mark, style := "[ ]", p.Theme.Faint
 	switch p.f.Of(h.ID) {
 	case decision.Accepted:
-		mark, style = "[✓ taken]", p.theme.Good
+		mark, style = "[✓ taken]", p.Theme.Good
 	case decision.Rejected:
-		mark, style = "[✗ rejected]", p.theme.Bad
+		mark, style = "[✗ rejected]", p.Theme.Bad
 	default:
-		if p.f.HunkDelivered(h, p.draft.Target()) {
+		if p.f.HunkDelivered(h, p.Draft.Target()) {
 			mark = "[= accepted before]"
 		}
 	}
@@ -224,7 +224,7 @@ func (p painter) head(i int) string {
 	if len(hunks) > 1 {
 		text += fmt.Sprintf("  %d/%d", i+1, len(hunks))
 	}
-	return ansi.Truncate(style.Render(mark)+" "+p.theme.Live.Render(text), p.columns, "…")
+	return ansi.Truncate(style.Render(mark)+" "+p.Theme.Live.Render(text), p.columns, "…")
 }
 
 // about describes what a hunk does.

@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"aibox/review"
@@ -28,9 +28,9 @@ func runsOf(lines []review.Line) []run {
 
 // layoutBuilder adds the rows for the lines of one hunk or gap.
 type layoutBuilder struct {
-	*layout
+	*Layout
 	style    style
-	at       row   // the hunk or gap that its rows belong to
+	at       Row   // the hunk or gap that its rows belong to
 	lines    int   // how many
 	old, new int32 // the numbers of the next lines
 	aligned  [][]pairs
@@ -44,7 +44,7 @@ func (w *layoutBuilder) changed(all []run) {
 		w.context(at, r.from)
 		at = r.to
 		p := pairUp(r.from, r.added, r.added, r.to)
-		if w.style.blank {
+		if w.style.Blank {
 			p = w.aligned[i]
 		}
 		if w.style.split {
@@ -62,22 +62,22 @@ func (w *layoutBuilder) context(from, to int) {
 	switch {
 	case n == 0:
 	case w.style.brief:
-		w.put(row{kind: foldRow, hunk: w.at.hunk, left: int32(n), right: -1}, 1)
+		w.put(Row{Kind: foldRow, Hunk: w.at.Hunk, left: int32(n), right: -1}, 1)
 	case w.style.split:
-		w.numbered(row{kind: pairRow, left: int32(from), right: int32(from), old: w.old, new: w.new}, n)
+		w.numbered(Row{Kind: pairRow, left: int32(from), right: int32(from), Old: w.old, New: w.new}, n)
 	default:
-		w.numbered(row{kind: lineRow, left: int32(from), right: -1, old: w.old, new: w.new}, n)
+		w.numbered(Row{Kind: LineRow, left: int32(from), right: -1, Old: w.old, New: w.new}, n)
 	}
 	w.old, w.new = w.old+int32(n), w.new+int32(n)
 }
 
 // numbered adds n rows of lines, each with the notes on it below.
-func (w *layoutBuilder) numbered(r row, n int) {
-	r.hunk, r.gap = w.at.hunk, w.at.gap
+func (w *layoutBuilder) numbered(r Row, n int) {
+	r.Hunk, r.Gap = w.at.Hunk, w.at.Gap
 	s, from := section{first: r}, 0
-	if r.new > 0 {
-		for _, line := range w.notes.within(int(r.new), n) {
-			end := line - int(r.new) + 1
+	if r.New > 0 {
+		for _, line := range w.notes.within(int(r.New), n) {
+			end := line - int(r.New) + 1
 			w.put(s.row(from), end-from)
 			from = end
 			for _, n := range w.notes.byLine[line] {
@@ -91,13 +91,13 @@ func (w *layoutBuilder) numbered(r row, n int) {
 // sideBySide adds old and new lines beside each other.
 func (w *layoutBuilder) sideBySide(all []pairs) {
 	for _, p := range all {
-		r := row{kind: pairRow, same: p.same, left: int32(p.left), right: int32(p.right)}
+		r := Row{Kind: pairRow, same: p.same, left: int32(p.left), right: int32(p.right)}
 		if p.left >= 0 {
-			r.old = w.old
+			r.Old = w.old
 			w.old += int32(p.n)
 		}
 		if p.right >= 0 {
-			r.new = w.new
+			r.New = w.new
 			w.new += int32(p.n)
 		}
 		if p.same {
@@ -115,7 +115,7 @@ func (w *layoutBuilder) unified(all []pairs, versions bool) {
 			continue
 		}
 		if !p.same {
-			r := row{kind: lineRow, left: int32(p.left), right: -1, old: w.old}
+			r := Row{Kind: LineRow, left: int32(p.left), right: -1, Old: w.old}
 			if versions {
 				r.right = int32(p.right)
 			}
@@ -127,7 +127,7 @@ func (w *layoutBuilder) unified(all []pairs, versions bool) {
 		if p.right < 0 {
 			continue
 		}
-		r := row{kind: lineRow, same: p.same, left: int32(p.right), right: -1, new: w.new}
+		r := Row{Kind: LineRow, same: p.same, left: int32(p.right), right: -1, New: w.new}
 		if versions && !p.same {
 			r.right = int32(p.left)
 		}

@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"slices"
@@ -8,58 +8,58 @@ import (
 	"aibox/ui/syntax"
 )
 
-// file is how a changed file is shown.
-type file struct {
+// File is how a changed file is shown.
+type File struct {
 	*decision.File
 
-	err      error   // why its hunks could not be read
+	Err      error   // why its hunks could not be read
 	visited  int     // when it was the current file last
 	synced   int     // the version of the hunks that runs belong to
-	revision int     // changes with the hunks and with the lines shown around them
+	Revision int     // changes with the hunks and with the lines shown around them
 	runs     [][]run // of the hunks
-	language *syntax.Language
+	Language *syntax.Language
 
 	oldLines      int // of the version before
 	expanded      map[int]expanded
-	expandedBytes int
+	ExpandedBytes int
 
 	folded  map[review.HunkID]bool
-	aligned [][][]pairs // the changed lines aligned without blanks; nil before that
-	layout  layout
+	Aligned [][][]pairs // the changed lines aligned without blanks; nil before that
+	Layout  Layout
 }
 
-// newFile makes the view of a file of a draft.
-func newFile(d *decision.File) *file { return &file{File: d, synced: -1} }
+// NewFile makes the view of a file of a draft.
+func NewFile(d *decision.File) *File { return &File{File: d, synced: -1} }
 
-// sync updates what is derived from the hunks after they changed.
-func (f *file) sync() {
+// Sync updates what is derived from the hunks after they changed.
+func (f *File) Sync() {
 	if f.synced == f.Version() {
 		return
 	}
 	f.synced = f.Version()
-	f.reset()
+	f.Reset()
 	hunks := f.Hunks()
 	f.runs = make([][]run, len(hunks))
 	for i := range hunks {
 		f.runs[i] = runsOf(hunks[i].Lines)
 	}
-	if f.language == nil && f.Loaded() {
+	if f.Language == nil && f.Loaded() {
 		var first []byte
 		if len(hunks) > 0 && len(hunks[0].Lines) > 0 && hunks[0].NewStart == 1 {
 			first = hunks[0].Lines[0].Text
 		}
-		f.language = syntax.Of(f.Change.Path.Raw(), first)
+		f.Language = syntax.Of(f.Change.Path.Raw(), first)
 	}
 }
 
-// reset drops what is derived from the hunks.
-func (f *file) reset() {
-	f.revision++
-	f.aligned, f.layout = nil, layout{}
+// Reset drops what is derived from the hunks.
+func (f *File) Reset() {
+	f.Revision++
+	f.Aligned, f.Layout = nil, Layout{}
 }
 
-// lines returns how many lines of the file are held in memory.
-func (f *file) lines() int {
+// Lines returns how many lines of the file are held in memory.
+func (f *File) Lines() int {
 	n := 0
 	for _, h := range f.Hunks() {
 		n += len(h.Lines)
@@ -70,19 +70,19 @@ func (f *file) lines() int {
 	return n
 }
 
-// longDeletion is how many lines of a deleted file are shown unasked.
-const longDeletion = 200
+// LongDeletion is how many lines of a deleted file are shown unasked.
+const LongDeletion = 200
 
 // foldLong folds the deletion of a long file.
-func (f *file) foldLong() {
+func (f *File) foldLong() {
 	for _, h := range f.Hunks() {
-		if h.Kind == review.HunkDeleted && len(h.Lines) > longDeletion && f.folded == nil {
+		if h.Kind == review.HunkDeleted && len(h.Lines) > LongDeletion && f.folded == nil {
 			f.fold(h.ID, true)
 		}
 	}
 }
 
-func (f *file) fold(id review.HunkID, folded bool) {
+func (f *File) fold(id review.HunkID, folded bool) {
 	if f.folded == nil {
 		f.folded = map[review.HunkID]bool{}
 	}
@@ -90,7 +90,7 @@ func (f *file) fold(id review.HunkID, folded bool) {
 }
 
 // toggleFolds folds all hunks, or unfolds them when one is folded.
-func (f *file) toggleFolds() {
+func (f *File) toggleFolds() {
 	some := slices.ContainsFunc(f.Hunks(), func(h review.Hunk) bool { return f.folded[h.ID] })
 	for _, h := range f.Hunks() {
 		f.fold(h.ID, !some)

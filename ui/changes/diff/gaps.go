@@ -1,4 +1,4 @@
-package changes
+package diff
 
 import (
 	"aibox/review"
@@ -18,7 +18,7 @@ type expanded struct{ head, tail []review.Line }
 
 // gaps returns the gaps of the file, in order. Only a loaded file with changed lines has
 // gaps.
-func (f *file) gaps() []gap {
+func (f *File) gaps() []gap {
 	if !f.Loaded() {
 		return nil
 	}
@@ -82,21 +82,21 @@ func (g *gap) has(line int) bool {
 }
 
 // layOut adds the rows of the gap.
-func (g *gap) layOut(l *layout, s style, notes lineNotes) {
+func (g *gap) layOut(l *Layout, s style, notes lineNotes) {
 	if s.brief {
 		g.expanded = expanded{}
 	}
-	w := layoutBuilder{layout: l, style: s, at: row{hunk: int32(g.after), gap: true}, old: int32(g.old) + 1, new: int32(g.new) + 1, notes: notes}
+	w := layoutBuilder{Layout: l, style: s, at: Row{Hunk: int32(g.after), Gap: true}, old: int32(g.old) + 1, new: int32(g.new) + 1, notes: notes}
 	w.context(0, len(g.head))
 	if n := int32(g.hidden()); n > 0 {
-		l.put(row{kind: gapRow, gap: true, hunk: int32(g.after), left: n, right: -1, old: w.old, new: w.new}, 1)
+		l.put(Row{Kind: GapRow, Gap: true, Hunk: int32(g.after), left: n, right: -1, Old: w.old, New: w.new}, 1)
 		w.old, w.new = w.old+n, w.new+n
 	}
 	w.context(len(g.head), len(g.head)+len(g.tail))
 }
 
-// shownLines returns the lines of the hunks and those shown around them, in order.
-func (f *file) shownLines() []review.Hunk {
+// ShownLines returns the lines of the hunks and those shown around them, in order.
+func (f *File) ShownLines() []review.Hunk {
 	gaps, hunks := f.gaps(), f.Hunks()
 	all := make([]review.Hunk, 0, len(hunks)+2*len(gaps))
 	for i := -1; i < len(hunks); i++ {
