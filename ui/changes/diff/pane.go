@@ -1,3 +1,11 @@
+// Package diff shows the diff of one changed file: it lays the hunks out in rows, unified
+// or side by side, loads more lines around them, highlights them and keeps the cursor. It
+// changes no decision, and escapes the agent's text.
+//
+// It is written by hand because no library does this for a terminal: diff pagers are
+// programs that print a whole diff, and the viewport of bubbles wants all of its lines
+// rendered. Here a diff of 300,000 lines costs memory by its number of changes, and only
+// the rows on the screen are rendered.
 package diff
 
 import (
@@ -9,8 +17,8 @@ import (
 	"aibox/ui/widget/theme"
 )
 
-// MinSplitWidth is the least columns of a screen that shows old and new side by side;
-// from wideWidth on it does so unless the user chose otherwise.
+// MinSplitWidth is the minimum width of a screen that shows old and new side by side.
+// From wideWidth on it does so unless the user chose otherwise.
 const (
 	MinSplitWidth = 110
 	wideWidth     = 160
