@@ -187,11 +187,11 @@ func (t Task) check(info Info) error {
 		return fault.New(fault.Usage, "%s needs a prompt", info.Title).
 			Hint("give it with --prompt or --prompt-file")
 	case strings.ContainsRune(t.Prompt, 0):
-		return fault.New(fault.Usage, "the prompt holds a NUL byte").Hint("give it as plain text")
+		return fault.New(fault.Usage, "the prompt contains a NUL byte").Hint("give it as plain text")
 	}
 	for i, arg := range t.Args {
 		if strings.ContainsRune(arg, 0) {
-			return fault.New(fault.Usage, "argument %d after -- holds a NUL byte", i+1)
+			return fault.New(fault.Usage, "argument %d after -- contains a NUL byte", i+1)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func (f *verifyFlags) check() error {
 		return fault.New(fault.Usage, "the command of --verify is longer than %d KiB", maxVerify>>10).
 			Hint("put it into a script of the repository and name that")
 	case strings.ContainsRune(f.command, 0):
-		return fault.New(fault.Usage, "the command of --verify holds a NUL byte")
+		return fault.New(fault.Usage, "the command of --verify contains a NUL byte")
 	case f.timeout < 0:
 		return fault.New(fault.Usage, "--verify-timeout cannot be negative").Hint("0 means no limit")
 	case f.command == "":

@@ -234,7 +234,7 @@ func TestFileErrorsHaveAPosition(t *testing.T) {
 		"clean = \"yes\"":                   `1:9: option "clean" must be true or false, not text`,
 		"model = 5":                         `1:9: option "model" must be text in quotes, not a number`,
 		"model = \"a\\nb\"":                 `1:9: option "model" must be a single line`,
-		"model = \"a\\u0000b\"":             `1:9: option "model" holds a NUL byte`,
+		"model = \"a\\u0000b\"":             `1:9: option "model" contains a NUL byte`,
 		"hide = \"*.pem\"":                  `1:8: option "hide" must be a list`,
 		"hide = [1]":                        `1:8: option "hide" must be a list`,
 		"hide = [\"[\"]":                    `1:8: "[" is not a .gitignore pattern`,

@@ -1,4 +1,4 @@
-// Package dockerfiles holds the recipes of the images that boxes start from: a
+// Package dockerfiles has the recipes of sandbox images: a
 // base and one file per agent, named after it. It builds nothing; bakery does.
 package dockerfiles
 

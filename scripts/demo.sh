@@ -1,46 +1,46 @@
 #!/usr/bin/env bash
-# From a failing test to a reviewed branch: a real agent CLI works on a small project
-# inside gVisor, with no key, no model and no way out. Runs as an unprivileged user
-# with the daemon at hand (scripts/with-sandbox.sh); running it again starts afresh.
+# Demonstrates aibox, from a failing test to a reviewed branch: a real agent CLI works on a
+# small project inside gVisor, without a key, a model or Internet access. Run it as an
+# unprivileged user with rootless Docker (scripts/with-sandbox.sh). Each run starts over.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly AGENT=codex
 readonly PROJECT=$HOME/aibox-demo/price
-readonly TASK="The tests of this project fail. Find out why and mend the code, not the tests."
+readonly TASK="The tests of this project fail. Find out why and fix the code, not the tests."
 
 main() {
 	say "building aibox"
 	make --no-print-directory build
 	export PATH=$PWD/bin:$PATH
 
-	say "baking the image of $AGENT (the first time takes minutes, later it is there)"
+	say "building the image of $AGENT (this takes minutes, but only the first time)"
 	aibox bake "$AGENT"
 
-	say "a project with a failing test: $PROJECT"
+	say "creating a project with a failing test: $PROJECT"
 	make_project
 	if run_tests "$PROJECT"; then
-		fail "the sample's test passes before the agent came; this should not be"
+		fail "the sample's test passes before the agent has run; this is a bug"
 	fi
 
 	choose_inference
-	say "$AGENT works on it in a sandbox, talking to ${INFERENCE[1]}"
+	say "running $AGENT on it in a sandbox, with ${INFERENCE[1]}"
 	aibox run --agent "$AGENT" --repo "$PROJECT" "${INFERENCE[@]}" --prompt "$TASK"
 
 	local id
 	id=$(aibox ls --json | jq -r 'max_by(.created).id')
-	say "what the network refused"
+	say "refused network requests"
 	aibox netguard log "$id"
 
-	say "what it changed"
+	say "changes"
 	aibox diff "$id"
 
-	say "accepting it to a branch, and testing that branch"
+	say "accepting the changes to a branch, and testing that branch"
 	aibox accept "$id"
 	test_branch
 
 	say "done. The project is in $PROJECT; \`git -C $PROJECT log --all --oneline\` shows the branch"
-	echo "    Your own repository next: cd into it, then: $PWD/bin/aibox run --agent $AGENT --prompt '…'"
+	echo "    To use your own repository, cd into it and run: $PWD/bin/aibox run --agent $AGENT --prompt '…'"
 }
 
 say() { printf '\n==> %s\n' "$*"; }
@@ -50,7 +50,7 @@ fail() {
 	exit 1
 }
 
-# make_project: afresh; the accepted sessions of an earlier demo go with its project.
+# make_project: recreates the project, and removes the sessions of an earlier demo.
 make_project() {
 	aibox ls --json | jq -r --arg project "$PROJECT" '.[] | select(.repository == $project) | .id' |
 		xargs -r aibox rm --force --
@@ -68,22 +68,22 @@ make_project() {
 
 run_tests() { (cd "$1" && GOWORK=off GOFLAGS=-count=1 go test ./...); }
 
-# choose_inference: the built-in server, unless a model is here and a person wants it.
+# choose_inference: the built-in server, unless Ollama runs here and the user chooses it.
 choose_inference() {
 	INFERENCE=(--inference scripted:demo)
 	local model
 	model=$(curl -fsS --max-time 1 http://127.0.0.1:11434/api/tags 2>/dev/null | jq -r '.models[0].name // empty' 2>/dev/null) || return 0
 	[[ $model && -t 0 && -t 1 ]] || return 0
 	local answer
-	read -r -p "Ollama answers on this machine. Let $AGENT use its model $model instead of the built-in script? [y/N] " answer
+	read -r -p "Ollama is running on this machine. Use its model $model instead of the built-in script? [y/N] " answer
 	[[ $answer == [yY]* ]] || return 0
 	INFERENCE=(--inference ollama --model "$model")
 }
 
-# test_branch: the newest branch but main, checked out beside the project for a moment.
+# test_branch: tests the newest branch in a temporary worktree.
 test_branch() (
 	branch=$(git -C "$PROJECT" for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads | grep -vx main | head -n 1)
-	[[ $branch ]] || fail "no branch came out of accept"
+	[[ $branch ]] || fail "accept created no branch"
 	beside=$(mktemp -d)
 	trap 'git -C "$PROJECT" worktree remove --force "$beside/price"; rm -rf "$beside"' EXIT
 	git -C "$PROJECT" worktree add -q --detach "$beside/price" "$branch"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Every check that reads the code without running it. All of them run, then the first
-# failure counts.
+# Runs all static checks. It fails if one of them does.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
 
@@ -16,7 +15,7 @@ shell_scripts() {
 }
 
 check "go vet" go vet ./...
-# Without the flag it stops at a lock file in /tmp, which another user may have left.
+# Without the flag it fails at a lock file in /tmp that another user has left.
 check "golangci-lint, formatting included (make fmt fixes it)" scripts/tool.sh golangci-lint run --allow-parallel-runners
 check "shellcheck" xargs -0 -a <(shell_scripts) shellcheck
 exit $failed

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Drives the real program through all its screens, in real terminals of three sizes, dark
-# and light, and draws what they show: one size into docs/pictures, and all sizes into
-# the folder that is named, to be looked at.
+# and light, and draws them: one size to docs/pictures, and all sizes to FOLDER.
 #
 #   scripts/pictures.sh [FOLDER]
 set -euo pipefail
@@ -12,7 +11,7 @@ if [[ ${1-} == --draw ]]; then # as the user who has the daemon
 	exec go run -buildvcs=false ./test/pictures --aibox bin/aibox --docs "$2/docs" --all "$2/all"
 fi
 
-# Whoever draws may be another user, in a copy of the checkout.
+# The program can run as another user, in a copy of the checkout.
 drawn=$(mktemp -d)
 trap 'rm -rf "$drawn"' EXIT
 chmod 1777 "$drawn"

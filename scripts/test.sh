@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything: the checks, then every test with the real Docker, gVisor and agents, on a
-# machine that scripts/with-sandbox.sh has prepared.
+# Runs the static checks, then all tests with the real Docker, gVisor and agents. It first
+# prepares the machine with scripts/with-sandbox.sh.
 #
 #   scripts/test.sh                        the checks and all packages
 #   scripts/test.sh GO-TEST-ARGUMENT…      only these tests
@@ -16,12 +16,12 @@ if [[ -z ${AIBOX_TEST_PREPARED-} ]]; then
 		env AIBOX_TEST_PREPARED=1 scripts/test.sh "$@"
 fi
 
-# Some tests only need an image that can run a static program; the setup left one.
+# Some tests only need an image that can run a static program. The setup creates one.
 export AIBOX_TEST_IMAGE=${AIBOX_TEST_IMAGE:-aibox-setup-proof:1}
 
-# One package makes and syncs thousands of small repositories: in memory, where there is
-# some that programs may be run from, that takes half the time. The name is always the
-# same, so that Go knows what it has tested already.
+# One package creates and syncs thousands of small repositories, which takes half the time
+# in memory, if programs can run from there. The name is fixed, so that Go can cache test
+# results.
 memory=/dev/shm/aibox-test-$EUID
 in_memory() {
 	[[ $(df --output=avail -k /dev/shm 2>/dev/null | tail -1) -gt 524288 ]] || return
@@ -37,8 +37,7 @@ lint=0
 if (($# == 0)); then
 	make --no-print-directory lint || lint=$?
 	(cd test/gitleaks && GOWORK=off go test ./...) || lint=$?
-	# The longest first: its tests wait a lot, and the others compute meanwhile. What
-	# came of them is told in the same order.
+	# The longest package first: its tests mostly wait, and the others run meanwhile.
 	set -- ./test/e2e ./...
 fi
 echo "==> Docker $(docker version --format '{{.Server.Version}}'): go test $*" >&2

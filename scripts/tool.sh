@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a pinned development tool, built from source on first use and kept in the
-# user's cache, outside the checkout:
+# Runs a pinned development tool. It is built from source on first use and kept in the
+# user's cache:
 #
 #   scripts/tool.sh NAME [ARG…]
 set -euo pipefail

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Prepares the machine, then runs a command of this checkout as an unprivileged user
-# who has rootless Docker with gVisor at hand:
+# Prepares the machine, then runs a command of this checkout as an unprivileged user with
+# rootless Docker and gVisor:
 #
 #   scripts/with-sandbox.sh [--package DEBIAN-PACKAGE]… COMMAND [ARG…]
 #
-# For a normal user that happens in place. Root's command runs as the user $SANDBOX_USER
-# (default aibox), in a copy of the checkout in that user's cache folder, since neither
-# the checkout nor root's caches need to be readable by that user.
+# As a normal user, it runs the command in place. As root, it runs the command as the user
+# $SANDBOX_USER (default aibox), in a copy of the checkout in that user's cache folder,
+# since the checkout may not be readable for that user.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "$0")/.." && pwd)
@@ -27,7 +27,7 @@ main() {
 	copy_and_run "$@"
 }
 
-# require_go: the Go that go.mod asks for, or one sentence.
+# require_go: checks for the Go version in go.mod.
 require_go() {
 	local wanted have
 	wanted=$(awk '$1 == "go" {print $2}' "$checkout/go.mod")
@@ -39,8 +39,8 @@ require_go() {
 	exit 3
 }
 
-# copy_and_run COMMAND…: the archive travels as an open descriptor, so that the user
-# needs no way to its file and no other user gets to see it.
+# copy_and_run COMMAND…: passes the archive as an open descriptor, so that the user needs
+# no access to its file, and no other user gets any.
 copy_and_run() {
 	local archive
 	archive=$(mktemp)
@@ -57,7 +57,7 @@ copy_and_run() {
 		exec "$@"' bash "$@"
 }
 
-# list_files: what git tracks or would track; everything where there is no git.
+# list_files: the files that git tracks or would track; all files without git.
 list_files() {
 	cd "$checkout"
 	if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then

@@ -9,13 +9,13 @@ import (
 	"aibox/internal/fault"
 )
 
-// agent is one run of a definition, with options of its own.
+// agent is a definition with its own options, for one run.
 type agent struct {
 	*Definition
 	options any
 }
 
-// Options is the pointer to the struct of the agent's options.
+// Options returns a pointer to the struct of the agent's options.
 func (a *agent) Options() any { return a.options }
 
 // Meaning returns the file's explanation of an exit code.
@@ -54,11 +54,11 @@ func (a *agent) Command(task agents.Task) (agents.Invocation, error) {
 		inv.Argv, files = agents.WithPrompt(inv.Argv, input)
 		f.files = append(f.files, files...)
 	}
-	inv.Files = a.written(f)
+	inv.Files = a.allFiles(f)
 	return inv, nil
 }
 
-// start is the command for a way of starting.
+// start returns the command for a way of starting.
 func (a *agent) start(way start) (argv, error) {
 	if command := a.starts[way]; command != nil {
 		return command, nil
@@ -70,7 +70,7 @@ func (a *agent) start(way start) (argv, error) {
 	return nil, fault.New(fault.Usage, "%s %s", a.info.Title, what).Hint("its file has no command.%s", way.key())
 }
 
-// check refuses what the agent cannot do.
+// check rejects tasks that the agent cannot do.
 func (a *agent) check(task agents.Task, way start) error {
 	if err := task.Check(a.info); err != nil {
 		return err
@@ -86,10 +86,10 @@ func (a *agent) check(task agents.Task, way start) error {
 	return nil
 }
 
-// filling is what placeholders stand for in one run.
+// filling has the values of placeholders in one run.
 type filling struct {
 	prompt    string            // the whole task
-	arguments map[string]string // in words and variables, which the kernel bounds
+	arguments map[string]string // for arguments and variables, whose size the kernel limits
 	files     []agents.File
 }
 
@@ -118,7 +118,7 @@ func (a *agent) fill(task agents.Task, way start) *filling {
 	if model.BaseURL == "" || len(a.info.Dialects) == 0 {
 		return f
 	}
-	dialect, _ := a.info.Spoken(model.Speaks) // Check has seen to it
+	dialect, _ := a.info.Spoken(model.Speaks) // Check has verified this
 	values["model"], values["key"], values["dialect"] = model.Model, model.Key, dialect.String()
 	values["openai"], values["anthropic"], values["gemini"], values["ollama"] = model.OpenAI(), model.Anthropic(), model.Gemini(), model.Ollama()
 	values["endpoint"] = map[agents.Dialect]string{
@@ -131,8 +131,8 @@ func (a *agent) fill(task agents.Task, way start) *filling {
 	return f
 }
 
-// written are all files of a run, each once.
-func (a *agent) written(f *filling) []agents.File {
+// allFiles returns the files of a run, each once.
+func (a *agent) allFiles(f *filling) []agents.File {
 	var all []agents.File
 	add := func(file agents.File) {
 		if !slices.ContainsFunc(all, func(other agents.File) bool { return other.Path == file.Path }) {
@@ -146,7 +146,7 @@ func (a *agent) written(f *filling) []agents.File {
 	for name, value := range f.arguments {
 		values[name] = value
 	}
-	values["prompt"] = f.prompt // a file holds it whole
+	values["prompt"] = f.prompt // files have no size limit
 	for _, file := range a.files {
 		text, _ := file.text.expand(values)
 		add(agents.File{Path: file.path, Mode: fs.FileMode(file.mode), Data: []byte(text)})

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// group is words of a command line that are there together or not at all.
+// group is a list of words that are all present or all omitted.
 type group []template
 
 // argv is a command line with placeholders.
 type argv []group
 
-// uses are the names of the placeholders in a command.
+// uses returns the names of the placeholders in a command.
 func (a argv) uses() []string {
 	var all []string
 	for _, g := range a {
@@ -24,8 +24,8 @@ func (a argv) uses() []string {
 	return all
 }
 
-// expand makes the words. A group is left out when a placeholder in it has no
-// value; lists are what stands for {options} and {args}.
+// expand returns the words. It omits a group if a placeholder in it has no value; lists
+// has the values of {options} and {args}.
 func (a argv) expand(values map[string]string, lists map[string][]string) []string {
 	var out []string
 	for _, g := range a {
@@ -46,7 +46,7 @@ func (a argv) expand(values map[string]string, lists map[string][]string) []stri
 	return out
 }
 
-// command reads the command called name, nil when there is none.
+// command reads the command called name. It returns nil if there is none.
 func (r *reader) command(name string) argv {
 	elements, ok := r.sub("command")[name].([]any)
 	if !ok {
@@ -63,8 +63,8 @@ func (r *reader) command(name string) argv {
 		}
 		a = append(a, r.group(name, group, func(j int) string { return fmt.Sprintf("%s[%d]", here, j) }))
 	}
-	r.program(at, name, elements, a)
-	r.code(at, a)
+	r.checkProgram(at, name, elements, a)
+	r.checkCode(at, a)
 	return a
 }
 
@@ -84,8 +84,8 @@ func (r *reader) group(name string, words []any, at func(int) string) group {
 	return g
 }
 
-// program checks the first word of a command.
-func (r *reader) program(at, name string, elements []any, a argv) {
+// checkProgram checks the first word of a command.
+func (r *reader) checkProgram(at, name string, elements []any, a argv) {
 	if len(elements) == 0 {
 		r.fail(at, "%s is empty", name)
 		return
@@ -101,18 +101,18 @@ func (r *reader) program(at, name string, elements []any, a argv) {
 	}
 }
 
-// flat is a group as one template.
+// flat joins a group into one template.
 func (g group) flat() template { return slices.Concat(g...) }
 
-// interpreters read the word after an option that ends in this letter as code.
+// interpreters maps a program to the last letter of the option whose argument is code.
 var interpreters = map[string]string{
 	"sh": "c", "bash": "c", "dash": "c", "zsh": "c", "ksh": "c", "ash": "c", "busybox": "c",
 	"python": "c", "python3": "c", "perl": "e", "ruby": "e", "node": "e",
 }
 
-// code refuses placeholders inside the code of an interpreter, which would read a
-// task's quotes and dollars as its own.
-func (r *reader) code(at string, a argv) {
+// checkCode rejects placeholders inside the code of an interpreter, which would
+// interpret the quotes and dollars of a task.
+func (r *reader) checkCode(at string, a argv) {
 	if len(a) == 0 {
 		return
 	}
@@ -134,7 +134,8 @@ func (r *reader) code(at string, a argv) {
 	}
 }
 
-// template reads a template and refuses what is unknown or not allowed here.
+// template parses a template. It rejects placeholders that do not exist or are not
+// allowed here.
 func (r *reader) template(at, name, text string, allowed func(placeholder) bool) template {
 	t, wrong, hint := parseTemplate(text)
 	if wrong != "" {
@@ -158,5 +159,5 @@ func (r *reader) template(at, name, text string, allowed func(placeholder) bool)
 	return t
 }
 
-// speaks reports whether the agent talks to a model.
+// speaks reports whether the agent uses a model.
 func (r *reader) speaks() bool { return len(texts(r.doc.root, "speaks")) > 0 }

@@ -11,12 +11,11 @@ import (
 // MaxFile bounds an agent file, in bytes.
 const MaxFile = 256 << 10
 
-// most bounds how many elements a list, and how many tables or variables an agent
-// file has.
+// most is the maximum number of elements in a list, and of tables or variables in a
+// file.
 const most = 500
 
-// Definition is an agent as a file describes it. It is immutable and safe for
-// concurrent use.
+// Definition is a parsed agent file. It is immutable and safe for concurrent use.
 type Definition struct {
 	info    agents.Info
 	recipe  string
@@ -37,8 +36,8 @@ var starts = map[string]start{
 	"resume": {resume: true}, "resume_interactive": {true, true},
 }
 
-// Parse reads the agent file of the agent called name. The error is an *Error with
-// all that is wrong, as far as one mistake does not hide another.
+// Parse reads the file of the agent called name. Its error is an *Error with every
+// problem that it could find.
 func Parse(name string, data []byte) (*Definition, error) {
 	if p := checkName(name); p != nil {
 		return nil, &Error{[]Problem{*p}}
@@ -52,16 +51,16 @@ func Parse(name string, data []byte) (*Definition, error) {
 	}
 	r := &reader{doc: doc}
 	var d *Definition
-	if r.shape(); len(r.problems) == r.unknowns { // an unknown key hides nothing
+	if r.checkShape(); len(r.problems) == r.unknowns { // unknown keys hide no other problems
 		d = r.definition(name)
 	}
 	if len(r.problems) > 0 {
-		return nil, &Error{sorted(r.problems)}
+		return nil, &Error{sortProblems(r.problems)}
 	}
 	return d, nil
 }
 
-// definition reads a document whose shape is right.
+// definition reads a document with a valid shape.
 func (r *reader) definition(name string) *Definition {
 	d := &Definition{
 		info: r.facts(name), recipe: r.image(name), files: r.files(), exits: r.exits(),
@@ -80,12 +79,12 @@ func (r *reader) definition(name string) *Definition {
 	d.stdin = r.stdin(d)
 	d.info.NeedsPrompt = d.stdin || d.mentions(start{}, "prompt", "prompt_file")
 	if len(r.problems) == 0 {
-		r.whole(d)
+		r.crossCheck(d)
 	}
 	return d
 }
 
-// stdin reads what standard input holds.
+// stdin reads the key for standard input.
 func (r *reader) stdin(d *Definition) bool {
 	switch value := text(r.sub("command"), "stdin"); value {
 	case "", "none":
@@ -103,14 +102,14 @@ func (r *reader) stdin(d *Definition) bool {
 	}
 }
 
-// whole checks what ties the parts of a file together.
-func (r *reader) whole(d *Definition) {
+// crossCheck checks the conditions between parts of a file.
+func (r *reader) crossCheck(d *Definition) {
 	for key, way := range starts {
 		command := d.starts[way]
 		if command == nil {
 			continue
 		}
-		if mode := way.mode(); flagged(d.options, mode) && !slices.Contains(command.uses(), "options") {
+		if mode := way.mode(); hasFlag(d.options, mode) && !slices.Contains(command.uses(), "options") {
 			r.fail("command."+key, "%s has no {options}, so the agent's options never reach it", key).Hint = `add "{options}" to it`
 		}
 		if way.resume && len(d.info.StateDirs) == 0 {
@@ -123,7 +122,7 @@ func (r *reader) whole(d *Definition) {
 	}
 }
 
-// addresses are the placeholders that say where the model is.
+// addresses returns the placeholders for the address of the model.
 func addresses() []string {
 	var all []string
 	for _, p := range placeholders {
@@ -134,8 +133,8 @@ func addresses() []string {
 	return all
 }
 
-// mentions reports whether the command of a start, the environment or a file has
-// one of the placeholders.
+// mentions reports whether a start's command, the environment or a file uses one of the
+// placeholders.
 func (d *Definition) mentions(way start, wanted ...string) bool {
 	used := d.starts[way].uses()
 	for _, v := range d.env {
@@ -167,15 +166,15 @@ func (s start) mode() spec.Mode {
 // Info describes the agent.
 func (d *Definition) Info() agents.Info { return d.info }
 
-// Recipe is the Dockerfile of the agent's image, on top of aibox's base, or "" when
-// that is its image as it is.
+// Recipe returns the Dockerfile of the agent's image, or "" if the agent uses aibox's
+// base unchanged.
 func (d *Definition) Recipe() string { return d.recipe }
 
-// Make makes the agent, with its options at their defaults.
+// Make returns a new agent with the default options.
 func (d *Definition) Make() agents.Agent {
 	options, err := spec.Struct(d.options)
 	if err != nil {
-		options = &struct{}{} // Parse has made one of the same definitions
+		options = &struct{}{} // impossible: Parse has built one from the same definitions
 	}
 	return &agent{Definition: d, options: options}
 }

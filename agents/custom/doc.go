@@ -1,14 +1,14 @@
-// Package custom makes agents from TOML files, so that a coding agent which aibox
-// does not know needs no Go: the same facts as a built-in one's, the recipe of its
-// image, templates of its command lines, environment and files, and its options,
-// which go through the very same parse of tags (package spec).
+// Package custom makes agents from TOML files, so that users can add a coding agent
+// without writing Go. A file has the same facts as a built-in agent, the recipe of its
+// image, templates of its command lines, environment and files, and its options, which
+// package spec parses in the same way as struct tags.
 //
 // The checks are written by hand on top of go-toml: a JSON Schema validator (Schema is
-// for editors) knows no line and column of a TOML key, proposes no correction, and
-// cannot check that placeholders are known where they are used.
+// for editors) does not know the line and column of a TOML key, suggests no correction,
+// and cannot check placeholders.
 //
-// It is pure: it opens no file, starts nothing, and knows neither where agent files
-// lie nor how images are built. A file is checked as a whole when it is parsed, so
-// that an agent that parses can be run: placeholders are known, a model is there
-// for those that need it, no template is a shell's code.
+// The package is pure: it opens no file, starts nothing, and knows neither where agent
+// files are nor how images are built. Parse checks the whole file, so that every agent
+// that parses can run: all placeholders exist, templates that need a model have one, and
+// no template is inserted into a shell's code.
 package custom

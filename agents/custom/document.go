@@ -15,8 +15,8 @@ import (
 // place is a position in a file, both counted from 1.
 type place struct{ line, column int }
 
-// document is a TOML file as plain values, with the place of each of them by its
-// path: "command.headless", "option[0].key", "image.run[2]".
+// document is a decoded TOML file with the position of each value by its path:
+// "command.headless", "option[0].key", "image.run[2]".
 type document struct {
 	root   map[string]any
 	places map[string]place
@@ -32,7 +32,7 @@ func read(data []byte) (*document, *Problem) {
 	return d, nil
 }
 
-// malformed is an error of the TOML decoder.
+// malformed converts an error of the TOML decoder.
 func malformed(err error) *Problem {
 	p := &Problem{Text: "not TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
 	var syntax *toml.DecodeError
@@ -42,7 +42,7 @@ func malformed(err error) *Problem {
 	return p
 }
 
-// at is the place of a path, or of the nearest thing around it.
+// at returns the position of a path, or of the innermost value around it.
 func (d *document) at(path string) place {
 	for path != "" {
 		if p, ok := d.places[path]; ok {
@@ -53,7 +53,8 @@ func (d *document) at(path string) place {
 	return place{}
 }
 
-// index records the positions of keys and elements. The file is valid: it was decoded.
+// index records the positions of keys and elements. It ignores errors: the file has been
+// decoded before.
 func (d *document) index(data []byte) {
 	lines := newLines(data)
 	counts := map[string]int{} // elements so far of each array of tables
@@ -71,7 +72,7 @@ func (d *document) index(data []byte) {
 	}
 }
 
-// header notes a [table] or [[table]] and returns its path.
+// header records a [table] or [[table]] and returns its path.
 func (d *document) header(node *unstable.Node, lines lines, counts map[string]int, array bool) string {
 	path := ""
 	for keys := node.Key(); keys.Next(); {
@@ -79,33 +80,33 @@ func (d *document) header(node *unstable.Node, lines lines, counts map[string]in
 		if array && keys.IsLast() {
 			counts[path]++
 		}
-		d.note(path, keys.Node(), lines)
+		d.record(path, keys.Node(), lines)
 		if n := counts[path]; n > 0 {
 			path = fmt.Sprintf("%s[%d]", path, n-1)
-			d.note(path, keys.Node(), lines)
+			d.record(path, keys.Node(), lines)
 		}
 	}
 	return path
 }
 
-// pair notes a key and what is within its value.
+// pair records a key and everything inside its value.
 func (d *document) pair(table string, node *unstable.Node, lines lines) {
 	path := table
 	for keys := node.Key(); keys.Next(); {
 		path = join(path, string(keys.Node().Data))
-		d.note(path, keys.Node(), lines)
+		d.record(path, keys.Node(), lines)
 	}
 	d.within(path, node.Value(), lines)
 }
 
-// within notes the elements of a list and the pairs of an inline table.
+// within records the elements of a list and the pairs of an inline table.
 func (d *document) within(path string, value *unstable.Node, lines lines) {
 	children, i := value.Children(), 0
 	switch value.Kind {
 	case unstable.Array:
 		for children.Next() {
 			element := fmt.Sprintf("%s[%d]", path, i)
-			d.note(element, children.Node(), lines)
+			d.record(element, children.Node(), lines)
 			d.within(element, children.Node(), lines)
 			i++
 		}
@@ -116,8 +117,8 @@ func (d *document) within(path string, value *unstable.Node, lines lines) {
 	}
 }
 
-// note keeps the first place of a path.
-func (d *document) note(path string, node *unstable.Node, lines lines) {
+// record keeps the first position of a path.
+func (d *document) record(path string, node *unstable.Node, lines lines) {
 	if _, known := d.places[path]; !known && node.Raw.Length > 0 {
 		d.places[path] = lines.place(int(node.Raw.Offset))
 	}
@@ -130,7 +131,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// lines are the offsets at which the lines of a text begin.
+// lines has the offsets of the beginnings of lines.
 type lines []int
 
 func newLines(data []byte) lines {
@@ -150,7 +151,7 @@ func (l lines) place(offset int) place {
 	return place{line: line, column: offset - l[line-1] + 1}
 }
 
-// compare orders places in the file.
+// compare orders positions in the file.
 func (p place) compare(other place) int {
 	return cmp.Or(cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column))
 }

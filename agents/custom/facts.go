@@ -14,17 +14,17 @@ import (
 	"aibox/agents/spec"
 )
 
-// nameForm is that of an agent's name: it is a word on a command line, part of an
-// image's name and of a session's id.
+// nameForm matches an agent's name, which is also a word on a command line and part of
+// image names and session ids.
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// maxName bounds a name, in bytes.
+// maxName is the maximum length of a name, in bytes.
 const maxName = 32
 
-// reserved are names of images that are no agent's.
+// reserved has the names of images that do not belong to an agent.
 var reserved = []string{base, "debian"}
 
-// checkName refuses what cannot be the name of an agent.
+// checkName rejects invalid names of agents.
 func checkName(name string) *Problem {
 	switch {
 	case !nameForm.MatchString(name) || len(name) > maxName:
@@ -38,7 +38,7 @@ func checkName(name string) *Problem {
 	return nil
 }
 
-// facts reads what the agent is.
+// facts reads the description of the agent.
 func (r *reader) facts(name string) agents.Info {
 	root := r.doc.root
 	info := agents.Info{
@@ -55,7 +55,7 @@ func (r *reader) facts(name string) agents.Info {
 	for i, dir := range info.StateDirs {
 		at := fmt.Sprintf("state[%d]", i)
 		r.homePath(at, dir)
-		r.apart(at, dir, info.StateDirs[:i])
+		r.checkOverlap(at, dir, info.StateDirs[:i])
 	}
 	for i, folder := range info.Scratch {
 		if !scratchForm.MatchString(folder) || strings.HasPrefix(folder, ".git") {
@@ -76,10 +76,10 @@ func (r *reader) facts(name string) agents.Info {
 	return info
 }
 
-// apart refuses a state folder that contains one of those before it, lies in it, or
-// is the same. Each is a mount of its own, and a mount within another would begin at
-// what the agent has put there.
-func (r *reader) apart(at, dir string, before []string) {
+// checkOverlap rejects a state folder that overlaps with an earlier one. Each is a
+// separate mount, and inside another mount its mount point would be under the agent's
+// control.
+func (r *reader) checkOverlap(at, dir string, before []string) {
 	for _, other := range before {
 		switch {
 		case dir == other:
@@ -90,14 +90,14 @@ func (r *reader) apart(at, dir string, before []string) {
 	}
 }
 
-// scratchForm is the name of a folder that begins with a dot and a letter or digit, with
-// * for any characters.
+// scratchForm matches the name of a folder that begins with a dot and a letter or digit
+// and can contain wildcards.
 var scratchForm = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9._*-]*$`)
 
-// hostForm is a name, perhaps with a wildcard in front or a port after it.
+// hostForm matches a host name with an optional wildcard in front and an optional port.
 var hostForm = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
 
-// dialects are those that an agent can speak.
+// dialects has the APIs that a custom agent can use.
 var dialects = []agents.Dialect{agents.OpenAIChat, agents.OpenAIResponses, agents.Anthropic, agents.Gemini}
 
 func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Dialect, bool) {
@@ -119,7 +119,7 @@ func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Diale
 	return agents.NoDialect, false
 }
 
-// homePath refuses what is not a clean path below the home directory.
+// homePath rejects anything but a clean path below the home directory.
 func (r *reader) homePath(at, name string) {
 	below, ok := strings.CutPrefix(name, "~/")
 	if !ok || below == "" || below == "." || path.Clean("/"+below) != "/"+below || strings.ContainsAny(below, ":,\\") || strings.ContainsFunc(below, unicode.IsControl) {
@@ -127,7 +127,7 @@ func (r *reader) homePath(at, name string) {
 	}
 }
 
-// variable is one of the agent's environment.
+// variable is an environment variable of the agent.
 type variable struct {
 	name  string
 	value template
@@ -157,7 +157,7 @@ func (r *reader) env(defs []spec.Definition) []variable {
 	return all
 }
 
-// file is a file that is there before the agent starts.
+// file is a file that is created before the agent starts.
 type file struct {
 	path string
 	mode uint32
@@ -185,7 +185,7 @@ func (r *reader) files() []file {
 	return all
 }
 
-// exits reads what exit codes mean.
+// exits reads the meanings of exit codes.
 func (r *reader) exits() map[int]string {
 	meanings := map[int]string{}
 	table := r.sub("exit")

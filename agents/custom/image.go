@@ -10,14 +10,13 @@ import (
 // base is the image that every agent is built on unless its file names another.
 const base = "base"
 
-// reference is how registries write an image, a tag or digest included.
+// reference matches an image reference, with an optional tag or digest.
 var reference = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// versionForm is that of a version in a recipe: one program, never a tag that
-// moves.
+// versionForm matches a fixed version, never a moving tag.
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
-// pinned is a version in a recipe.
+// pinned matches the version in a recipe.
 var pinned = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
 
 // image reads the recipe: a Dockerfile, or "" for the unchanged base.
@@ -59,7 +58,7 @@ func (r *reader) image(name string) string {
 	return recipe(name, from, version, runs)
 }
 
-// maxScript bounds a script, since Docker takes no line of 64 KiB.
+// maxScript limits a script, since Docker rejects lines of 64 KiB.
 const maxScript = 60_000
 
 // caches keep packages between builds, outside the image.
@@ -68,13 +67,13 @@ const caches = "--mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked
 	"--mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked " +
 	"--mount=type=cache,id=aibox-apt-lists,target=/var/lib/apt/lists,sharing=locked "
 
-// registries tell npm and pip where the user's packages are. What is empty means
-// their own.
+// registries passes the user's package registries to npm and pip. Empty arguments mean
+// their defaults.
 const registries = "ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\n" +
 	"ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_PROXY\nARG PIP_TRUSTED_HOST\nARG DEBIAN_FRONTEND=noninteractive\n"
 
-// recipe writes the Dockerfile of an agent. It holds scripts as JSON, so that
-// no line of theirs can become an instruction.
+// recipe writes the Dockerfile of an agent. It encodes scripts as JSON, so that none of
+// their lines can become an instruction.
 func recipe(name, from, version string, runs []string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Made of %s.toml.\nARG BASE\n", name)
@@ -93,8 +92,8 @@ func recipe(name, from, version string, runs []string) string {
 	return out.String()
 }
 
-// words are a command as JSON on one line, with as few escapes as a reader of the
-// build's progress may hope for. A "<" is one, lest Docker look for a heredoc.
+// words encodes a command as one line of JSON. It escapes little, to keep the build's
+// progress readable, but it escapes "<", which Docker would take for a heredoc.
 func words(command ...string) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
@@ -105,8 +104,8 @@ func words(command ...string) string {
 	return strings.ReplaceAll(strings.TrimSpace(out.String()), "<", `\u003c`)
 }
 
-// dockerfile checks a whole recipe: it has to build on aibox's base, or to say
-// that it does not.
+// dockerfile checks a whole recipe: it must start with ARG BASE, and pin the version of
+// the file.
 func (r *reader) dockerfile(recipe, version string) string {
 	const at = "image.dockerfile"
 	first := ""

@@ -9,8 +9,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// options reads every [[option]] and has package spec judge them as it judges the
-// fields of a Go agent.
+// options reads every [[option]]. Package spec validates them like the fields of a
+// built-in agent.
 func (r *reader) options() []spec.Definition {
 	var defs []spec.Definition
 	r.each("option", func(path string, table map[string]any) {
@@ -21,7 +21,7 @@ func (r *reader) options() []spec.Definition {
 	}
 	v, err := spec.Struct(defs)
 	if err != nil {
-		r.badOption(defs, err)
+		r.failOption(defs, err)
 		return nil
 	}
 	fields, err := spec.Of(v)
@@ -37,8 +37,8 @@ func (r *reader) options() []spec.Definition {
 	return defs
 }
 
-// option is one definition. Bounds and defaults are written as TOML has them and
-// become the text of a tag.
+// option reads one definition. It converts limits and defaults from TOML values to the
+// text of a tag.
 func (r *reader) option(path string, table map[string]any) spec.Definition {
 	def := spec.Definition{Key: text(table, "key"), Type: text(table, "type"), Tags: map[string]string{}}
 	for _, name := range []string{"label", "help", "flag", "env", "group", "mode", "scope", "when"} {
@@ -46,7 +46,7 @@ func (r *reader) option(path string, table map[string]any) spec.Definition {
 			def.Tags[name] = value
 		}
 	}
-	r.own(path, def)
+	r.checkReserved(path, def)
 	def.Tags["help"] = strings.TrimSuffix(def.Tags["help"], ".")
 	for _, name := range []string{"default", "min", "max"} {
 		if value, ok := table[name]; ok {
@@ -65,7 +65,7 @@ func (r *reader) option(path string, table map[string]any) spec.Definition {
 	return def
 }
 
-// tagText is a TOML value as written in a tag.
+// tagText converts a TOML value to the text of a tag.
 func tagText(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -89,29 +89,29 @@ func tagText(value any) string {
 	}
 }
 
-// ofOption is how errors of package spec begin.
+// ofOption matches the beginning of an error of package spec.
 var ofOption = regexp.MustCompile(`^option ("(?:[^"\\]|\\.)*"):? `)
 
-// badOption puts an error of package spec where the option stands.
-func (r *reader) badOption(defs []spec.Definition, err error) {
+// failOption reports an error of package spec at the option's position.
+func (r *reader) failOption(defs []spec.Definition, err error) {
 	message := strings.ReplaceAll(err.Error(), "tag key ", "key ")
 	path := "option"
 	if found := ofOption.FindStringSubmatch(message); found != nil {
 		for i, def := range defs {
 			if strconv.Quote(def.Key) == found[1] {
-				path = fmt.Sprintf("option[%d]", i) // the last of two that have one key
+				path = fmt.Sprintf("option[%d]", i) // the last one, if two have the same key
 			}
 		}
 	}
 	r.fail(path, "%s", message)
 }
 
-// flagged reports whether an option that is known in mode has a flag.
-func flagged(defs []spec.Definition, mode spec.Mode) bool {
+// hasFlag reports whether an option that applies in mode has a flag.
+func hasFlag(defs []spec.Definition, mode spec.Mode) bool {
 	for _, def := range defs {
 		var known spec.Mode
 		if text := def.Tags["mode"]; text != "" {
-			_ = known.UnmarshalText([]byte(text)) // spec has read it already
+			_ = known.UnmarshalText([]byte(text)) // spec has validated it
 		}
 		if def.Tags["flag"] != "" && known.Includes(mode) {
 			return true

@@ -8,29 +8,28 @@ import (
 	"aibox/config"
 )
 
-// What belongs to aibox: no agent file can take it. Tests of package cli hold the lists
-// against the flags of `aibox run` and the keys that the gateway reads.
+// These names are reserved for aibox. Tests of package cli compare the lists with the
+// flags of `aibox run` and the keys that the gateway reads.
 
-// ownFlags are the flags of `aibox run` that every agent has, besides those of the settings
-// of a run.
+// ownFlags has the flags of `aibox run` for all agents, except those of run settings.
 var ownFlags = []string{
 	"agent", "branch", "detach", "form", "help", "interactive", "json", "no-feedback", "prompt", "prompt-file", "repo", "resume", "rootful", "set",
 }
 
-// isOwnFlag reports whether the name is a flag of `aibox run` itself.
+// isOwnFlag reports whether name is a flag of `aibox run` itself.
 func isOwnFlag(name string) bool {
-	settings, _ := spec.Of(config.Run{}) // a test makes sure that the tags can be read
+	settings, _ := spec.Of(config.Run{}) // a test verifies the tags
 	return slices.Contains(ownFlags, name) || slices.ContainsFunc(settings, func(field spec.Field) bool { return field.Key == name })
 }
 
-// ownKeys are the variables in which the user keeps the keys of model servers. The
-// gateway sends them, and none comes into a box.
+// ownKeys has the user's variables for keys of model servers. The gateway sends these
+// keys; they never enter a sandbox.
 var ownKeys = []string{
 	"AIBOX_INFERENCE_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
 }
 
-// own refuses an option that would take a flag, a variable or a key of aibox's.
-func (r *reader) own(path string, def spec.Definition) {
+// checkReserved rejects an option that uses a flag, a variable or a key of aibox.
+func (r *reader) checkReserved(path string, def spec.Definition) {
 	if isOwnFlag(def.Key) {
 		r.fail(path+".key", "%q is a flag of `aibox run` itself", def.Key).Hint = "choose another key, such as \"own-" + def.Key + "\""
 	}
@@ -42,7 +41,7 @@ func (r *reader) own(path string, def spec.Definition) {
 	r.variable(path+".env", env)
 }
 
-// variable refuses a variable by which aibox finds programs and files, or that is its own.
+// variable rejects a variable that aibox uses or that would affect its programs.
 func (r *reader) variable(at, name string) {
 	switch {
 	case name == "PATH":

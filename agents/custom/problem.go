@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Problem is one thing that is wrong with an agent file.
+// Problem is one error in an agent file.
 type Problem struct {
 	Line   int    `json:"line"`   // from 1; 0 when it is about the file as a whole
 	Column int    `json:"column"` // from 1, in bytes
@@ -14,7 +14,7 @@ type Problem struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
-// String is the problem with where it is.
+// String returns the problem with its position.
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.Text
@@ -22,11 +22,10 @@ func (p Problem) String() string {
 	return fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Text)
 }
 
-// Error is all that is wrong with an agent file, in the order of the file. It
-// holds at least one problem.
+// Error has the problems of an agent file, at least one, in file order.
 type Error struct{ Problems []Problem }
 
-// Error is the first problem, and how many follow.
+// Error returns the first problem and the number of others.
 func (e *Error) Error() string {
 	first := e.Problems[0].String()
 	switch more := len(e.Problems) - 1; more {
@@ -39,9 +38,9 @@ func (e *Error) Error() string {
 	}
 }
 
-// sorted puts problems into the order of the file. What it lacks comes last: a
-// misspelled key is more helpful than the key that is missing because of it.
-func sorted(problems []Problem) []Problem {
+// sortProblems sorts problems by position. Those without one, such as missing keys, come
+// last: a misspelled key is more helpful than the key that is missing because of it.
+func sortProblems(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {
 			return b.Line - a.Line

@@ -10,23 +10,24 @@ import (
 	"aibox/internal/termtext"
 )
 
-// reader takes values out of a document and collects what is wrong with them.
+// reader reads values from a document and collects problems.
 type reader struct {
 	doc      *document
 	problems []Problem
 	unknowns int // how many of the problems are unknown keys
 }
 
-// fail notes a problem at a path and returns it, so that a hint can be added.
+// fail records a problem at a path. It returns the problem so that the caller can add a
+// hint.
 func (r *reader) fail(path, format string, args ...any) *Problem {
 	at := r.doc.at(path)
 	r.problems = append(r.problems, Problem{Line: at.line, Column: at.column, Text: termtext.Escape(fmt.Sprintf(format, args...))})
 	return &r.problems[len(r.problems)-1]
 }
 
-// shape checks that every key is known, holds what it has to, and that none is
-// missing. What reads the document afterwards may rely on it.
-func (r *reader) shape() {
+// checkShape checks that every key is known and has a value of its kind, and that none
+// is missing. The other methods rely on this.
+func (r *reader) checkShape() {
 	for _, name := range slices.Sorted(maps.Keys(r.doc.root)) {
 		value := r.doc.root[name]
 		if i := slices.IndexFunc(sections, func(s section) bool { return s.name == name && name != "" }); i >= 0 {
@@ -78,7 +79,7 @@ func (r *reader) table(name, path string, table map[string]any) {
 
 func (r *reader) missing(table, path string, values map[string]any) {
 	for _, k := range keys {
-		if _, ok := values[k.name]; k.table == table && k.need == always && !ok {
+		if _, ok := values[k.name]; k.table == table && k.need == required && !ok {
 			r.fail(path, "%s is missing", k.name).Hint = k.name + " = " + k.example
 		}
 	}
@@ -116,7 +117,7 @@ func (r *reader) unknown(table, path, name string) {
 	p := r.fail(path, "unknown key %q %s", name, where)
 	if near := spec.Closest(name, names(table)); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else if other := elsewhere(name); other != "" && other != table {
+	} else if other := tableWith(name); other != "" && other != table {
 		p.Hint = fmt.Sprintf("%q belongs in [%s]", name, other)
 	} else if _, top := find("", name); top {
 		p.Hint = fmt.Sprintf("%q belongs at the top of the file, above every [table]", name)
@@ -125,7 +126,7 @@ func (r *reader) unknown(table, path, name string) {
 	}
 }
 
-// line checks a text that people see.
+// line checks a text that is shown to users.
 func (r *reader) line(path, name string, value any) {
 	text, ok := value.(string)
 	switch {
@@ -138,7 +139,7 @@ func (r *reader) line(path, name string, value any) {
 	}
 }
 
-// prose checks a text for a program.
+// prose checks a text that is passed to a program.
 func (r *reader) prose(path, name string, value any) {
 	text, ok := value.(string)
 	switch {
@@ -164,8 +165,8 @@ func (r *reader) list(path, name string, value any, each func(path, name string,
 	}
 }
 
-// words checks one element of a command: a word, or a list of words that are left
-// out together.
+// words checks one element of a command: a word, or a list of words that are omitted
+// together.
 func (r *reader) words(path, name string, value any) {
 	group, ok := value.([]any)
 	if !ok {
@@ -212,7 +213,7 @@ func describe(value any) string {
 	}
 }
 
-// sub is the table at a name, nil when there is none.
+// sub returns the table with the given name, or nil.
 func (r *reader) sub(name string) map[string]any {
 	table, _ := r.doc.root[name].(map[string]any)
 	return table
@@ -228,13 +229,13 @@ func (r *reader) each(name string, use func(path string, table map[string]any)) 
 	}
 }
 
-// text is a text of table, "" when there is none.
+// text returns a text of table, or "".
 func text(table map[string]any, name string) string {
 	value, _ := table[name].(string)
 	return value
 }
 
-// texts is a list of texts of table.
+// texts returns a list of texts of table.
 func texts(table map[string]any, name string) []string {
 	elements, _ := table[name].([]any)
 	var all []string

@@ -38,13 +38,13 @@ func (k key) row(out *strings.Builder) {
 	if k.name == "" {
 		name = "any name"
 	}
-	if k.need == always {
+	if k.need == required {
 		name += " (required)"
 	}
 	fmt.Fprintf(out, "| %s | %s | %s |\n", name, value, cell(k.help))
 }
 
-// where says where a placeholder may stand.
+// where lists the places in which a placeholder is allowed.
 func (p placeholder) where() string {
 	places := "commands"
 	if p.inEnv {
@@ -56,5 +56,5 @@ func (p placeholder) where() string {
 	return places
 }
 
-// cell is text that is safe between the bars of a table.
+// cell escapes text for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

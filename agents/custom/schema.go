@@ -2,8 +2,8 @@ package custom
 
 import "aibox/agents/spec"
 
-// Schema is a JSON Schema (draft 2020-12) of an agent file, for editors. It holds
-// only what encoding/json takes.
+// Schema returns a JSON Schema (draft 2020-12) of agent files, for editors. Its values
+// can all be encoded by encoding/json.
 func Schema() map[string]any {
 	root := object(section{})
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -17,17 +17,17 @@ func Schema() map[string]any {
 		table["description"] = s.help
 		properties[s.name] = table
 	}
-	if required, ok := root["required"].([]string); ok {
-		root["required"] = append(required, "command")
+	if names, ok := root["required"].([]string); ok {
+		root["required"] = append(names, "command")
 	}
 	return root
 }
 
-// object is the schema of a table.
+// object returns the schema of a table.
 func object(s section) map[string]any {
 	properties := map[string]any{}
 	table := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-	var required []string
+	var names []string
 	for _, k := range keys {
 		switch {
 		case k.table != s.name:
@@ -35,18 +35,18 @@ func object(s section) map[string]any {
 		case k.name == "":
 			table["additionalProperties"] = k.schema()
 			continue
-		case k.need == always:
-			required = append(required, k.name)
+		case k.need == required:
+			names = append(names, k.name)
 		}
 		properties[k.name] = k.schema()
 	}
-	if required != nil {
-		table["required"] = required
+	if names != nil {
+		table["required"] = names
 	}
 	return table
 }
 
-// schema is the schema of a key's value.
+// schema returns the schema of a key's value.
 func (k key) schema() map[string]any {
 	text := map[string]any{"type": "string"}
 	property := map[string]any{"type": "string"}
@@ -71,7 +71,7 @@ func (k key) schema() map[string]any {
 	return property
 }
 
-// words are the only values that a key takes; nil for any.
+// words returns the allowed values of a key, or nil if any is allowed.
 func (k key) words() []string {
 	var all []string
 	switch k.table + "." + k.name {

@@ -20,14 +20,14 @@ type part struct {
 // template is a text with placeholders.
 type template []part
 
-// placeholder is a name in braces that a template may hold.
+// placeholder is a name in braces that templates can use.
 type placeholder struct {
 	name, help string
-	model      bool // has a value only when there is a model
-	address    bool // says where the model is
-	words      bool // stands for any number of words, as a word of its own
-	inEnv      bool // may stand in [env]
-	inFile     bool // may stand in [[file]]
+	model      bool // has a value only if there is a model
+	address    bool // its value is the address of the model
+	words      bool // expands to any number of words; must be a separate list element
+	inEnv      bool // allowed in [env]
+	inFile     bool // allowed in [[file]]
 }
 
 var placeholders = []placeholder{
@@ -45,7 +45,7 @@ var placeholders = []placeholder{
 	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
 	{name: "workdir", help: "the folder in the sandbox that the agent starts in: the repository, or the subfolder the run was started from", inEnv: true, inFile: true},
 	{name: "options", help: "the arguments for the agent's options; a separate list element", words: true},
-	{name: "args", help: "arguments after --; a word of its own", words: true},
+	{name: "args", help: "the arguments after --; a separate list element", words: true},
 }
 
 func findPlaceholder(name string) (placeholder, bool) {
@@ -56,7 +56,7 @@ func findPlaceholder(name string) (placeholder, bool) {
 	return placeholders[i], true
 }
 
-// inBraces is a placeholder, or one in double braces that stands for itself.
+// inBraces matches a placeholder, or a literal one in double braces.
 var inBraces = regexp.MustCompile(`\{?\{([a-z_]+)(:[a-z_]*)?\}\}?`)
 
 // parseTemplate reads placeholders: {name}, {name:json}, and {{name}} for the text
@@ -98,7 +98,7 @@ func parseTemplate(text string) (t template, wrong, hint string) {
 	return t, "", ""
 }
 
-// suggest is what the user may have meant by an unknown placeholder.
+// suggest returns a hint for an unknown placeholder.
 func suggest(name, written string) string {
 	var known []string
 	for _, p := range placeholders {
@@ -110,7 +110,7 @@ func suggest(name, written string) string {
 	return fmt.Sprintf("the placeholders are %s; for literal braces write {%s}", strings.Join(known, ", "), written)
 }
 
-// uses are the names of a template's placeholders.
+// uses returns the names of a template's placeholders.
 func (t template) uses() []string {
 	var all []string
 	for _, p := range t {
@@ -121,7 +121,7 @@ func (t template) uses() []string {
 	return all
 }
 
-// whole is the placeholder that is all of the template, or "".
+// whole returns the name of the placeholder that is the whole template, or "".
 func (t template) whole() string {
 	if len(t) != 1 {
 		return ""
@@ -129,7 +129,7 @@ func (t template) whole() string {
 	return t[0].name
 }
 
-// expand puts values in. It is complete when every placeholder has one.
+// expand replaces the placeholders. complete reports whether all of them have a value.
 func (t template) expand(values map[string]string) (text string, complete bool) {
 	var out strings.Builder
 	complete = true
@@ -150,7 +150,7 @@ func (t template) expand(values map[string]string) (text string, complete bool) 
 	return out.String(), complete
 }
 
-// quoted is text as a JSON string.
+// quoted returns text as a JSON string.
 func quoted(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// Template is a file to begin an agent called name with: every key with what it is
-// for, those that most agents need with an example, the others behind a #. It
-// parses unchanged.
+// Template returns a file to start an agent called name with: every key with its
+// description and an example, the optional ones as comments. It parses unchanged.
 func Template(name string) []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, `# An agent for aibox: how %s is driven.
-#   aibox agents check %s   tests it, step by step
+	fmt.Fprintf(&out, `# An agent for aibox: how to run %s.
+#   aibox agents check %s   tests it step by step
 #   aibox run %s            runs it
 # Lines that start with "#:" are optional keys.
 `, name, name, name)
@@ -31,12 +30,12 @@ func Template(name string) []byte {
 	return []byte(out.String())
 }
 
-// opening is the section's line, and what the lines of a section begin with that
-// is there for its reader only.
+// opening returns the section's header, and the comment mark for a section without
+// usual keys.
 func (s section) opening() (line, mark string) {
 	mark = "#: "
 	for _, k := range keys {
-		if k.table == s.name && k.need != may && !s.array {
+		if k.table == s.name && k.need != optional && !s.array {
 			mark = ""
 		}
 	}
@@ -50,12 +49,12 @@ func (s section) opening() (line, mark string) {
 	}
 }
 
-// write is the key with its help and an example.
+// write writes the key with its help and an example.
 func (k key) write(out *strings.Builder, mark, name string) {
 	if k.name != "" {
 		comment(out, k.help)
 	}
-	if mark == "" && k.need == may {
+	if mark == "" && k.need == optional {
 		mark = "#: "
 	}
 	example := strings.ReplaceAll(k.example, "my-bot", name)

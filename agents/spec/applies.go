@@ -6,9 +6,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Applies is a Usage fault when field has another value in v than its default, and
-// would not reach the agent with the other options as they are. v is a pointer to the
-// struct.
+// Applies returns a Usage fault if field has a value in v that differs from its default
+// and that the other options keep from reaching the agent. v is a pointer to the struct.
 func Applies(v any, field Field) error {
 	target, err := field.target(v)
 	if err != nil || field.unset(target) || field.isDefault(target) || Visible(v, field) {
@@ -24,17 +23,17 @@ func Applies(v any, field Field) error {
 		Hint("or leave it out: --set %s=", field.Key)
 }
 
-// isDefault reports whether the option has the value that it has if it is not set.
+// isDefault reports whether the option has its default value.
 func (f Field) isDefault(target reflect.Value) bool {
 	scratch := reflect.New(f.goType).Elem()
 	return f.store(scratch, f.Default) == nil && f.text(scratch) == f.text(target) && f.Type != Secret
 }
 
-// obstacle is the first condition that does not hold, on the way from field over what it
-// depends on: as the end of a sentence, and what to set instead.
+// obstacle follows the dependencies of field to the first condition that does not hold.
+// It returns that condition as the end of a sentence, and a hint.
 func obstacle(v any, fields []Field, field Field) (without, hint string) {
 	other, ok := byKey(fields, field.when.key)
-	if judge, judges := v.(interface{ Visible(key string) bool }); !ok || judges && !judge.Visible(field.Key) {
+	if visibility, custom := v.(interface{ Visible(key string) bool }); !ok || custom && !visibility.Visible(field.Key) {
 		return "with the other options you gave", "`aibox agents show` lists which options depend on each other"
 	}
 	target, err := other.target(v)

@@ -2,9 +2,9 @@ package spec
 
 import "strings"
 
-// Closest is the known word the user most likely meant by word, or "" when none
-// is near: a word that begins with it, else the smallest edit distance of at most
-// a third of its length (two for short words). Among equals the first wins.
+// Closest returns the known word that is most similar to word, or "" if none is close: a
+// word that begins with it, else the one with the smallest edit distance, of at most a
+// third of its length (two for short words). Among equals it returns the first.
 func Closest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, bestDistance := "", max(2, len(word)/3)+1
@@ -20,8 +20,8 @@ func Closest(word string, known []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance in bytes. Words longer than 64 bytes are
-// are unlikely typing errors and count as far.
+// distance returns the Levenshtein distance in bytes. Words longer than 64 bytes are
+// unlikely to be typing errors and count as far apart.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

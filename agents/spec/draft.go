@@ -8,8 +8,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Clone is a pointer to a copy of the struct that v points to, which shares no
-// option with it. It is nil when v is no pointer to a struct.
+// Clone returns a pointer to a deep copy of the struct that v points to, or nil if v is
+// not a pointer to a struct.
 func Clone(v any) any {
 	value := reflect.ValueOf(v)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
@@ -21,8 +21,8 @@ func Clone(v any) any {
 	return clone.Interface()
 }
 
-// Copy gives the options of the struct that to points to the values that they have
-// in from, a pointer to a struct of the same type.
+// Copy copies all options from one struct to another of the same type. Both arguments
+// are pointers.
 func Copy(to, from any) error {
 	fields, err := Of(to)
 	if err != nil {
@@ -36,7 +36,7 @@ func Copy(to, from any) error {
 	return nil
 }
 
-// Copy is the function Copy for one option. It is the only way to hand a secret on.
+// Copy copies one option. It also copies secrets, which Text and Set do not.
 func (f Field) Copy(to, from any) error {
 	if reflect.TypeOf(to) != reflect.TypeOf(from) {
 		return fmt.Errorf("spec: %T cannot be copied to %T", from, to)
@@ -53,7 +53,7 @@ func (f Field) Copy(to, from any) error {
 	return nil
 }
 
-// separate gives every exported list of structure an array of its own.
+// separate clones every exported list of structure.
 func separate(structure reflect.Value) {
 	for i := range structure.NumField() {
 		field, member := structure.Field(i), structure.Type().Field(i)
@@ -68,10 +68,9 @@ func separate(structure reflect.Value) {
 	}
 }
 
-// Validate checks every option of v, a pointer to the struct, against its field
-// and its choices, and then the struct's own Validate method. An option that is
-// not visible may be anything its field allows. A mistake of the user is a Usage
-// fault.
+// Validate checks every option of v, a pointer to the struct, against its field and its
+// choices, and then calls the struct's own Validate method. For an option that is not
+// visible it ignores the struct's own choices. Invalid values are Usage faults.
 func Validate(v any) error {
 	fields, err := Of(v)
 	if err != nil {
@@ -82,17 +81,17 @@ func Validate(v any) error {
 			return err
 		}
 	}
-	judge, ok := v.(interface{ Validate() error })
+	validator, ok := v.(interface{ Validate() error })
 	if !ok {
 		return nil
 	}
-	if err = judge.Validate(); err != nil && fault.KindOf(err) != fault.Usage {
+	if err = validator.Validate(); err != nil && fault.KindOf(err) != fault.Usage {
 		return fault.New(fault.Usage, "%w", err)
 	}
 	return err
 }
 
-// Check is Validate for one option by itself.
+// Check validates one option by itself.
 func Check(v any, field Field) error {
 	target, err := field.target(v)
 	if err != nil {
@@ -133,9 +132,9 @@ func chosenWords(target reflect.Value) []string {
 	return []string{target.String()}
 }
 
-// ChoicesOf is what the user can choose from for field, given how v is set now:
-// the answer of the struct's own Choices method, or else the tag's choices. For a
-// field that is no choice these are suggestions; nil when there are none.
+// ChoicesOf returns the choices for field in v: the result of the struct's own Choices
+// method, or else the tag's choices. For a field of another type they are suggestions. It
+// returns nil if there are none.
 func ChoicesOf(v any, field Field) []string {
 	if chooser, ok := v.(interface{ Choices(key string) []string }); ok {
 		if choices := chooser.Choices(field.Key); choices != nil {

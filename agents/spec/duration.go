@@ -9,8 +9,8 @@ import (
 
 const day = 24 * time.Hour
 
-// ParseDuration reads a length of time in Go's notation, such as 90s or 1h30m, or a
-// whole number of days, such as 30d.
+// ParseDuration parses a duration in Go's notation, such as 90s or 1h30m, or a whole
+// number of days, such as 30d.
 func ParseDuration(text string) (time.Duration, error) {
 	if number, ok := strings.CutSuffix(text, "d"); ok {
 		days, err := strconv.ParseInt(number, 10, 64)

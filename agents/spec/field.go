@@ -9,38 +9,37 @@ import (
 	"aibox/internal/fault"
 )
 
-// Field is one option. It describes; the value stays in the struct.
+// Field describes one option. The value is in the struct.
 type Field struct {
 	Name    string   // the Go field, for errors to programmers
 	Key     string   // what the user types: the name in kebab-case, "reasoning-effort"
 	Label   string   // short, for forms
 	Help    string   // one sentence
 	Group   string   // heading in forms; empty means the main group
-	Type    Type     // what values it takes
-	Flag    []string // words of the agent's own command line; nil when it has none
-	Env     string   // variable of the agent's environment; empty when it has none
-	Default string   // as text, empty when the zero value is the default
-	Choices []string // for Choice and Choices: every value allowed, from tight to loose
-	Min     *int64   `json:",omitempty"` // for Int and Duration (nanoseconds); nil means no bound
+	Type    Type     // the type of its values
+	Flag    []string // words of the agent's own command line; nil if it has none
+	Env     string   // variable of the agent's environment; empty if it has none
+	Default string   // as text; empty if the zero value is the default
+	Choices []string // for Choice and Choices: the allowed values, from tight to loose
+	Min     *int64   `json:",omitempty"` // for Int and Duration (nanoseconds); nil means no limit
 	Max     *int64   `json:",omitempty"`
-	Mode    Mode     // where the agent knows this option
-	Scope   Scope    // whether a file in a repository may set it
+	Mode    Mode     // the modes in which it applies
+	Scope   Scope    // whether a repository's file can set it
 	When    string   `json:",omitempty"` // the condition as in the tag; empty means always
 
-	Placeholder string      `json:"-"` // what stands for the value in that flag's help
-	Inherit     Inheritance `json:"-"` // which new session takes the value of an earlier one
-	Record      Record      `json:"-"` // how JSON holds the value
+	Placeholder string      `json:"-"` // name of the value in the flag's help
+	Inherit     Inheritance `json:"-"` // which new sessions inherit the value
+	Record      Record      `json:"-"` // how JSON records store the value
 
 	when   condition
 	index  []int
 	goType reflect.Type
 }
 
-// Set parses text and stores it in v, a pointer to the struct the field was read
-// from. A list is replaced by the words of text, which commas or ends of lines
-// part; a word that holds one of these is quoted as in CSV, and "[]" is the empty
-// list. Empty text unsets any field. A mistake of the user comes back as a Usage
-// fault, and v is as before.
+// Set parses text and stores the value in v, a pointer to the field's struct. The words
+// of a list are separated by commas or newlines; a word that contains one of these is
+// quoted as in CSV, and "[]" is the empty list. Empty text unsets the field. An invalid
+// value is a Usage fault and leaves v unchanged.
 func (f Field) Set(v any, text string) error {
 	target, err := f.target(v)
 	if err != nil {
@@ -49,8 +48,8 @@ func (f Field) Set(v any, text string) error {
 	return f.store(target, text)
 }
 
-// Text is the field's value in v as Set would take it: "" when it is not set, and
-// dots for a secret.
+// Text returns the field's value in v in the syntax of Set: "" if it is not set, dots
+// for a secret.
 func (f Field) Text(v any) string {
 	target, err := f.target(v)
 	if err != nil {
@@ -59,7 +58,7 @@ func (f Field) Text(v any) string {
 	return f.text(target)
 }
 
-// Lines is Text for an editor of several lines: each word of a list has its own.
+// Lines is like Text, but puts each word of a list on its own line.
 func (f Field) Lines(v any) string {
 	target, err := f.target(v)
 	if err != nil {
@@ -71,7 +70,7 @@ func (f Field) Lines(v any) string {
 	return f.text(target)
 }
 
-// target is the settable field in v, or an error that says how v is wrong.
+// target returns the settable field in v.
 func (f Field) target(v any) (reflect.Value, error) {
 	value := reflect.ValueOf(v)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
@@ -84,7 +83,7 @@ func (f Field) target(v any) (reflect.Value, error) {
 	return structure.FieldByIndex(f.index), nil
 }
 
-// Find is the field with the key, or a Usage fault that suggests the nearest one.
+// Find returns the field with the key, or a Usage fault that suggests the closest one.
 func Find(fields []Field, key string) (Field, error) {
 	known := make([]string, 0, len(fields))
 	for _, field := range fields {

@@ -21,7 +21,7 @@ var goTypes = map[reflect.Type]Type{
 	reflect.TypeFor[secret.Value]():    Secret,
 }
 
-// goTypeOf is the Go type of an option that is defined in a file.
+// goTypeOf returns the Go type of an option that is defined in a file.
 func goTypeOf(kind Type) reflect.Type {
 	switch kind {
 	case Bool:

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Inheritance says which new session takes the value that an earlier session had. The
-// zero value is none.
+// Inheritance says which new sessions inherit the value of an earlier session. The zero
+// value is none.
 type Inheritance int
 
 // The inheritances.
 const (
 	Never  Inheritance = iota
-	Rerun              // one that repeats the earlier session
-	Always             // one that repeats or resumes it
+	Rerun              // those that repeat the earlier session
+	Always             // those that repeat or resume it
 )
 
 var inheritanceNames = []string{Never: "never", Rerun: "rerun", Always: "always"}
 
-// String is the inheritance's name as written in tags.
+// String returns the name as written in tags.
 func (i Inheritance) String() string {
 	if i >= 0 && int(i) < len(inheritanceNames) {
 		return inheritanceNames[i]
@@ -27,7 +27,7 @@ func (i Inheritance) String() string {
 	return fmt.Sprintf("Inheritance(%d)", int(i))
 }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (i *Inheritance) UnmarshalText(text []byte) error {
 	for inheritance, name := range inheritanceNames {
 		if name == string(text) {
@@ -38,10 +38,10 @@ func (i *Inheritance) UnmarshalText(text []byte) error {
 	return unknownWord("inheritance", string(text), inheritanceNames)
 }
 
-// Record is how a JSON record holds an option, by its json tag.
+// Record describes how JSON records store an option, from its json tag.
 type Record struct {
-	Key    string // empty when the record does not hold it
-	Always bool   // it is there even when it is zero, so a record without it is older than the option
+	Key    string // empty if records do not store it
+	Always bool   // stored even if it is zero: a record without it is older than the option
 }
 
 func recordOf(member reflect.StructField) Record {

@@ -35,7 +35,7 @@ type everything struct {
 
 func anything(t *rapid.T) *everything {
 	// A word that looks like a list is refused wherever it comes from.
-	word := rapid.StringMatching(`[a-z0-9,"\n\[\] é]{0,6}`).Filter(func(word string) bool { return !looksListed(word) })
+	word := rapid.StringMatching(`[a-z0-9,"\n\[\] é]{0,6}`).Filter(func(word string) bool { return !looksLikeList(word) })
 	choice := rapid.SampledFrom([]string{"", "low", "mid", "high"})
 	v := &everything{
 		Line: rapid.StringMatching(`[^\x00\r\n]{0,9}`).Draw(t, "line"), Prose: rapid.StringMatching(`[^\x00]{0,9}`).Draw(t, "prose"),

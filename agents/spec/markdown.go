@@ -7,7 +7,7 @@ import (
 )
 
 // Markdown writes fields as a table: key, values, default and help, in their order.
-// It writes nothing when there are no fields.
+// It writes nothing if there are no fields.
 func Markdown(w io.Writer, fields []Field) error {
 	if len(fields) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func Markdown(w io.Writer, fields []Field) error {
 	return err
 }
 
-// values says in a table which values the option takes.
+// values describes the option's values for a table.
 func (f Field) values() string {
 	if len(f.Choices) > 0 {
 		words := make([]string, len(f.Choices))
@@ -39,7 +39,7 @@ func (f Field) values() string {
 	return f.Type.String()
 }
 
-// meaning is the help with what else there is to know.
+// meaning returns the help with the mode and the condition.
 func (f Field) meaning() string {
 	text := f.Help
 	if f.Mode != Both {
@@ -58,7 +58,7 @@ func code(text string) string {
 	return "`" + cell(text) + "`"
 }
 
-// cell keeps text within one cell of a table.
+// cell escapes text for one cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\r", "", "\n", " ").Replace(text)
 }

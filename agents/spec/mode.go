@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Mode says which way of running an agent knows an option. The zero value is
-// both.
+// Mode says in which mode of running the agent an option applies. The zero value is both.
 type Mode int
 
 // The modes.
@@ -18,7 +17,7 @@ const (
 
 var modeNames = []string{Both: "both", Headless: "headless", Interactive: "interactive"}
 
-// String is the mode's name as written in tags.
+// String returns the name as written in tags.
 func (m Mode) String() string {
 	if m >= 0 && int(m) < len(modeNames) {
 		return modeNames[m]
@@ -29,7 +28,7 @@ func (m Mode) String() string {
 // MarshalText writes the name.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (m *Mode) UnmarshalText(text []byte) error {
 	for mode, name := range modeNames {
 		if name == string(text) {
@@ -40,10 +39,10 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return unknownWord("mode", string(text), modeNames)
 }
 
-// Includes reports whether an option of mode m is known when running as run.
+// Includes reports whether an option of mode m applies in mode run.
 func (m Mode) Includes(run Mode) bool { return m == Both || run == Both || m == run }
 
-// unknownWord says which words a tag key takes, and which one was meant.
+// unknownWord returns an error that suggests a known word or lists all of them.
 func unknownWord(kind, word string, known []string) error {
 	if near := Closest(word, known); near != "" {
 		return fmt.Errorf("unknown %s %q: did you mean %q?", kind, word, near)

@@ -13,15 +13,13 @@ import (
 
 var envName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
-// fieldsOf remembers the fields of types that were read without an error, which
-// never change: forms and lists ask for them all the time.
+// fieldsOf caches the fields of valid types, which forms and lists request all the time.
 var fieldsOf sync.Map // reflect.Type → []Field
 
-// Of reads the options of v, a struct or a pointer to one, in the order in which
-// they are declared. Unexported fields are no options. Errors are a programmer's: they
-// name the struct, the field and the tag key. The slice is the caller's; the slices
-// in a field are everybody's and must not be changed. It is safe for concurrent
-// use.
+// Of returns the options of v, a struct or a pointer to one, in declaration order.
+// Unexported fields are not options. Errors are programming errors; they name the struct,
+// the field and the tag key. The caller owns the slice; the slices inside a field are
+// shared and must not be changed. Of is safe for concurrent use.
 func Of(v any) ([]Field, error) {
 	structure := reflect.TypeOf(v)
 	if structure != nil && structure.Kind() == reflect.Pointer {
@@ -48,21 +46,21 @@ func readAll(structure reflect.Type) ([]Field, error) {
 	for _, member := range members(structure) {
 		field, err := read(member)
 		if err == nil {
-			err = claim(taken, field)
+			err = claimNames(taken, field)
 		}
 		if err != nil {
-			return nil, located(structure, field, err)
+			return nil, locate(structure, field, err)
 		}
 		fields = append(fields, field)
 	}
 	if field, err := link(fields); err != nil {
-		return nil, located(structure, field, err)
+		return nil, locate(structure, field, err)
 	}
 	return fields, nil
 }
 
-// members lists the exported fields of structure, those of embedded structs among
-// them, each with its path from structure as its index.
+// members returns the exported fields of structure and its embedded structs, each with
+// its path from structure as its index.
 func members(structure reflect.Type) []reflect.StructField {
 	var all []reflect.StructField
 	for i := range structure.NumField() {
@@ -80,9 +78,9 @@ func members(structure reflect.Type) []reflect.StructField {
 	return all
 }
 
-// located says where in the program err is. A struct made by Struct has no name,
-// and its options are known by their keys.
-func located(structure reflect.Type, field Field, err error) error {
+// locate adds the struct and field to err, or the option's key for a struct from Struct,
+// which has no name.
+func locate(structure reflect.Type, field Field, err error) error {
 	if structure.Name() == "" {
 		return fmt.Errorf("option %q: %w", field.Key, err)
 	}
@@ -103,8 +101,8 @@ func Defaults(v any) error {
 	return nil
 }
 
-// claim rejects two options with one key, flag or variable.
-func claim(taken map[string]string, field Field) error {
+// claimNames rejects a second option with the same key, flag or variable.
+func claimNames(taken map[string]string, field Field) error {
 	for _, claimed := range [][2]string{{"key", field.Key}, {"flag", strings.Join(field.Flag, " ")}, {"env", field.Env}} {
 		kind, name := claimed[0], claimed[1]
 		if name == "" {
@@ -144,7 +142,7 @@ func read(member reflect.StructField) (Field, error) {
 	return field, nil
 }
 
-// readWords reads the keys whose values come from closed lists.
+// readWords reads the keys whose values are from closed lists.
 func (f *Field) readWords(tags map[string]string) (err error) {
 	if text, ok := tags["mode"]; ok {
 		if err := f.Mode.UnmarshalText([]byte(text)); err != nil {
@@ -201,14 +199,14 @@ func (f *Field) parseBound(text string) (int64, error) {
 	}
 }
 
-// check holds the rules that tie several keys together.
+// check validates the combination of keys.
 func (f *Field) check(tags map[string]string) error {
 	ordered := f.Type == Bool || f.Type == Choice || f.Type.number() || f.Type.words()
 	switch {
 	case strings.HasSuffix(f.Help, "."):
 		return fmt.Errorf("tag key \"help\" ends in a full stop")
 	case f.Env != "" && !envName.MatchString(f.Env):
-		return fmt.Errorf("tag key \"env\": %q is no variable name", f.Env)
+		return fmt.Errorf("tag key \"env\": %q is not a variable name", f.Env)
 	case len(f.Flag) > 0 && !strings.HasPrefix(f.Flag[0], "-"):
 		return fmt.Errorf("tag key \"flag\": %q does not begin with a dash", f.Flag[0])
 	case f.Type == Bool && strings.HasSuffix(tags["flag"], "="):
@@ -221,7 +219,7 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"scope\": only the user sets a secret")
 	case (f.Scope == AtMost || f.Scope == AtLeast) && !ordered:
 		return fmt.Errorf("tag key \"scope\": a %s has no order for %s", f.Type, f.Scope)
-	case len(once(f.Choices)) != len(f.Choices):
+	case len(unique(f.Choices)) != len(f.Choices):
 		return fmt.Errorf("tag key \"choices\" names one twice")
 	}
 	if err := f.store(reflect.New(f.goType).Elem(), f.Default); err != nil {
@@ -249,7 +247,7 @@ func kebab(name string) string {
 	return out.String()
 }
 
-// plural reports whether the s at i is that of several acronyms, as in URLs.
+// plural reports whether the s at i makes an acronym plural, as in URLs.
 func plural(runes []rune, i int) bool {
 	return runes[i] == 's' && (i+1 == len(runes) || !unicode.IsLower(runes[i+1]))
 }

@@ -6,10 +6,10 @@ import (
 	"aibox/internal/secret"
 )
 
-// Argv is the part of an agent's command line that its options make: for every
-// field of v that is not zero, is visible, has a flag and is known in mode, the
-// flag's words and the value. A bool is its flag alone, a list repeats the flag, a
-// duration is like 1h30m. v is a pointer to the struct.
+// Argv returns the options of v as arguments for the agent's command line: the flag's
+// words and the value of every field that is not zero, is visible, has a flag and applies
+// in mode. A bool is its flag alone, a list repeats the flag, and a duration looks like
+// 1h30m. v is a pointer to the struct.
 func Argv(v any, mode Mode) ([]string, error) {
 	var argv []string
 	err := each(v, mode, func(field Field, values []string) {
@@ -23,10 +23,9 @@ func Argv(v any, mode Mode) ([]string, error) {
 	return argv, err
 }
 
-// Env is the part of an agent's environment that its options make, as NAME=VALUE:
-// for every field of v that is not zero, is visible, has a variable and is known in
-// mode. Lists are joined with commas. It holds secrets in clear: it is for the agent's start
-// and for nothing else.
+// Env returns the options of v as environment variables, NAME=VALUE: every field that is
+// not zero, is visible, has a variable and applies in mode. Lists are joined with commas.
+// The result contains secrets in clear text: use it only to start the agent.
 func Env(v any, mode Mode) ([]string, error) {
 	var env []string
 	err := each(v, mode, func(field Field, values []string) {
@@ -37,7 +36,7 @@ func Env(v any, mode Mode) ([]string, error) {
 	return env, err
 }
 
-// with is the flag with one value.
+// with returns the flag with one value.
 func (f Field) with(value string) []string {
 	last := len(f.Flag) - 1
 	words := append([]string(nil), f.Flag...)
@@ -51,8 +50,8 @@ func (f Field) with(value string) []string {
 	return words
 }
 
-// each calls use with the clear values of every field that is not zero, is visible
-// and is known in mode.
+// each calls use with the values, in clear text, of every field that is not zero, is
+// visible and applies in mode.
 func each(v any, mode Mode, use func(Field, []string)) error {
 	fields, err := Of(v)
 	if err != nil {

@@ -2,10 +2,9 @@ package spec
 
 import "reflect"
 
-// Schema is a JSON Schema (draft 2020-12) of the options of v, a struct or a
-// pointer to one, as an object whose properties are their keys. It holds only what
-// encoding/json takes, no value of v and nothing secret. It is nil when v has a tag
-// that Of refuses.
+// Schema returns a JSON Schema (draft 2020-12) of the options of v, a struct or a pointer
+// to one, as an object whose properties are the options' keys. It contains only values
+// that encoding/json can encode, and no value of v. It is nil if Of returns an error.
 func Schema(v any) map[string]any {
 	fields, err := Of(v)
 	if err != nil {
@@ -56,7 +55,7 @@ func (f Field) schema() map[string]any {
 	return property
 }
 
-// defaultValue is the default as Value gives it, or nil.
+// defaultValue returns the default in the form of Value, or nil.
 func (f Field) defaultValue() any {
 	if f.Default == "" || f.Type == Secret {
 		return nil

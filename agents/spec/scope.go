@@ -8,21 +8,21 @@ import (
 	"aibox/internal/fault"
 )
 
-// Scope says whether a file in a repository, which an agent may have written, may
-// set an option. The zero value is no.
+// Scope says whether a file in a repository, which an agent may have written, can set an
+// option. The zero value is no.
 type Scope int
 
 // The scopes.
 const (
-	User       Scope = iota // only the user may set it
-	Repository              // harmless: a repository may set it
-	AtMost                  // a repository may lower it, switch it off, shorten the list
-	AtLeast                 // a repository may raise it, switch it on, lengthen the list
+	User       Scope = iota // only the user can set it
+	Repository              // harmless: a repository can set it
+	AtMost                  // a repository can lower it, switch it off, shorten the list
+	AtLeast                 // a repository can raise it, switch it on, lengthen the list
 )
 
 var scopeNames = []string{User: "user", Repository: "repository", AtMost: "at-most", AtLeast: "at-least"}
 
-// String is the scope's name as written in tags.
+// String returns the name as written in tags.
 func (s Scope) String() string {
 	if s >= 0 && int(s) < len(scopeNames) {
 		return scopeNames[s]
@@ -33,7 +33,7 @@ func (s Scope) String() string {
 // MarshalText writes the name.
 func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (s *Scope) UnmarshalText(text []byte) error {
 	for scope, name := range scopeNames {
 		if name == string(text) {
@@ -44,14 +44,13 @@ func (s *Scope) UnmarshalText(text []byte) error {
 	return unknownWord("scope", string(text), scopeNames)
 }
 
-// Tightens is nil when a file in a repository may turn current into proposed, and
-// otherwise a Usage fault that says why not. Values are as Value gives them, and
-// current is the one in force. Under at-most and at-least the same value is always
-// allowed, and a number that is 0 or less counts as no limit: the loosest of all.
+// Tightens returns nil if a file in a repository can change the option from current, the
+// value in force, to proposed. Otherwise it returns a Usage fault with the reason. Values
+// have the form of Value. For AtMost and AtLeast the same value is always allowed, and a
+// number of 0 or less means no limit, the loosest value.
 //
-// An unset value (nil) is a decision of the user's too. A list that is unset
-// allows a repository to add nothing, and a set value cannot be unset, because
-// what the default is may be looser.
+// An unset value (nil) is a decision of the user, too. A repository can add nothing to a
+// list that is unset, and cannot unset a value, because the default can be looser.
 func (f Field) Tightens(current, proposed any) error {
 	switch f.Scope {
 	case Repository:
@@ -64,25 +63,25 @@ func (f Field) Tightens(current, proposed any) error {
 	var tight bool
 	switch {
 	case f.Type.words():
-		tight = f.tightWords(current, proposed)
+		tight = f.wordsTighten(current, proposed)
 	case f.Type == Choice:
-		tight = f.tightChoice(current, proposed)
+		tight = f.choiceTightens(current, proposed)
 	case f.Type == Bool:
 		now, _ := current.(bool)
 		next, ok := proposed.(bool)
 		tight = (ok || proposed == nil) && (next == now || next == (f.Scope == AtLeast))
 	case f.Type.number():
-		tight = f.tightNumber(current, proposed)
+		tight = f.numberTightens(current, proposed)
 	}
 	if tight {
 		return nil
 	}
 	return fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %v is looser than %v",
-		f.Key, shown(proposed), shown(current)).
+		f.Key, printable(proposed), printable(current)).
 		Hint("set it in your own settings file; `aibox config path` prints its path")
 }
 
-func (f Field) tightNumber(current, proposed any) bool {
+func (f Field) numberTightens(current, proposed any) bool {
 	now, knownNow := f.quantity(current)
 	next, knownNext := f.quantity(proposed)
 	if !knownNow || !knownNext {
@@ -94,7 +93,7 @@ func (f Field) tightNumber(current, proposed any) bool {
 	return limit(next) <= limit(now)
 }
 
-// limit is n as an upper bound.
+// limit returns n as an upper limit.
 func limit(n int64) int64 {
 	if n <= 0 {
 		return math.MaxInt64
@@ -102,7 +101,7 @@ func limit(n int64) int64 {
 	return n
 }
 
-// quantity is a number or duration as Value gives it; nil is 0.
+// quantity converts a number or duration from the form of Value; nil is 0.
 func (f Field) quantity(value any) (int64, bool) {
 	switch value := value.(type) {
 	case nil:
@@ -117,10 +116,10 @@ func (f Field) quantity(value any) (int64, bool) {
 	}
 }
 
-// tightChoice goes by the order of the choices. Nothing chosen means the default
-// or, without one, whatever the agent does on its own.
-func (f Field) tightChoice(current, proposed any) bool {
-	now, next := f.chosen(current), f.chosen(proposed)
+// choiceTightens compares positions in the list of choices. An unset value means the
+// default or, without one, whatever the agent does by itself.
+func (f Field) choiceTightens(current, proposed any) bool {
+	now, next := f.effectiveChoice(current), f.effectiveChoice(proposed)
 	switch {
 	case next == now:
 		return true
@@ -133,7 +132,7 @@ func (f Field) tightChoice(current, proposed any) bool {
 	return before == (f.Scope == AtMost)
 }
 
-func (f Field) chosen(value any) string {
+func (f Field) effectiveChoice(value any) string {
 	text, _ := value.(string)
 	if text == "" {
 		return f.Default
@@ -141,7 +140,7 @@ func (f Field) chosen(value any) string {
 	return text
 }
 
-func (f Field) tightWords(current, proposed any) bool {
+func (f Field) wordsTighten(current, proposed any) bool {
 	now, _ := current.([]string)
 	next, listed := proposed.([]string)
 	if !listed || next == nil {
@@ -154,7 +153,7 @@ func (f Field) tightWords(current, proposed any) bool {
 	return !slices.ContainsFunc(inner, func(word string) bool { return !slices.Contains(outer, word) })
 }
 
-func shown(value any) string {
+func printable(value any) string {
 	if value == nil {
 		return "nothing"
 	}

@@ -49,11 +49,11 @@ func (f Field) store(target reflect.Value, text string) error {
 	}
 }
 
-// storeText stores what needs no parsing. Nothing of a secret goes into an error.
+// storeText stores a text that needs no parsing. Its errors contain no part of a secret.
 func (f Field) storeText(target reflect.Value, text string) error {
 	switch {
 	case strings.ContainsRune(text, 0):
-		return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
+		return fault.New(fault.Usage, "option %q contains a NUL byte", f.Key).Hint("give it as plain text")
 	case f.Type.line() && strings.ContainsAny(text, "\r\n"):
 		return fault.New(fault.Usage, "option %q must be a single line", f.Key)
 	case f.Type == Choice && !slices.Contains(f.Choices, text):
@@ -74,28 +74,28 @@ func (f Field) storeNumber(target reflect.Value, n int64) error {
 	return nil
 }
 
-// storeWords stores words, each choice once, and keeps nil apart from empty.
+// storeWords stores words, each choice once. It distinguishes nil from empty.
 func (f Field) storeWords(target reflect.Value, words []string) error {
 	for _, word := range words {
 		if f.Type == Choices && !slices.Contains(f.Choices, word) {
 			return f.badChoice(word)
 		}
-		if looksListed(word) {
+		if looksLikeList(word) {
 			return fault.New(fault.Usage, "option %q contains the single string %q, which looks like a list", f.Key, cut(word)).
 				Hint(`write the list itself, without quotes around it: ["one", "two"]`)
 		}
 		if strings.ContainsRune(word, 0) {
-			return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
+			return fault.New(fault.Usage, "option %q contains a NUL byte", f.Key).Hint("give it as plain text")
 		}
 	}
 	if f.Type == Choices {
-		words = once(words)
+		words = unique(words)
 	}
 	target.Set(reflect.ValueOf(words))
 	return nil
 }
 
-func once(words []string) []string {
+func unique(words []string) []string {
 	if words == nil {
 		return nil
 	}
@@ -108,13 +108,12 @@ func once(words []string) []string {
 	return kept
 }
 
-// within reports whether n keeps the bounds.
+// within reports whether n is within the limits.
 func (f Field) within(n int64) bool {
 	return (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max)
 }
 
-// Bounds says which numbers the option takes, as part of a sentence: "a number from 1
-// to 9".
+// Bounds describes the allowed numbers as part of a sentence: "a number from 1 to 9".
 func (f Field) Bounds() string {
 	noun := "a number"
 	if f.Type == Duration {
@@ -132,7 +131,7 @@ func (f Field) Bounds() string {
 	}
 }
 
-// number prints n as the option's type does.
+// number formats n for the option's type.
 func (f Field) number(n int64) string {
 	if f.Type == Duration {
 		return amount.Span(time.Duration(n))
@@ -152,7 +151,7 @@ func (f Field) badChoice(text string) error {
 	return bad
 }
 
-// cut keeps a mistake of a megabyte out of an error.
+// cut shortens a value for an error message.
 func cut(text string) string {
 	const most = 60
 	if runes := []rune(text[:min(len(text), 4*most)]); len(runes) > most || len(text) > 4*most {

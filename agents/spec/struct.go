@@ -14,15 +14,15 @@ import (
 type Definition struct {
 	Key  string            // what the user types: lower-case words joined by dashes
 	Type string            // a type's name, such as "string" or "choices"; empty means string
-	Tags map[string]string // the keys of a tag but secret and type, which Type says
+	Tags map[string]string // the keys of a tag, except secret and type, which follow from Type
 }
 
-// definedKey admits the keys that can be a Go field: kebab turns the name back.
+// definedKey matches the keys that can be converted to a Go field name and back.
 var definedKey = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// Struct makes a struct of the definitions, with every option at its default, and
-// gives a pointer to it: for each of this package's functions it is as good as one
-// written in Go. Errors name the option and the tag key.
+// Struct builds a struct from definitions, with every option at its default, and returns
+// a pointer to it. All functions of this package treat it like a struct written in Go.
+// Errors name the option and the tag key.
 func Struct(defs []Definition) (any, error) {
 	var members []reflect.StructField
 	seen := map[string]bool{}
@@ -47,7 +47,7 @@ func Struct(defs []Definition) (any, error) {
 	return v, Defaults(v)
 }
 
-// member is the Go field: "max-turns" becomes Max_turns, which kebab turns back.
+// member returns the Go field: "max-turns" becomes Max_turns, which kebab converts back.
 func (d Definition) member() (reflect.StructField, error) {
 	kind := String
 	if d.Type != "" {
@@ -60,7 +60,7 @@ func (d Definition) member() (reflect.StructField, error) {
 	return reflect.StructField{Name: name, Type: goTypeOf(kind), Tag: reflect.StructTag(tag)}, err
 }
 
-// tag writes the tag that a struct would have, for the one parser to judge.
+// tag returns the struct tag, so that one parser validates both kinds of options.
 func (d Definition) tag(kind Type) (string, error) {
 	var tag strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(d.Tags)) {
@@ -68,7 +68,7 @@ func (d Definition) tag(kind Type) (string, error) {
 			return "", unknownWord("tag key", key, keys)
 		}
 		if key == "secret" || key == "type" {
-			return "", fmt.Errorf("tag key %q: the option's type says it", key)
+			return "", fmt.Errorf("tag key %q follows from the option's type", key)
 		}
 		fmt.Fprintf(&tag, "%s:%s ", key, strconv.Quote(d.Tags[key]))
 	}

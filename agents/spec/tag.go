@@ -35,7 +35,7 @@ func parseTag(tag string) (map[string]string, error) {
 		if key == "json" { // package json reads it
 			continue
 		}
-		if err := admit(tags, key, value); err != nil {
+		if err := checkTag(tags, key, value); err != nil {
 			return nil, err
 		}
 		tags[key] = value
@@ -43,7 +43,7 @@ func parseTag(tag string) (map[string]string, error) {
 	return tags, nil
 }
 
-func admit(tags map[string]string, key, value string) error {
+func checkTag(tags map[string]string, key, value string) error {
 	if !slices.Contains(keys, key) {
 		return unknownWord("tag key", key, keys)
 	}

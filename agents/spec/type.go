@@ -2,7 +2,7 @@ package spec
 
 import "fmt"
 
-// Type is the kind of value an option takes. The zero value is no type.
+// Type is the type of an option's value. The zero value is invalid.
 type Type int
 
 // The types.
@@ -25,7 +25,7 @@ var typeNames = map[Type]string{
 	Duration: "duration", List: "list", Choices: "choices", Secret: "secret",
 }
 
-// String is the type's name as help and JSON show it.
+// String returns the name for help and JSON.
 func (t Type) String() string {
 	if name, ok := typeNames[t]; ok {
 		return name
@@ -36,7 +36,7 @@ func (t Type) String() string {
 // MarshalText writes the name.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (t *Type) UnmarshalText(text []byte) error {
 	known := make([]string, 0, len(typeNames))
 	for kind := String; kind <= Secret; kind++ {
@@ -57,5 +57,5 @@ func (t Type) line() bool {
 // words reports whether values of the type are several words.
 func (t Type) words() bool { return t == List || t == Choices }
 
-// number reports whether values of the type have bounds and an order.
+// number reports whether values of the type have limits and an order.
 func (t Type) number() bool { return t == Int || t == Duration }

@@ -11,11 +11,10 @@ import (
 	"aibox/internal/secret"
 )
 
-// Value is the field's value in v as a decoder of TOML or JSON would give it:
-// string, bool, int64 or []string, a duration as a string; nil when it is not set.
-// A bool is always set. A number of 0 is set when its default is another. A list
-// that is set and holds nothing is []string{}. A secret is dots. The caller owns
-// the slice.
+// Value returns the field's value in v as a TOML or JSON decoder would: a string, bool,
+// int64 or []string, a duration as a string, or nil if it is not set. A bool is always
+// set. A number of 0 is set if the default is another number. An empty list that is set
+// is []string{}. A secret is dots. The caller owns the slice.
 func (f Field) Value(v any) any {
 	target, err := f.target(v)
 	if err != nil {
@@ -24,8 +23,8 @@ func (f Field) Value(v any) any {
 	return f.value(target)
 }
 
-// Secret returns the value of a secret in v, the struct that the field is of. It is
-// empty where the secret is not set and where the field is not a secret.
+// Secret returns the value of a secret in v. It is empty if the secret is not set or the
+// field is not a secret.
 func (f Field) Secret(v any) secret.Value {
 	target, err := f.target(v)
 	if err != nil {
@@ -57,10 +56,9 @@ func (f Field) value(target reflect.Value) any {
 	}
 }
 
-// Decode stores in v what a decoder of TOML or JSON gave: string, bool, int64 (or
-// int), float64 without a fraction, json.Number, []any or []string of strings. A
-// duration is a string or 0; nil unsets. What does not fit is a Usage fault, and v
-// is as before.
+// Decode stores in v a value from a TOML or JSON decoder: a string, bool, int64 (or int),
+// float64 without a fraction, json.Number, []any or []string of strings. A duration is a
+// string or 0; nil unsets. An invalid value is a Usage fault and leaves v unchanged.
 func (f Field) Decode(v, value any) error {
 	target, err := f.target(v)
 	if err != nil {
@@ -74,20 +72,20 @@ func (f Field) Decode(v, value any) error {
 	case f.Type.words():
 		words, ok := wordsOf(value)
 		if !ok {
-			return f.unfit(`a list of words such as ["one", "two"]`, value)
+			return f.wrongType(`a list of words such as ["one", "two"]`, value)
 		}
 		return f.storeWords(target, words)
 	case f.Type == Bool:
 		on, ok := value.(bool)
 		if !ok {
-			return f.unfit("true or false", value)
+			return f.wrongType("true or false", value)
 		}
 		target.SetBool(on)
 		return nil
 	case f.Type == Int:
 		n, ok := wholeNumber(value)
 		if !ok {
-			return f.unfit("a whole number", value)
+			return f.wrongType("a whole number", value)
 		}
 		return f.storeNumber(target, n)
 	case f.Type == Duration:
@@ -105,14 +103,14 @@ func (f Field) Decode(v, value any) error {
 	case ok:
 		return f.storeText(target, text)
 	case f.Type == Duration:
-		return f.unfit(`a duration such as "90s" or "1h30m"`, value)
+		return f.wrongType(`a duration such as "90s" or "1h30m"`, value)
 	default:
-		return f.unfit("text in quotes", value)
+		return f.wrongType("text in quotes", value)
 	}
 }
 
-// unset reports whether the field is not set. A zero whose default is another
-// value can only have been chosen.
+// unset reports whether the field is not set. A zero counts as set if the default is
+// another value.
 func (f Field) unset(target reflect.Value) bool {
 	if !target.IsZero() {
 		return false
@@ -128,7 +126,7 @@ func (f Field) unset(target reflect.Value) bool {
 	}
 }
 
-// text is what Text says.
+// text returns the result of Text.
 func (f Field) text(target reflect.Value) string {
 	if f.unset(target) {
 		return ""
@@ -162,7 +160,7 @@ func wordsOf(value any) ([]string, bool) {
 	}
 }
 
-// wholeNumber is value as an int of this machine.
+// wholeNumber converts value to an int of this machine.
 func wholeNumber(value any) (int64, bool) {
 	switch value := value.(type) {
 	case int:
@@ -180,8 +178,8 @@ func wholeNumber(value any) (int64, bool) {
 	}
 }
 
-// unfit never shows the value: it may be a secret in the wrong place.
-func (f Field) unfit(want string, value any) error {
+// wrongType never includes the value, which may be a misplaced secret.
+func (f Field) wrongType(want string, value any) error {
 	kind := "a value of another kind"
 	switch value.(type) {
 	case string:

@@ -23,7 +23,7 @@ func parseWhen(text string) (condition, error) {
 	return c, nil
 }
 
-// link checks the conditions of all fields against one another.
+// link checks the conditions between fields.
 func link(fields []Field) (Field, error) {
 	for _, field := range fields {
 		if field.When == "" {
@@ -37,20 +37,20 @@ func link(fields []Field) (Field, error) {
 			return field, fmt.Errorf("tag key \"when\": there is no option %q", field.when.key)
 		case field.when.value == "":
 		case other.Type == Secret:
-			return field, fmt.Errorf("tag key \"when\": a secret is compared with nothing")
+			return field, fmt.Errorf("tag key \"when\": a secret cannot be compared with a value")
 		default:
 			if err := other.canBe(field.when.value); err != nil {
 				return field, fmt.Errorf("tag key \"when\": %w", err)
 			}
 		}
-		if loops(fields, field) {
+		if dependsOnItself(fields, field) {
 			return field, fmt.Errorf("tag key \"when\": %q depends on it in turn", field.when.key)
 		}
 	}
 	return Field{}, nil
 }
 
-// canBe reports whether the field can ever be equal to value.
+// canBe returns an error if the field can never be equal to value.
 func (f Field) canBe(value string) error {
 	if f.Type == Bool && (value == "true" || value == "false") {
 		return nil
@@ -65,7 +65,7 @@ func (f Field) canBe(value string) error {
 	return nil
 }
 
-func loops(fields []Field, start Field) bool {
+func dependsOnItself(fields []Field, start Field) bool {
 	field, seen := start, map[string]bool{}
 	for field.When != "" && !seen[field.Key] {
 		seen[field.Key] = true
@@ -86,10 +86,10 @@ func byKey(fields []Field, key string) (Field, bool) {
 	return fields[i], true
 }
 
-// Visible reports whether field means anything, given how v, a pointer to the
-// struct, is set now: its condition holds, the option that it depends on is itself
-// visible, and the struct's own Visible method does not say no. What is not visible
-// is passed to no agent.
+// Visible reports whether field has an effect with the current options of v, a pointer to
+// the struct: its condition holds, the option that it depends on is visible, and the
+// struct's own Visible method does not return false. Options that are not visible are not
+// passed to the agent.
 func Visible(v any, field Field) bool {
 	if field.When == "" && !hasVisible(v) {
 		return true
@@ -104,7 +104,7 @@ func hasVisible(v any) bool {
 }
 
 func visible(v any, fields []Field, field Field) bool {
-	if judge, ok := v.(interface{ Visible(key string) bool }); ok && !judge.Visible(field.Key) {
+	if visibility, ok := v.(interface{ Visible(key string) bool }); ok && !visibility.Visible(field.Key) {
 		return false
 	}
 	if field.When == "" {
@@ -118,7 +118,7 @@ func visible(v any, fields []Field, field Field) bool {
 	return err == nil && visible(v, fields, other) && field.when.holds(other, target)
 }
 
-// holds reports whether the other option, whose value is target, is as c says. A
+// holds reports whether the other option, whose value is target, meets the condition. A
 // list is equal to each of its words.
 func (c condition) holds(other Field, target reflect.Value) bool {
 	words, isList := target.Interface().([]string)

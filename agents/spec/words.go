@@ -8,16 +8,15 @@ import (
 	"aibox/internal/fault"
 )
 
-// emptyList is the text of a list that is set and holds nothing.
+// emptyList is the text of an empty list that is set.
 const emptyList = "[]"
 
-// splitWords reads a list as TOML when the text begins with a bracket. Other text it
-// parts at commas and ends of lines. Spaces around a word are
-// dropped, and so are empty words; a word in double quotes is taken literally, with
-// "" for a quote.
+// splitWords parses a list: as TOML if the text begins with a bracket, else as words
+// separated by commas or newlines. It drops empty words and spaces around words; a word
+// in double quotes is literal, with "" for a quote.
 func (f Field) splitWords(text string) ([]string, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		return f.listed(text)
+		return f.parseTOMLList(text)
 	}
 	var words []string
 	for rest := text; rest != ""; {
@@ -45,9 +44,9 @@ func (f Field) splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// listed reads a list as TOML has it. What is none is refused: taken for a word, it would
-// be in force and do nothing.
-func (f Field) listed(text string) ([]string, error) {
+// parseTOMLList parses a list in TOML. It rejects an invalid one, which would otherwise
+// become a word without an effect.
+func (f Field) parseTOMLList(text string) ([]string, error) {
 	var read map[string]any
 	err := toml.Unmarshal([]byte("list = "+strings.TrimSpace(text)+"\n"), &read)
 	words, ok := wordsOf(read["list"])
@@ -59,15 +58,15 @@ func (f Field) listed(text string) ([]string, error) {
 	return words, nil
 }
 
-// looksListed reports whether a word is a whole list, or the start of one: quotes that a
-// shell or an editor kept, and that is not meant as part of a word.
-func looksListed(word string) bool {
+// looksLikeList reports whether a word is a list or the start of one, with quotes that a
+// shell or an editor has kept.
+func looksLikeList(word string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(word), "[")
 	inside = strings.TrimLeft(inside, " \t\r\n")
 	return ok && (strings.HasPrefix(inside, `"`) || strings.HasPrefix(inside, "'"))
 }
 
-// unquote takes the quoted word at the start of text, and the separator after it.
+// unquote removes the quoted word at the start of text and the separator after it.
 func unquote(text string) (word, rest string, ok bool) {
 	var out strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -89,8 +88,7 @@ func unquote(text string) (word, rest string, ok bool) {
 	return "", "", false
 }
 
-// joinWords is the text from which splitWords reads the same words, with a comma or
-// the end of a line between two.
+// joinWords returns a text from which splitWords reads the same words.
 func joinWords(words []string, separator string) string {
 	switch {
 	case words == nil:

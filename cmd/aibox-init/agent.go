@@ -16,23 +16,23 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// agent is the main process of the box and our ends of its streams.
+// agent is the main process of the sandbox and our ends of its streams.
 type agent struct {
 	pid    int
 	status <-chan unix.WaitStatus
-	input  *os.File // nil: the agent has no input of ours
+	input  *os.File // nil: the agent gets no input from us
 	output []stream
 	pty    *os.File // nil without a TTY
 }
 
-// stream is one of the agent's outputs and the frame its bytes go out in.
+// stream is one of the agent's outputs and the type of its frames.
 type stream struct {
 	file *os.File
 	kind lifeline.Type
 }
 
-// startAgent writes the files, opens the streams and starts the agent in a
-// session of its own. The error holds the exit code for it.
+// startAgent writes the files, opens the streams and starts the agent in its own session.
+// A startError has the exit code.
 func startAgent(r *reaper, s lifeline.Start) (*agent, error) {
 	env := environment(os.Environ(), s.Env)
 	if err := writeFiles(lookup(env, "HOME"), s.Files); err != nil {
@@ -63,7 +63,7 @@ func startAgent(r *reaper, s lifeline.Start) (*agent, error) {
 	return a, nil
 }
 
-// launchArgs is init's own command line that becomes the agent.
+// launchArgs returns the command line of init that executes the agent.
 func launchArgs(s lifeline.Start, path string) []string {
 	nofile := s.NoFile
 	if nofile == 0 {
@@ -75,8 +75,8 @@ func launchArgs(s lifeline.Start, path string) []string {
 	}, s.Argv...)
 }
 
-// open makes the streams: a PTY, or pipes with the input from the lifeline or
-// from nowhere. It returns the child's ends.
+// open creates the streams: a PTY, or pipes with input from the lifeline or none. It
+// returns the child's ends.
 func (a *agent) open(s lifeline.Start) (child [3]*os.File, sys *syscall.SysProcAttr, err error) {
 	sys = &syscall.SysProcAttr{Setsid: true}
 	if s.TTY {
@@ -119,7 +119,7 @@ func (a *agent) open(s lifeline.Start) (child [3]*os.File, sys *syscall.SysProcA
 	return [3]*os.File{childIn, childOut, childErr}, sys, err
 }
 
-// resize sets the PTY's size; zeros mean 24 by 80. Without a PTY it does nothing.
+// resize sets the PTY's size; zero means 24 by 80. Without a PTY it does nothing.
 func (a *agent) resize(size lifeline.Resize) {
 	if a.pty == nil {
 		return
@@ -175,8 +175,8 @@ type startError struct {
 func (e startError) Error() string { return e.err.Error() }
 func (e startError) Unwrap() error { return e.err }
 
-// self is init's own program. The path is read once, at the start, while
-// nothing else runs in the box.
+// self returns the path of init's own program, which os.Executable has read at the
+// start, while nothing else was running in the sandbox.
 func self() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -185,7 +185,7 @@ func self() string {
 	return path
 }
 
-// workdir is dir, else /workspace when the box has one, else the root.
+// workdir returns dir, else /workspace if the sandbox has one, else the root.
 func workdir(dir string) string {
 	if dir != "" {
 		return dir
@@ -196,7 +196,7 @@ func workdir(dir string) string {
 	return "/"
 }
 
-// findProgram looks name up as execvp(3) does, in the agent's own PATH.
+// findProgram looks up name like execvp(3), in the agent's own PATH.
 func findProgram(name, dir, path string) (string, error) {
 	candidates := []string{name}
 	if !strings.Contains(name, "/") {
@@ -220,7 +220,7 @@ func findProgram(name, dir, path string) (string, error) {
 		}
 	}
 	if errors.Is(found, fs.ErrPermission) {
-		return "", startError{126, fmt.Errorf("%q is there but cannot be run", name)}
+		return "", startError{126, fmt.Errorf("%q exists but cannot be run", name)}
 	}
 	return "", startError{127, fmt.Errorf("there is no %q in the sandbox", name)}
 }

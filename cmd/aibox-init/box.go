@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// leftoverGrace is what processes get that outlive the agent.
+	// leftoverGrace is the grace for processes that outlive the agent.
 	leftoverGrace = 300 * time.Millisecond
-	// killLimit is how long init waits for killed processes to be gone.
+	// killLimit is how long init waits for killed processes to end.
 	killLimit = 2 * time.Second
 	maxGrace  = 10 * time.Minute
 )
 
-// box is the state of PID 1. The goroutine of serve reads the lifeline and never
-// blocks on the agent or on writing, so that a stop always gets through.
-type box struct {
+// server is the state of PID 1. The goroutine of serve reads the lifeline and never
+// blocks on the agent or on writing, so that it always receives a stop.
+type server struct {
 	conn   *lifeline.Conn
 	reaper *reaper
 	input  *input
@@ -43,65 +43,65 @@ type box struct {
 	code    int
 }
 
-func newBox(conn *lifeline.Conn, r *reaper) *box {
-	return &box{conn: conn, reaper: r, input: newInput(conn)}
+func newServer(conn *lifeline.Conn, r *reaper) *server {
+	return &server{conn: conn, reaper: r, input: newInput(conn)}
 }
 
-// serve says hello and obeys until the lifeline ends. After the exit was sent
-// the supervisor closes the lifeline, and the box ends with the agent's code;
-// before that its end is a loss, and everything is killed at once.
-func (b *box) serve() int {
-	if err := b.conn.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: kernel()}); err != nil {
+// serve sends a hello and handles frames until the lifeline ends. After it has sent the
+// exit, the supervisor closes the lifeline, and init exits with the agent's code. If the
+// lifeline ends earlier, it is lost: serve kills everything at once.
+func (srv *server) serve() int {
+	if err := srv.conn.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: kernel()}); err != nil {
 		return exitLost
 	}
 	for {
-		f, err := b.conn.Receive()
+		f, err := srv.conn.Receive()
 		if err == nil {
-			err = b.obey(f)
+			err = srv.handle(f)
 		}
 		if err != nil {
 			break
 		}
 	}
 	signalAll(unix.SIGKILL)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
-		return b.code
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.done {
+		return srv.code
 	}
 	if os.Getpid() != 1 {
-		// Only the death of a PID 1 takes the rest with it.
-		b.reaper.killAll(0, killLimit)
+		// Only the death of a PID 1 also kills the rest.
+		srv.reaper.killAll(0, killLimit)
 	}
 	return exitLost
 }
 
-// obey handles one frame. An error ends the box.
-func (b *box) obey(f lifeline.Frame) error {
+// handle handles one frame. An error ends the sandbox.
+func (srv *server) handle(f lifeline.Frame) error {
 	switch f.Type {
 	case lifeline.TypeProbe:
 		return with(f, func(plan probe.Plan) error {
-			go b.probe(plan)
+			go srv.probe(plan)
 			return nil
 		})
 	case lifeline.TypeStart:
-		return with(f, b.start)
+		return with(f, srv.start)
 	case lifeline.TypeStdin:
-		return b.input.add(f.Payload)
+		return srv.input.add(f.Payload)
 	case lifeline.TypeStdinEOF:
-		b.input.end()
+		srv.input.end()
 		return nil
 	case lifeline.TypeResize:
-		return with(f, b.setSize)
+		return with(f, srv.setSize)
 	case lifeline.TypeSignal:
-		return with(f, b.signal)
+		return with(f, srv.signal)
 	case lifeline.TypeStop:
-		return with(f, b.stop)
+		return with(f, srv.stop)
 	case lifeline.TypePing:
-		b.pong()
+		srv.pong()
 		return nil
 	default:
-		return fmt.Errorf("%w: frame %#x is init's own", lifeline.ErrProtocol, f.Type)
+		return fmt.Errorf("%w: frame %#x is only sent by init", lifeline.ErrProtocol, f.Type)
 	}
 }
 
@@ -113,112 +113,112 @@ func with[T any](f lifeline.Frame, do func(T) error) error {
 	return do(v)
 }
 
-func (b *box) probe(plan probe.Plan) {
+func (srv *server) probe(plan probe.Plan) {
 	probe.Run(context.Background(), plan, func(place int, result probe.Result) {
-		b.send(lifeline.TypeProbeResult, lifeline.ProbeResult{Place: place, Result: result})
+		srv.send(lifeline.TypeProbeResult, lifeline.ProbeResult{Place: place, Result: result})
 	})
 }
 
-// pong answers a ping. Sending may wait for a supervisor that is slow to read,
-// for which serve must not; one answer under way is enough.
-func (b *box) pong() {
-	if !b.answering.CompareAndSwap(false, true) {
+// pong answers a ping in the background, because sending can block while the supervisor
+// does not read. One pending answer is enough.
+func (srv *server) pong() {
+	if !srv.answering.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
-		defer b.answering.Store(false)
-		_ = b.conn.Send(lifeline.Frame{Type: lifeline.TypePong})
+		defer srv.answering.Store(false)
+		_ = srv.conn.Send(lifeline.Frame{Type: lifeline.TypePong})
 	}()
 }
 
-// send sends a message; a broken lifeline is serve's affair.
-func (b *box) send(t lifeline.Type, v any) {
-	if err := b.conn.SendMessage(t, v); err != nil {
-		_ = b.conn.Close()
+// send sends a message. If that fails it closes the lifeline, which ends serve.
+func (srv *server) send(t lifeline.Type, v any) {
+	if err := srv.conn.SendMessage(t, v); err != nil {
+		_ = srv.conn.Close()
 	}
 }
 
-func (b *box) start(s lifeline.Start) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.started {
+func (srv *server) start(s lifeline.Start) error {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.started {
 		return fmt.Errorf("%w: a second start", lifeline.ErrProtocol)
 	}
-	b.started = true
-	if b.stopped {
+	srv.started = true
+	if srv.stopped {
 		return nil
 	}
-	go b.runAgent(s)
+	go srv.runAgent(s)
 	return nil
 }
 
-// runAgent is the agent's whole life.
-func (b *box) runAgent(s lifeline.Start) {
-	a, err := startAgent(b.reaper, s)
+// runAgent runs the agent from its start to its exit.
+func (srv *server) runAgent(s lifeline.Start) {
+	a, err := startAgent(srv.reaper, s)
 	if err != nil {
 		code := 125
 		if failed, ok := errors.AsType[startError](err); ok {
 			code = failed.code
 		}
-		b.send(lifeline.TypeError, lifeline.Error{Text: err.Error()})
-		b.exit(lifeline.Exit{Code: code})
+		srv.send(lifeline.TypeError, lifeline.Error{Text: err.Error()})
+		srv.exit(lifeline.Exit{Code: code})
 		return
 	}
-	b.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
+	srv.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
 	var copying sync.WaitGroup
 	for _, s := range a.output {
-		copying.Go(func() { b.copyOut(s) })
+		copying.Go(func() { srv.copyOut(s) })
 	}
-	b.input.connect(a.input, a.pty != nil)
-	b.adopt(a)
+	srv.input.connect(a.input, a.pty != nil)
+	srv.adopt(a)
 	exit := exitOf(<-a.status)
-	if !b.reaper.collect() {
+	if !srv.reaper.collect() {
 		exit.Left = true
-		b.reaper.killAll(leftoverGrace, killLimit)
+		srv.reaper.killAll(leftoverGrace, killLimit)
 	}
-	b.input.close()
+	srv.input.close()
 	copying.Wait()
-	exit.Commits = commits(b.reaper, s, b.commitLimit())
-	b.exit(exit)
+	exit.Commits = commits(srv.reaper, s, srv.commitLimit())
+	srv.exit(exit)
 }
 
-// commitLimit is how long listing the agent's commits may take.
-func (b *box) commitLimit() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stopped {
+// commitLimit is the time limit for listing the agent's commits.
+func (srv *server) commitLimit() time.Duration {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.stopped {
 		return stoppedTime
 	}
 	return commitTime
 }
 
-// adopt makes the running agent known and catches up on what was asked for in
-// the meantime.
-func (b *box) adopt(a *agent) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.agent = a
-	if b.resize != nil {
-		a.resize(*b.resize)
+// adopt stores the running agent and applies the resize, signals and stop that arrived
+// while it was starting.
+func (srv *server) adopt(a *agent) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.agent = a
+	if srv.resize != nil {
+		a.resize(*srv.resize)
 	}
-	for _, sig := range b.signals {
+	for _, sig := range srv.signals {
 		_ = unix.Kill(-a.pid, sig)
 	}
-	b.signals = nil
-	if b.stopped {
-		go b.reaper.killAll(b.grace, killLimit)
+	srv.signals = nil
+	if srv.stopped {
+		go srv.reaper.killAll(srv.grace, killLimit)
 	}
 }
 
-// copyOut sends an output until its last writer is gone. It blocks while the
-// supervisor does not read, which in turn blocks the agent: nothing is lost.
-func (b *box) copyOut(s stream) {
+// copyOut sends an output until its last writer is gone. While the supervisor does not
+// read, it blocks, and with it the agent, so that no output is lost.
+func (srv *server) copyOut(s stream) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := s.file.Read(buf)
 		if n > 0 {
-			if b.conn.Send(lifeline.Frame{Type: s.kind, Payload: buf[:n]}) != nil {
-				_ = b.conn.Close()
+			if srv.conn.Send(lifeline.Frame{Type: s.kind, Payload: buf[:n]}) != nil {
+				_ = srv.conn.Close()
 				return
 			}
 		}
@@ -228,53 +228,53 @@ func (b *box) copyOut(s stream) {
 	}
 }
 
-func (b *box) exit(e lifeline.Exit) {
-	b.mu.Lock()
-	b.done, b.code = true, e.Code
-	b.mu.Unlock()
-	b.send(lifeline.TypeExit, e)
+func (srv *server) exit(e lifeline.Exit) {
+	srv.mu.Lock()
+	srv.done, srv.code = true, e.Code
+	srv.mu.Unlock()
+	srv.send(lifeline.TypeExit, e)
 }
 
-func (b *box) setSize(size lifeline.Resize) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.resize = &size
-	if b.agent != nil {
-		b.agent.resize(size)
+func (srv *server) setSize(size lifeline.Resize) error {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.resize = &size
+	if srv.agent != nil {
+		srv.agent.resize(size)
 	}
 	return nil
 }
 
-func (b *box) signal(s lifeline.Signal) error {
+func (srv *server) signal(s lifeline.Signal) error {
 	if s.Number < 1 || s.Number > 31 {
 		return fmt.Errorf("%w: signal %d", lifeline.ErrProtocol, s.Number)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.agent == nil {
-		if len(b.signals) < 16 {
-			b.signals = append(b.signals, unix.Signal(s.Number))
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.agent == nil {
+		if len(srv.signals) < 16 {
+			srv.signals = append(srv.signals, unix.Signal(s.Number))
 		}
 		return nil
 	}
-	_ = unix.Kill(-b.agent.pid, unix.Signal(s.Number))
+	_ = unix.Kill(-srv.agent.pid, unix.Signal(s.Number))
 	return nil
 }
 
-// stop ends the tree in the background; runAgent sees the agent end and sends
-// the exit. Without an agent there is nothing to wait for.
-func (b *box) stop(s lifeline.Stop) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stopped = true
-	b.grace = min(max(time.Duration(s.Grace)*time.Millisecond, 0), maxGrace)
-	if !b.started {
-		b.started = true
-		go b.exit(lifeline.Exit{Code: 128 + int(unix.SIGTERM), Signal: int(unix.SIGTERM)})
+// stop ends the process tree in the background; runAgent then sends the exit. Without an
+// agent, stop sends it at once.
+func (srv *server) stop(s lifeline.Stop) error {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.stopped = true
+	srv.grace = min(max(time.Duration(s.Grace)*time.Millisecond, 0), maxGrace)
+	if !srv.started {
+		srv.started = true
+		go srv.exit(lifeline.Exit{Code: 128 + int(unix.SIGTERM), Signal: int(unix.SIGTERM)})
 		return nil
 	}
-	if b.agent != nil {
-		go b.reaper.killAll(b.grace, killLimit)
+	if srv.agent != nil {
+		go srv.reaper.killAll(srv.grace, killLimit)
 	}
 	return nil
 }

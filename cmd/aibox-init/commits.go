@@ -16,18 +16,17 @@ import (
 
 const (
 	commitLimit = 200
-	commitBytes = 64 << 10 // of git's output that are read
+	commitBytes = 64 << 10 // maximum read from git's output
 	commitTime  = 3 * time.Second
-	// stoppedTime is commitTime in a box that is stopping: the supervisor does not
-	// wait much longer for the end than it gave the agent.
+	// stoppedTime is commitTime in a sandbox that is stopping: the supervisor waits only
+	// a little longer than the agent's grace.
 	stoppedTime = time.Second
 )
 
-// commits lists what the agent committed on top of baseline. It asks git inside
-// the box, where the agent's repository can do no harm; whatever goes wrong, the
-// list is shorter or empty. The agent has run by now and may have put another
-// program in the place of git or of init: the list is its word and no more. Every
-// process of the box is gone when commits has asked, which takes no longer than limit.
+// commits lists the agent's commits since the baseline. It runs git inside the sandbox,
+// where the agent's repository can do no harm. After an error the list is shorter or
+// empty. The agent may have replaced git or init, so the list is not trustworthy. When
+// commits returns, within limit, every other process of the sandbox has ended.
 func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 	dir := repository(workdir(s.Dir))
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {
@@ -61,18 +60,17 @@ func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 	if err != nil {
 		return nil
 	}
-	// What runs in the place of git may leave children in sessions of their own that
-	// hold the pipe open, so neither its end nor the end of its output is waited for
-	// without a limit. By now nothing else in the box is worth keeping.
+	// A fake git can leave children in other sessions that keep the pipe open, so there
+	// is a limit on waiting for its end and its output. Nothing else in the sandbox is
+	// needed any more.
 	_ = out.SetReadDeadline(time.Now().Add(limit))
 	data, _ := io.ReadAll(io.LimitReader(out, commitBytes))
 	r.killAll(0, killLimit)
 	return lines(string(data))
 }
 
-// moved reports whether HEAD of dir's repository may be elsewhere than at the
-// baseline. It saves the start of git, which is slow under gVisor, in the usual
-// case of an agent that commits nothing.
+// moved reports whether HEAD of dir's repository can differ from the baseline. Most
+// agents commit nothing, and then it saves starting git, which is slow under gVisor.
 func moved(dir, baseline string) bool {
 	data, err := readSmall(filepath.Join(dir, ".git", "HEAD"))
 	if err != nil {
@@ -91,7 +89,7 @@ func moved(dir, baseline string) bool {
 	return head != baseline
 }
 
-// repository is the folder around dir that has a .git; dir itself when none has.
+// repository returns the closest folder at or above dir that has a .git, else dir.
 func repository(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
@@ -103,8 +101,8 @@ func repository(dir string) string {
 	}
 }
 
-// packed is the commit of a ref in the beginning of packed-refs, where aibox puts
-// the branch that the agent starts on; empty when it is not there.
+// packed returns the commit of a ref at the beginning of packed-refs, where aibox writes
+// the agent's branch, or "".
 func packed(dir, ref string) string {
 	data, _ := readSmall(filepath.Join(dir, ".git", "packed-refs"))
 	for line := range strings.Lines(data) {
@@ -115,8 +113,8 @@ func packed(dir, ref string) string {
 	return ""
 }
 
-// readSmall reads the start of a regular file; a FIFO of the agent's must not
-// hold up the end of the box.
+// readSmall reads the start of a regular file. A FIFO of the agent must not delay the
+// end of the sandbox.
 func readSmall(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -134,7 +132,7 @@ func isCommit(id string) bool {
 	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// lines splits git's output, bounded in number and length.
+// lines splits git's output, and limits the number and length of the lines.
 func lines(text string) []string {
 	var list []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -12,8 +12,8 @@ import (
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment lays own over the image's; of two settings of a name the last
-// counts. PATH and HOME are always set.
+// environment merges own over the image's variables. Later values of a name replace
+// earlier ones. PATH and HOME are always set.
 func environment(image, own []string) []string {
 	at := map[string]int{}
 	var env []string
@@ -43,7 +43,7 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// writeFiles writes the agent's files before anything of the agent's runs.
+// writeFiles writes the agent's files.
 func writeFiles(home string, files []lifeline.File) error {
 	for _, f := range files {
 		path := f.Path
@@ -67,8 +67,8 @@ func writeFiles(home string, files []lifeline.File) error {
 	return nil
 }
 
-// writeFile replaces the file at path. It may lie in a state folder, where the agent
-// of an earlier session may have left a pipe, which has no reader, or a link.
+// writeFile replaces the file at path. In a state folder, the agent of an earlier session
+// may have left a pipe without a reader or a link there.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
 		if err := os.Remove(path); err != nil {

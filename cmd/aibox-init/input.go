@@ -12,19 +12,19 @@ import (
 // beyond it breaks the protocol.
 const maxQueued = 512 << 10
 
-// endOfInput is what ends the input of a program on a terminal (Control-D).
+// endOfInput ends the input of a program on a terminal (Control-D).
 const endOfInput = 4
 
-// input queues the supervisor's bytes until the agent takes them, so that
-// reading the lifeline never waits for the agent.
+// input queues the supervisor's bytes until the agent reads them, so that reading the
+// lifeline never waits for the agent.
 type input struct {
 	conn *lifeline.Conn
 
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []byte
-	ended  bool // no more will come
-	closed bool // the agent is gone: what comes is dropped
+	ended  bool // no more input will arrive
+	closed bool // the agent is gone: further input is dropped
 }
 
 func newInput(conn *lifeline.Conn) *input {
@@ -40,7 +40,7 @@ func (in *input) add(p []byte) error {
 		return fmt.Errorf("%w: input after its end", lifeline.ErrProtocol)
 	}
 	if len(in.queue)+len(p) > maxQueued {
-		return fmt.Errorf("%w: more input than its window holds", lifeline.ErrProtocol)
+		return fmt.Errorf("%w: more input than its window allows", lifeline.ErrProtocol)
 	}
 	if in.closed {
 		go in.acknowledge(len(p))
@@ -58,7 +58,7 @@ func (in *input) end() {
 	in.wake.Broadcast()
 }
 
-// close drops the rest. The goroutine of connect ends.
+// close drops the rest, which ends the goroutine of connect.
 func (in *input) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -66,8 +66,8 @@ func (in *input) close() {
 	in.wake.Broadcast()
 }
 
-// acknowledge reports that n bytes were consumed. A broken lifeline is noticed where
-// it is read.
+// acknowledge reports that n bytes were consumed. It ignores errors: reading from a broken
+// lifeline fails, too.
 func (in *input) acknowledge(n int) { _ = in.conn.Acknowledge(n) }
 
 // connect starts writing to the agent; nil means that it takes no input.
@@ -99,7 +99,7 @@ func (in *input) copyTo(to *os.File, tty bool) {
 	_ = to.Close()
 }
 
-// next waits for bytes; nil is the end.
+// next waits for bytes. It returns nil at the end.
 func (in *input) next() []byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launchCommand is how init calls itself in the agent's process: limits have to
-// be set there, between fork and exec, and Go offers no place in between.
+// launchCommand makes init set the limits of the agent's process and then execute the
+// agent: Go cannot run code between fork and exec.
 const launchCommand = "launch"
 
 const defaultNoFile = 65536
 
-// launch sets the limits and becomes the agent: args are NPROC NOFILE TTY PATH
+// launch sets the limits and executes the agent. Its args are NPROC NOFILE TTY PATH
 // ARGV…. It does not return.
 func launch(args []string) {
 	if len(args) < 5 {
@@ -35,8 +35,8 @@ func launch(args []string) {
 		}
 	}
 	restoreLibcSignals()
-	// Whatever descriptor leaked to here stops here; an old kernel without the
-	// call has nothing leaking either, since init opens all with O_CLOEXEC.
+	// A second defense against leaked descriptors, which old kernels lack: init opens
+	// all of them with O_CLOEXEC.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	err := syscall.Exec(args[3], args[4:], os.Environ())
 	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[3], err)
@@ -46,8 +46,8 @@ func launch(args []string) {
 	os.Exit(126)
 }
 
-// setLimits sets soft and hard limits alike: without CAP_SYS_RESOURCE the agent
-// cannot raise them again. An nproc of 0 is no limit.
+// setLimits sets both soft and hard limits: without CAP_SYS_RESOURCE the agent cannot
+// raise them again. An nproc of 0 means no limit.
 func setLimits(nproc, nofile string) error {
 	processes, err := strconv.ParseUint(nproc, 10, 64)
 	if err != nil {
@@ -69,9 +69,9 @@ func setLimits(nproc, nofile string) error {
 	return limit(unix.RLIMIT_NPROC, processes)
 }
 
-// limit lowers a limit to n, or to what the box allows if that is less.
-// syscall, not unix: syscall.Setrlimit of NOFILE also keeps Exec from restoring
-// the limit this process started with.
+// limit lowers a limit to n, or to the sandbox's maximum if that is less. It uses syscall
+// instead of unix: syscall.Setrlimit of NOFILE also keeps Exec from restoring the limit
+// with which this process started.
 func limit(resource int, n uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(resource, &now); err != nil {

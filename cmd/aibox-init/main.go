@@ -1,10 +1,10 @@
-// Command aibox-init is PID 1 of a box, and the watchdog of a session on the host.
+// Command aibox-init is PID 1 of a sandbox, and the watchdog of a session on the host.
 //
-// As PID 1 it holds the lifeline to the supervisor,
-// runs the probes, starts the agent, carries its bytes, reaps, and ends every
-// process of the box on request or when the lifeline is lost. It opens no
-// connection but that one and reads no file of the agent's. For the watchdog see
-// package watchdog.
+// As PID 1 it keeps the lifeline to the supervisor, runs the probes, starts the agent,
+// forwards its input and output, reaps processes, and ends every process of the sandbox on
+// request or when the lifeline is lost. It opens no other connection and reads no file of
+// the agent, except a few small ones of its repository. For the watchdog see package
+// watchdog.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"aibox/internal/watchdog"
 )
 
-// exitLost is the exit code of a box whose lifeline broke.
+// exitLost is the exit code of a sandbox whose lifeline was lost.
 const exitLost = 70
 
 func main() {
@@ -38,10 +38,10 @@ func main() {
 	os.Exit(run(os.Args[1]))
 }
 
-// run is the life of PID 1; it returns the box's exit code.
+// run runs PID 1 and returns the sandbox's exit code.
 func run(address string) int {
-	// The agent is root in the same box: it must not read PID 1's memory or
-	// descriptors, and none of its signals may end PID 1.
+	// The agent is root in the same sandbox: it must not read PID 1's memory or
+	// descriptors, and its signals must not end PID 1.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: hiding PID 1 from ptrace:", err)
 		return exitLost
@@ -49,7 +49,7 @@ func run(address string) int {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	ignoreLibcSignals()
-	// Outside a box (in tests) orphans are to come to init just the same.
+	// Outside a sandbox, in tests, init must also become the parent of orphans.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 	conn, err := dial(address)
@@ -59,13 +59,13 @@ func run(address string) int {
 	}
 	reaper := newReaper()
 	go reaper.run(signals)
-	b := newBox(lifeline.NewConn(conn), reaper)
-	return b.serve()
+	srv := newServer(lifeline.NewConn(conn), reaper)
+	return srv.serve()
 }
 
-// dial connects to the supervisor, which may still be about to listen: its side
-// of the network is made while the box starts. The first attempts are short, since
-// an unanswered SYN would be sent again only after a second.
+// dial connects to the supervisor. It retries, because the supervisor's side of the
+// network is created while the sandbox starts. The first attempts are short, since an
+// unanswered SYN is repeated only after a second.
 func dial(address string) (net.Conn, error) {
 	deadline := time.Now().Add(10 * time.Second)
 	for timeout := 100 * time.Millisecond; ; timeout = min(2*timeout, time.Second) {

@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusePositionalWrites makes pwrite, pwritev and pwritev2 fail with ESPIPE on descriptors 0
-// to 2, for this process and all that come after it, and keeps the calling
-// goroutine on its thread, from which the agent is to be executed.
+// refusePositionalWrites makes pwrite, pwritev and pwritev2 fail with ESPIPE on descriptors
+// 0 to 2, for this process and its descendants. It locks the calling goroutine to its
+// thread, which must execute the agent.
 //
-// A terminal cannot be written at a position, and Linux says so with ESPIPE.
-// gVisor says EINVAL, on pseudo-terminals only. Programs that try a positional
-// write first and continue a plain one on ESPIPE, as those of Zig's standard
-// library do, take that for a broken terminal and never draw anything; OpenCode's
-// screen is one. A program that writes at a position of its standard output is told
-// the same when that is a file, and has to write in order then, as into a pipe.
+// Positional writes to a terminal fail with ESPIPE on Linux, but with EINVAL under gVisor.
+// Programs that try a positional write first and fall back to a plain one on ESPIPE, such
+// as those with Zig's standard library, take EINVAL for a broken terminal and draw
+// nothing; OpenCode is one of them. The filter also applies if standard output is a file,
+// which a program then has to write in order, like a pipe.
 func refusePositionalWrites() error {
 	runtime.LockOSThread()
 	const (
-		// Offsets in struct seccomp_data (seccomp(2)), of the arguments the lower halves.
+		// Offsets in struct seccomp_data (seccomp(2)); for arguments, of the lower halves.
 		number, descriptor, position = 0, 16, 40
 		load                         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		equal                        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
@@ -35,7 +34,7 @@ func refusePositionalWrites() error {
 		{Code: equal, K: unix.SYS_PWRITE64, Jt: 4},
 		{Code: equal, K: unix.SYS_PWRITEV, Jt: 3},
 		{Code: equal, K: unix.SYS_PWRITEV2, Jf: 5},
-		{Code: load, K: position}, // -1 is none, and the write a plain one
+		{Code: load, K: position}, // -1 means a plain write
 		{Code: equal, K: math.MaxUint32, Jt: 3},
 		{Code: load, K: descriptor},
 		{Code: greater, K: 2, Jt: 1},

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reaper collects every child, ours and the orphans that fall to PID 1. It is
-// the only place that waits; os/exec, which waits too, is not used.
+// reaper waits for every child, including the orphans that PID 1 inherits. Nothing else
+// waits: os/exec, which does, is not used.
 type reaper struct {
 	mu      sync.Mutex
 	waiting map[int]chan unix.WaitStatus
@@ -21,8 +21,8 @@ func newReaper() *reaper {
 	return &reaper{waiting: map[int]chan unix.WaitStatus{}, poked: make(chan struct{}, 1)}
 }
 
-// run reaps whenever a signal arrives. All other signals are swallowed: they
-// come from inside the box.
+// run reaps whenever a signal arrives. It ignores all signals, since they come from inside
+// the sandbox.
 func (r *reaper) run(signals <-chan os.Signal) {
 	for {
 		select {
@@ -33,7 +33,7 @@ func (r *reaper) run(signals <-chan os.Signal) {
 	}
 }
 
-// collect reaps what is dead and reports whether no child is left at all.
+// collect reaps dead children and reports whether no child is left.
 func (r *reaper) collect() (none bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +55,8 @@ func (r *reaper) collect() (none bool) {
 	}
 }
 
-// start starts a program and returns its pid and the channel its status comes
-// on. The lock keeps the reaper from collecting a child that is not waited for yet.
+// start starts a program and returns its pid and a channel that receives its status. The
+// lock keeps the reaper from collecting the child before the channel is registered.
 func (r *reaper) start(path string, argv []string, attr *syscall.ProcAttr) (int, <-chan unix.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,10 +69,9 @@ func (r *reaper) start(path string, argv []string, attr *syscall.ProcAttr) (int,
 	return pid, ch, nil
 }
 
-// killAll ends every other process of the box: SIGTERM first when grace is over
-// zero, then SIGKILL until none is left. Every process of the box descends from
-// PID 1, so "no child" means "no process". It returns false when some would not die
-// within limit.
+// killAll ends every other process of the sandbox: with SIGTERM if grace is positive,
+// then with SIGKILL until none is left. Every process of the sandbox descends from PID 1,
+// so "no child" means "no process". It returns false if some are still alive after limit.
 func (r *reaper) killAll(grace, limit time.Duration) bool {
 	if grace > 0 {
 		signalAll(unix.SIGTERM)
@@ -84,8 +83,8 @@ func (r *reaper) killAll(grace, limit time.Duration) bool {
 	return r.waitNone(limit, func() { signalAll(unix.SIGKILL) })
 }
 
-// waitNone polls until no child is left or limit is over, calling each before
-// every look. Polling, since a fork may slip between two signals.
+// waitNone polls until no child is left or limit is over, and calls each before every
+// check. It polls because a process can fork between two signals.
 func (r *reaper) waitNone(limit time.Duration, each func()) bool {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {

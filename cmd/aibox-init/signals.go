@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// libcSignals are the ones C libraries keep for threads. Go leaves them alone,
-// so they would have their default action, which ends the process: Linux shields
-// the PID 1 of a namespace from that, gVisor does not.
+// libcSignals are the signals that C libraries reserve for threads. Go does not handle
+// them, and their default action ends the process. Linux protects the PID 1 of a namespace
+// from that, but gVisor does not.
 var libcSignals = []uintptr{32, 33, 34}
 
-// sigaction is the kernel's struct, as rt_sigaction(2) takes it.
+// sigaction is the kernel's struct for rt_sigaction(2).
 type sigaction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
@@ -24,8 +24,8 @@ const (
 
 func ignoreLibcSignals() { setLibcSignals(sigIgnore) }
 
-// restoreLibcSignals undoes it before the agent is executed: what is ignored
-// stays ignored across exec.
+// restoreLibcSignals restores the defaults before the agent is executed: ignored signals
+// stay ignored across exec.
 func restoreLibcSignals() { setLibcSignals(sigDefault) }
 
 func setLibcSignals(handler uintptr) {

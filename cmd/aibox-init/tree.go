@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalAll sends a signal to every process of the box but PID 1. As PID 1 one
-// call does it; in a test init is an ordinary process and walks its descendants.
+// signalAll sends a signal to every process of the sandbox except PID 1. For PID 1 one
+// call is enough; in tests init is an ordinary process and walks its descendants.
 func signalAll(sig unix.Signal) {
 	if os.Getpid() == 1 {
 		_ = unix.Kill(-1, sig)

@@ -10,10 +10,9 @@ import (
 	"aibox/internal/watchdog"
 )
 
-// watch is the life of a watchdog, which runs on the host with its supervisor's
-// socket as standard input; it returns the exit code. At the end of the machine or of
-// the user's login the supervisor ends the box in good order, so that the signals of
-// such an end are not for the watchdog.
+// watch runs a watchdog on the host, with its supervisor's socket as standard input, and
+// returns the exit code. It ignores the signals of a shutdown or logout, at which the
+// supervisor ends the sandbox in an orderly way.
 func watch() int {
 	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2)
 	if err := watchdog.Serve(int(os.Stdin.Fd())); err != nil {

@@ -1,25 +1,25 @@
 package redact
 
-// unit is one byte of a view, and the bytes of the stream that stand for it.
+// unit is one byte of a view, and the range of the stream that encodes it.
 type unit struct {
 	c          byte
 	start, end int
 }
 
-// decoder undoes one layer of JSON escapes (\uXXXX, \/ and their like) and percent
-// escapes, wherever they are. Other bytes pass unchanged.
+// decoder decodes one layer of JSON escapes (such as \uXXXX and \/) and percent escapes.
+// Other bytes pass unchanged.
 type decoder struct {
 	pending [6]unit // as long as the longest escape
 	count   int
 }
 
-// push takes one more byte. The caller pops until there is nothing.
+// push adds a byte. The caller then pops until there is nothing left.
 func (d *decoder) push(u unit) {
 	d.pending[d.count] = u
 	d.count++
 }
 
-// pop is the next decoded byte, as far as it is known.
+// pop returns the next decoded byte, if it is complete.
 func (d *decoder) pop() (unit, bool) {
 	if d.count == 0 {
 		return unit{}, false
@@ -34,11 +34,11 @@ func (d *decoder) pop() (unit, bool) {
 	return u, true
 }
 
-// other stands for every character that no secret has.
+// other represents every character that no secret has.
 const other = 0
 
-// escape is the byte that the pending ones begin with, and how many stand for it; 0
-// when more have to come.
+// escape decodes the first byte of pending. It returns the byte and the length of its
+// encoding, or 0 if the encoding is incomplete.
 func (d *decoder) escape() (c byte, size int) {
 	first := d.pending[0].c
 	switch {

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 )
 
-// gram is how many bytes are looked up together.
+// gram is the number of bytes in one lookup.
 const gram = 4
 
-// filter finds quickly which parts of a stream cannot hold a secret: most of it, so
-// that what models write is passed on at the speed of memory. It looks up four bytes
-// in every few (as Wu and Manber do), since a secret that lies there has some at
-// whatever place is looked at, and it looks for the escapes that a secret can have.
+// filter quickly skips the parts of a stream that cannot contain a secret, so that most
+// text passes at memory speed. Like the algorithm of Wu and Manber, it looks up four
+// bytes at regular distances: every secret has such bytes at one of these positions. It
+// also searches for the escapes that a secret can have.
 type filter struct {
 	grams   bitmap // four bytes of a pattern, by hash
 	begins  bitmap // the first two bytes of a pattern
@@ -20,8 +20,8 @@ type filter struct {
 	slash   bool      // a pattern has a backslash
 	stride  int
 	longest int // of the patterns
-	side    int // neighbors on one side that have to be of a pattern too
-	tail    int // length of an end in which the beginning of a pattern is looked for by itself
+	side    int // neighbors on one side that must be part of a pattern, too
+	tail    int // length of the end that is searched for the beginning of a pattern
 }
 
 type bitmap [1 << 10]uint64
@@ -29,7 +29,7 @@ type bitmap [1 << 10]uint64
 func (b *bitmap) set(i uint16)      { b[i>>6] |= 1 << (i & 63) }
 func (b *bitmap) has(i uint16) bool { return b[i>>6]>>(i&63)&1 != 0 }
 
-// hash is of the four bytes that data begins with.
+// hash returns a hash of the first four bytes of data.
 func hash(data []byte) uint16 {
 	return uint16(binary.LittleEndian.Uint32(data) * 0x9E3779B1 >> 16)
 }
@@ -53,23 +53,23 @@ func newFilter(patterns []pattern) filter {
 			}
 		}
 	}
-	// Of least bytes in a row, gram are at a place that is looked at, and there are
-	// least-gram on its two sides together.
+	// Among least consecutive bytes, gram are at a sampled position, with least-gram on
+	// its two sides together.
 	f.stride = min(least-gram+1, 16)
 	f.side = min((least-gram+1)/2, 3)
 	f.tail = f.stride + gram + 2*f.side
 	return f
 }
 
-// finder finds the places in data that have to be searched.
+// finder finds the positions in data that need a full search.
 type finder struct {
 	filter         *filter
 	data           []byte
-	slash, percent int // next escapes of their kind that matter; -1 when not looked for
+	slash, percent int // next relevant escapes of their kind; -1 if not searched yet
 }
 
-// next is the first place from i on that a secret may lie at or begin at, and from
-// where on to search for its beginning; len(data) when there is none.
+// next returns the first position from i on where a secret can be or begin, and the
+// position from which to search for its beginning. Without one it returns len(data).
 func (f *finder) next(i int) (at, from int) {
 	if f.slash < i {
 		f.slash = f.backslash(i)
@@ -86,8 +86,8 @@ func (f *finder) next(i int) (at, from int) {
 	return at, at
 }
 
-// dull reports whether no secret begins at i, and no escape either.
-func (f *finder) dull(i int) bool {
+// irrelevant reports whether neither a secret nor an escape begins at i.
+func (f *finder) irrelevant(i int) bool {
 	c := f.data[i]
 	if c == '\\' || c == '%' {
 		return false
@@ -101,8 +101,8 @@ func (f *finder) dull(i int) bool {
 	return !f.filter.begins.has(binary.LittleEndian.Uint16(f.data[i:]))
 }
 
-// sample is the first place in data[i:limit] that is looked at and is of a pattern;
-// limit when there is none.
+// sample returns the first sampled position in data[i:limit] that is part of a pattern,
+// or limit.
 func (f *finder) sample(i, limit int) int {
 	data, filter := f.data, f.filter
 	for ; i+gram <= limit; i += filter.stride {
@@ -113,7 +113,7 @@ func (f *finder) sample(i, limit int) int {
 	return limit
 }
 
-// side reports whether the neighbors of i on one side are of a pattern too.
+// side reports whether the neighbors of i on one side are part of a pattern, too.
 func (f *finder) side(i, step int) bool {
 	for range f.filter.side {
 		i += step
@@ -124,7 +124,7 @@ func (f *finder) side(i, step int) bool {
 	return true
 }
 
-// beginning is the first place from i on where a pattern may begin.
+// beginning returns the first position from i on where a pattern can begin.
 func (f *finder) beginning(i int) int {
 	for ; i+1 < len(f.data); i++ {
 		if f.filter.begins.has(binary.LittleEndian.Uint16(f.data[i:])) {
@@ -137,11 +137,10 @@ func (f *finder) beginning(i int) int {
 	return i
 }
 
-// backslash is the next run of backslashes from i on that begins an escape that
-// matters.
+// backslash returns the next run of backslashes from i on that begins a relevant escape.
 func (f *finder) backslash(i int) int {
 	for {
-		// In code one is often near, where a call costs more than a look.
+		// In code one is often near, where a call costs more than this loop.
 		for near := min(i+16, len(f.data)); i < near && f.data[i] != '\\'; i++ {
 		}
 		n := bytes.IndexByte(f.data[i:], '\\')
@@ -167,7 +166,7 @@ func (f *finder) backslash(i int) int {
 	}
 }
 
-// percentSign is the next percent escape from i on that matters.
+// percentSign returns the next relevant percent escape from i on.
 func (f *finder) percentSign(i int) int {
 	for {
 		n := bytes.IndexByte(f.data[i:], '%')
@@ -182,8 +181,8 @@ func (f *finder) percentSign(i int) int {
 	}
 }
 
-// matters reports whether the digits at i may be of an escape that matters. Ones that
-// have not come yet may.
+// matters reports whether the digits at i can belong to a relevant escape. Digits that
+// have not arrived yet can.
 func (f *finder) matters(i, digits int) bool {
 	value := 0
 	for ; digits > 0; digits-- {

@@ -1,13 +1,13 @@
-// Package redact removes secrets from streams and texts. A server that repeats the
-// key it was sent may have written it in other bytes, so a secret is found raw, with
-// any mix of JSON and percent escapes (up to three layers of them), in Base64 at each
-// alignment, and in hexadecimal. It protects against servers that echo a
-// key, not against ones that disguise it: other encodings pass. It never changes a
-// stream's length and never holds back more than what may still become a secret.
+// Package redact removes secrets from streams and texts. A server that echoes a key may
+// encode it, so the package finds secrets raw, with any mix of JSON and percent escapes
+// (up to three layers), in Base64 at each alignment, and in hexadecimal. It protects
+// against servers that echo a key, not against servers that disguise it: other encodings
+// pass. It never changes a stream's length, and delays only bytes that can still become
+// part of a secret.
 //
-// A chain of decoders and a multi-pattern search from a library would not do: a match
-// can mix escapes within one secret, has to be overwritten in its original bytes, and
-// must be found across reads of any size without delaying a stream of tokens.
+// It is written by hand because libraries for decoding and multi-pattern search do not
+// fit: a match can mix escapes within one secret, must be overwritten in its original
+// bytes, and must be found across reads of any size without delaying a stream of tokens.
 package redact
 
 import (
@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// Least is the length in bytes of the shortest secret that is found: a shorter one
-	// is in ordinary text.
+	// Least is the minimum length of a secret in bytes: shorter ones occur in ordinary
+	// text.
 	Least = 8
-	// Most is the length in bytes of the longest: what is kept back grows with it.
+	// Most is the maximum length of a secret in bytes: the delay of a stream grows with it.
 	Most = 4096
 )
 
-// Set is the secrets to look for. It is safe for concurrent use; the zero value and
-// nil hold none.
+// Set is a set of secrets to redact. It is safe for concurrent use. The zero value and
+// nil are empty sets.
 type Set struct {
 	patterns []pattern
 	initials []byte // of the patterns
@@ -36,8 +36,8 @@ type Set struct {
 	filter   filter
 }
 
-// New is a set of secrets. Empty ones, and ones shorter than Least or longer than
-// Most, are left out: the caller that accepts a secret has to refuse these.
+// New returns a set of secrets. It ignores secrets shorter than Least or longer than
+// Most: callers must reject these when they accept a secret.
 func New(secrets ...secret.Value) *Set {
 	s := &Set{}
 	all := ""
@@ -66,10 +66,10 @@ func New(secrets ...secret.Value) *Set {
 	return s
 }
 
-// Empty reports whether there is nothing to look for.
+// Empty reports whether the set has no secrets.
 func (s *Set) Empty() bool { return s == nil || len(s.patterns) == 0 }
 
-// Text is text with every secret in it overwritten. Its length stays the same.
+// Text returns text with every secret in it overwritten, at the same length.
 func (s *Set) Text(text string) string {
 	if s.Empty() || len(text) < Least {
 		return text
@@ -80,9 +80,9 @@ func (s *Set) Text(text string) string {
 	return string(run.buffer)
 }
 
-// Fragment reports whether text has Least consecutive bytes of a secret, as they
-// are, in Base64 or in hexadecimal. It is for short texts, such as header values,
-// that have no business sharing even that much with one.
+// Fragment reports whether text has Least consecutive bytes of a secret, raw, in Base64
+// or in hexadecimal. It is for short texts, such as header values, that have no reason to
+// share even that much with a secret.
 func (s *Set) Fragment(text string) bool {
 	if s.Empty() {
 		return false
@@ -97,22 +97,22 @@ func (s *Set) Fragment(text string) bool {
 	return false
 }
 
-// pattern is one spelling of a secret.
+// pattern is one encoding of a secret.
 type pattern struct {
 	text     []byte
 	fallback []int32 // of Knuth, Morris and Pratt: by matched length, the next shorter match
-	// partial is how much of text, from its beginning, counts as the secret when it
-	// goes on otherwise: servers cut what they quote.
+	// partial is the length of a beginning of text that counts as the secret if other
+	// bytes follow: servers shorten what they quote.
 	partial  int
-	fragment int // how much counts when the stream ends there: Least bytes of the secret
+	fragment int // length that counts at the end of the stream: Least bytes of the secret
 }
 
-// patternsOf lists the spellings of a secret without escapes.
+// patternsOf returns the encodings of a secret, without escapes.
 func patternsOf(text string) []pattern {
 	half := max(Least, (len(text)+1)/2)
 	all := []pattern{newPattern(text, half, Least)}
-	// Cut off at its beginning, more and more of it: what lies between two of these
-	// lengths is at most a third of what was cut off.
+	// Also without its beginning, in growing steps: the difference between two steps is
+	// at most a third of the removed part.
 	for step := 1; len(text)-step >= half; step = max(step+1, step*3/2) {
 		all = append(all, newPattern(text[step:], len(text)-step, Least))
 	}
@@ -120,8 +120,7 @@ func patternsOf(text string) []pattern {
 	spellings[strings.ToUpper(hex.EncodeToString([]byte(text)))] = 2 * Least
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
-			// What the bytes before and after share a character with differs from one
-			// string to another.
+			// Drop the first and last characters, which also encode neighboring bytes.
 			encoded := encoding.EncodeToString([]byte(strings.Repeat("\x00", offset) + text))
 			from, to := (offset*8+5)/6, (offset+len(text))*8/6
 			spellings[encoded[from:to]] = (Least*8 + 5) / 6

@@ -2,8 +2,8 @@ package redact
 
 import "io"
 
-// Reader passes source on without the secrets. What source has sent is handed out at
-// once, but for an end of it that a secret may begin with. Closing closes source.
+// Reader returns source without the secrets. It delays only an end of the data that can
+// be the beginning of a secret. Closing it closes source.
 func (s *Set) Reader(source io.ReadCloser) io.ReadCloser {
 	if s.Empty() {
 		return source
@@ -11,13 +11,13 @@ func (s *Set) Reader(source io.ReadCloser) io.ReadCloser {
 	return &reader{source: source, stream: newStream(s)}
 }
 
-// readSize is how much is read at a time, in bytes.
+// readSize is the size of one read, in bytes.
 const readSize = 32 << 10
 
 type reader struct {
 	source io.ReadCloser
 	stream *stream
-	ready  []byte // of the stream's buffer, to be handed out
+	ready  []byte // part of the stream's buffer, to be returned next
 	err    error
 }
 
@@ -43,8 +43,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// direct reads into p, without a copy, when nothing is kept back. It returns how much
-// of p can be handed out.
+// direct reads into p without a copy, while nothing is delayed. It returns how much of p
+// is ready.
 func (r *reader) direct(p []byte) int {
 	s := r.stream
 	own := s.buffer[:0]
@@ -58,16 +58,16 @@ func (r *reader) direct(p []byte) int {
 
 func (r *reader) Close() error { return r.source.Close() }
 
-// layers is how many layers of escapes are undone.
+// layers is the number of layers of escapes that are decoded.
 const layers = 3
 
 // stream is the state of one search. Offsets count from the stream's beginning.
 type stream struct {
 	set      *Set
-	buffer   []byte // from base on: kept back, then not yet searched
+	buffer   []byte // from base on: delayed bytes, then bytes that were not searched
 	base     int
 	next     int // first byte that was not searched
-	passed   int // first byte that was not handed out
+	passed   int // first byte that was not returned
 	views    [layers + 1]view
 	decoders [layers]decoder // from one view to the next
 }
@@ -80,7 +80,7 @@ func newStream(set *Set) *stream {
 	return s
 }
 
-// room drops what was handed out and is space for size more bytes behind the rest.
+// room drops the returned bytes and makes space for about size more bytes after the rest.
 func (s *stream) room(size int) []byte {
 	kept := copy(s.buffer, s.buffer[s.passed-s.base:])
 	s.buffer, s.base = s.buffer[:kept], s.passed
@@ -94,8 +94,8 @@ func (s *stream) room(size int) []byte {
 	return s.buffer[kept:cap(s.buffer)]
 }
 
-// search looks through what is new in the buffer, overwrites secrets, and returns
-// what can be handed out by now: everything when it is the last.
+// search searches the new bytes in the buffer, overwrites secrets, and returns the bytes
+// that are ready: all of them if last is set.
 func (s *stream) search(last bool) []byte {
 	find := finder{filter: &s.set.filter, data: s.buffer, slash: -1, percent: -1}
 	i := s.next - s.base
@@ -108,10 +108,10 @@ func (s *stream) search(last bool) []byte {
 				break
 			}
 			until = min(at+gram, len(s.buffer))
-			i = settled(s.buffer, i, from)
+			i = cleanStart(s.buffer, i, from)
 		}
 		for ; i < until; i++ {
-			if s.idle() && find.dull(i) {
+			if s.idle() && find.irrelevant(i) {
 				continue
 			}
 			s.feed(0, unit{s.buffer[i], s.base + i, s.base + i + 1})
@@ -123,16 +123,16 @@ func (s *stream) search(last bool) []byte {
 	}
 	from, to := s.passed-s.base, len(s.buffer)
 	if !last {
-		to = s.held() - s.base
+		to = s.keepFrom() - s.base
 	}
 	s.passed = s.base + to
 	return s.buffer[from:to]
 }
 
-// settled is the first index from at on, or before it but not before least, at which
-// no escape can be under way.
-func settled(data []byte, least, at int) int {
-	const clean = 6 * layers // longer than what can follow the beginning of an escape
+// cleanStart returns the last index up to about at, but not below least, at which no
+// escape can be incomplete.
+func cleanStart(data []byte, least, at int) int {
+	const clean = 6 * layers // longer than any escape
 	for plain := 0; at > least; at-- {
 		if plain++; data[at-1] == '\\' || data[at-1] == '%' {
 			plain = 0
@@ -144,7 +144,7 @@ func settled(data []byte, least, at int) int {
 	return least
 }
 
-// feed takes one byte as a view sees it.
+// feed passes one byte to a view and the decoded result to the next one.
 func (s *stream) feed(layer int, u unit) {
 	s.match(&s.views[layer], u)
 	if layer == layers {
@@ -161,7 +161,7 @@ func (s *stream) feed(layer int, u unit) {
 	}
 }
 
-// idle reports whether nothing that was searched can be the beginning of a secret.
+// idle reports whether the searched bytes end with no beginning of a secret.
 func (s *stream) idle() bool {
 	for i := range s.views {
 		if s.views[i].active > 0 {
@@ -176,8 +176,8 @@ func (s *stream) idle() bool {
 	return true
 }
 
-// held is the offset from which on bytes may still become a secret.
-func (s *stream) held() int {
+// keepFrom returns the offset from which bytes can still become part of a secret.
+func (s *stream) keepFrom() int {
 	least := s.next
 	for i := range s.views {
 		for _, n := range s.views[i].matched {
@@ -194,8 +194,8 @@ func (s *stream) held() int {
 	return least
 }
 
-// end overwrites the beginning of a secret that the stream ends with: an answer cut
-// one byte short would else give away all but that byte.
+// end overwrites the beginning of a secret at the end of the stream: otherwise an answer
+// that is cut one byte short would reveal all but that byte.
 func (s *stream) end() {
 	for i := range s.views {
 		for p, n := range s.views[i].matched {
@@ -212,17 +212,17 @@ func (s *stream) overwrite(from, to int) {
 	}
 }
 
-// view is the stream with some layers of escapes undone, compared with every pattern.
+// view is the stream with some layers of escapes decoded, compared with every pattern.
 type view struct {
-	matched []int // by pattern: how much of it has matched so far
-	active  int   // how many patterns have
+	matched []int // by pattern: its matched length
+	active  int   // number of patterns with a match
 	starts  []int // offsets of the latest bytes of this view
 }
 
-// start is the offset of the byte that was n bytes ago in this view.
+// start returns the offset of the byte n bytes ago in this view.
 func (v *view) start(n int) int { return v.starts[len(v.starts)-n] }
 
-// match compares one more byte of a view with all patterns.
+// match compares the next byte of a view with all patterns.
 func (s *stream) match(v *view, u unit) {
 	if v.active == 0 {
 		if v.starts = v.starts[:0]; !s.set.filter.first[u.c] {
