@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
-	"aibox/bakery"
+	"aibox/app/cleanup"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -52,7 +51,7 @@ nothing unless you run this command.`,
 }
 
 func (o *gcOptions) run(ctx context.Context) error {
-	olderThan, err := o.retention(o.olderThan)
+	olderThan, err := o.retention()
 	if err != nil {
 		return err
 	}
@@ -61,94 +60,26 @@ func (o *gcOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.repair(ctx, service)
-	report, err := service.GC(ctx, session.GCOptions{OlderThan: olderThan, DryRun: o.dryRun})
+	report, err := cleanup.Run(ctx, o.app, service, session.GCOptions{OlderThan: olderThan, DryRun: o.dryRun})
 	if report == nil {
 		return err
 	}
-	err = errors.Join(err, o.images(ctx, service, report, olderThan), o.caches(ctx, report, olderThan))
 	if o.json {
-		return errors.Join(printJSON(o.out, report), gcFault(ctx, err))
+		return errors.Join(printJSON(o.out, report), err)
 	}
-	return errors.Join(o.printFreed(report), gcFault(ctx, err))
+	return errors.Join(o.printFreed(report), err)
 }
 
-// gcFault adds a hint to what a clean-up could not do.
-func gcFault(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "interrupted; the rest was not removed")
-	default:
-		return fault.New(fault.Environment, "not everything could be removed: %w", err).Hint("the rest is done; run it again once this is fixed")
+// retention returns how long unused data is kept: the flag, or else the setting.
+func (o *gcOptions) retention() (time.Duration, error) {
+	if o.olderThan == "" {
+		return cleanup.Retention(o.app)
 	}
-}
-
-// retention is how old what goes must be: what the command line says, or else the
-// settings.
-func (o *gcOptions) retention(text string) (time.Duration, error) {
-	if text == "" {
-		own, err := o.app.UserSettings()
-		if err != nil {
-			return 0, err
-		}
-		return own.Settings.Keep, nil
-	}
-	age, err := spec.ParseDuration(text)
+	age, err := spec.ParseDuration(o.olderThan)
 	if err != nil || age < 0 {
-		return 0, fault.New(fault.Usage, "--older-than must be a duration, not %q", text).Hint("such as 30d, 12h or 0s")
+		return 0, fault.New(fault.Usage, "--older-than must be a duration, not %q", o.olderThan).Hint("such as 30d, 12h or 0s")
 	}
 	return age, nil
-}
-
-// gcImages removes outdated images of aibox.
-func (o *gcOptions) images(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
-	named, known, err := service.Images()
-	if err != nil {
-		return err
-	}
-	if !known {
-		report.Keep("images", "a session whose record cannot be read may need them")
-		return nil
-	}
-	own, err := o.app.UserSettings()
-	if err != nil {
-		return err
-	}
-	named[own.Settings.Image], named[own.Images.Base] = true, true
-	builder, err := o.app.Builder(ctx)
-	if err != nil {
-		return err
-	}
-	outdated, err := builder.Outdated(ctx, time.Now().Add(-olderThan), func(ref string) bool { return named[ref] })
-	if err != nil {
-		report.Keep("images", err.Error()) // without a daemon there are none
-		return nil
-	}
-	if len(outdated) == 0 {
-		return nil
-	}
-	sizes, err := builder.Own(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, image := range outdated {
-		name := strings.Join(image.Refs, " ")
-		if !report.DryRun {
-			err := builder.Remove(ctx, image)
-			if errors.Is(err, bakery.ErrInUse) {
-				report.Keep("image "+cmp.Or(name, image.ID), bakery.ErrInUse.Error())
-				continue
-			}
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		report.Add(session.GCImages, cmp.Or(name, image.ID), 0, sizes[image.ID])
-	}
-	return errors.Join(errs...)
 }
 
 // printFreed prints what was removed and what stays.

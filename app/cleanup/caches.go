@@ -1,4 +1,4 @@
-package cli
+package cleanup
 
 import (
 	"cmp"
@@ -15,44 +15,44 @@ import (
 	"aibox/workspace"
 )
 
-// scratchAge is how long nothing must have happened to scratch of aibox's before it
-// is nobody's.
+// scratchAge is how long a temporary file must have been unchanged before it counts as a
+// leftover.
 const scratchAge = 24 * time.Hour
 
-// gcCaches removes what can be made again and was not needed for long, and what
-// commands that were killed have left.
-func (o *gcOptions) caches(ctx context.Context, report *session.GCReport, olderThan time.Duration) error {
+// removeCaches removes old cached files, and temporary files of commands that were
+// killed.
+func removeCaches(ctx context.Context, report *session.GCReport, olderThan time.Duration) error {
 	dirs, err := paths.Default()
 	if err != nil {
 		return err
 	}
 	var errs []error
-	drop := func(kind session.GCKind, path string) {
+	remove := func(kind session.GCKind, path string) {
 		files, bytes := workspace.Measure(path)
-		if err := dropPath(ctx, path, report.DryRun); err != nil {
+		if err := removePath(ctx, path, report.DryRun); err != nil {
 			errs = append(errs, err)
 			return
 		}
 		report.Add(kind, path, files, bytes)
 	}
-	for _, path := range ours(filepath.Join(dirs.Cache, "models", "*.json"), olderThan) {
-		drop(session.GCCaches, path)
+	for _, path := range ownedPaths(filepath.Join(dirs.Cache, "models", "*.json"), olderThan) {
+		remove(session.GCCaches, path)
 	}
 	for _, path := range olderVersions(filepath.Join(dirs.Cache, "init", "aibox-init-*"), olderThan) {
-		drop(session.GCCaches, path)
+		remove(session.GCCaches, path)
 	}
 	for _, pattern := range []string{
 		filepath.Join(dirs.Cache, "setup-*"), filepath.Join(dirs.Cache, "init", ".aibox-init.*"), filepath.Join(dirs.Cache, "models", ".*"),
 		filepath.Join(os.TempDir(), "aibox-probe-*"), filepath.Join(os.TempDir(), "aibox-check-*.toml"),
 	} {
-		for _, path := range ours(pattern, scratchAge) {
-			drop(session.GCScratch, path)
+		for _, path := range ownedPaths(pattern, scratchAge) {
+			remove(session.GCScratch, path)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func dropPath(ctx context.Context, path string, dryRun bool) error {
+func removePath(ctx context.Context, path string, dryRun bool) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || dryRun:
@@ -66,9 +66,9 @@ func dropPath(ctx context.Context, path string, dryRun bool) error {
 	}
 }
 
-// ours are the paths of this user that match and that nothing has happened to for so
-// long.
-func ours(pattern string, age time.Duration) []string {
+// ownedPaths returns the paths that match, belong to this user and have been unchanged
+// for this time.
+func ownedPaths(pattern string, age time.Duration) []string {
 	found, _ := filepath.Glob(pattern)
 	return slices.DeleteFunc(found, func(path string) bool {
 		info, err := os.Lstat(path)
@@ -80,9 +80,9 @@ func ours(pattern string, age time.Duration) []string {
 	})
 }
 
-// olderVersions are the old paths that match, but for the newest of all.
+// olderVersions returns the old paths that match, without the newest of all.
 func olderVersions(pattern string, age time.Duration) []string {
-	all := ours(pattern, -1<<62)
+	all := ownedPaths(pattern, -1<<62)
 	if len(all) == 0 {
 		return nil
 	}
@@ -94,5 +94,5 @@ func olderVersions(pattern string, age time.Duration) []string {
 		return info.ModTime()
 	}
 	newest := slices.MaxFunc(all, func(x, y string) int { return cmp.Compare(modified(x).UnixNano(), modified(y).UnixNano()) })
-	return slices.DeleteFunc(ours(pattern, age), func(path string) bool { return path == newest })
+	return slices.DeleteFunc(ownedPaths(pattern, age), func(path string) bool { return path == newest })
 }
