@@ -1,7 +1,7 @@
-// Package doctor is the screen about this machine: every requirement with its state
-// and its reason as soon as it is known, what fixes it on a key, and the proof in a
-// real box. It fixes nothing itself: `aibox doctor --fix`, on the whole terminal, and
-// bakes do.
+// Package doctor is the screen about this machine: the state of every requirement as soon
+// as it is known, a key that fixes it, and the proof of isolation in a real sandbox. It
+// fixes nothing itself, but runs `aibox doctor --fix` on the whole terminal or bakes an
+// image.
 package doctor
 
 import (
@@ -23,9 +23,9 @@ import (
 // Machine are the use cases that the screen asks for.
 type Machine interface {
 	checkup.Machine
-	// Prove starts a box and reads what it could reach. step is told of the stages.
+	// Prove starts a sandbox and probes what it can reach. It calls step for each stage.
 	Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error)
-	// Bake has an image baked; the screen of images shows how it goes.
+	// Bake queues an image to bake; the screen of images shows its progress.
 	Bake(image string)
 }
 
@@ -40,23 +40,24 @@ type Model struct {
 	checkup       *checkup.Checkup
 	rows          []checkup.Row
 	cursor        cursor.Cursor
-	at            string           // the name of the selected row; it stays so when rows come
-	moved         bool             // the user has chosen where they are
-	before        []doctor.Finding // what was known when the user came back from fixing; nil once it is compared
-	proofRun      *proofRun        // the proof, nil before there is one
-	proofRuns     page.Latest
-	proving       bool          // the proof is shown in place of the list
-	probe         cursor.Cursor // in the proof
+	at            string           // the name of the selected row, which stays selected
+	moved         bool             // the user has moved the cursor
+	before        []doctor.Finding // the findings when the user came back from a fix; nil once compared
+	proof         proofPane
+	proving       bool // the proof is shown in place of the list
 	note          frame.Note
 }
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, machine Machine) *Model {
-	return &Model{ctx: ctx, machine: machine, theme: theme.New(true), keys: newKeys(), checkup: checkup.New(machine)}
+	m := &Model{ctx: ctx, machine: machine, keys: newKeys(), checkup: checkup.New(machine)}
+	m.proof.note = &m.note
+	m.SetTheme(theme.New(true))
+	return m
 }
 
 // SetTheme changes the styles.
-func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+func (m *Model) SetTheme(t theme.Theme) { m.theme, m.proof.theme = t, t }
 
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
@@ -64,7 +65,7 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
-// Typing handles always false: no key is text here.
+// Typing returns false: no key is text on this screen.
 func (m *Model) Typing() bool { return false }
 
 // Init checks everything.
@@ -72,7 +73,7 @@ func (m *Model) Init() tea.Cmd { return m.check() }
 
 func (m *Model) check() tea.Cmd { return m.checkup.Begin(m.ctx) }
 
-// Update routes.
+// Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, own := m.checkup.Take(msg); own {
 		m.arrange()
@@ -81,9 +82,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case stage:
-		return m.takeStage(msg)
+		return m.proof.takeStage(msg)
 	case proofEnded:
-		m.proofEnded(msg)
+		m.proof.end(msg)
 	case page.Returned: // something may be fixed now
 		m.note.Say(msg.Text, msg.Err)
 		m.before = m.checkup.Findings()
@@ -92,7 +93,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.press(msg)
 	case tea.MouseWheelMsg:
 		if m.proving {
-			m.probe.Wheel(msg)
+			m.proof.cursor.Wheel(msg)
 			return nil
 		}
 		m.cursor.Wheel(msg)
@@ -105,19 +106,18 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// click goes to the row that was clicked, if one was.
+// click selects the row under the mouse.
 func (m *Model) click(msg tea.MouseClickMsg) {
 	row := msg.Y - frame.HeadRows
 	switch {
 	case m.proving:
-		m.probe.Click(row - len(m.proofHead()))
+		m.proof.cursor.Click(row - len(m.proof.head()))
 	case (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(row):
 		m.keepSelection()
 	}
 }
 
-// reportFixed says what is better than it was before the user came back, once all is
-// checked.
+// reportFixed reports what the user has fixed, once all checks have ended.
 func (m *Model) reportFixed() {
 	if m.before == nil || m.checkup.Busy() {
 		return
@@ -128,11 +128,11 @@ func (m *Model) reportFixed() {
 	m.before = nil
 }
 
-// arrange takes the rows again. The row that the user chose stays selected; until then
-// the worst one is.
+// arrange updates the rows. The row that the user chose stays selected; until the user
+// chooses one, the worst is.
 func (m *Model) arrange() {
 	m.rows = m.checkup.Rows()
-	m.fitProof()
+	m.proof.resize(m.width, m.bodyHeight())
 	m.cursor.Fit(len(m.rows), m.listHeight())
 	worst, place := 0, 0
 	for i, row := range m.rows {
@@ -149,8 +149,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// severity says which row the user wants to see first: what is missing, then the model,
-// which every run needs, then what can be fixed.
+// severity ranks rows by what the user wants to see first: what is missing, then the
+// model, which every run needs, then what can be fixed.
 func severity(row checkup.Row) int {
 	switch {
 	case row.Looking || row.State == doctor.OK:
@@ -166,14 +166,14 @@ func severity(row checkup.Row) int {
 	}
 }
 
-// keepSelection keeps the row that the user went to.
+// keepSelection remembers the row that the user selected.
 func (m *Model) keepSelection() {
 	if row := m.current(); row != nil {
 		m.at, m.moved = row.Name, true
 	}
 }
 
-// current returns the selected row, nil while there is none.
+// current returns the selected row, or nil.
 func (m *Model) current() *checkup.Row {
 	if m.cursor.At() >= len(m.rows) {
 		return nil

@@ -19,26 +19,27 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		fix: keymap.Bind("fix it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
-		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove it in a sandbox", "p"),
+		fix: keymap.Bind("fix", "enter", "f"), setUp: keymap.Bind("set up everything that is missing", "F"),
+		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove the isolation", "p"),
 		copy: keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
 
-// fit enables what can be done now.
-func (m *Model) fit() {
+// enableKeys enables the keys that can do something now.
+func (m *Model) enableKeys() {
 	row := m.current()
 	bad := row != nil && !row.Looking && row.Fix != ""
 	_, command := m.commandOf(row)
 	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.again.SetEnabled(!m.proving)
-	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proofRun.running())
+	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proof.run.running())
 	m.keys.setUp.SetEnabled(!m.proving && m.setUpHelps())
 	m.keys.list.SetEnabled(m.proving)
 	m.keys.back.SetEnabled(!m.proving)
 }
 
+// setUpHelps reports whether the setup fixes any row.
 func (m *Model) setUpHelps() bool {
 	for _, row := range m.rows {
 		if !row.Looking && row.FixedBySetup() {
@@ -50,14 +51,14 @@ func (m *Model) setUpHelps() bool {
 
 // Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	return []key.Binding{k.fix, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
 }
 
-// Keys returns every key that counts now.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	return []keymap.Group{
 		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.copy, k.list, k.back}},
@@ -65,9 +66,9 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// press handles one key.
+// press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.back):
@@ -75,12 +76,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.list):
 		m.proving = false
 	case key.Matches(msg, k.prove):
-		return m.prove()
+		m.proving = true
+		return m.proof.start(m.ctx, m.machine)
 	case key.Matches(msg, k.again):
 		m.note.Say("", nil)
 		return m.check()
 	case key.Matches(msg, k.fix):
-		return m.mend(m.current())
+		return m.fix(m.current())
 	case key.Matches(msg, k.setUp):
 		return setUp()
 	case key.Matches(msg, k.copy):
@@ -88,16 +90,16 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.note.Say("copied: "+termtext.Escape(text), nil)
 		return tea.SetClipboard(text)
 	case m.proving:
-		m.probe.Press(msg)
+		m.proof.cursor.Press(msg)
 	case m.cursor.Press(msg):
 		m.keepSelection()
 	}
 	return nil
 }
 
-// mend does what fixes a finding: a bake, or one of aibox's own commands on the whole
+// fix fixes a finding: it bakes an image, or runs one of aibox's own commands on the whole
 // terminal, which asks before it changes anything.
-func (m *Model) mend(row *checkup.Row) tea.Cmd {
+func (m *Model) fix(row *checkup.Row) tea.Cmd {
 	if row.FixedByBuild() {
 		m.machine.Bake(row.Image)
 		return page.Ask(page.Images{})
@@ -106,13 +108,13 @@ func (m *Model) mend(row *checkup.Row) tea.Cmd {
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
-// setUp fixes all that the set-up can.
+// setUp fixes everything that the setup can.
 func setUp() tea.Cmd {
 	args, _ := doctor.Finding{Fix: doctor.SetupCommand}.Command()
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
-// commandOf returns the command that fixes a row, if one does.
+// commandOf returns the command that fixes a row, if there is one.
 func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
 	if row == nil || row.Looking || row.State == doctor.OK {
 		return nil, false

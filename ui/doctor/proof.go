@@ -1,21 +1,37 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"aibox/app/doctor"
 	"aibox/internal/probe"
 	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )
+
+// proofPane runs the proof of isolation and shows it in place of the list.
+type proofPane struct {
+	run     *proofRun // nil before the first one
+	answers page.Latest
+	cursor  cursor.Cursor // in the probes
+	note    *frame.Note   // of the screen
+	theme   theme.Theme
+
+	width, height int
+}
 
 // proofRun is a proof, running or ended.
 type proofRun struct {
 	stages  []session.Step
 	probing doctor.Probing
-	kernel  string // of the box, once it is known
+	kernel  string // of the sandbox, once it is known
 	over    bool
 	stream  <-chan session.Step
 	result  <-chan proofEnded
@@ -23,27 +39,32 @@ type proofRun struct {
 
 func (t *proofRun) running() bool { return t != nil && !t.over }
 
-// stage is a stage of a trial that begins or ends.
+// stage carries a stage that begins or ends.
 type stage struct {
 	step session.Step
 }
 
-// proofEnded is the end of a trial.
+// proofEnded carries the end of a proof.
 type proofEnded struct {
 	proof *doctor.Proof
 	err   error
 }
 
-// prove begins a trial and shows it.
-func (m *Model) prove() tea.Cmd {
-	ctx, machine := m.ctx, m.machine
+// resize sets the cells of the pane.
+func (p *proofPane) resize(width, height int) {
+	p.width, p.height = width, height
+	p.fit()
+}
+
+// start starts a proof. Its command ends with ctx.
+func (p *proofPane) start(ctx context.Context, machine Machine) tea.Cmd {
 	stages, result := make(chan session.Step), make(chan proofEnded, 1)
-	m.proofRun, m.proving = &proofRun{stream: stages, result: result}, true
-	m.probe.Go(0)
-	m.fitProof()
-	m.note.Say("", nil)
-	next := m.proofRun.next()
-	return m.proofRuns.Replace(func() tea.Msg {
+	p.run = &proofRun{stream: stages, result: result}
+	p.cursor.Go(0)
+	p.fit()
+	p.note.Say("", nil)
+	next := p.run.next()
+	return p.answers.Replace(func() tea.Msg {
 		go func() {
 			defer close(stages)
 			proof, err := machine.Prove(ctx, func(step session.Step) {
@@ -68,13 +89,14 @@ func (t *proofRun) next() tea.Cmd {
 	}
 }
 
-func (m *Model) takeStage(msg stage) tea.Cmd {
-	m.proofRun.take(msg.step)
-	m.fitProof()
-	return m.proofRuns.Continue(m.proofRun.next())
+// takeStage shows a stage and waits for the next one.
+func (p *proofPane) takeStage(msg stage) tea.Cmd {
+	p.run.take(msg.step)
+	p.fit()
+	return p.answers.Continue(p.run.next())
 }
 
-// take takes a stage, or a probe, that begins or ends.
+// take stores a stage or a probe that begins or ends.
 func (t *proofRun) take(step session.Step) {
 	if step.Probe != nil {
 		t.probing.Take(*step.Probe, step.Done)
@@ -89,28 +111,29 @@ func (t *proofRun) take(step session.Step) {
 	t.stages = append(t.stages, step)
 }
 
-func (m *Model) proofEnded(msg proofEnded) {
-	m.proofRun.over = true
+// end shows the results and reports them in the note.
+func (p *proofPane) end(msg proofEnded) {
+	p.run.over = true
 	if msg.err != nil {
-		m.note.Say("", msg.err)
+		p.note.Say("", msg.err)
 		return
 	}
-	m.proofRun.kernel = msg.proof.Kernel
+	p.run.kernel = msg.proof.Kernel
 	for _, result := range msg.proof.Results {
-		m.proofRun.probing.Take(result, true)
+		p.run.probing.Take(result, true)
 	}
-	m.fitProof()
+	p.fit()
 	if msg.proof.Failed == 0 {
-		m.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is isolated", len(msg.proof.Results)), nil)
+		p.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is isolated", len(msg.proof.Results)), nil)
 		return
 	}
-	m.probe.Go(slices.IndexFunc(m.proofRun.probing.Results, func(r probe.Result) bool { return !r.OK }))
-	m.note.Say("", fmt.Errorf("%d of %d probes failed: the sandbox is not isolated", msg.proof.Failed, len(msg.proof.Results)))
+	p.cursor.Go(slices.IndexFunc(p.run.probing.Results, func(r probe.Result) bool { return !r.OK }))
+	p.note.Say("", fmt.Errorf("%d of %d probes failed: the sandbox is not isolated", msg.proof.Failed, len(msg.proof.Results)))
 }
 
-// fitProof tells how many probes there are and how many of them can be seen.
-func (m *Model) fitProof() {
-	if m.proofRun != nil {
-		m.probe.Fit(len(m.proofRun.probing.Results), max(1, m.bodyHeight()-len(m.proofHead())-probePane))
+// fit updates the cursor's range.
+func (p *proofPane) fit() {
+	if p.run != nil {
+		p.cursor.Fit(len(p.run.probing.Results), max(1, p.height-len(p.head())-probePane))
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	noteRows   = 1
 	beside     = 110 // from this width on the pane is beside the list
-	paneHeight = 6   // below the list, its rule included
+	paneHeight = 6   // below the list, with its rule
 	nameWidth  = 24
 )
 
@@ -46,7 +46,7 @@ func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
 	switch {
 	case m.proving:
-		lines = append(lines, m.proofView()...)
+		lines = append(lines, m.proof.View()...)
 	case m.wide():
 		width := m.listWidth()
 		pane := m.pane(m.width-width-frame.PaneGap, m.bodyHeight())
@@ -59,10 +59,10 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
 }
 
-// head returns the title with the numbers.
+// head returns the title and the numbers of findings.
 func (m *Model) head() string {
 	if m.proving {
-		return m.theme.Title.Render("This machine") + " · what a sandbox can reach"
+		return m.theme.Title.Render("This machine") + " · proof of isolation"
 	}
 	found := m.checkup.Findings()
 	parts := []string{m.theme.Title.Render("This machine")}
@@ -75,12 +75,12 @@ func (m *Model) head() string {
 	if m.checkup.Busy() {
 		parts = append(parts, m.theme.Faint.Render("checking…"))
 	} else {
-		parts = append(parts, fmt.Sprintf("%d in order", doctor.Count(found, doctor.OK)))
+		parts = append(parts, fmt.Sprintf("%d ok", doctor.Count(found, doctor.OK)))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// list returns the rows that are shown.
+// list returns the visible rows.
 func (m *Model) list() []string {
 	out := make([]string, 0, m.listHeight())
 	from, to := m.cursor.Window()
@@ -107,7 +107,7 @@ func (m *Model) row(row checkup.Row, selected bool) string {
 	return "  " + style.Render(mark) + " " + ansi.Truncate(text, width-4, "…")
 }
 
-// mark shows a state without color.
+// mark returns a mark that shows the state without color.
 func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	switch {
 	case row.Looking:
@@ -121,7 +121,7 @@ func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	}
 }
 
-// pane returns the whole of the selected row.
+// pane returns the selected row in full.
 func (m *Model) pane(width, height int) []string {
 	row := m.current()
 	if row == nil {
