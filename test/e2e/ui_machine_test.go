@@ -81,7 +81,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	s.typed("4")
 	s.awaitShown(`✓ git`)
 	s.awaitShown(`✓ image base`)
-	s.awaitShown(`\d+ in order`)
+	s.awaitShown(`\d+ ok`)
 	s.typed("p")
 	s.awaitShown(`✓ workspace`)
 	s.awaitShown(`✓ cloud metadata +\S+ +must be refused`)

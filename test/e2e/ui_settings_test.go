@@ -17,16 +17,16 @@ func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
 	s.typed("settings")
 	s.awaitShown(`▸ settings`)
 	s.typed("\r")
-	s.awaitShown(`Settings\S* +0 of \d+ set`)
+	s.awaitShown(`Settings\S* +0 of \d+ changed`)
 	s.typed("/verify-time\r")
 	s.awaitShown(`▸ verify-timeout +10m`)
 	s.typed("\r\x7f\x7f\x7f5x")
 	s.awaitShown(`✗ option "verify-timeout" must be a duration`)
 	s.typed("\r") // it is not saved
 	s.typed("\x7fm")
-	s.awaitShown(`✓ can be saved`)
+	s.awaitShown(`✓ valid`)
 	s.typed("\r")
-	s.awaitShown(`(?s)▸ verify-timeout +5m.*verify-timeout is set in your file`)
+	s.awaitShown(`(?s)▸ verify-timeout +5m.*saved verify-timeout in your file`)
 	file := filepath.Join(m.home, ".config/aibox/config.toml")
 	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != `verify-timeout = "5m"` {
 		t.Errorf("the file is %q (%v)", text, err)
@@ -37,7 +37,7 @@ func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
 		t.Errorf("the file is %q (%v)", text, err)
 	}
 	s.typed("?")
-	s.awaitShown(`take out of your file|change`)
+	s.awaitShown(`remove from your file|edit`)
 	s.typed("\x03")
 	if code := s.wait(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, s.shown())

@@ -191,7 +191,7 @@ func TestWhoeverComesBackSeesTheMachineAsItIsNow(t *testing.T) {
 	p := sit(t, m, 80, 24)
 	m.checks = m.checks[:1]
 	p.Send(page.Returned{})
-	p.Sees("1 in order")
+	p.Sees("1 ok")
 	p.DoesNotSee("missing")
 	if m.looks != 2 {
 		t.Errorf("%d looks", m.looks)
@@ -276,12 +276,12 @@ func TestEachProbeIsShownAsItEnds(t *testing.T) {
 	}
 	until("… inference gateway")
 	until("… a name server")
-	p.Sees("0 of 3 probes have ended")
+	p.Sees("0 of 3 probes ended")
 	until("✓ a name server      must be refused  network is unreachable")
 	p.Sees("… metadata address")
-	p.Sees("1 of 3 probes have ended")
+	p.Sees("1 of 3 probes ended")
 	until("✓ inference gateway")
-	p.Sees("3 of 3 probes have ended")
+	p.Sees("3 of 3 probes ended")
 	until("In a sandbox with kernel 4.4.0")
 }
 
@@ -330,7 +330,7 @@ func TestAPersonIsAtTheProbeThatCameOutWrong(t *testing.T) {
 	p.Press("p")
 	p.Sees("▸ ✗ probe l of the sandbox")
 	p.Sees("connected, after 1.2ms")
-	p.Sees("In a sandbox that no agent was started in")
+	p.Sees("In a sandbox without an agent")
 	p.Sees("1 of 16 probes failed: the sandbox is not isolated")
 }
 

@@ -121,8 +121,8 @@ func watch(t testing.TB) *person { return sit(t, busy(), 80, 24) }
 func (p *person) goTo(name string) {
 	p.T.Helper()
 	p.Press("home")
-	for range p.m.rows {
-		if p.m.current().Name == name {
+	for range p.m.list.rows {
+		if p.m.list.current().Name == name {
 			return
 		}
 		p.Press("down")

@@ -1,6 +1,6 @@
-// Package images is the screen of the images that agents run in: how each stands to
-// its recipe, and bakes side by side, with their steps, their output and a way to give
-// one up. It builds nothing itself, and bakes continue when the screen is left.
+// Package images is the screen of the agents' images: whether each matches its recipe, and
+// the running bakes with their steps and their output. It builds nothing itself, and bakes
+// continue when the screen is closed.
 package images
 
 import (
@@ -10,7 +10,6 @@ import (
 
 	"aibox/bakery"
 	"aibox/ui/page"
-	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -20,15 +19,15 @@ import (
 
 // Builder are the use cases that the screen asks for.
 type Builder interface {
-	// Check tells how every image stands to its recipe.
+	// Check compares every image with its recipe.
 	Check(ctx context.Context) ([]bakery.Status, error)
 	// Put queues images to bake. force rebuilds even fresh ones without the cache.
 	Put(force bool, names ...string)
-	// Cancel gives up what Put began.
+	// Cancel cancels the bake of an image.
 	Cancel(name string)
-	// Jobs are the bakes of this program, as they are now.
+	// Jobs returns the current state of this program's bakes.
 	Jobs() []bakery.Job
-	// Changed tells that Jobs are not what they were. It is closed when ctx ends.
+	// Changed reports changes of Jobs. It is closed when ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
 }
 
@@ -40,33 +39,28 @@ type Model struct {
 	keys     keys
 	now      func() time.Time
 	after    func(time.Duration, tea.Msg) tea.Cmd
-	debounce time.Duration // how long news are gathered before they are shown
+	debounce time.Duration // how long to collect changes before they are shown
 
 	width, height int
-	states        []bakery.Status
+	list          list
 	loaded        bool
-	broken        error // why the images cannot be listed; nil when they can
+	listErr       error // why the images cannot be listed
 	checks        page.Latest
-	jobs          []bakery.Job
-	rows          []row
-	cursor        cursor.Cursor
-	at            string // the selected image
-	marked        map[string]bool
-	ticking       bool // a tick is under way
+	ticking       bool // a tick is scheduled
 	log           log
 	ask           *dialog.Confirm
 	note          frame.Note
 }
 
-// breath is how long news are gathered: a build says hundreds of lines in a second.
+// debounce is how long to collect changes: a build prints hundreds of lines per second.
 const debounce = 120 * time.Millisecond
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, builder Builder) *Model {
 	m := &Model{
 		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, debounce: debounce,
-		after:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
-		marked: map[string]bool{},
+		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		list:  list{marked: map[string]bool{}},
 	}
 	m.log = newLog(&m.note)
 	return m
@@ -81,13 +75,13 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
-// Asking returns the question that is open, or nil.
+// Asking returns the open question, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool { return m.ask != nil || m.log.search.Typing() }
 
-// Init looks at the images and begins to watch the bakes.
+// Init checks the images and starts to watch the bakes.
 func (m *Model) Init() tea.Cmd {
 	ctx, builder := m.ctx, m.builder
 	return tea.Batch(m.check(), func() tea.Msg {
@@ -96,19 +90,19 @@ func (m *Model) Init() tea.Cmd {
 	})
 }
 
-// statesLoaded brings how the images stand.
+// statesLoaded carries the states of the images.
 type statesLoaded struct {
 	states []bakery.Status
 	err    error
 }
 
-// jobsChanged brings the bakes, and where the next news come from.
+// jobsChanged carries the bakes, and the channel that reports the next change.
 type jobsChanged struct {
 	jobs    []bakery.Job
 	changed <-chan struct{}
 }
 
-// tick makes times grow while something is baked.
+// tick updates the elapsed times while images are baked.
 type tick struct{}
 
 func (m *Model) check() tea.Cmd {
@@ -119,11 +113,11 @@ func (m *Model) check() tea.Cmd {
 	})
 }
 
-// await waits for news, and a moment longer, so that many are shown at once.
+// await waits for a change, and a moment longer, so that several are shown at once.
 func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 	ctx, builder, pause := m.ctx, m.builder, m.debounce
 	return func() tea.Msg {
-		if _, going := <-changed; !going {
+		if _, open := <-changed; !open {
 			return nil
 		}
 		select {
@@ -134,11 +128,11 @@ func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 	}
 }
 
-// Update routes.
+// Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case statesLoaded:
-		m.states, m.loaded, m.broken = msg.states, true, msg.err
+		m.list.states, m.loaded, m.listErr = msg.states, true, msg.err
 		m.arrange()
 	case jobsChanged:
 		return m.take(msg)
@@ -160,29 +154,48 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// take shows the bakes as they are now. One that has come to its end has changed how
-// its image stands.
+// arrange rebuilds the list and updates the log.
+func (m *Model) arrange() {
+	m.list.arrange(m.listHeight())
+	m.fitLog()
+}
+
+// fitLog passes the output of the selected image to the log. It closes the log if the
+// image has no bake any more.
+func (m *Model) fitLog() {
+	if !m.log.open {
+		return
+	}
+	r := m.list.current()
+	if r == nil || r.job == nil {
+		m.log.open = false
+		return
+	}
+	m.log.fit(r.job.Log, m.bodyHeight())
+}
+
+// take stores the state of the bakes. If a bake has ended, it checks the images again.
 func (m *Model) take(msg jobsChanged) tea.Cmd {
 	var again tea.Cmd
-	if ended(msg.jobs) != ended(m.jobs) {
+	if ended(msg.jobs) != ended(m.list.jobs) {
 		again = m.check()
 	}
 	m.reportEnded(msg.jobs)
-	m.jobs = msg.jobs
+	m.list.jobs = msg.jobs
 	m.arrange()
 	return tea.Batch(again, m.await(msg.changed), m.scheduleTick())
 }
 
-// reportEnded says what has come to its end since the last news.
+// reportEnded reports the bakes that have ended since the last change.
 func (m *Model) reportEnded(jobs []bakery.Job) {
 	for _, job := range jobs {
-		before := m.jobOf(job.Name)
+		before := m.list.jobOf(job.Name)
 		if before == nil || before.State.Over() {
 			continue
 		}
 		switch job.State {
 		case bakery.Failed:
-			m.note.Say("", fmt.Errorf("%s was not baked; its output says why", job.Name))
+			m.note.Say("", fmt.Errorf("%s failed to bake; see its output", job.Name))
 		case bakery.Canceled:
 			m.note.Say(job.Name+" was canceled", nil)
 		case bakery.Done, bakery.Reused:
@@ -191,24 +204,11 @@ func (m *Model) reportEnded(jobs []bakery.Job) {
 	}
 }
 
-func ended(jobs []bakery.Job) int {
-	n := 0
-	for _, j := range jobs {
-		if j.State.Over() {
-			n++
-		}
-	}
-	return n
-}
-
-// scheduleTick has the times of what is baked drawn again in a second.
+// scheduleTick schedules a redraw of the elapsed times in a second.
 func (m *Model) scheduleTick() tea.Cmd {
-	if m.ticking || m.baking() == 0 {
+	if m.ticking || m.list.baking() == 0 {
 		return nil
 	}
 	m.ticking = true
 	return m.after(time.Second, tick{})
 }
-
-// baking returns how many images wait or are at work.
-func (m *Model) baking() int { return len(m.jobs) - ended(m.jobs) }

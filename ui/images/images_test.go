@@ -50,7 +50,7 @@ func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
 	p.Press("A")
 	p.goTo("codex")
 	p.Press("b")
-	p.Sees("nothing to bake: codex, fresh; B rebuilds")
+	p.Sees("nothing to bake: codex fresh; B rebuilds")
 	p.Press("B")
 	want := []string{"false gemini", "false claude gemini", "false claude gemini qwen", "true codex"}
 	if !slices.Equal(p.k.bake, want) {
@@ -66,7 +66,7 @@ func TestWhatIsBakedAlreadyIsNotPutAgain(t *testing.T) {
 	p := watch(t)
 	p.goTo("claude")
 	p.Press("b", "B")
-	p.Sees("it is being baked already")
+	p.Sees("already being baked")
 	p.Press("A")
 	if !slices.Equal(p.k.bake, []string{"false qwen"}) {
 		t.Errorf("put %q", p.k.bake)
@@ -173,12 +173,12 @@ func TestAStaleAnswerIsDropped(t *testing.T) {
 func TestTheMouseGoesToAnImageAndMarksIt(t *testing.T) {
 	p := open(t)
 	p.ClickOn("gemini")
-	if p.m.at != "gemini" || len(p.m.marked) != 0 {
-		t.Errorf("at %q, marked %v", p.m.at, p.m.marked)
+	if p.m.list.at != "gemini" || len(p.m.list.marked) != 0 {
+		t.Errorf("at %q, marked %v", p.m.list.at, p.m.list.marked)
 	}
 	p.Click(0, 4) // base stands on row 3
-	if !p.m.marked["claude"] {
-		t.Errorf("marked %v", p.m.marked)
+	if !p.m.list.marked["claude"] {
+		t.Errorf("marked %v", p.m.list.marked)
 	}
 	p.Press("c")
 	p.Sees("copied: aibox bake claude")

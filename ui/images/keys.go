@@ -1,10 +1,8 @@
 package images
 
 import (
-	"slices"
 	"strings"
 
-	"aibox/bakery"
 	"aibox/internal/amount"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
@@ -23,19 +21,19 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		bake: keymap.Bind("bake", "b"), force: keymap.Bind("rebuild without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
+		bake: keymap.Bind("bake", "b"), force: keymap.Bind("rebuild without the cache", "B"), all: keymap.Bind("bake all outdated or missing", "A"),
 		mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all, or none", "*"),
-		cancel: keymap.Bind("cancel the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("check again", "r"),
+		cancel: keymap.Bind("cancel the bake", "x"), open: keymap.Bind("output", "enter", "l"), again: keymap.Bind("check again", "r"),
 		copy: keymap.Bind("copy the command", "c"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
 
-// fit enables what can be done now.
-func (m *Model) fit() {
-	r := m.current()
+// enableKeys enables the keys that can do something now.
+func (m *Model) enableKeys() {
+	r := m.list.current()
 	m.keys.bake.SetEnabled(r != nil)
 	m.keys.force.SetEnabled(r != nil)
-	m.keys.all.SetEnabled(len(m.outdated()) > 0)
+	m.keys.all.SetEnabled(len(m.list.outdated()) > 0)
 	m.keys.mark.SetEnabled(r != nil)
 	m.keys.markAll.SetEnabled(r != nil)
 	m.keys.copy.SetEnabled(r != nil)
@@ -45,21 +43,21 @@ func (m *Model) fit() {
 
 // Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
 	case m.log.open:
-		return m.log.short(m.current())
+		return m.log.short(m.list.current())
 	default:
 		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.back, k.all, k.force}
 	}
 }
 
-// Keys returns every key that counts now.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	switch {
 	case m.ask != nil:
@@ -74,9 +72,9 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// press handles one key.
+// press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	m.fit()
+	m.enableKeys()
 	switch {
 	case m.ask != nil:
 		return m.answer(msg)
@@ -84,13 +82,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.log.press(msg)
 		return nil
 	case key.Matches(msg, m.keys.cancel):
-		m.askCancel(m.current().Name)
+		m.askCancel(m.list.current().Name)
 		return nil
 	case m.log.open:
 		m.log.press(msg)
 		return nil
-	case m.cursor.Press(msg):
-		m.keepSelection()
+	case m.list.cursor.Press(msg):
+		m.list.keepSelection()
 		m.fitLog()
 		return nil
 	default:
@@ -98,7 +96,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// act does what a key of the list asks for.
+// act handles a key of the list.
 func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
@@ -109,88 +107,62 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 		m.note.Say("", nil)
 		m.fitLog()
 	case key.Matches(msg, k.bake):
-		return m.bake(false, m.targets())
+		return m.bake(false, m.list.targets())
 	case key.Matches(msg, k.force):
-		return m.bake(true, m.targets())
+		return m.bake(true, m.list.targets())
 	case key.Matches(msg, k.all):
-		return m.bake(false, m.outdated())
+		return m.bake(false, m.list.outdated())
 	case key.Matches(msg, k.mark):
-		m.mark(m.current().Name)
+		m.mark()
 	case key.Matches(msg, k.markAll):
-		m.markAll()
+		m.list.markAll()
 	case key.Matches(msg, k.again):
 		return m.recheck()
 	case key.Matches(msg, k.copy):
-		command := "aibox bake " + strings.Join(m.targets(), " ")
+		command := "aibox bake " + strings.Join(m.list.targets(), " ")
 		m.note.Say("copied: "+command, nil)
 		return tea.SetClipboard(command)
 	}
 	return nil
 }
 
-// recheck looks at the images by hand, so that the last note is cleared.
+// recheck checks the images because the user asked for it, and clears the note.
 func (m *Model) recheck() tea.Cmd {
 	m.note.Say("", nil)
 	return m.check()
 }
 
-// bake has images baked that are not at work. A fresh one is left as it is unless it is
-// to be made again.
+// bake queues the named images. It skips fresh ones unless force is set.
 func (m *Model) bake(force bool, names []string) tea.Cmd {
-	var wanted []string
-	working := false
-	for _, r := range m.rows {
-		if !slices.Contains(names, r.Name) {
-			continue
-		}
-		working = working || r.working()
-		if !r.working() && (force || r.State != bakery.Fresh) {
-			wanted = append(wanted, r.Name)
-		}
-	}
+	build, working := m.list.toBake(names, force)
 	switch {
-	case len(wanted) == 0 && working:
-		m.note.Say("it is being baked already", nil)
+	case len(build) == 0 && working:
+		m.note.Say("already being baked", nil)
 		return nil
-	case len(wanted) == 0:
-		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+", fresh; B rebuilds", nil)
+	case len(build) == 0:
+		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+" fresh; B rebuilds", nil)
 		return nil
 	}
-	clear(m.marked)
-	said := amount.Of(len(wanted), "image")
-	if len(wanted) == 1 {
-		said = wanted[0]
+	clear(m.list.marked)
+	text := amount.Of(len(build), "image")
+	if len(build) == 1 {
+		text = build[0]
 	}
-	m.note.Say("baking "+said, nil)
+	m.note.Say("baking "+text, nil)
 	builder := m.builder
 	return func() tea.Msg {
-		builder.Put(force, wanted...)
-		return nil // the news come by themselves
+		builder.Put(force, build...)
+		return nil // Changed reports the progress
 	}
 }
 
-func (m *Model) mark(name string) {
-	if m.marked[name] {
-		delete(m.marked, name)
-	} else {
-		m.marked[name] = true
-	}
-	m.cursor.Go(m.cursor.At() + 1)
-	m.keepSelection()
+// mark marks or unmarks the selected image.
+func (m *Model) mark() {
+	m.list.mark()
 	m.fitLog()
 }
 
-func (m *Model) markAll() {
-	if len(m.marked) > 0 {
-		clear(m.marked)
-		return
-	}
-	for _, r := range m.rows {
-		m.marked[r.Name] = true
-	}
-}
-
-// askCancel asks whether to end a bake.
+// askCancel asks whether to cancel a bake.
 func (m *Model) askCancel(name string) {
 	builder := m.builder
 	m.ask = dialog.Ask(dialog.Confirm{
@@ -209,28 +181,28 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls.
+// wheel handles the mouse wheel.
 func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	switch {
 	case m.ask != nil:
 	case m.log.open:
 		m.log.wheel(msg)
 	default:
-		m.cursor.Wheel(msg)
-		m.keepSelection()
+		m.list.cursor.Wheel(msg)
+		m.list.keepSelection()
 		m.fitLog()
 	}
 }
 
-// click goes to the image under the mouse; on its mark it marks it.
+// click selects the image under the mouse. A click on its mark column marks it.
 func (m *Model) click(msg tea.MouseClickMsg) {
 	row := msg.Y - frame.HeadRows - 1 // below the names of the columns
-	if m.ask != nil || m.log.open || msg.Button != tea.MouseLeft || m.wide() && msg.X >= m.listWidth() || !m.cursor.Click(row) {
+	if m.ask != nil || m.log.open || msg.Button != tea.MouseLeft || m.wide() && msg.X >= m.listWidth() || !m.list.cursor.Click(row) {
 		return
 	}
-	m.keepSelection()
+	m.list.keepSelection()
 	m.fitLog()
 	if msg.X < 2 {
-		m.mark(m.at)
+		m.mark()
 	}
 }

@@ -4,95 +4,143 @@ import (
 	"slices"
 
 	"aibox/bakery"
+	"aibox/ui/widget/cursor"
 )
 
 // row is an image, with its bake if there is one.
 type row struct {
 	bakery.Status
-	job *bakery.Job // nil: none in this program
+	job *bakery.Job // nil if this program does not bake it
 }
 
-// working reports whether the image waits or is at work.
+// working reports whether the image is queued or being baked.
 func (r *row) working() bool { return r.job != nil && !r.job.State.Over() }
 
-// arrange makes the rows again. The selected image stays selected.
-func (m *Model) arrange() {
-	m.rows = m.rows[:0]
-	for _, s := range m.states {
-		m.rows = append(m.rows, row{Status: s, job: m.jobOf(s.Name)})
+// list is the images, with the selected one and the marked ones.
+type list struct {
+	states []bakery.Status
+	jobs   []bakery.Job
+	rows   []row
+	cursor cursor.Cursor
+	at     string // the selected image
+	marked map[string]bool
+}
+
+// arrange rebuilds the rows, of which height are shown. The selected image stays selected.
+func (l *list) arrange(height int) {
+	l.rows = l.rows[:0]
+	for _, s := range l.states {
+		l.rows = append(l.rows, row{Status: s, job: l.jobOf(s.Name)})
 	}
-	for i := range m.jobs { // of an image that the list does not have, or not yet
-		if job := &m.jobs[i]; !slices.ContainsFunc(m.states, func(s bakery.Status) bool { return s.Name == job.Name }) {
-			m.rows = append(m.rows, row{Status: bakery.Status{Name: job.Name}, job: job})
+	for i := range l.jobs { // bakes of images that are not listed
+		if job := &l.jobs[i]; !slices.ContainsFunc(l.states, func(s bakery.Status) bool { return s.Name == job.Name }) {
+			l.rows = append(l.rows, row{Status: bakery.Status{Name: job.Name}, job: job})
 		}
 	}
-	m.cursor.Fit(len(m.rows), m.listHeight())
-	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.Name == m.at }); i >= 0 {
-		m.cursor.Go(i)
+	l.cursor.Fit(len(l.rows), height)
+	if i := slices.IndexFunc(l.rows, func(r row) bool { return r.Name == l.at }); i >= 0 {
+		l.cursor.Go(i)
 	}
-	m.keepSelection()
-	m.fitLog()
+	l.keepSelection()
 }
 
-// fitLog passes the output of the selected image to the log, which closes when there is
-// no bake of it any more.
-func (m *Model) fitLog() {
-	if !m.log.open {
-		return
-	}
-	r := m.current()
-	if r == nil || r.job == nil {
-		m.log.open = false
-		return
-	}
-	m.log.fit(r.job.Log, m.bodyHeight())
-}
-
-func (m *Model) jobOf(name string) *bakery.Job {
-	for i := range m.jobs {
-		if m.jobs[i].Name == name {
-			return &m.jobs[i]
+// jobOf returns the bake of an image, or nil.
+func (l *list) jobOf(name string) *bakery.Job {
+	for i := range l.jobs {
+		if l.jobs[i].Name == name {
+			return &l.jobs[i]
 		}
 	}
 	return nil
 }
 
-// keepSelection keeps the image that the user went to.
-func (m *Model) keepSelection() {
-	if r := m.current(); r != nil {
-		m.at = r.Name
+// keepSelection remembers the image at the cursor.
+func (l *list) keepSelection() {
+	if r := l.current(); r != nil {
+		l.at = r.Name
 	}
 }
 
-// current returns the selected image, nil while there is none.
-func (m *Model) current() *row {
-	if m.cursor.At() >= len(m.rows) {
+// current returns the selected image, or nil.
+func (l *list) current() *row {
+	if l.cursor.At() >= len(l.rows) {
 		return nil
 	}
-	return &m.rows[m.cursor.At()]
+	return &l.rows[l.cursor.At()]
 }
 
-// targets returns the images that a key is for: the marked ones, or the selected one.
-func (m *Model) targets() []string {
+// targets returns the images that a key applies to: the marked ones, else the selected one.
+func (l *list) targets() []string {
 	var names []string
-	for _, r := range m.rows {
-		if m.marked[r.Name] {
+	for _, r := range l.rows {
+		if l.marked[r.Name] {
 			names = append(names, r.Name)
 		}
 	}
-	if r := m.current(); len(names) == 0 && r != nil {
+	if r := l.current(); len(names) == 0 && r != nil {
 		names = []string{r.Name}
 	}
 	return names
 }
 
-// outdated returns the images that are not as their recipes say.
-func (m *Model) outdated() []string {
+// outdated returns the images that are missing or do not match their recipes.
+func (l *list) outdated() []string {
 	var names []string
-	for _, r := range m.rows {
+	for _, r := range l.rows {
 		if r.State != bakery.Fresh && !r.working() {
 			names = append(names, r.Name)
 		}
 	}
 	return names
+}
+
+// baking returns how many images are queued or being baked.
+func (l *list) baking() int { return len(l.jobs) - ended(l.jobs) }
+
+func ended(jobs []bakery.Job) int {
+	n := 0
+	for _, j := range jobs {
+		if j.State.Over() {
+			n++
+		}
+	}
+	return n
+}
+
+// toBake returns those of the named images that a bake would build: images that are not
+// being baked, and not fresh unless force is set. working reports whether any is being
+// baked.
+func (l *list) toBake(names []string, force bool) (build []string, working bool) {
+	for _, r := range l.rows {
+		if !slices.Contains(names, r.Name) {
+			continue
+		}
+		working = working || r.working()
+		if !r.working() && (force || r.State != bakery.Fresh) {
+			build = append(build, r.Name)
+		}
+	}
+	return build, working
+}
+
+// mark marks or unmarks the selected image and selects the next one.
+func (l *list) mark() {
+	if l.marked[l.at] {
+		delete(l.marked, l.at)
+	} else {
+		l.marked[l.at] = true
+	}
+	l.cursor.Go(l.cursor.At() + 1)
+	l.keepSelection()
+}
+
+// markAll marks all images, or none if any is marked.
+func (l *list) markAll() {
+	if len(l.marked) > 0 {
+		clear(l.marked)
+		return
+	}
+	for _, r := range l.rows {
+		l.marked[r.Name] = true
+	}
 }

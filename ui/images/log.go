@@ -24,17 +24,17 @@ type log struct {
 	cursor cursor.Cursor
 	search searchbar.Line
 	note   *frame.Note // of the screen
-	left   int         // columns that are not shown of each line
+	left   int         // columns that lines are shifted by
 
 	find, next, previous, end, further, back, close key.Binding
 }
 
 func newLog(note *frame.Note) log {
 	return log{
-		note: note, search: searchbar.New("search", "leave it"),
-		find: keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("prior hit", "N"),
-		end: keymap.Bind("follow its end", "f"), further: keymap.Bind("the rest of long lines", "right"), back: keymap.Bind("their start", "left"),
-		close: keymap.Bind("back to the images", "esc", "q", "l"),
+		note: note, search: searchbar.New("search", "cancel"),
+		find: keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("previous hit", "N"),
+		end: keymap.Bind("follow", "f"), further: keymap.Bind("shift right", "right"), back: keymap.Bind("shift left", "left"),
+		close: keymap.Bind("back", "esc", "q", "l"),
 	}
 }
 
@@ -66,10 +66,10 @@ func (l *log) fit(lines []string, height int) {
 	}
 }
 
-// sideways is by how many columns long lines move.
+// sideways is how many columns a key shifts the lines by.
 const sideways = 20
 
-// press takes a key while the log is open.
+// press handles a key while the log is open.
 func (l *log) press(msg tea.KeyPressMsg) {
 	switch {
 	case l.search.Typing():
@@ -103,7 +103,7 @@ func (l *log) wheel(msg tea.MouseWheelMsg) {
 	}
 }
 
-// typed takes a key or a paste for the search.
+// typed handles a key or a paste in the search field.
 func (l *log) typed(msg tea.Msg) {
 	if l.search.Typing() && l.search.Update(msg) == dialog.Taken {
 		l.hit(-1) // errors are at the end
@@ -144,7 +144,7 @@ func (l *log) view(t theme.Theme, width, height int) []string {
 		out = append(out, line)
 	}
 	if len(l.lines) == 0 {
-		out = append(out, t.Faint.Render("nothing yet"))
+		out = append(out, t.Faint.Render("no output yet"))
 	}
 	return frame.Fill(out, height)
 }

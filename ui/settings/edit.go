@@ -13,41 +13,41 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// edit is a value that is being changed: typed, or chosen from a list.
+// edit is the editor of one setting: a field, or a list of choices.
 type edit struct {
 	setting  config.Setting
-	line     textinput.Model // where there is nothing to choose from
+	line     textinput.Model // used without choices
 	choices  []string
 	at       int    // the selected choice
-	multiple bool   // any number of the choices
-	picked   []bool // of several
-	blank    bool   // a line opened empty and nothing was typed yet: nothing to save or to find fault with
-	problem  error  // why the value cannot be saved; nil when it can
+	multiple bool   // several choices can be picked
+	picked   []bool // by choice, if multiple
+	blank    bool   // the field opened empty and nothing was typed yet
+	problem  error  // why the value is invalid
 }
 
-// startEdit begins to change the selected setting, from what their file says or
-// else from what holds.
+// startEdit opens the editor with the value in the user's file, or else with the effective
+// value.
 func (m *Model) startEdit() {
-	setting, some := m.current()
+	setting, some := m.list.current()
 	if !some || m.busy {
 		return
 	}
 	m.note.Say("", nil)
 	if setting.Field.Type == spec.Secret {
-		// The same sentence that `aibox config set` has for it.
-		m.note.Say("", m.book.Check(setting.Key, ""))
+		// The same error as from `aibox config set`.
+		m.note.Say("", m.overview.Check(setting.Key, ""))
 		return
 	}
 	from := setting
-	if own, known := m.book.Own[setting.Key]; known && own.Source().Kind == config.UserFile {
+	if own, known := m.overview.Own[setting.Key]; known && own.Source().Kind == config.UserFile {
 		from = own
 	}
 	text := from.Text()
 	if strings.ContainsAny(text, "\n\r") {
-		m.note.Say("this value has several lines; o opens your file in the editor", nil)
+		m.note.Say("this value has several lines; o opens your file in an editor", nil)
 		return
 	}
-	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.book.Choices(setting), multiple: setting.Field.Type == spec.Choices}
+	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.overview.Choices(setting), multiple: setting.Field.Type == spec.Choices}
 	e.line.SetValue(text)
 	e.line.CursorEnd()
 	e.line.Focus()
@@ -64,10 +64,10 @@ func (m *Model) startEdit() {
 	m.fit()
 }
 
-// none is how a list without words is written.
+// none is the text of an empty list.
 const none = "[]"
 
-// value returns what would be saved.
+// value returns the text to save.
 func (e *edit) value() string {
 	switch {
 	case len(e.choices) == 0 && e.setting.Field.Type == spec.List && strings.TrimSpace(e.line.Value()) == "":
@@ -89,16 +89,16 @@ func (e *edit) value() string {
 	return strings.Join(words, ",")
 }
 
-// check looks whether the value can be saved.
-func (m *Model) check() { m.edit.problem = m.book.Check(m.edit.setting.Key, m.edit.value()) }
+// check validates the value.
+func (m *Model) check() { m.edit.problem = m.overview.Check(m.edit.setting.Key, m.edit.value()) }
 
-// checkChanged checks a value that the user has changed.
+// checkChanged validates the value after the user has changed it.
 func (m *Model) checkChanged() {
 	m.edit.blank = m.edit.blank && m.edit.line.Value() == ""
 	m.check()
 }
 
-// editing handles a key while a value is changed.
+// editing handles a key while the editor is open.
 func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	k, e := m.keys, m.edit
 	switch {
@@ -123,11 +123,11 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// save writes the value, if it can be one.
+// save saves the value if it is valid.
 func (m *Model) save() tea.Cmd {
 	if m.edit.blank {
 		m.edit = nil
-		m.note.Say("nothing was typed, so nothing is changed", nil)
+		m.note.Say("nothing typed; not changed", nil)
 		m.fit()
 		return nil
 	}
@@ -139,22 +139,23 @@ func (m *Model) save() tea.Cmd {
 	return func() tea.Msg { return written{key: key, err: settings.Set(ctx, key, text)} }
 }
 
-// unset takes the setting out of the user's file.
+// unset removes the setting from the user's file.
 func (m *Model) unset() tea.Cmd {
-	setting, some := m.current()
+	setting, some := m.list.current()
 	if !some || m.busy {
 		return nil
 	}
 	m.busy = true
-	ctx, settings, key, was := m.ctx, m.settings, setting.Key, orNothing(m.book.Own[setting.Key].Text())
+	ctx, settings, key, was := m.ctx, m.settings, setting.Key, orNothing(m.overview.Own[setting.Key].Text())
 	return func() tea.Msg { return written{key: key, was: was, err: settings.Unset(ctx, key)} }
 }
 
-// pick handles a click while a value is changed: on a choice it goes there; on the
-// selected one it saves that, or toggles it where there may be several.
+// pick handles a click while the editor is open. A click on a choice selects it, and a
+// second one saves it; with several choices a click toggles it.
 func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	e := m.edit
-	top, from, room := m.choicesAt()
+	top := m.paneTop() + 1
+	from, room := e.window(m.paneHeight())
 	i := from + msg.Y - top
 	if len(e.choices) == 0 || msg.X < m.paneLeft() || msg.Y < top || msg.Y >= top+room || i >= len(e.choices) {
 		return nil

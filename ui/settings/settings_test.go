@@ -19,7 +19,7 @@ func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 		goTo(p, "timeout")
 		p.Show("a setting of three places")
 		p.Press("esc", "c")
-		p.Show("only what is set")
+		p.Show("only changed settings")
 		p.Press("tab", "enter")
 		p.Type("x")
 		p.Show("a value that cannot stand")
@@ -51,14 +51,14 @@ func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
 	goTo(p, "pids")
 	p.Press("enter", "backspace", "backspace", "backspace", "backspace")
 	p.Type("100")
-	p.Sees("can be saved")
+	p.Sees("✓ valid")
 	p.Press("enter")
-	p.Sees("pids is set in your file")
+	p.Sees("saved pids in your file")
 	if want := "# mine\ntimeout = \"30m\"\nhide = [\"*.key\"]\npids = 100\n[agents.painter]\nlayers = 5\n"; d.user != want {
 		t.Errorf("the file is\n%s", d.user)
 	}
 	p.Sees("your file") // the repository's lower value still counts
-	p.Sees("100; the later place counts")
+	p.Sees("100; overridden")
 }
 
 func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
@@ -87,7 +87,7 @@ func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
 	p.Type("90")
 	p.Sees("✗")
 	p.Type("s")
-	p.Sees("can be saved")
+	p.Sees("✓ valid")
 	p.Send(tea.PasteMsg{Content: "oon"})
 	p.Sees("✗")
 }
@@ -99,18 +99,18 @@ func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) 
 		p, m := sit(t, d, 120, 40)
 		goTo(p, name)
 		p.Press("enter")
-		p.Sees("nothing is set")
+		p.Sees("no value")
 		p.DoesNotSee("✗")
 		p.Press("left", "enter")
-		p.Sees("nothing was typed, so nothing is changed")
+		p.Sees("nothing typed; not changed")
 		if d.writes > 0 || d.user != before || m.edit != nil {
 			t.Errorf("%s: the file is\n%s", name, d.user)
 		}
 		p.Press("enter")
 		p.Type("x")
-		p.DoesNotSee("nothing is set")
+		p.DoesNotSee("no value")
 		p.Press("backspace")
-		p.DoesNotSee("nothing is set")
+		p.DoesNotSee("no value")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "agent")
 	p.Press("enter")
-	p.Sees("can be saved")
+	p.Sees("✓ valid")
 	p.Press("enter")
 	if !strings.Contains(d.user, "\nagent = \"painter\"\n") {
 		t.Errorf("the file is\n%s", d.user)
@@ -131,7 +131,7 @@ func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "hide")
 	p.Press("enter", "ctrl+u")
-	p.Sees("can be saved")
+	p.Sees("✓ valid")
 	p.Press("enter")
 	if !strings.Contains(d.user, "\nhide = []\n") {
 		t.Errorf("the file is\n%s", d.user)
@@ -143,7 +143,7 @@ func TestASettingIsTakenOutOfTheFile(t *testing.T) {
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "painter layers")
 	p.Press("u")
-	p.Sees("agents.painter.layers is out of your file; it was 5")
+	p.Sees("removed agents.painter.layers from your file; it was 5")
 	if strings.Contains(d.user, "layers") {
 		t.Errorf("the file is\n%s", d.user)
 	}
@@ -211,7 +211,7 @@ func TestABrokenFileIsSaidWithItsPlaceAndHowToMendIt(t *testing.T) {
 	d.user = "timeout = 5\npids = \n"
 	p, _ := sit(t, d, 80, 24)
 	p.Sees("config.toml:2:")
-	p.Sees("opens your file in the editor")
+	p.Sees("opens your file in an editor")
 	p.Fits("broken")
 	d.user = "timeout = \"5m\"\n"
 	p.Send(page.Returned{})
@@ -233,7 +233,7 @@ func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
 	}
 	d.fail = nil
 	p.Press("enter")
-	p.Sees("verify-timeout is set in your file")
+	p.Sees("saved verify-timeout in your file")
 }
 
 func TestOnlyTheLastReadingCounts(t *testing.T) {
@@ -262,12 +262,12 @@ func TestLeavingIsByEscOrQ(t *testing.T) {
 func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
 	p, m := sit(t, newFake(), 120, 40)
 	p.ClickOn("verify-timeout")
-	if m.at != "verify-timeout" || m.edit != nil {
-		t.Fatalf("at %s", m.at)
+	if m.list.at != "verify-timeout" || m.edit != nil {
+		t.Fatalf("at %s", m.list.at)
 	}
 	p.ClickOn("images") // a heading is no setting
-	if m.at != "verify-timeout" {
-		t.Errorf("at %s", m.at)
+	if m.list.at != "verify-timeout" {
+		t.Errorf("at %s", m.list.at)
 	}
 	p.ClickOn("▸ verify-timeout")
 	if m.edit == nil {
@@ -275,7 +275,7 @@ func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
 	}
 	p.Press("esc")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
-	if m.at == "verify-timeout" {
+	if m.list.at == "verify-timeout" {
 		t.Error("the wheel does not move")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -19,12 +20,12 @@ const (
 	listTop  = frame.HeadRows
 	footRows = 1   // the last note
 	beside   = 100 // from this width on the setting is beside the list
-	leastRow = 3   // of the list, however small the screen is
+	leastRow = 3   // the minimum height of the list
 )
 
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight returns the rows between the head and what was said.
+// bodyHeight returns the rows between the head and the note.
 func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-footRows) }
 
 // listHeight returns the rows of the list.
@@ -42,8 +43,7 @@ func (m *Model) listWidth() int {
 	return m.width
 }
 
-// paneLeft, paneTop, paneWidth and paneHeight are where the selected setting is
-// told.
+// paneLeft returns the first column of the pane with the selected setting.
 func (m *Model) paneLeft() int {
 	if m.wide() {
 		return m.listWidth() + frame.PaneGap
@@ -51,6 +51,7 @@ func (m *Model) paneLeft() int {
 	return 0
 }
 
+// paneTop returns the first row of the pane.
 func (m *Model) paneTop() int {
 	if m.wide() {
 		return listTop
@@ -65,9 +66,9 @@ func (m *Model) paneHeight() int { return max(0, m.height-footRows-m.paneTop()) 
 // View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.filterView())
-	list, pane := m.list(), m.pane()
+	list, pane := m.list.view(m.theme), m.pane()
 	switch {
-	case m.broken != nil || !m.loaded || len(m.rows) == 0:
+	case m.readErr != nil || !m.loaded || len(m.list.rows) == 0:
 		for _, line := range frame.Fill(m.empty(), m.bodyHeight()) {
 			lines = append(lines, ansi.Truncate(line, m.width, "…"))
 		}
@@ -79,115 +80,64 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(lines, m.height-footRows), m.note.View(m.theme, m.width)), "\n")
 }
 
-// head returns the title with the numbers, and whose settings are shown.
+// head returns the title, the number of changed settings and the repository.
 func (m *Model) head() string {
 	left := m.theme.Title.Render("Settings")
-	if !m.loaded || m.broken != nil {
+	if !m.loaded || m.readErr != nil {
 		return left
 	}
 	set := 0
-	for _, setting := range m.book.Held {
+	for _, setting := range m.overview.Held {
 		if setting.Source().Kind != config.BuiltIn {
 			set++
 		}
 	}
-	left += fmt.Sprintf("  %d of %d set", set, len(m.book.Held))
-	if m.changed {
-		left += m.theme.Warn.Render(" · only these")
+	left += fmt.Sprintf("  %d of %d changed", set, len(m.overview.Held))
+	if m.list.changed {
+		left += m.theme.Warn.Render(" · only changed")
 	}
-	if m.book.Repository != "" {
-		left += m.theme.Faint.Render(" · in " + termtext.Escape(paths.Short(m.book.Repository)))
+	if m.overview.Repository != "" {
+		left += m.theme.Faint.Render(" · in " + termtext.Escape(paths.Short(m.overview.Repository)))
 	}
 	return left
 }
 
 func (m *Model) filterView() string {
 	switch {
-	case m.filtering:
-		return m.filter.View()
-	case m.filter.Value() != "":
-		return m.theme.Key.Render("/") + termtext.Escape(m.filter.Value())
+	case m.list.filtering:
+		return m.list.filter.View()
+	case m.list.filter.Value() != "":
+		return m.theme.Key.Render("/") + termtext.Escape(m.list.filter.Value())
 	default:
 		return ""
 	}
 }
 
-// empty returns the body where there is no setting to show.
+// empty returns the body when there is no setting to show.
 func (m *Model) empty() []string {
 	switch {
 	case !m.loaded:
-		return []string{"", m.theme.Faint.Render("  reading the settings…")}
-	case m.broken != nil:
-		// The error has an excerpt of the file, line by line.
+		return []string{"", m.theme.Faint.Render("  loading settings…")}
+	case m.readErr != nil:
+		// The error contains an excerpt of the file.
 		out := []string{""}
-		for line := range strings.SplitSeq(ansi.Wrap(termtext.Text(m.broken.Error()), max(10, m.width-4), ""), "\n") {
+		for line := range strings.SplitSeq(ansi.Wrap(termtext.Text(m.readErr.Error()), max(10, m.width-4), ""), "\n") {
 			out = append(out, "  "+m.theme.Bad.Render(line))
 		}
-		for _, hint := range fault.Hints(m.broken) {
+		for _, hint := range fault.Hints(m.readErr) {
 			out = append(out, "  → "+termtext.Escape(hint))
 		}
-		return append(out, "", "  "+m.theme.Key.Render("o")+" opens your file in the editor; nothing new starts until this is fixed")
-	case m.filter.Value() != "":
-		return []string{"", m.theme.Faint.Render("  no setting has all of these words; esc clears the filter")}
+		return append(out, "", "  "+m.theme.Key.Render("o")+" opens your file in an editor. No session can start until this is fixed.")
+	case m.list.filter.Value() != "":
+		return []string{"", m.theme.Faint.Render("  no setting matches the filter; esc clears it")}
 	default:
-		return []string{"", m.theme.Faint.Render("  no setting is changed; c shows all settings")}
+		return []string{"", m.theme.Faint.Render("  no changed settings; c shows all")}
 	}
 }
 
-// list returns the lines of the list.
-func (m *Model) list() []string {
-	from, to := m.cursor.Window()
-	lines := make([]string, 0, m.listHeight())
-	for i := from; i < to; i++ {
-		lines = append(lines, m.line(m.rows[i], i == m.cursor.At()))
-	}
-	return frame.Fill(lines, m.listHeight())
-}
-
-// line returns one row: the name without its section, the value, and where that came from.
-func (m *Model) line(r row, here bool) string {
-	width := m.listWidth()
-	if r.heading != "" {
-		return m.theme.Title.Render(ansi.Truncate(r.heading, width, "…"))
-	}
-	nameWidth := min(24, max(12, width/3))
-	originWidth := 0
-	if width >= 60 {
-		originWidth = min(32, width/3)
-	}
-	value := termtext.Escape(r.setting.Text())
-	origin := tail(r.setting.Origin(), originWidth-1)
-	builtIn := r.setting.Source().Kind == config.BuiltIn
-	if value == "" && builtIn {
-		value = "–"
-	}
-	left := cursor.Here(here) + " " + frame.Pad(r.setting.Field.Key, nameWidth-1) + " "
-	middle := frame.Pad(value, max(4, width-nameWidth-2-originWidth))
-	right := ""
-	if originWidth > 0 {
-		right = " " + frame.Pad(origin, originWidth-1)
-	}
-	switch {
-	case here:
-		return m.theme.Selected.Render(frame.Pad(left+middle+right, width))
-	case builtIn:
-		return frame.Pad(left+m.theme.Faint.Render(middle+right), width)
-	default:
-		return frame.Pad(left+m.theme.Good.Render(middle)+m.theme.Faint.Render(right), width)
-	}
-}
-
-// tail returns the end of a text that is too long: of a path it says the most.
-func tail(text string, width int) string {
-	if over := ansi.StringWidth(text) - width; over > 0 && width > 0 {
-		return ansi.TruncateLeft(text, over+1, "…")
-	}
-	return text
-}
-
-// pane tells everything about the selected setting, or lets them change it.
+// pane returns the selected setting in full, or its editor.
 func (m *Model) pane() []string {
-	setting, some := m.current()
+	setting, some := m.list.current()
 	if !some {
 		return frame.Fill(nil, m.paneHeight())
 	}
@@ -208,7 +158,7 @@ func (m *Model) pane() []string {
 	return frame.Fill(lines, m.paneHeight())
 }
 
-// facts returns what is known of a setting, a line each.
+// facts returns the value of a setting, its source and its limits.
 func (m *Model) facts(setting config.Setting, width int) []string {
 	var lines []string
 	fact := func(name, text string) {
@@ -225,12 +175,12 @@ func (m *Model) facts(setting config.Setting, width int) []string {
 		fact("value", orNothing(setting.Text()))
 		fact("from", setting.Origin())
 	}
-	own, known := m.book.Own[setting.Key]
+	own, known := m.overview.Own[setting.Key]
 	inFile := known && own.Source().Kind == config.UserFile
 	if last := setting.Source().Kind; inFile && last > config.UserFile {
-		fact("your file", orNothing(own.Text())+"; the later place counts")
+		fact("your file", orNothing(own.Text())+"; overridden")
 	}
-	fact("built in", orNothing(setting.Default()))
+	fact("default", orNothing(setting.Default()))
 	fact("takes", setting.Takes())
 	if variable := setting.Variable(); variable != "" {
 		fact("variable", variable)
@@ -239,7 +189,7 @@ func (m *Model) facts(setting config.Setting, width int) []string {
 	return lines
 }
 
-// factWidth is the columns of a fact's name.
+// factWidth is the width of the names of facts.
 const factWidth = 14
 
 func orNothing(text string) string {
@@ -253,30 +203,29 @@ func wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
 }
 
-// editView returns the line to type in or the values to choose from, and what is wrong.
+// editView returns the field or the choices, and whether the value is valid.
 func (m *Model) editView(width int) []string {
 	e := m.edit
 	var lines []string
 	if len(e.choices) == 0 {
 		lines = append(lines, e.line.View())
 	} else {
-		_, from, room := m.choicesAt()
+		from, room := e.window(m.paneHeight())
 		for i := from; i < min(len(e.choices), from+room); i++ {
-			lines = append(lines, m.choice(i, width))
+			lines = append(lines, e.choice(m.theme, i, width))
 		}
 	}
 	if e.blank {
-		return append(lines, m.theme.Faint.Render("nothing is set"))
+		return append(lines, m.theme.Faint.Render("no value"))
 	}
 	if e.problem == nil {
-		return append(lines, m.theme.Good.Render("✓ can be saved"))
+		return append(lines, m.theme.Good.Render("✓ valid"))
 	}
-	// A word of the file may be in the sentence; it is shown as one line.
-	said := wrap("✗ "+termtext.Escape(e.problem.Error()), width)
-	if len(said) > 2 {
-		said = append(said[:1], ansi.Truncate(said[1]+" "+said[2], width, "…"))
+	text := wrap("✗ "+termtext.Escape(e.problem.Error()), width)
+	if len(text) > 2 {
+		text = append(text[:1], ansi.Truncate(text[1]+" "+text[2], width, "…"))
 	}
-	for _, line := range said {
+	for _, line := range text {
 		lines = append(lines, m.theme.Bad.Render(line))
 	}
 	if hints := fault.Hints(e.problem); len(hints) > 0 {
@@ -285,9 +234,8 @@ func (m *Model) editView(width int) []string {
 	return lines
 }
 
-// choice returns one value to choose.
-func (m *Model) choice(i, width int) string {
-	e := m.edit
+// choice returns choice i as a line.
+func (e *edit) choice(t theme.Theme, i, width int) string {
 	mark := cursor.Here(i == e.at) + " "
 	switch {
 	case e.multiple && e.picked[i]:
@@ -297,15 +245,13 @@ func (m *Model) choice(i, width int) string {
 	}
 	text := mark + termtext.Escape(e.choices[i])
 	if i == e.at {
-		return m.theme.Selected.Render(frame.Pad(text, min(width, 40)))
+		return t.Selected.Render(frame.Pad(text, min(width, 40)))
 	}
 	return text
 }
 
-// choicesAt returns the row of the screen where the values to choose from begin, the first
-// one that is shown, and how many fit.
-func (m *Model) choicesAt() (top, from, room int) {
-	room = max(1, min(len(m.edit.choices), m.paneHeight()-3))
-	from = max(0, min(m.edit.at-room/2, len(m.edit.choices)-room))
-	return m.paneTop() + 1, from, room
+// window returns the first choice shown in a pane of some height, and how many are.
+func (e *edit) window(height int) (from, room int) {
+	room = max(1, min(len(e.choices), height-3))
+	return max(0, min(e.at-room/2, len(e.choices)-room)), room
 }
