@@ -234,12 +234,12 @@ func (s starter) launching(ctx context.Context, d run.Request, options any, chec
 				return err
 			}
 		}
-		if checked.Told, err = s.ready(s.service, o); err != nil {
+		if checked.RepositorySettings, err = s.ready(s.service, o); err != nil {
 			return err
 		}
-		checked.Hide, checked.Stays = o.Hide, o.Accept != "none" || o.RequireChanges
+		checked.Hide, checked.Delivers = o.Hide, o.Accept != "none" || o.RequireChanges
 		if invocation, err := s.standIn(o, options); err == nil && options != nil {
-			checked.Box = invoked(invocation)
+			checked.Command = invoked(invocation)
 		}
 		launch, err = s.checked(o)
 		return err
@@ -269,7 +269,7 @@ func (s starter) Start(ctx context.Context, d run.Request, options any, bake boo
 			return err == nil, err
 		},
 	})
-	return newrun.Started{ID: id, NoImage: isMissingImage(err), Said: baking.said}, err
+	return newrun.Started{ID: id, MissingImage: isMissingImage(err), Output: baking.said}, err
 }
 
 // Remember keeps the choices in the state folder.

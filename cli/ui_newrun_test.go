@@ -91,10 +91,10 @@ func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testin
 		t.Fatal(err)
 	}
 	checked, err := s.Check(t.Context(), d, agents.Options(agent))
-	if err != nil || !strings.Contains(checked.Box, "codex") || strings.Contains(checked.Box, "canary") {
+	if err != nil || !strings.Contains(checked.Command, "codex") || strings.Contains(checked.Command, "canary") {
 		t.Errorf("got %+v, %v", checked, err)
 	}
-	if !slices.Equal(checked.Hide, []string{"vault"}) || !checked.Stays {
+	if !slices.Equal(checked.Hide, []string{"vault"}) || !checked.Delivers {
 		t.Errorf("got %+v", checked)
 	}
 }

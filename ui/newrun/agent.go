@@ -1,93 +1,185 @@
 package newrun
 
 import (
+	"maps"
+
 	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
-// listAgents makes the list of agents.
-func (m *Model) listAgents() {
-	items := make([]item, 0, len(m.agents))
-	for _, a := range m.agents {
-		it := item{value: a.Name, label: termtext.Escape(a.Name), detail: m.imageWord(a) + termtext.Escape(a.Summary), off: a.Unservable != nil}
-		if a.Name == m.draft.Agent {
+// agentStep asks for the agent.
+type agentStep struct {
+	*bindings
+	list      picker
+	width     int
+	all       []Agent
+	images    map[string]string // the state of each agent's image; nil until it is known
+	imagesErr error             // why it is not known
+
+	name        string // the agent that was chosen; empty for none
+	interactive bool
+	ownImage    bool // the user named an image, so that the agent's is not needed
+}
+
+func newAgentStep(b *bindings) agentStep { return agentStep{bindings: b, list: newPicker("agent")} }
+
+// chosen is the agent that was chosen; nil for none.
+func (s *agentStep) chosen() *Agent { return s.find(s.name) }
+
+func (s *agentStep) find(name string) *Agent {
+	for i, agent := range s.all {
+		if agent.Name == name {
+			return &s.all[i]
+		}
+	}
+	return nil
+}
+
+// refresh makes the list.
+func (s *agentStep) refresh() {
+	items := make([]item, 0, len(s.all))
+	for _, a := range s.all {
+		it := item{value: a.Name, label: termtext.Escape(a.Name), detail: s.imageText(a) + termtext.Escape(a.Summary), disabled: a.Unservable != nil}
+		if a.Name == s.name {
 			it.mark = "✓"
 		}
 		items = append(items, it)
 	}
-	m.agent.offer(items, m.draft.Agent)
+	s.list.setItems(items, s.name)
 }
 
-// imageWord says how the agent's image stands, in a column of its own.
-func (m *Model) imageWord(a Agent) string {
-	word := ""
-	switch state := m.images[a.Name]; {
+// imageText is the state of the agent's image, as a column.
+func (s *agentStep) imageText(a Agent) string {
+	text := ""
+	switch state := s.images[a.Name]; {
 	case a.Unservable != nil:
-		word = "cannot run"
-	case m.noImage != nil:
-		word = "no Docker"
-	case m.images == nil:
-		word = "…"
+		text = "cannot run"
+	case s.imagesErr != nil:
+		text = "no Docker"
+	case s.images == nil:
+		text = "…"
 	case state == imageFresh:
-		word = "ready"
+		text = "ready"
 	case state == "":
-		word = "?"
+		text = "?"
 	case state == imageOutdated:
-		word = "outdated"
+		text = "outdated"
 	default:
-		word = "to bake"
+		text = "to bake"
 	}
-	return frame.Pad(word, 12)
+	return frame.Pad(text, 12)
 }
 
-// The states of images that have words of their own here: one that can be run, and one
-// of an earlier recipe.
+// The states of images with texts of their own here.
 const (
 	imageFresh    = "fresh"
-	imageOutdated = "outdated"
+	imageOutdated = "outdated" // of an earlier recipe
 )
 
-// mustBake reports whether the agent's image is known not to be there.
-func (m *Model) mustBake() bool {
-	state, known := m.images[m.draft.Agent]
-	return known && state != imageFresh && m.box.image() == ""
+// setImages sets the states of the images.
+func (s *agentStep) setImages(states map[string]string, err error) {
+	s.images, s.imagesErr = states, err
+	s.refresh()
 }
 
-// pressAgent is a key of the step.
-func (m *Model) pressAgent(msg tea.KeyPressMsg) tea.Cmd {
-	switch {
-	case m.agent.move(msg):
-		return nil
-	case msg.String() == "enter":
-		return m.pickAgent()
-	case msg.String() == "tab":
-		return m.enter(task)
-	case msg.String() == "shift+tab":
-		return m.enter(where)
+// setBaked records that the image of the chosen agent exists now.
+func (s *agentStep) setBaked() {
+	if s.images == nil {
+		return
 	}
-	return m.typed(msg)
+	states := maps.Clone(s.images)
+	states[s.name] = imageFresh
+	s.setImages(states, s.imagesErr)
 }
 
-// pickAgent takes the agent that a person is at.
-func (m *Model) pickAgent() tea.Cmd {
-	it, ok := m.agent.at()
+// needsBake reports whether the image that the run needs is known to be missing.
+func (s *agentStep) needsBake() bool {
+	state, known := s.images[s.name]
+	return known && state != imageFresh && !s.ownImage
+}
+
+// choose chooses the selected agent. It is an error if no sandbox can serve it.
+func (s *agentStep) choose() error {
+	it, ok := s.list.selected()
 	if !ok {
 		return nil
 	}
-	if a := m.agentOf(it.value); a != nil && a.Unservable != nil {
-		m.note.Say("", a.Unservable)
-		return nil
+	if a := s.find(it.value); a != nil && a.Unservable != nil {
+		return a.Unservable
 	}
-	m.draft.Agent = it.value
-	m.agent.input.SetValue("")
-	m.listAgents()
-	return tea.Batch(m.refill(), m.enter(task))
+	s.name = it.value
+	s.list.input.SetValue("")
+	s.refresh()
+	return nil
 }
 
-// talk switches between an agent that one talks to and one that works alone.
-func (m *Model) talk() tea.Cmd {
-	m.draft.Interactive = !m.draft.Interactive
-	return m.refill()
+func (s *agentStep) focus() tea.Cmd {
+	s.refresh()
+	return s.list.input.Focus()
+}
+
+func (s *agentStep) blur() { s.list.input.Blur() }
+
+func (s *agentStep) setSize(width, height int) {
+	s.width = width
+	s.list.setSize(width, height)
+}
+
+func (s *agentStep) update(msg tea.Msg) (outcome, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch {
+		case s.list.move(msg):
+			return stay, nil
+		case msg.String() == "enter":
+			return s.picked()
+		case msg.String() == "tab":
+			return forward, nil
+		case msg.String() == "shift+tab":
+			return backward, nil
+		}
+	case tea.MouseClickMsg:
+		if s.list.click(msg.Y - 1) {
+			return s.picked()
+		}
+		return stay, nil
+	case tea.MouseWheelMsg:
+		s.list.cursor.Wheel(msg)
+		return stay, nil
+	}
+	_, cmd := s.list.edit(msg)
+	return stay, cmd
+}
+
+func (s *agentStep) picked() (outcome, tea.Cmd) {
+	if _, ok := s.list.selected(); !ok {
+		return stay, nil
+	}
+	return pick, nil
+}
+
+func (s *agentStep) view(t theme.Theme, active bool) []string {
+	return s.list.view(t, s.width, active)
+}
+
+func (s *agentStep) keys() []key.Binding { return s.inList() }
+
+func (*agentStep) takesEsc() bool { return false }
+
+func (s *agentStep) status() (text string, complete bool) {
+	text = termtext.Escape(s.name)
+	if s.name == "" {
+		text = "none yet"
+	}
+	if s.interactive {
+		text += ", talks"
+	}
+	if s.needsBake() {
+		text += ", to bake"
+	}
+	return text, s.name != ""
 }

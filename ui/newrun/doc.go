@@ -1,6 +1,6 @@
-// Package newrun is the screen on which a run is put together: the repository, the
-// agent, the task, the agent's own options, what its box may do, and the start. It
-// has no rules of its own. What a person chooses is a draft, shown as the command line
-// that it is, and checked and started by the code that reads command lines. It never
-// reads the repository itself and keeps no secret.
+// Package newrun is the screen that prepares a run: the repository, the agent, the task,
+// the agent's own options, the sandbox and the start. Each step is a type of its own with
+// its own state; the Model routes messages to them and builds the run's request from
+// their choices. The screen validates nothing itself: Runs checks and starts requests. It
+// reads no files and stores no secrets.
 package newrun

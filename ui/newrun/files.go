@@ -1,64 +1,65 @@
 package newrun
 
 import (
+	"context"
+
 	"aibox/app/run"
+	"aibox/ui/page"
 	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// files are those of the repository, for naming them in the task and for showing
-// which are hidden.
-type files struct {
-	hidden []string     // raw
-	of     *run.Request // what they are of; nil while nothing is known
-	asking bool         // an answer is on its way
-	err    error
+// fileLists are the files of the repository as a run would sort them.
+type fileLists struct {
+	hidden  []string     // raw
+	request *run.Request // what they were listed for; nil while nothing is known
+	err     error
+	listing bool // an answer is on its way
+	series  page.Latest
 }
 
-type filesKnown struct {
-	of      *Model
+type filesListed struct {
 	request run.Request
-	asked   int
-	visible names
+	visible fileNames
 	hidden  []string
 	err     error
 }
 
-// sort asks for the files when what they depend on has changed.
-func (m *Model) sort() tea.Cmd {
-	if m.place == nil || workspace.IsURL(m.place.Top) {
+// reset forgets the files of another repository.
+func (f *fileLists) reset() {
+	f.series.Cancel()
+	f.hidden, f.request, f.err, f.listing = nil, nil, nil, false
+}
+
+// list lists the files for a request, unless they are known or on their way.
+func (f *fileLists) list(ctx context.Context, runs Runs, r run.Request) tea.Cmd {
+	if workspace.IsURL(r.Repository) || f.listing || f.request != nil && r.Equal(*f.request) {
 		return nil
 	}
-	d := run.Request{Agent: m.draft.Agent, Repository: m.place.Top, Branch: m.draft.Branch, Settings: map[string]string{}}
-	for _, key := range []string{"hide", "clean"} {
-		if text, said := m.draft.Settings[key]; said {
-			d.Settings[key] = text
-		}
-	}
-	if d.Agent == "" && len(m.agents) > 0 {
-		d.Agent = m.agents[0].Name // any one: the files are the same
-	}
-	if m.files.of != nil && d.Equal(*m.files.of) || m.files.asking || d.Agent == "" {
-		return nil
-	}
-	m.files.asking = true
-	ctx, runs, asked := m.ctx, m.services.Runs, m.asked
-	return func() tea.Msg {
-		visible, hidden, err := runs.Files(ctx, d)
-		return filesKnown{m, d, asked, namesOf(visible), hidden, err}
+	f.listing = true
+	return f.series.Replace(func() tea.Msg {
+		visible, hidden, err := runs.Files(ctx, r)
+		return filesListed{r, newFileNames(visible), hidden, err}
+	})
+}
+
+// set sets the files. It keeps the earlier ones when the new ones cannot be listed.
+func (f *fileLists) set(msg filesListed) {
+	f.request, f.listing, f.err = &msg.request, false, msg.err
+	if msg.err == nil {
+		f.hidden = msg.hidden
 	}
 }
 
-func (m *Model) takeFiles(msg filesKnown) tea.Cmd {
-	if msg.asked != m.asked {
-		return nil // of another repository
+// filesRequest is the part of a request that decides which files are hidden. Any agent
+// does, since the files do not depend on it.
+func filesRequest(r run.Request, top, agent string) run.Request {
+	of := run.Request{Agent: agent, Repository: top, Branch: r.Branch, Settings: map[string]string{}}
+	for _, key := range []string{"hide", "clean"} {
+		if text, set := r.Settings[key]; set {
+			of.Settings[key] = text
+		}
 	}
-	m.files.of, m.files.asking, m.files.err = &msg.request, false, msg.err
-	if msg.err == nil {
-		m.files.hidden = msg.hidden
-		m.task.know(msg.visible)
-		return m.options.part.Suggest(m.suggest())
-	}
-	return nil // compose asks again where it is outdated by now
+	return of
 }

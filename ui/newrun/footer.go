@@ -12,15 +12,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// footView is the command line, and what is to be told.
-func (m *Model) footView() []string {
-	command, rows := m.foot()
+// footer is the command line and a message.
+func (m *Model) footer() []string {
+	command, rows := m.layout.footer()
 	var out []string
 	if rows > command+1 {
 		out = append(out, frame.Rule(m.theme, m.width))
 	}
-	most := 8 * m.width // bytes of the task, which may be long: more does not fit
-	line := run.Line(m.words(m.draft.Shortened(most)))
+	most := 8 * m.width // bytes of a long task; more does not fit
+	line := m.commandLine(m.request.Shortened(most))
 	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), most)], ""))
 	lines := strings.Split(ansi.Hardwrap(line, m.width, true), "\n")
 	if len(lines) > command {
@@ -28,18 +28,18 @@ func (m *Model) footView() []string {
 		lines[command-1] = ansi.Truncate(lines[command-1], m.width-2, "") + " …"
 	}
 	out = append(out, frame.Fill(lines, command)...)
-	return append(out, m.told())
+	return append(out, m.message())
 }
 
-// told is one line: what was said last, else what is wrong or worth knowing.
-func (m *Model) told() string {
+// message is one line: the last result, else what is wrong or worth knowing.
+func (m *Model) message() string {
 	if m.note.Text() != "" {
 		return m.note.View(m.theme, m.width)
 	}
-	if m.begin != nil && (m.begin.running || m.begin.id != "" || m.begin.err != nil) {
-		return "" // it stands in the step
+	if m.start.state != notStarted {
+		return "" // the step shows it
 	}
-	if err := m.wrong(); err != nil {
+	if err := m.problem(); err != nil {
 		text := "✗ " + termtext.Escape(err.Error())
 		// A hint that names a flag is for command lines: here is a field for it.
 		if hints := fault.Hints(err); len(hints) > 0 && !strings.Contains(hints[0], "--") {
@@ -47,8 +47,17 @@ func (m *Model) told() string {
 		}
 		return m.theme.Bad.Render(ansi.Truncate(text, m.width, "…"))
 	}
-	if m.checked.Told != "" {
-		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(m.checked.Told), m.width, "…"))
+	if set := m.checker.result.RepositorySettings; set != "" {
+		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(set), m.width, "…"))
 	}
 	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" it can be started; nothing comes back before you accept it"), m.width, "…")
+}
+
+// commandLine is the command line of a request, raw.
+func (m *Model) commandLine(r run.Request) string {
+	var ownFlag func(string) bool
+	if a := m.agent.chosen(); a != nil {
+		ownFlag = a.Flag
+	}
+	return run.Line(append([]string{"aibox"}, r.Words(ownFlag)...))
 }

@@ -20,7 +20,7 @@ func mashed(t testing.TB, seed uint64, n int) {
 	if seed%2 == 0 {
 		w.fail, w.noImage = errors.New("no"), true
 	}
-	w.stays = seed%5 == 0
+	w.delivers = seed%5 == 0
 	p := open(t, w)
 	if seed%3 > 0 {
 		p.tell("mend it ")

@@ -3,7 +3,7 @@ package newrun
 import (
 	"strings"
 
-	"aibox/app/run"
+	"aibox/ui/form"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -13,179 +13,125 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the screen's own keys; the questions of the forms have more.
-type keys struct {
-	next, back, steps, start, talk, library, copy, leave, open, bake key.Binding
-	pick, take, named, insert, use, line                             key.Binding
-}
-
-func newKeys() keys {
-	return keys{
-		next: keymap.Bind("next", "tab"), back: keymap.Bind("back", "shift+tab"), steps: keymap.Bind("steps", "esc"),
-		start: keymap.Bind("to the start", "ctrl+s"), talk: keymap.Bind("talk to it, or let it work alone", "ctrl+t"),
-		library: keymap.Bind("prompts", "ctrl+l"), copy: keymap.Bind("copy the command", "ctrl+y", "c"), leave: keymap.Bind("leave", "esc", "q"),
-		open: keymap.Bind("open", "enter", "right", "l"), bake: keymap.Bind("bake the image and start", "b"),
-		pick: keymap.Bind("choose", "up", "down"), take: keymap.Bind("take", "enter"), named: keymap.Bind("name a file", "@"),
-		insert: keymap.Bind("put into the task", "i"), use: keymap.Bind("say before the task", "enter", "space"), line: keymap.Bind("start", "enter"),
-	}
-}
-
-// Asking is the question that is open, or nil.
+// Asking returns the question that is open, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
-// Typing reports whether keys are text or answers now.
+// Typing reports whether the screen takes every key.
 func (m *Model) Typing() bool {
 	switch {
-	case m.ask != nil, m.begin != nil && m.begin.running:
+	case m.ask != nil, m.start.state == starting:
 		return true
-	case !m.inside, m.step == begin:
-		return false
-	case m.step == task && m.task.opened:
+	case !m.inside, m.at == stepStart:
 		return false
 	}
-	return true
+	return m.at != stepTask || !m.task.library.open
 }
 
-// offer enables what can be done now: the keys of prompts where there are some.
-func (m *Model) offer() {
-	some := len(m.library()) > 0
-	m.keys.use.SetEnabled(some)
-	m.keys.insert.SetEnabled(some)
-}
-
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	m.offer()
-	k := m.keys
+	m.bindings.enablePrompts(len(m.task.library.prompts) > 0)
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
-	case m.begin != nil && m.begin.running:
-		return []key.Binding{keymap.Bind("take the start back", "esc")}
-	case m.session() != "":
-		return []key.Binding{keymap.Bind("go to it", "enter"), keymap.Bind("leave it running", "esc")}
+	case m.start.busy():
+		return m.start.keys()
 	case !m.inside:
-		return []key.Binding{k.open, k.leave, k.start, k.copy}
+		return []key.Binding{m.bindings.open, m.bindings.leave, m.bindings.toStart, m.bindings.copyCommand}
 	}
-	switch m.step {
-	case where, agent:
-		return []key.Binding{k.take, k.pick, k.next, k.back, k.start, k.talk, k.steps, k.copy}
-	case task:
-		switch {
-		case m.task.opened:
-			return []key.Binding{k.use, k.insert, keymap.Bind("close", "esc")}
-		case len(m.task.named) > 0:
-			return []key.Binding{k.take, k.pick, keymap.Bind("no file", "esc")}
-		}
-		return []key.Binding{k.next, k.start, k.named, k.library, k.back, k.talk, k.steps, k.copy}
-	case begin:
-		short := []key.Binding{k.line}
-		if m.bakes() {
-			short = append(short, k.bake)
-		}
-		return append(short, k.back, k.copy, k.talk, k.steps)
-	}
-	return append(m.part().Keys(), k.start, k.steps, k.copy)
+	return m.current().keys()
 }
 
-// Keys is every key, for the help.
+// Keys returns every key, for the help.
 func (m *Model) Keys() []keymap.Group {
 	if m.ask != nil {
 		return m.ask.Keys()
 	}
-	m.offer()
-	k := m.keys
+	b := m.bindings
+	b.enablePrompts(len(m.task.library.prompts) > 0)
 	groups := []keymap.Group{
-		{Title: "New run", Keys: []key.Binding{k.next, k.back, k.start, k.talk, k.copy, k.steps}},
-		{Title: "Lists", Keys: []key.Binding{k.pick, k.take}},
-		{Title: "Task", Keys: []key.Binding{k.named, k.library, k.use, k.insert}},
-		{Title: "Start", Keys: []key.Binding{k.line, k.bake}},
-		{Title: "Steps", Keys: []key.Binding{k.open, k.leave}},
+		{Title: "New run", Keys: []key.Binding{b.next, b.back, b.toStart, b.talk, b.copyCommand, b.toSteps}},
+		{Title: "Lists", Keys: []key.Binding{b.pick, b.take}},
+		{Title: "Task", Keys: []key.Binding{b.nameFile, b.openLibrary, b.use, b.insertPrompt}},
+		{Title: "Start", Keys: []key.Binding{b.startNow, b.bake}},
+		{Title: "Steps", Keys: []key.Binding{b.open, b.leave}},
 	}
-	if m.step == task && m.task.opened {
+	if m.at == stepTask && m.task.library.open {
 		groups = append(groups, cursor.Keys())
 	}
-	if part := m.part(); part != nil {
+	if part := m.form(); part != nil {
 		groups = append(groups, keymap.Group{Title: "Question", Keys: part.Keys()})
 	}
 	return groups
 }
 
-// press is one key.
-func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	if m.ask != nil {
-		return m.answer(msg)
+// form is the form of the current step; nil if it has none.
+func (m *Model) form() *form.Part {
+	switch m.at {
+	case stepOptions:
+		return m.options.part
+	case stepSandbox:
+		return m.sandbox.part
 	}
-	busy := m.begin != nil && (m.begin.running || m.begin.id != "")
-	if !busy {
-		m.note.Say("", nil)
-		switch {
-		case key.Matches(msg, m.keys.start):
-			return m.enter(begin)
-		case key.Matches(msg, m.keys.talk):
-			return m.talk()
-		case msg.String() == "ctrl+y":
-			return m.copy()
-		case !m.inside:
-			return m.walk(msg)
-		case msg.String() == "esc" && m.outward(), msg.String() == "ctrl+c":
-			m.inside = false
-			return nil
-		}
-	}
-	return m.pressStep(msg)
-}
-
-// outward reports whether esc leads out of the step: nothing is open in it.
-func (m *Model) outward() bool {
-	switch m.step {
-	case task:
-		return !m.task.opened && len(m.task.named) == 0
-	case options, box:
-		return !m.part().Filtering()
-	}
-	return true
-}
-
-func (m *Model) pressStep(msg tea.KeyPressMsg) tea.Cmd {
-	switch m.step {
-	case where:
-		return m.pressWhere(msg)
-	case agent:
-		return m.pressAgent(msg)
-	case task:
-		return m.pressTask(msg)
-	case begin:
-		return m.pressBegin(msg)
-	}
-	return m.pressForm(m.part(), msg)
-}
-
-// walk is a key on the list of steps.
-func (m *Model) walk(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "up", "k", "left", "h", "shift+tab":
-		m.step = max(where, m.step-1)
-	case "down", "j", "tab":
-		m.step = min(begin, m.step+1)
-	case "enter", "right", "l":
-		return m.enter(m.step)
-	case "home", "g":
-		m.step = where
-	case "end", "G":
-		m.step = begin
-	case "c":
-		return m.copy()
-	case "esc", "q":
-		return m.away()
-	}
-	m.fit()
 	return nil
 }
 
-// away leaves the screen. A task that was written is not lost by a key.
-func (m *Model) away() tea.Cmd {
-	if m.task.prompt() == "" || m.prefills() && m.task.prompt() == strings.TrimSpace(m.from.Prompt) {
+// press handles a key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	if m.ask != nil {
+		if answer := dialog.Answer(&m.ask, msg, m.now()); answer != nil {
+			return answer.Do
+		}
+		return nil
+	}
+	if m.start.busy() {
+		return m.updateStep(msg)
+	}
+	m.note.Say("", nil)
+	switch {
+	case key.Matches(msg, m.bindings.toStart):
+		return m.enter(stepStart)
+	case key.Matches(msg, m.bindings.talk):
+		m.agent.interactive = !m.agent.interactive
+		return m.refill()
+	case msg.String() == "ctrl+y":
+		return m.copyCommand()
+	case !m.inside:
+		return m.pressNavigation(msg)
+	case msg.String() == "esc" && !m.current().takesEsc(), msg.String() == "ctrl+c":
+		m.inside = false
+		return nil
+	}
+	return m.updateStep(msg)
+}
+
+// paste handles a paste. It is dropped where no text can be entered.
+func (m *Model) paste(msg tea.PasteMsg) tea.Cmd {
+	if !m.inside || m.ask != nil || m.start.state == starting {
+		return nil
+	}
+	return m.updateStep(msg)
+}
+
+// click goes to the step, or passes the click to the step, under the mouse.
+func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	if msg.Button != tea.MouseLeft || m.ask != nil || m.start.busy() {
+		return nil
+	}
+	if id, ok := m.navigation().stepAt(msg.X, msg.Y); ok {
+		return m.enter(id)
+	}
+	_, height := m.body()
+	if msg.X -= m.left(); msg.X < 0 || msg.Y < m.top() || msg.Y >= m.top()+height {
+		return nil
+	}
+	msg.Y -= m.top()
+	m.inside = true
+	return m.updateStep(msg)
+}
+
+// leave closes the screen. It asks first where a task would be lost.
+func (m *Model) leave() tea.Cmd {
+	if m.task.prompt() == "" || m.prefilled() && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
 		return page.Leave("", nil)
 	}
 	m.ask = dialog.Ask(dialog.Confirm{
@@ -194,29 +140,8 @@ func (m *Model) away() tea.Cmd {
 	return nil
 }
 
-// answer is a key while a question is open.
-func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
-	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
-		return yes.Do
-	}
-	return nil
-}
-
-// words are the command line that is shown.
-func (m *Model) words(d run.Request) []string {
-	return append([]string{"aibox"}, d.Words(m.flags())...)
-}
-
-// flags says which of the agent's options are flags of their own.
-func (m *Model) flags() func(string) bool {
-	if a := m.agentOf(m.draft.Agent); a != nil {
-		return a.Flag
-	}
-	return nil
-}
-
-// copy copies the command line.
-func (m *Model) copy() tea.Cmd {
+// copyCommand copies the command line.
+func (m *Model) copyCommand() tea.Cmd {
 	m.note.Say("the command is copied", nil)
-	return tea.SetClipboard(run.Line(m.words(m.draft)))
+	return tea.SetClipboard(m.commandLine(m.request))
 }

@@ -3,77 +3,43 @@ package newrun
 import "aibox/ui/widget/frame"
 
 const (
-	beside   = 110 // from this width on the steps stand beside the step
-	sideCols = 30
-	tight    = 15 // rows; below it the foot is short
-	hideRows = 3  // rows for the files that are hidden
+	wideCols  = 110 // from this width the list of steps is beside the step
+	sideCols  = 30
+	shortRows = 15 // below this height the footer is short
 )
 
-func (m *Model) wide() bool { return m.width >= beside }
+// layout is the size of the screen and of its parts, in cells.
+type layout struct{ width, height int }
 
-// foot is the rows of the command line and of what is to be told.
-func (m *Model) foot() (command, rows int) {
-	if m.height < tight {
+// wide reports whether the list of steps is beside the step.
+func (l layout) wide() bool { return l.width >= wideCols }
+
+// footer is the number of rows of the command line, and of the whole footer.
+func (l layout) footer() (command, rows int) {
+	if l.height < shortRows {
 		return 1, 2
 	}
 	return 2, 4 // with a rule
 }
 
-// top is the rows above the step.
-func (m *Model) top() int {
-	if m.wide() {
+// top is the number of rows above the step.
+func (l layout) top() int {
+	if l.wide() {
 		return frame.HeadRows
 	}
 	return frame.HeadRows + 1 // the steps in one line
 }
 
-// body is the cells of the step.
-func (m *Model) body() (width, height int) {
-	_, foot := m.foot()
-	width, height = m.width, max(1, m.height-m.top()-foot)
-	if m.wide() {
-		width -= sideCols + frame.PaneGap
-	}
-	return width, height
-}
-
-// SetSize tells the cells there are.
-func (m *Model) SetSize(width, height int) {
-	m.width, m.height = width, height
-	m.fit()
-}
-
-// fit gives the parts their sizes.
-func (m *Model) fit() {
-	width, height := m.body()
-	m.where.repository.size(width, height-1) // a row says which of the two is asked for
-	m.where.branch.size(width, height-1)
-	m.agent.size(width, height)
-	m.task.editor.SetWidth(max(1, width))
-	m.task.editor.SetHeight(max(1, height-m.belowTask()))
-	m.task.at.Fit(len(m.task.named), max(1, m.belowTask()))
-	m.task.shelf.Fit(len(m.library()), max(1, height-2))
-	m.options.part.SetSize(width, height)
-	m.box.part.SetSize(width, max(1, height-m.belowBox()))
-}
-
-// belowTask is the rows below the editor: the files that can be named, or what is said
-// before the task.
-func (m *Model) belowTask() int {
-	_, height := m.body()
-	switch {
-	case len(m.task.named) > 0:
-		return min(len(m.task.named), max(1, height/2))
-	case len(m.system) > 0 && height > 3:
-		return 1
+// left is the number of columns before the step.
+func (l layout) left() int {
+	if l.wide() {
+		return sideCols + frame.PaneGap
 	}
 	return 0
 }
 
-// belowBox is the rows below the form for the hidden files.
-func (m *Model) belowBox() int {
-	if _, height := m.body(); height >= 10 {
-		return hideRows
-	}
-	return 0
+// body is the size of the step.
+func (l layout) body() (width, height int) {
+	_, footer := l.footer()
+	return l.width - l.left(), max(1, l.height-l.top()-footer)
 }

@@ -4,96 +4,134 @@ import (
 	"strings"
 
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
-// mark says how a step stands.
-func (m *Model) mark(s step) string {
-	done := true
-	switch s {
-	case where:
-		done = m.place != nil
-	case agent:
-		done = m.draft.Agent != ""
-	case task:
-		a := m.agentOf(m.draft.Agent)
-		done = m.task.prompt() != "" || a != nil && (!a.NeedsPrompt || m.draft.Interactive)
-	case options:
-		done = m.options.part.Problem() == nil
-	case box:
-		done = m.box.part.Problem() == nil
-	case begin:
-		done = m.wrong() == nil
+// navigation is the list of steps: a line above the step, or a column beside it.
+type navigation struct {
+	layout
+	theme    theme.Theme
+	steps    [stepCount]step
+	at       stepID
+	selected bool // the list has the keyboard
+}
+
+func (m *Model) navigation() navigation {
+	return navigation{m.layout, m.theme, m.steps, m.at, !m.inside}
+}
+
+// mark shows whether a step is complete.
+func (n navigation) mark(id stepID) string {
+	if _, complete := n.steps[id].status(); complete {
+		return n.theme.Good.Render("✓")
 	}
-	if done {
-		return m.theme.Good.Render("✓")
-	}
-	return m.theme.Warn.Render("·")
+	return n.theme.Warn.Render("·")
 }
 
 // tab is a step's place in the line of steps.
 type tab struct {
-	step     step
+	step     stepID
 	from, to int // columns
 	text     string
 }
 
-// places are the steps in one line.
-func (m *Model) places() []tab {
-	short, gap := m.short()
+// tabs are the steps in one line.
+func (n navigation) tabs() []tab {
+	short, gap := n.short()
 	var tabs []tab
 	x := 0
-	for s := range steps {
-		name := stepNames[s]
+	for id := range stepCount {
+		name := stepNames[id]
 		if short {
 			name = ansi.Truncate(name, 4, "")
 		}
-		text := m.mark(s) + " " + name
-		switch {
-		case s == m.step && !m.inside:
-			text = m.mark(s) + " " + m.theme.Selected.Render(cursor.Mark+name)
-		case s == m.step:
-			text = m.mark(s) + " " + m.theme.Live.Render(cursor.Mark+name)
+		if id == n.at {
+			name = n.highlight(cursor.Mark + name)
 		}
+		text := n.mark(id) + " " + name
 		size := ansi.StringWidth(text)
-		tabs = append(tabs, tab{s, x, x + size, text})
+		tabs = append(tabs, tab{id, x, x + size, text})
 		x += size + gap
 	}
 	return tabs
 }
 
-func (m *Model) tabs() string {
-	var parts []string
-	for _, t := range m.places() {
-		parts = append(parts, t.text)
+// highlight is the name of the current step.
+func (n navigation) highlight(name string) string {
+	if n.selected {
+		return n.theme.Selected.Render(name)
 	}
-	_, gap := m.short()
-	return ansi.Truncate(strings.Join(parts, strings.Repeat(" ", gap)), m.width, "…")
+	return n.theme.Live.Render(name)
 }
 
-// short reports whether the names of the steps are cut, and the blanks between them.
-func (m *Model) short() (cut bool, gap int) {
-	if m.width < 64 {
+// short reports whether the names are cut, and the number of spaces between them.
+func (n navigation) short() (cut bool, gap int) {
+	if n.width < 64 {
 		return true, 1
 	}
 	return false, 2
 }
 
-// side is the steps below each other, each with what is chosen.
-func (m *Model) side() []string {
+// line is the steps in one line.
+func (n navigation) line() string {
+	var parts []string
+	for _, t := range n.tabs() {
+		parts = append(parts, t.text)
+	}
+	_, gap := n.short()
+	return ansi.Truncate(strings.Join(parts, strings.Repeat(" ", gap)), n.width, "…")
+}
+
+// column is the steps below each other, each with its choice.
+func (n navigation) column() []string {
 	var out []string
-	for s := range steps {
-		name := stepNames[s]
-		switch {
-		case s == m.step && !m.inside:
-			name = m.theme.Selected.Render(cursor.Mark + " " + name)
-		case s == m.step:
-			name = m.theme.Live.Render(cursor.Mark + " " + name)
-		default:
-			name = "  " + name
+	for id := range stepCount {
+		name := "  " + stepNames[id]
+		if id == n.at {
+			name = n.highlight(cursor.Mark + " " + stepNames[id])
 		}
-		out = append(out, m.mark(s)+" "+name, m.theme.Faint.Render(ansi.Truncate("    "+m.says(s), sideCols, "…")))
+		text, _ := n.steps[id].status()
+		out = append(out, n.mark(id)+" "+name, n.theme.Faint.Render(ansi.Truncate("    "+text, sideCols, "…")))
 	}
 	return out
+}
+
+// stepAt is the step at a cell of the screen.
+func (n navigation) stepAt(x, y int) (id stepID, ok bool) {
+	if n.wide() {
+		row := y - n.top()
+		return stepID(row / 2), x < sideCols && row >= 0 && row < 2*int(stepCount)
+	}
+	for _, t := range n.tabs() {
+		if y == frame.HeadRows && x >= t.from && x < t.to {
+			return t.step, true
+		}
+	}
+	return 0, false
+}
+
+// pressNavigation handles a key while the list of steps has the keyboard.
+func (m *Model) pressNavigation(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "up", "k", "left", "h", "shift+tab":
+		m.at = max(stepRepository, m.at-1)
+	case "down", "j", "tab":
+		m.at = min(stepStart, m.at+1)
+	case "enter", "right", "l":
+		return m.enter(m.at)
+	case "home", "g":
+		m.at = stepRepository
+	case "end", "G":
+		m.at = stepStart
+	case "c":
+		return m.copyCommand()
+	case "esc", "q":
+		return m.leave()
+	}
+	m.fit()
+	return nil
 }

@@ -2,12 +2,9 @@ package newrun
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"aibox/app/run"
-	"aibox/internal/fault"
-	"aibox/internal/prompts"
 	"aibox/session"
 	"aibox/ui/form"
 	"aibox/ui/page"
@@ -18,45 +15,32 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Model is the screen.
+// Model is the screen. It routes messages to the steps and holds the request that their
+// choices make.
 type Model struct {
+	layout
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
 	theme    theme.Theme
-	keys     keys
+	bindings *bindings
 	now      func() time.Time
+	wanted   page.NewRun
 
-	width, height int
-	step          step
-	inside        bool // keys go to the step, not to the list of steps
-	wanted        page.NewRun
+	at     stepID
+	inside bool // the step has the keyboard, not the list of steps
+	steps  [stepCount]step
 
-	draft   run.Request // as it is chosen now; see compose
-	from    run.Request // what the forms begin with
-	chosen  string      // the repository that was typed or picked, while it is looked at
-	place   *Place
-	looked  error // why there is no place
-	asked   int   // how often a repository was asked for; older answers do not count
-	recent  []string
-	agents  []Agent
-	images  map[string]string
-	noImage error // why nothing is known of images
-	files   files
-	system  []string // names of the library's prompts that go before the task
+	repository repositoryStep
+	agent      agentStep
+	task       taskStep
+	options    optionsStep
+	sandbox    sandboxStep
+	start      startStep
 
-	where   whereStep
-	agent   picker
-	task    taskStep
-	options optionsStep
-	box     boxStep
-
-	checked  Checked
-	problem  error
-	read     run.Request // the draft that was checked last, or is being checked
-	checking bool        // a check is under way
-	stale    bool        // what it checks has changed since
-	eager    bool        // a person wants to start, and waits for it
-	begin    *launching
+	initial run.Request // what the forms begin with
+	request run.Request // what the choices make; see compose
+	files   fileLists
+	checker checker
 
 	note frame.Note
 	ask  *dialog.Confirm
@@ -64,318 +48,231 @@ type Model struct {
 
 // New makes the screen. Its commands, and a start that is under way, end with ctx.
 func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
-	m := &Model{ctx: ctx, services: services, theme: theme.New(true), keys: newKeys(), now: time.Now, wanted: wanted, inside: true}
-	m.where, m.agent, m.task = newWhere(), newPicker("agent"), newTask()
-	m.options.part, m.box.part = emptyPart(), emptyPart()
-	m.dress()
+	b := newBindings()
+	m := &Model{ctx: ctx, services: services, bindings: b, now: time.Now, wanted: wanted, inside: true}
+	m.repository = newRepositoryStep(ctx, services.Places, b)
+	m.agent, m.task = newAgentStep(b), newTaskStep(b)
+	m.options, m.sandbox = newOptionsStep(b), newSandboxStep(b, &m.files)
+	m.start = startStep{bindings: b, now: func() time.Time { return m.now() }, overview: m.overview}
+	m.steps = [stepCount]step{&m.repository, &m.agent, &m.task, &m.options, &m.sandbox, &m.start}
+	m.SetTheme(theme.New(true))
 	return m
 }
 
-// Init asks what there is.
+// The answers to the commands of Init.
+type (
+	agentsLoaded struct {
+		all []Agent
+		err error
+	}
+	imagesLoaded struct {
+		states map[string]string
+		err    error
+	}
+	recentLoaded struct {
+		recent []string
+		err    error
+	}
+	initialLoaded struct {
+		request run.Request
+		err     error
+	}
+)
+
+// Init loads what the screen offers and begins with.
 func (m *Model) Init() tea.Cmd {
-	ctx, s, again := m.ctx, m.services, m.wanted.Again
+	ctx, s, again, edit := m.ctx, m.services, m.wanted.Again, m.wanted.Edit
 	commands := []tea.Cmd{
 		func() tea.Msg {
 			all, err := s.Choices.Agents(ctx)
-			return agentsKnown{m, all, err}
+			return agentsLoaded{all, err}
 		},
 		func() tea.Msg {
 			states, err := s.Choices.Images(ctx)
-			return imagesKnown{m, states, err}
+			return imagesLoaded{states, err}
 		},
 		func() tea.Msg {
 			recent, err := s.Places.Recent(ctx)
-			return recentKnown{m, recent, err}
+			return recentLoaded{recent, err}
 		},
-		m.enter(where),
+		m.enter(stepRepository),
 	}
-	if edit := m.wanted.Edit; edit != nil {
-		commands = append(commands, func() tea.Msg { return againKnown{m, edit.Clone(), nil} })
-	} else if again != "" {
+	switch {
+	case edit != nil:
+		commands = append(commands, func() tea.Msg { return initialLoaded{edit.Clone(), nil} })
+	case again != "":
 		commands = append(commands, func() tea.Msg {
-			d, err := s.Choices.Again(ctx, again)
-			return againKnown{m, d, err}
+			r, err := s.Choices.Again(ctx, again)
+			return initialLoaded{r, err}
 		})
 	}
 	return tea.Batch(commands...)
 }
 
-// The answers. Each names the screen that asked, since there may be two of them one
-// after the other.
-type (
-	agentsKnown struct {
-		of  *Model
-		all []Agent
-		err error
-	}
-	imagesKnown struct {
-		of     *Model
-		states map[string]string
-		err    error
-	}
-	recentKnown struct {
-		of     *Model
-		recent []string
-		err    error
-	}
-	againKnown struct {
-		of    *Model
-		draft run.Request
-		err   error
-	}
-	checkKnown struct {
-		of      *Model
-		checked Checked
-		err     error
-	}
-)
-
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if answered, cmd := m.answered(msg); answered {
+	if received, cmd := m.receive(msg); received {
 		return tea.Batch(cmd, m.compose())
 	}
 	switch msg := msg.(type) {
 	case page.Returned:
 		return m.returned(msg)
 	case tea.KeyPressMsg:
-		m.eager = false
+		m.checker.waiting = false
 		return tea.Batch(m.press(msg), m.compose())
 	case tea.MouseClickMsg:
-		m.eager = false
+		m.checker.waiting = false
 		return tea.Batch(m.click(msg), m.compose())
-	case tea.MouseWheelMsg:
-		m.wheel(msg)
-		return nil
 	case tea.PasteMsg:
-		m.eager = false
-		return tea.Batch(m.typed(msg), m.compose())
+		m.checker.waiting = false
+		return tea.Batch(m.paste(msg), m.compose())
+	case tea.MouseWheelMsg:
+		if m.ask == nil {
+			return m.updateStep(msg)
+		}
+		return nil
 	case tea.MouseMsg, tea.KeyMsg:
 		return nil
 	}
 	if form.Suggested(msg) {
 		m.options.part.Update(msg)
-		m.box.part.Update(msg)
+		m.sandbox.part.Update(msg)
 		return nil
 	}
-	return m.typed(msg) // of the widgets' own
+	return m.updateStep(msg)
 }
 
-// answered takes what a command of this screen brings.
-func (m *Model) answered(msg tea.Msg) (bool, tea.Cmd) {
+// receive handles an answer to one of the screen's commands.
+func (m *Model) receive(msg tea.Msg) (received bool, cmd tea.Cmd) {
 	switch msg := msg.(type) {
-	case agentsKnown:
-		if msg.of == m {
-			return true, m.takeAgents(msg)
-		}
-	case imagesKnown:
-		if msg.of == m {
-			m.images, m.noImage = msg.states, msg.err
-			m.listAgents()
-		}
-	case recentKnown:
-		if msg.of == m {
-			return true, m.takeRecent(msg)
-		}
-	case againKnown:
-		if msg.of == m {
-			return true, m.takeAgain(msg)
-		}
-	case placeKnown:
-		if msg.of == m && msg.asked == m.asked {
-			return true, m.takePlace(msg)
-		}
-	case branchesKnown:
-		if msg.of == m && msg.asked == m.asked {
-			m.takeBranches(msg)
-		}
-	case foldersKnown:
-		if msg.of == m {
-			m.takeFolders(msg)
-		}
-	case filesKnown:
-		if msg.of == m {
-			return true, m.takeFiles(msg)
-		}
-	case checkKnown:
-		if msg.of == m {
-			return true, m.takeCheck(msg)
-		}
-	case stepped, tick, started:
-		return true, m.advance(msg)
+	case agentsLoaded:
+		cmd = m.setAgents(msg)
+	case imagesLoaded:
+		m.agent.setImages(msg.states, msg.err)
+	case recentLoaded:
+		cmd = m.setRecent(msg)
+	case initialLoaded:
+		cmd = m.setInitial(msg)
+	case placeFound:
+		cmd = m.setPlace(msg)
+	case branchesFound:
+		m.repository.setBranches(msg)
+	case foldersFound:
+		m.repository.setFolders(msg)
+	case filesListed:
+		cmd = m.setFiles(msg)
+	case checkDone:
+		cmd = m.setCheck(msg)
+	case stageChanged:
+		cmd = m.setStage(msg.step)
+	case tick:
+		cmd = m.start.ticked()
+	case startDone:
+		cmd = m.setStarted(msg)
 	default:
 		return false, nil
 	}
-	return true, nil
+	return true, cmd
 }
 
-// takeAgain begins as a session did.
-func (m *Model) takeAgain(msg againKnown) tea.Cmd {
-	if msg.err != nil {
-		m.note.Say("", msg.err)
+// current is the current step.
+func (m *Model) current() step { return m.steps[m.at] }
+
+// enter goes to a step and gives it the keyboard.
+func (m *Model) enter(to stepID) tea.Cmd {
+	if to < stepRepository || to >= stepCount {
 		return nil
 	}
-	m.wanted.Repository = msg.draft.Repository
-	m.begins(msg.draft)
-	return m.choose(msg.draft.Repository)
+	if to != stepStart && m.start.state == failed {
+		m.start.clear()
+	}
+	for _, s := range m.steps {
+		s.blur()
+	}
+	m.at, m.inside = to, true
+	m.fit()
+	return m.current().focus()
 }
 
-// prefills reports whether the screen begins with a request, not with the last choices.
-func (m *Model) prefills() bool { return m.wanted.Again != "" || m.wanted.Edit != nil }
-
-// takeRecent offers the repositories, and looks at the one to begin with.
-func (m *Model) takeRecent(msg recentKnown) tea.Cmd {
-	if msg.err != nil {
-		m.note.Say("", msg.err)
-	}
-	m.recent = msg.recent
-	m.listRepositories()
-	if m.prefills() || m.chosen != "" {
-		return nil
-	}
-	switch {
-	case m.wanted.Repository != "":
-		return m.choose(m.wanted.Repository)
-	case len(m.recent) > 0:
-		return m.choose(m.recent[0])
-	}
-	return nil
-}
-
-// takeAgents offers the agents.
-func (m *Model) takeAgents(msg agentsKnown) tea.Cmd {
-	if msg.err != nil {
-		m.note.Say("", msg.err)
-	}
-	m.agents = msg.all
-	m.listAgents()
-	return m.refill()
-}
-
-// begins takes over what a session or the last run had.
-func (m *Model) begins(d run.Request) {
-	m.from = d.Clone()
-	m.draft.Agent, m.draft.Interactive, m.draft.Branch = d.Agent, d.Interactive, d.Branch
-	m.system = run.List(d.Settings["system"])
-	switch {
-	case d.Prompt != "":
-		m.task.set(d.Prompt)
-	case len(d.Args) == 3 && d.Args[0] == "sh" && d.Args[1] == "-c": // as compose says it
-		m.task.set(d.Args[2])
-		m.from.Args = nil
-	}
-	m.options.of, m.box.of = "", nil // to be made anew
-}
-
-// compose puts the draft together, and has it checked where it is another one.
-func (m *Model) compose() tea.Cmd {
-	d := run.Request{
-		Agent: m.draft.Agent, Repository: m.repository(), Branch: m.draft.Branch, Interactive: m.draft.Interactive,
-		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(), Secrets: m.options.secrets(),
-	}
-	if a := m.agentOf(d.Agent); a != nil && a.Shell && d.Prompt != "" {
-		d.Args, d.Prompt = []string{"sh", "-c", d.Prompt}, ""
-	}
-	if len(m.system) > 0 {
-		d.Settings["system"] = run.Text(m.system)
-	}
-	m.draft = d
-	if m.place == nil || m.agentOf(d.Agent) == nil || d.Equal(m.read) {
-		return m.sort()
-	}
-	m.read = d.Clone()
-	return tea.Batch(m.sort(), m.check())
-}
-
-// repository is the one that was chosen, as a run is told.
-func (m *Model) repository() string {
-	if m.place == nil {
-		return m.chosen
-	}
-	if m.place.Start == "" {
-		return m.place.Top
-	}
-	return filepath.Join(m.place.Top, m.place.Start)
-}
-
-// check reads the draft as a command line. One check is under way at a time.
-func (m *Model) check() tea.Cmd {
-	if m.checking {
-		m.stale = true
-		return nil
-	}
-	m.checking, m.stale = true, false
-	ctx, runs, d, options := m.ctx, m.services.Runs, m.draft.Clone(), m.options.part.Draft()
-	return func() tea.Msg {
-		checked, err := runs.Check(ctx, d, options)
-		return checkKnown{m, checked, err}
-	}
-}
-
-func (m *Model) takeCheck(msg checkKnown) tea.Cmd {
-	m.checking = false
-	if m.stale {
-		return m.check()
-	}
-	m.checked, m.problem = msg.checked, msg.err
-	if !m.eager {
-		return nil
-	}
-	m.eager = false
-	m.note.Say("", nil)
-	return m.start(false)
-}
-
-// wrong is why the run cannot be started as it is; nil when it can.
-func (m *Model) wrong() error {
-	switch {
-	case m.looked != nil:
-		return m.looked
-	case m.place == nil:
-		return fault.New(fault.Usage, "no repository is chosen yet")
-	case m.draft.Agent == "":
-		return fault.New(fault.Usage, "no agent is chosen yet")
-	}
-	for _, part := range []*form.Part{m.options.part, m.box.part} {
-		if err := part.Problem(); err != nil {
-			return err
+// updateStep passes a message to the current step and does what the step asks for.
+func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
+	result, cmd := m.current().update(msg)
+	switch result {
+	case forward:
+		return tea.Batch(cmd, m.enter(m.at+1))
+	case backward:
+		if m.at > stepRepository {
+			return tea.Batch(cmd, m.enter(m.at-1))
 		}
+		m.inside = false
+	case pick:
+		return tea.Batch(cmd, m.pick())
+	case start, startBake:
+		return m.begin(result == startBake)
+	case cancel:
+		m.start.cancel()
+		m.note.Say("taking the start back…", nil)
+	case watch:
+		return m.watch()
+	case leave:
+		return page.Leave(string(m.start.id)+" runs", nil)
+	case copyLine:
+		return m.copyCommand()
 	}
-	return m.problem
+	return cmd
 }
 
-// library is the prompts that can be put before the task, or into it.
-func (m *Model) library() []prompts.Prompt {
-	if m.place == nil {
+// pick applies the repository or the agent that was picked.
+func (m *Model) pick() tea.Cmd {
+	if m.at == stepRepository {
+		return m.choose(m.repository.chosen)
+	}
+	if err := m.agent.choose(); err != nil {
+		m.note.Say("", err)
 		return nil
 	}
-	return m.place.Prompts
+	return tea.Batch(m.refill(), m.enter(stepTask))
 }
 
-// agentOf is the agent with the name; nil when there is none.
-func (m *Model) agentOf(name string) *Agent {
-	for i, agent := range m.agents {
-		if agent.Name == name {
-			return &m.agents[i]
-		}
-	}
-	return nil
-}
-
-// returned is the way back from another screen: what was started is seen, so this one
-// has nothing more to do.
+// returned handles the way back from another screen. Once the run was started, this
+// screen has nothing more to do.
 func (m *Model) returned(msg page.Returned) tea.Cmd {
-	if m.begin != nil && m.begin.over {
+	if m.start.left {
 		return page.Leave(msg.Text, msg.Err)
 	}
 	m.note.Say(msg.Text, msg.Err)
 	return nil
 }
 
-// session is what was started; empty before.
-func (m *Model) session() session.ID {
-	if m.begin == nil {
-		return ""
+// watch goes to the session that was started.
+func (m *Model) watch() tea.Cmd {
+	id := m.start.id
+	m.start.left = true
+	m.note.Say(string(id)+" runs", nil)
+	if m.request.Interactive {
+		return page.Ask(page.Command{Args: []string{"attach", string(id)}})
 	}
-	return m.begin.id
+	return page.Ask(page.Session{ID: id})
+}
+
+// imageStage is the stage of a start in which a missing image is baked.
+const imageStage = "image"
+
+// setStage shows a stage of the start.
+func (m *Model) setStage(step session.Step) tea.Cmd {
+	m.start.setStage(step)
+	if step.Name == imageStage && step.Done {
+		m.agent.setBaked()
+	}
+	return m.start.nextStage()
+}
+
+// setStarted goes to the session, or shows why it was not started.
+func (m *Model) setStarted(msg startDone) tea.Cmd {
+	m.start.finish(msg)
+	m.note.Say("", nil)
+	if m.start.state == failed {
+		return nil
+	}
+	return m.watch()
 }

@@ -164,21 +164,21 @@ func TestTheMouseChoosesStepsAndLines(t *testing.T) {
 		w := newWorld(t)
 		p := sit(t, w, size[0], size[1], page.NewRun{})
 		p.ClickOn("Repository")
-		if p.m.step != where {
-			t.Fatalf("%v: at %s", size, stepNames[p.m.step])
+		if p.m.at != stepRepository {
+			t.Fatalf("%v: at %s", size, stepNames[p.m.at])
 		}
 		p.ClickOn("blog  ")
 		p.ClickOn("blog  ")
-		if p.m.place.Top != "/home/ann/blog" {
-			t.Errorf("%v: at %s", size, p.m.place.Top)
+		if p.m.repository.place.Top != "/home/ann/blog" {
+			t.Errorf("%v: at %s", size, p.m.repository.place.Top)
 		}
 		p.ClickOn("Agent")
 		p.ClickOn("aider")
 		p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
 		p.ClickOn("aider")
 		p.ClickOn("aider")
-		if p.m.draft.Agent != "aider" || p.m.step != task {
-			t.Errorf("%v: %q at %s", size, p.m.draft.Agent, stepNames[p.m.step])
+		if p.m.request.Agent != "aider" || p.m.at != stepTask {
+			t.Errorf("%v: %q at %s", size, p.m.request.Agent, stepNames[p.m.at])
 		}
 		p.Type("mend it")
 		p.ClickOn("Start")

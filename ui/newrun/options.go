@@ -1,174 +1,80 @@
 package newrun
 
 import (
+	"fmt"
 	"slices"
 
 	"aibox/agents/spec"
 	"aibox/app/run"
-	"aibox/config"
 	"aibox/internal/secret"
 	"aibox/ui/form"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// optionsStep is the agent's own form.
+// optionsStep is the form of the agent's own options.
 type optionsStep struct {
-	part *form.Part
-	of   string // the agent and the way of running that it is for; empty is none
-	base any    // the options as the settings say
+	formStep
+	agent       string // whose options these are; empty for none
+	interactive bool   // for interactive runs
+	base        any    // the options as the settings have them
+	inference   string // the model server whose models are suggested
 }
 
-// boxStep is what the box may do, and the model: the settings of one run.
-type boxStep struct {
-	part      *form.Part
-	of        *Place // that it is for
-	base      any    // *config.Settings, with the lists that a run adds to empty
-	inference string // whose models are suggested
-}
+func newOptionsStep(b *bindings) optionsStep { return optionsStep{formStep: newFormStep(b)} }
 
-// nothing has no options.
-type nothing struct{}
-
-func emptyPart() *form.Part { return form.NewPart(form.Request{Options: new(nothing)}) }
-
-// asked are the settings that the form asks for.
-func asked() []string {
-	return slices.DeleteFunc(run.Settable(), func(key string) bool { return key == "system" }) // the library has a list of its own
-}
-
-// refill makes the forms anew where they are for something else, with what was chosen
-// so far.
-func (m *Model) refill() tea.Cmd {
-	if m.place == nil {
-		return nil
-	}
-	return tea.Batch(m.refillBox(), m.refillOptions())
-}
-
-func (m *Model) refillOptions() tea.Cmd {
-	a := m.agentOf(m.draft.Agent)
+// fill makes the form for an agent, unless it is there already. The first answers are
+// those of initial, over what the settings say. initial is only read.
+func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run.Request, t theme.Theme) tea.Cmd {
 	if a == nil {
-		m.options = optionsStep{part: emptyPart()}
+		*s = newOptionsStep(s.bindings)
 		return nil
 	}
-	mode, of := spec.Headless, a.Name
-	if m.draft.Interactive {
-		mode, of = spec.Interactive, a.Name+" -i"
-	}
-	if of == m.options.of {
+	if s.agent == a.Name && s.interactive == interactive {
 		return nil
 	}
-	begin := m.from.Options
-	if m.options.of == a.Name || m.options.of == a.Name+" -i" {
-		begin = m.options.chosen()
-	} else if m.from.Agent != a.Name {
-		begin = nil
+	options, typed := initial.Options, initial.Secrets
+	switch {
+	case s.agent == a.Name:
+		options, typed = s.chosen(), s.secrets()
+	case initial.Agent != a.Name:
+		options, typed = nil, nil
 	}
-	base := run.Base(m.place.Settings, a.Name, a.Options)
+	mode := spec.Headless
+	if interactive {
+		mode = spec.Interactive
+	}
+	base := run.Base(place.Settings, a.Name, a.Options)
 	values := spec.Clone(base)
-	fill(values, begin)
-	if m.from.Agent == a.Name {
-		fillSecrets(values, m.from.Secrets)
-	}
-	m.options = optionsStep{
-		part: form.NewPart(form.Request{Options: values, Mode: mode, Suggest: m.suggest()}), of: of, base: base,
-	}
-	m.dressParts()
-	return m.options.part.Init()
+	setOptions(values, options)
+	setSecrets(values, typed)
+	s.formStep.reset(form.Request{Options: values, Mode: mode}, t)
+	s.agent, s.interactive, s.base, s.inference = a.Name, interactive, base, ""
+	return s.part.Init()
 }
 
-func (m *Model) refillBox() tea.Cmd {
-	if m.box.of == m.place {
+// clear forgets the form, so that the next fill makes it again.
+func (s *optionsStep) clear() { s.agent = "" }
+
+// chosen are the options that differ from the settings.
+func (s *optionsStep) chosen() map[string]string {
+	if s.base == nil {
 		return nil
 	}
-	base := m.place.Settings.Settings
-	empty := config.Defaults()
-	fields, _ := spec.Of(&base)
-	for _, field := range fields {
-		if setting, err := m.place.Settings.Find(field.Key); err == nil && run.AddsUp(setting) {
-			_ = field.Copy(&base, &empty)
-		}
-	}
-	values := spec.Clone(&base)
-	fill(values, m.from.Settings)
-	m.box = boxStep{part: form.NewPart(form.Request{Options: values, Only: asked()}), of: m.place, base: &base}
-	m.dressParts()
-	return tea.Batch(m.box.part.Init(), m.follow())
-}
-
-// fill sets what was said before, as far as it can stand.
-func fill(values any, said map[string]string) {
-	fields, _ := spec.Of(values)
-	for _, field := range fields {
-		if text, ok := said[field.Key]; ok {
-			_ = field.Set(values, text) // else it is as it would be without
-		}
-	}
-}
-
-// fillSecrets sets the secrets that were typed before.
-func fillSecrets(values any, typed map[string]secret.Value) {
-	fields, _ := spec.Of(values)
-	for _, field := range fields {
-		if value, ok := typed[field.Key]; ok && field.Type == spec.Secret {
-			_ = field.Set(values, value.Reveal())
-		}
-	}
-}
-
-// follow suggests the models of the server that is chosen.
-func (m *Model) follow() tea.Cmd {
-	inference := m.inference()
-	if m.box.of == nil || inference == m.box.inference {
-		return nil
-	}
-	m.box.inference = inference
-	return tea.Batch(m.box.part.Suggest(m.suggest()), m.options.part.Suggest(m.suggest()))
-}
-
-// inference is the model server that is chosen.
-func (m *Model) inference() string {
-	if settings, ok := m.box.part.Draft().(*config.Settings); ok {
-		return settings.Inference
-	}
-	return config.Defaults().Inference
-}
-
-// suggest gives models, model servers, and what is at the top of the repository.
-func (m *Model) suggest() func(spec.Field) []string {
-	ctx, s, inference, files := m.ctx, m.services, m.inference(), m.task.files.top()
-	return func(field spec.Field) []string {
-		switch {
-		case field.Type == spec.Model:
-			return s.Choices.Models(ctx, inference)
-		case field.Key == "inference":
-			return s.Servers
-		case field.Type == spec.Path:
-			return files
-		}
-		return nil
-	}
-}
-
-// chosen are the options that are not as the settings say.
-func (o optionsStep) chosen() map[string]string {
-	if o.base == nil {
-		return nil
-	}
-	return otherwise(o.part.Draft(), o.base, nil)
+	return changedOptions(s.part.Draft(), s.base, nil)
 }
 
 // secrets are the secrets that were typed, by key.
-func (o optionsStep) secrets() map[string]secret.Value {
-	var typed map[string]secret.Value
-	if o.base == nil {
-		return typed
+func (s *optionsStep) secrets() map[string]secret.Value {
+	if s.base == nil {
+		return nil
 	}
-	fields, _ := spec.Of(o.base)
+	var typed map[string]secret.Value
+	fields, _ := spec.Of(s.base)
 	for _, field := range fields {
-		value := field.Secret(o.part.Draft())
-		if value == field.Secret(o.base) || !spec.Visible(o.part.Draft(), field) {
+		value := field.Secret(s.part.Draft())
+		if value == field.Secret(s.base) || !spec.Visible(s.part.Draft(), field) {
 			continue
 		}
 		if typed == nil {
@@ -179,45 +85,60 @@ func (o optionsStep) secrets() map[string]secret.Value {
 	return typed
 }
 
-// chosen are the settings that are not as they are without this run.
-func (b boxStep) chosen() map[string]string {
-	if b.base == nil {
-		return map[string]string{}
-	}
-	return otherwise(b.part.Draft(), b.base, asked())
+// hasPaths reports whether an option is a path.
+func (s *optionsStep) hasPaths() bool {
+	fields, _ := spec.Of(s.part.Draft())
+	return slices.ContainsFunc(fields, func(field spec.Field) bool { return field.Type == spec.Path })
 }
 
-// image is the image that was named instead of the agent's own.
-func (b boxStep) image() string {
-	if settings, ok := b.part.Draft().(*config.Settings); ok {
-		return settings.Image
+// suggest asks for suggestions, unless they were asked for with this model server.
+func (s *optionsStep) suggest(inference string, suggest func(spec.Field) []string) tea.Cmd {
+	if s.base == nil || s.inference == inference {
+		return nil
 	}
-	return ""
+	s.inference = inference
+	return s.part.Suggest(suggest)
 }
 
-// otherwise are the options of values that are not as in base, of those in only; nil
-// is all.
-func otherwise(values, base any, only []string) map[string]string {
-	said := map[string]string{}
+func (s *optionsStep) status() (text string, complete bool) {
+	text = "as set"
+	if n := len(s.chosen()); n > 0 {
+		text = fmt.Sprintf("%d chosen", n)
+	}
+	return text, s.part.Problem() == nil
+}
+
+// setOptions sets the options that are valid.
+func setOptions(values any, texts map[string]string) {
+	fields, _ := spec.Of(values)
+	for _, field := range fields {
+		if text, ok := texts[field.Key]; ok {
+			_ = field.Set(values, text) // an invalid one keeps its default
+		}
+	}
+}
+
+// setSecrets sets the secrets that were typed before.
+func setSecrets(values any, typed map[string]secret.Value) {
+	fields, _ := spec.Of(values)
+	for _, field := range fields {
+		if value, ok := typed[field.Key]; ok && field.Type == spec.Secret {
+			_ = field.Set(values, value.Reveal())
+		}
+	}
+}
+
+// changedOptions are the options of values that differ from base, but for secrets. only
+// limits them to these keys; nil means all.
+func changedOptions(values, base any, only []string) map[string]string {
+	changed := map[string]string{}
 	fields, _ := spec.Of(base)
 	for _, field := range fields {
 		text := field.Text(values)
 		if field.Type == spec.Secret || only != nil && !slices.Contains(only, field.Key) || text == field.Text(base) || !spec.Visible(values, field) {
 			continue
 		}
-		said[field.Key] = text
+		changed[field.Key] = text
 	}
-	return said
-}
-
-// pressForm is a key of one of the forms.
-func (m *Model) pressForm(part *form.Part, msg tea.KeyPressMsg) tea.Cmd {
-	outcome, cmd := part.Update(msg)
-	switch outcome {
-	case form.Onward:
-		return tea.Batch(cmd, m.enter(m.step+1))
-	case form.Backward:
-		return tea.Batch(cmd, m.enter(m.step-1))
-	}
-	return tea.Batch(cmd, m.follow())
+	return changed
 }

@@ -14,8 +14,8 @@ func TestAnAgentThatNoBoxCanServeIsNotTaken(t *testing.T) {
 	p.Type("amp")
 	p.Press("enter")
 	p.Sees("Amp talks to its vendor's servers only")
-	if p.m.draft.Agent != "" {
-		t.Errorf("took %q", p.m.draft.Agent)
+	if p.m.request.Agent != "" {
+		t.Errorf("took %q", p.m.request.Agent)
 	}
 }
 
@@ -31,8 +31,8 @@ func TestOptionsFollowTheAgentAndTheWayOfRunning(t *testing.T) {
 	p.Sees("Web")
 	p.Sees("--effort=low")
 	p.Press("esc", "up", "up", "enter", "down", "enter")
-	if len(p.m.draft.Options) > 0 || p.m.draft.Agent != "aider" {
-		t.Errorf("another agent has %+v", p.m.draft)
+	if len(p.m.request.Options) > 0 || p.m.request.Agent != "aider" {
+		t.Errorf("another agent has %+v", p.m.request)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestATypedSecretGoesToTheStartAndNowhereElse(t *testing.T) {
 	if !slices.Equal(p.w.secrets, []string{"canary"}) {
 		t.Errorf("the start was given %q", p.w.secrets)
 	}
-	if text := fmt.Sprintf("%+v %q %+v", p.m.draft, p.w.started, p.w.remembered); strings.Contains(text, "canary") {
+	if text := fmt.Sprintf("%+v %q %+v", p.m.request, p.w.started, p.w.remembered); strings.Contains(text, "canary") {
 		t.Errorf("it is in %s", text)
 	}
 }
@@ -62,8 +62,8 @@ func TestModelsAreThoseOfTheServerThatIsChosen(t *testing.T) {
 	p.Press("tab")
 	p.Sees("gpt")
 	p.DoesNotSee("qwen3")
-	if p.m.draft.Settings["inference"] != "openai" {
-		t.Errorf("got %+v", p.m.draft.Settings)
+	if p.m.request.Settings["inference"] != "openai" {
+		t.Errorf("got %+v", p.m.request.Settings)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestHiddenFilesAreShownAsTheGlobsAreTyped(t *testing.T) {
 
 func TestPathsAreSuggestedFromTheTopOfTheRepository(t *testing.T) {
 	p := open(t, newWorld(t))
-	got := p.m.suggest()(spec.Field{Type: spec.Path})
+	got := p.m.suggestions()(spec.Field{Type: spec.Path})
 	if want := []string{"README.md", "cmd", "internal", "vault"}; !slices.Equal(got, want) {
 		t.Errorf("suggested are %q", got)
 	}

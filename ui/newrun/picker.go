@@ -13,70 +13,78 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// item is something to pick. Texts are escaped.
+// item is a row of a picker. Texts are escaped.
 type item struct {
-	value  string // raw
-	label  string
-	detail string // behind the label
-	mark   string // one column before the label; empty is none
-	off    bool   // it can be looked at, not picked
+	value    string // raw
+	label    string
+	detail   string // after the label
+	mark     string // one column before the label; empty is none
+	disabled bool   // drawn faint
+	folder   bool   // to open, not to pick
 }
 
-// picker is a line to type in with a list below: what is typed finds lines of the
-// list.
+// picker is a line of text with a list below it. The text filters the list.
 type picker struct {
-	input  textinput.Model
-	all    []item
-	shown  []item // those that hold what was typed
-	fixed  bool   // the list has been made for what was typed: all is shown
-	cursor cursor.Cursor
-	height int // rows of the list
+	input    textinput.Model
+	all      []item
+	shown    []item // those that match the text
+	filtered bool   // the owner makes the list for the text, so all of it is shown
+	cursor   cursor.Cursor
+	height   int // rows of the list
 }
 
 func newPicker(prompt string) picker {
 	return picker{input: keymap.Field(prompt + ": ")}
 }
 
-// size tells the cells there are: one row for the line, the rest for the list.
-func (p *picker) size(width, height int) {
+// setSize sets the size in cells: one row for the text, the rest for the list.
+func (p *picker) setSize(width, height int) {
 	p.input.SetWidth(max(4, width-ansi.StringWidth(p.input.Prompt)-1))
 	p.height = max(1, height-1)
 	p.cursor.Fit(len(p.shown), p.height)
 }
 
-// offer changes the list. at is the value to stand at; the first one when it is not
-// there.
-func (p *picker) offer(all []item, at string) {
+// setItems replaces the list and selects the item with a value, if there is one.
+func (p *picker) setItems(all []item, selected string) {
 	p.all = all
-	p.find()
+	p.filter()
 	for i, it := range p.shown {
-		if it.value == at {
+		if it.value == selected {
 			p.cursor.Go(i)
 		}
 	}
 }
 
-// find shows what holds what was typed.
-func (p *picker) find() {
-	typed := strings.ToLower(strings.TrimSpace(p.input.Value()))
+// filter shows the items that match the text.
+func (p *picker) filter() {
+	typed := strings.ToLower(p.text())
 	p.shown = p.shown[:0:0]
 	for _, it := range p.all {
-		if p.fixed || typed == "" || strings.Contains(strings.ToLower(it.label+" "+it.detail), typed) {
+		if p.filtered || typed == "" || strings.Contains(strings.ToLower(it.label+" "+it.detail), typed) {
 			p.shown = append(p.shown, it)
 		}
 	}
 	p.cursor.Fit(len(p.shown), max(1, p.height))
 }
 
-// at is the item that enter takes.
-func (p *picker) at() (item, bool) {
+// text is what the user typed, without spaces around it.
+func (p *picker) text() string { return strings.TrimSpace(p.input.Value()) }
+
+// setText replaces the text.
+func (p *picker) setText(text string) {
+	p.input.SetValue(text)
+	p.input.CursorEnd()
+}
+
+// selected is the item under the cursor.
+func (p *picker) selected() (item, bool) {
 	if p.cursor.At() >= len(p.shown) {
 		return item{}, false
 	}
 	return p.shown[p.cursor.At()], true
 }
 
-// move is a key that moves in the list, and reports whether it was one.
+// move handles the keys that move in the list, and reports whether msg was one.
 func (p *picker) move(msg tea.KeyPressMsg) bool {
 	page := max(1, p.height-1)
 	switch msg.String() {
@@ -94,20 +102,25 @@ func (p *picker) move(msg tea.KeyPressMsg) bool {
 	return true
 }
 
-// update types, and reports whether the text is another one.
-func (p *picker) update(msg tea.Msg) (bool, tea.Cmd) {
+// click selects a row of the list, and reports whether it was selected before.
+func (p *picker) click(row int) bool {
+	before := p.cursor.At()
+	return p.cursor.Click(row) && p.cursor.At() == before
+}
+
+// edit passes a message to the text, and reports whether the text changed.
+func (p *picker) edit(msg tea.Msg) (changed bool, cmd tea.Cmd) {
 	before := p.input.Value()
-	var cmd tea.Cmd
 	p.input, cmd = p.input.Update(msg)
 	if p.input.Value() == before {
 		return false, cmd
 	}
 	p.cursor.Go(0)
-	p.find()
+	p.filter()
 	return true, cmd
 }
 
-// view is the line and the list.
+// view is the text and the list.
 func (p *picker) view(t theme.Theme, width int, active bool) []string {
 	out := []string{ansi.Truncate(p.input.View(), width, "…")}
 	from, to := p.cursor.Window()
@@ -131,7 +144,7 @@ func (p *picker) view(t theme.Theme, width int, active bool) []string {
 			line = cursor.Mark + " " + t.Selected.Render(frame.Pad(line, width-2))
 		case i == p.cursor.At():
 			line = cursor.Mark + " " + line
-		case it.off:
+		case it.disabled:
 			line = "  " + t.Faint.Render(line)
 		default:
 			line = "  " + line

@@ -1,304 +1,265 @@
 package newrun
 
 import (
+	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"aibox/internal/termtext"
+	"aibox/ui/page"
+	"aibox/ui/widget/theme"
 	"aibox/workspace"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
-// whereStep is the repository, and then the branch.
-type whereStep struct {
-	repository picker
-	branch     picker
-	second     bool     // the branch is asked for
-	branches   []string // raw
-	unknown    error    // why there are none
-	typing     int      // how often folders were asked for
-	typed      foldersKnown
+// repositoryStep asks for the repository, and then for the branch.
+type repositoryStep struct {
+	*bindings
+	ctx    context.Context //nolint:containedctx // commands outlive Update, and end with the screen
+	places Places
+	width  int
+
+	list     picker
+	branch   branchList
+	onBranch bool // the branch is asked for
+	recent   []string
+
+	chosen  string // raw, as the user typed or picked it
+	place   *Place // nil until chosen has been looked at
+	err     error  // why there is no place
+	lookups page.Latest
+
+	folders  foldersFound
+	searches page.Latest
 }
 
-func newWhere() whereStep {
-	w := whereStep{repository: newPicker("repository, a path or an address"), branch: newPicker("branch, tag or commit")}
-	w.repository.fixed, w.branch.fixed = true, true
-	return w
+func newRepositoryStep(ctx context.Context, places Places, b *bindings) repositoryStep {
+	s := repositoryStep{
+		bindings: b, ctx: ctx, places: places,
+		list: newPicker("repository, a path or an address"), branch: branchList{picker: newPicker("branch, tag or commit")},
+	}
+	s.list.filtered, s.branch.filtered = true, true
+	return s
 }
 
 type (
-	placeKnown struct {
-		of    *Model
-		asked int
+	placeFound struct {
 		place Place
 		err   error
 	}
-	branchesKnown struct {
-		of       *Model
-		asked    int
-		branches []string
-		err      error
+	branchesFound struct {
+		names []string
+		err   error
 	}
-	// foldersKnown is what is known of a typed path.
-	foldersKnown struct {
-		of      *Model
-		typing  int
+	// foldersFound is what is known of a typed path.
+	foldersFound struct {
 		path    string   // raw, as typed
-		folders []Folder // that it can go on to
-		there   bool     // it is a folder itself
+		folders []Folder // that begin with it
+		exists  bool     // it is a folder itself
 	}
 )
 
-// choose looks at a repository.
-func (m *Model) choose(repository string) tea.Cmd {
-	m.asked++
-	if m.box.of != nil { // what was chosen so far goes along
-		args := m.from.Args
-		m.from = m.draft.Clone()
-		m.from.Args = args
-	}
-	m.chosen, m.place, m.looked = repository, nil, nil
-	m.where.branches, m.where.unknown = nil, nil
-	m.files = files{}
-	ctx, places, asked := m.ctx, m.services.Places, m.asked
+// choose looks at a repository and its branches. Answers about earlier ones are dropped.
+func (s *repositoryStep) choose(repository string) tea.Cmd {
+	s.chosen, s.place, s.err = repository, nil, nil
+	s.branch.names, s.branch.err = nil, nil
+	ctx, places := s.ctx, s.places
 	return tea.Batch(
-		func() tea.Msg {
+		s.lookups.Replace(func() tea.Msg {
 			place, err := places.Look(ctx, repository)
-			return placeKnown{m, asked, place, err}
-		},
-		func() tea.Msg {
+			return placeFound{place, err}
+		}),
+		s.lookups.Continue(func() tea.Msg {
 			names, err := places.Branches(ctx, repository)
-			return branchesKnown{m, asked, names, err}
-		},
+			return branchesFound{names, err}
+		}),
 	)
 }
 
-// takePlace takes over what is known of the repository. The first one brings its last
-// choices, and the person to the first thing that is not chosen.
-func (m *Model) takePlace(msg placeKnown) tea.Cmd {
-	if msg.err != nil {
-		m.looked = msg.err
-		m.listRepositories()
-		return nil
+// setPlace sets the result of the lookup, and reports whether the repository exists.
+func (s *repositoryStep) setPlace(msg placeFound) bool {
+	if s.err = msg.err; s.err == nil {
+		s.place = &msg.place
+		s.refreshBranches()
 	}
-	place := msg.place
-	m.place = &place
-	m.listBranches()
-	m.listRepositories()
-	again := m.prefills() && (m.from.Repository == m.repository() || m.from.Repository == m.chosen)
-	if !again && place.Last != nil && m.task.prompt() == "" {
-		m.begins(*place.Last)
+	s.refresh()
+	return s.err == nil
+}
+
+func (s *repositoryStep) setBranches(msg branchesFound) {
+	s.branch.names, s.branch.err = msg.names, msg.err
+	s.refreshBranches()
+}
+
+func (s *repositoryStep) setFolders(msg foldersFound) {
+	s.folders = msg
+	s.refresh()
+}
+
+// path is the chosen repository as a request names it: a path within the repository, or
+// a URL.
+func (s *repositoryStep) path() string {
+	switch {
+	case s.place == nil:
+		return s.chosen
+	case s.place.Start == "":
+		return s.place.Top
 	}
-	if m.draft.Agent == "" {
-		m.draft.Agent = place.Settings.Settings.Agent
+	return filepath.Join(s.place.Top, s.place.Start)
+}
+
+// isChosen reports whether a value of the list is the repository that was chosen.
+func (s *repositoryStep) isChosen(value string) bool {
+	return s.place != nil && (value == s.place.Top || value == s.chosen)
+}
+
+// picker is the one that has the keyboard.
+func (s *repositoryStep) picker() *picker {
+	if s.onBranch {
+		return &s.branch.picker
 	}
-	m.options.of, m.box.of = "", nil
-	cmd := m.refill()
-	if m.step == where && !m.where.second && m.inside {
-		switch {
-		case m.where.repository.input.Value() != "":
-			m.where.second = true
-		case m.draft.Agent != "":
-			return tea.Batch(cmd, m.enter(task))
-		default:
-			return tea.Batch(cmd, m.enter(agent))
+	return &s.list
+}
+
+func (s *repositoryStep) focus() tea.Cmd {
+	s.blur()
+	if s.onBranch {
+		s.refreshBranches()
+	} else {
+		s.refresh()
+	}
+	return s.picker().input.Focus()
+}
+
+func (s *repositoryStep) blur() {
+	s.list.input.Blur()
+	s.branch.input.Blur()
+}
+
+func (s *repositoryStep) setSize(width, height int) {
+	s.width = width
+	s.list.setSize(width, height-1) // a row tells which of the two is asked for
+	s.branch.setSize(width, height-1)
+}
+
+func (s *repositoryStep) update(msg tea.Msg) (outcome, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return s.press(msg)
+	case tea.MouseClickMsg:
+		if s.picker().click(msg.Y - 2) {
+			return s.pick()
 		}
-		return tea.Batch(cmd, m.enter(where))
+		return stay, nil
+	case tea.MouseWheelMsg:
+		s.picker().cursor.Wheel(msg)
+		return stay, nil
+	}
+	return stay, s.edit(msg)
+}
+
+func (s *repositoryStep) press(msg tea.KeyPressMsg) (outcome, tea.Cmd) {
+	switch {
+	case s.picker().move(msg):
+		return stay, nil
+	case msg.String() == "enter":
+		return s.pick()
+	case msg.String() == "tab" && !s.onBranch && s.place != nil:
+		s.onBranch = true
+		return stay, s.focus()
+	case msg.String() == "tab":
+		return forward, nil
+	case msg.String() == "shift+tab" && s.onBranch:
+		s.onBranch = false
+		return stay, s.focus()
+	case msg.String() == "shift+tab":
+		return backward, nil
+	}
+	return stay, s.edit(msg)
+}
+
+// pick takes the selected row.
+func (s *repositoryStep) pick() (outcome, tea.Cmd) {
+	it, ok := s.picker().selected()
+	switch {
+	case !ok:
+		return stay, nil
+	case s.onBranch:
+		s.branch.choose(it.value)
+		s.refreshBranches()
+		return forward, nil
+	case it.folder:
+		s.list.setText(it.value + "/")
+		return stay, s.search()
+	case s.isChosen(it.value):
+		s.onBranch = true
+		return stay, s.focus()
+	}
+	s.branch.chosen = ""
+	s.list.setText(it.value)
+	s.chosen = it.value
+	return pick, nil
+}
+
+// edit passes a message to the text.
+func (s *repositoryStep) edit(msg tea.Msg) tea.Cmd {
+	changed, cmd := s.picker().edit(msg)
+	switch {
+	case changed && s.onBranch:
+		s.refreshBranches()
+	case changed:
+		return tea.Batch(cmd, s.search())
 	}
 	return cmd
 }
 
-func (m *Model) takeBranches(msg branchesKnown) {
-	m.where.branches, m.where.unknown = msg.branches, msg.err
-	m.listBranches()
-}
-
-// isPath reports whether what was typed is meant as a path.
-func isPath(typed string) bool {
-	return strings.HasPrefix(typed, "/") || strings.HasPrefix(typed, "~") || strings.HasPrefix(typed, ".") || strings.Contains(typed, "/")
-}
-
-// listRepositories makes the list below the repository.
-func (m *Model) listRepositories() {
-	w := &m.where
-	typed := strings.TrimSpace(w.repository.input.Value())
-	var items []item
-	mark := func(value string) string {
-		if m.place != nil && (value == m.place.Top || value == m.chosen) {
-			return "✓"
-		}
-		return ""
-	}
-	for _, r := range m.recent {
-		if typed != "" && !strings.Contains(strings.ToLower(r), strings.ToLower(typed)) {
-			continue
-		}
-		name, detail := strings.TrimSuffix(filepath.Base(r), ".git"), r
-		items = append(items, item{value: r, label: termtext.Escape(name), detail: termtext.Escape(detail), mark: mark(r)})
-	}
-	if typed != "" && workspace.IsURL(typed) {
-		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "clone this address"})
-	}
-	if isPath(typed) {
-		for _, f := range w.typed.folders {
-			if !strings.HasPrefix(f.Path, typed) || slices.ContainsFunc(items, func(it item) bool { return it.value == f.Path }) {
-				continue // for what was typed before, or there already
-			}
-			detail := "folder"
-			if f.Repository {
-				detail = "repository"
-			}
-			items = append(items, item{value: f.Path, label: termtext.Escape(f.Path), detail: detail, mark: mark(f.Path)})
-		}
-		if !slices.ContainsFunc(items, func(it item) bool { return it.value == typed }) {
-			items = append(items, item{value: typed, label: termtext.Escape(typed), detail: w.asItIs(typed)})
-		}
-	}
-	at := m.chosen
-	if typed != "" {
-		at = ""
-	}
-	w.repository.offer(items, at)
-}
-
-// asItIs says what a typed path is, as far as it is known.
-func (w *whereStep) asItIs(typed string) string {
-	switch {
-	case w.typed.path != typed:
-		return "" // not looked at yet
-	case !w.typed.there:
-		return missing
-	default:
-		return "current files"
-	}
-}
-
-// missing is said of a typed path that leads nowhere.
-const missing = "✗ there is no such folder"
-
-// listBranches makes the list below the branch.
-func (m *Model) listBranches() {
-	w := &m.where
-	typed := strings.TrimSpace(w.branch.input.Value())
-	var items []item
-	mark := func(branch string) string {
-		if branch == m.draft.Branch {
-			return "✓"
-		}
-		return ""
-	}
-	if typed == "" {
-		label, detail := "what is checked out", "with the uncommitted work"
-		switch {
-		case workspace.IsURL(m.repository()):
-			label, detail = "the default branch", ""
-		case m.place != nil && m.place.Unborn:
-			detail = "no commit yet"
-		case m.place != nil && m.place.Branch != "":
-			detail = termtext.Escape(m.place.Branch) + ", " + detail
-		}
-		items = append(items, item{label: label, detail: detail, mark: mark("")})
-	}
-	exact := false
-	for _, name := range w.branches {
-		exact = exact || name == typed
-		if strings.Contains(strings.ToLower(name), strings.ToLower(typed)) {
-			items = append(items, item{value: name, label: termtext.Escape(name), mark: mark(name)})
-		}
-	}
-	if typed != "" && !exact {
-		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "a tag or a commit"})
-	}
-	w.branch.offer(items, m.draft.Branch)
-}
-
-// pressWhere is a key of the step.
-func (m *Model) pressWhere(msg tea.KeyPressMsg) tea.Cmd {
-	w := &m.where
-	p := &w.repository
-	if w.second {
-		p = &w.branch
-	}
-	switch {
-	case p.move(msg):
-		return nil
-	case msg.String() == "enter":
-		return m.pickWhere()
-	case msg.String() == "tab":
-		if !w.second && m.place != nil {
-			w.second = true
-			return m.enter(where)
-		}
-		return m.enter(agent)
-	case msg.String() == "shift+tab":
-		if w.second {
-			w.second = false
-			return m.enter(where)
-		}
-		m.inside = false
-		return nil
-	}
-	return m.typed(msg)
-}
-
-// pickWhere takes the line that a person is at.
-func (m *Model) pickWhere() tea.Cmd {
-	w := &m.where
-	if w.second {
-		it, ok := w.branch.at()
-		if !ok {
-			return nil
-		}
-		m.draft.Branch = it.value
-		w.branch.input.SetValue("")
-		m.listBranches()
-		return m.enter(agent)
-	}
-	it, ok := w.repository.at()
-	if !ok {
-		return nil
-	}
-	if it.detail == "folder" { // go on into it
-		w.repository.input.SetValue(it.value + "/")
-		w.repository.input.CursorEnd()
-		return m.typedWhere()
-	}
-	if m.place != nil && (it.value == m.place.Top || it.value == m.chosen) {
-		w.second = true
-		return m.enter(where)
-	}
-	m.draft.Branch = ""
-	w.repository.input.SetValue(it.value)
-	w.repository.input.CursorEnd()
-	return m.choose(it.value)
-}
-
-// typedWhere follows what was typed.
-func (m *Model) typedWhere() tea.Cmd {
-	w := &m.where
-	if w.second {
-		m.listBranches()
-		return nil
-	}
-	typed := strings.TrimSpace(w.repository.input.Value())
-	m.listRepositories()
+// search lists the repositories that match the text, and asks for the folders of a path.
+func (s *repositoryStep) search() tea.Cmd {
+	typed := s.list.text()
+	s.refresh()
 	if !isPath(typed) || workspace.IsURL(typed) {
 		return nil
 	}
-	w.typing++
-	ctx, places, typing := m.ctx, m.services.Places, w.typing
-	return func() tea.Msg {
-		folders, there := places.Folders(ctx, typed)
-		return foldersKnown{m, typing, typed, folders, there}
-	}
+	ctx, places := s.ctx, s.places
+	return s.searches.Replace(func() tea.Msg {
+		folders, exists := places.Folders(ctx, typed)
+		return foldersFound{typed, folders, exists}
+	})
 }
 
-func (m *Model) takeFolders(msg foldersKnown) {
-	if msg.typing != m.where.typing {
-		return // for what was typed before
+func (s *repositoryStep) view(t theme.Theme, active bool) []string {
+	head := "Where is the work?"
+	if s.onBranch {
+		text, _ := s.status()
+		head = "What does it start from? (" + text + ")"
 	}
-	m.where.typed = msg
-	m.listRepositories()
+	out := append([]string{t.Faint.Render(head)}, s.picker().view(t, s.width, active)...)
+	switch {
+	case !s.onBranch && s.err != nil:
+		out = append(out, t.Bad.Render("✗ "+termtext.Escape(s.err.Error())))
+	case !s.onBranch && s.chosen != "" && s.place == nil:
+		out = append(out, t.Faint.Render("looking at "+termtext.Escape(s.chosen)+"…"))
+	case s.onBranch && s.branch.err != nil:
+		out = append(out, t.Warn.Render("! "+termtext.Escape(s.branch.err.Error())))
+	case s.onBranch && s.branch.names == nil:
+		out = append(out, t.Faint.Render("asking for its branches…"))
+	}
+	return out
+}
+
+func (s *repositoryStep) keys() []key.Binding { return s.inList() }
+
+func (*repositoryStep) takesEsc() bool { return false }
+
+func (s *repositoryStep) status() (text string, complete bool) {
+	if s.path() == "" {
+		return "none yet", false
+	}
+	name := strings.TrimSuffix(filepath.Base(s.path()), ".git")
+	if s.branch.chosen != "" {
+		name += " " + s.branch.chosen
+	}
+	return termtext.Escape(name), s.place != nil
 }

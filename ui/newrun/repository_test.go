@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"aibox/app/run"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
@@ -21,8 +23,8 @@ func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
 	p.Press("enter", "enter")
 	p.Type("x")
 	p.Sees("--branch=trunk")
-	if p.m.draft.Repository != "https://example.org/far.git" || p.m.draft.Branch != "trunk" {
-		t.Errorf("got %+v", p.m.draft)
+	if p.m.request.Repository != "https://example.org/far.git" || p.m.request.Branch != "trunk" {
+		t.Errorf("got %+v", p.m.request)
 	}
 }
 
@@ -33,7 +35,7 @@ func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
 	p.Sees("~/code/ship")
 	p.Press("enter")
 	p.Sees("~/code/ship/")
-	if p.m.place == nil || p.m.place.Top != "/home/ann/shop" {
+	if p.m.repository.place == nil || p.m.repository.place.Top != "/home/ann/shop" {
 		t.Error("a folder was taken for a repository")
 	}
 	p.Press("enter")
@@ -41,8 +43,8 @@ func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
 	p.Press("ctrl+u")
 	p.Type("blo")
 	p.Press("enter")
-	if p.m.place == nil || p.m.place.Top != "/home/ann/blog" {
-		t.Errorf("at %+v", p.m.place)
+	if p.m.repository.place == nil || p.m.repository.place.Top != "/home/ann/blog" {
+		t.Errorf("at %+v", p.m.repository.place)
 	}
 }
 
@@ -52,7 +54,7 @@ func TestARunInASubfolderIsStartedThere(t *testing.T) {
 	place.Start = "cart/api"
 	w.places["/home/ann/shop"] = place
 	p := open(t, w)
-	if got := p.m.repository(); got != "/home/ann/shop/cart/api" {
+	if got := p.m.repository.path(); got != "/home/ann/shop/cart/api" {
 		t.Errorf("the run is in %s", got)
 	}
 	p.Sees("--repo=/home/ann/shop/cart/api")
@@ -71,21 +73,24 @@ func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
 	p.Press("backspace")
 	p.Sees("current files")
 	// What was found out of another text is not said of this one.
-	p.m.where.repository.input.SetValue("~/elsewhere")
-	p.m.listRepositories()
+	p.m.repository.list.input.SetValue("~/elsewhere")
+	p.m.repository.refresh()
 	p.DoesNotSee("current files")
 	p.DoesNotSee("no such folder")
 }
 
 func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 	p := open(t, newWorld(t))
+	late := runs(tea.Batch(p.m.choose("/home/ann/shop"), p.m.files.list(t.Context(), p.w, run.Request{Agent: "codex"})))
+	if len(late) != 3 {
+		t.Fatalf("%d answers", len(late))
+	}
 	p.m.choose("/home/ann/blog")
-	p.m.Update(placeKnown{p.m, p.m.asked - 1, p.w.places["/home/ann/shop"], nil})
-	p.m.Update(branchesKnown{p.m, p.m.asked - 1, []string{"old"}, nil})
-	p.m.Update(filesKnown{p.m, run.Request{}, p.m.asked - 1, namesOf([]string{"old"}), []string{"old"}, nil})
-	p.m.Update(placeKnown{new(Model), p.m.asked, p.w.places["/home/ann/shop"], nil})
-	if p.m.place != nil || p.m.where.branches != nil || p.m.files.hidden != nil {
-		t.Errorf("took %+v, %q and %q", p.m.place, p.m.where.branches, p.m.files.hidden)
+	for _, answer := range late {
+		p.Send(answer)
+	}
+	if p.m.repository.place != nil || p.m.repository.branch.names != nil || p.m.files.hidden != nil {
+		t.Errorf("took %+v, %q and %q", p.m.repository.place, p.m.repository.branch.names, p.m.files.hidden)
 	}
 }
 
@@ -95,11 +100,11 @@ func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
 	shop.Last = &run.Request{Agent: "codex", Repository: shop.Top, Settings: map[string]string{"timeout": "30m"}, Options: map[string]string{"effort": "low"}}
 	w.places[shop.Top] = shop
 	p := open(t, w)
-	if p.m.step != task {
-		t.Errorf("begins at %s", stepNames[p.m.step])
+	if p.m.at != stepTask {
+		t.Errorf("begins at %s", stepNames[p.m.at])
 	}
 	p.Type("mend it")
-	if got := run.Line(p.m.words(p.m.draft)); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
+	if got := p.m.commandLine(p.m.request); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
 		t.Errorf("the command is %s", got)
 	}
 }

@@ -10,46 +10,46 @@ import (
 	"aibox/workspace"
 )
 
-// Places are what is known of repositories.
+// Places are the repositories.
 type Places interface {
-	// Recent are the repositories to offer, paths and addresses, the one that a person
-	// is in first and then the last used.
+	// Recent returns the repositories to offer, paths and URLs: the current one first, then
+	// the last used.
 	Recent(ctx context.Context) ([]string, error)
-	// Look is what is known of a repository at once.
+	// Look returns what is known of a repository at once.
 	Look(ctx context.Context, repository string) (Place, error)
-	// Branches are its branches, raw. An address is asked over the network.
+	// Branches returns its branches, raw. Those of a URL come over the network.
 	Branches(ctx context.Context, repository string) ([]string, error)
-	// Folders are the folders that typed, a path that may begin with ~, can go on to;
-	// there tells whether it is a folder itself.
-	Folders(ctx context.Context, typed string) (on []Folder, there bool)
+	// Folders returns the folders whose paths begin with typed, a path that may begin with
+	// ~. exists reports whether typed is a folder itself.
+	Folders(ctx context.Context, typed string) (folders []Folder, exists bool)
 }
 
-// Choices are what can be chosen.
+// Choices are the values to choose from.
 type Choices interface {
 	Agents(ctx context.Context) ([]Agent, error)
-	// Images is the state of each agent's image by the agent's name: "fresh",
+	// Images returns the state of each agent's image by the agent's name: "fresh",
 	// "outdated" or "missing".
 	Images(ctx context.Context) (map[string]string, error)
-	// Models are the names of the models of a model server; nil when it does not say.
+	// Models returns the models of a model server; nil if it does not list them.
 	Models(ctx context.Context, inference string) []string
-	// Again is what a session ran.
+	// Again returns the request that repeats a session.
 	Again(ctx context.Context, id session.ID) (run.Request, error)
 }
 
-// Runs are what becomes of a draft. options is a pointer to its agent's options as
-// they were filled in, for the secrets among them, which no draft holds.
+// Runs checks and starts requests. options is a pointer to the agent's options as they
+// were filled in, including secrets.
 type Runs interface {
-	// Files are the paths that the agent would get and those that are hidden, raw.
-	Files(ctx context.Context, d run.Request) (visible, hidden []string, err error)
-	// Check reads the draft as a command line. The error is that of `aibox run`.
-	Check(ctx context.Context, d run.Request, options any) (Checked, error)
-	// Start starts it and returns when its agent runs. When it fails, or ctx ends,
-	// nothing is left but a baked image. With bake a missing image is baked first; else
-	// it is an error, of which Started tells. Step hears of each stage, from one
+	// Files returns the paths that the agent would get and those that are hidden, raw.
+	Files(ctx context.Context, r run.Request) (visible, hidden []string, err error)
+	// Check checks a request without changing anything. The error is that of `aibox run`.
+	Check(ctx context.Context, r run.Request, options any) (Checked, error)
+	// Start starts a request and returns when its agent runs. When it fails, or ctx ends,
+	// nothing is left but a baked image. With bake a missing image is baked first; without,
+	// it is an error and Started reports it. step is called for each stage, from one
 	// goroutine.
-	Start(ctx context.Context, d run.Request, options any, bake bool, step func(session.Step)) (Started, error)
-	// Remember keeps what was chosen, for the next run of the repository.
-	Remember(d run.Request) error
+	Start(ctx context.Context, r run.Request, options any, bake bool, step func(session.Step)) (Started, error)
+	// Remember keeps the choices for the next run of the repository.
+	Remember(r run.Request) error
 }
 
 // Services are what the screen works with.
@@ -57,20 +57,20 @@ type Services struct {
 	Places  Places
 	Choices Choices
 	Runs    Runs
-	Servers []string // model servers that can be named by a word
+	Servers []string // the names of model servers
 }
 
-// Place is a repository that can be worked on.
+// Place is a repository.
 type Place struct {
 	workspace.Place
 	Settings *config.Resolved
-	Last     *run.Request     // what was chosen for it last; nil when nothing was
-	Prompts  []prompts.Prompt // the library, the repository's own among it
+	Last     *run.Request     // the last choices for it; nil for none
+	Prompts  []prompts.Prompt // the library, including the repository's own
 }
 
-// Folder is one that a typed path can go on to.
+// Folder is a folder whose path begins with what was typed.
 type Folder struct {
-	Path       string // as it is to be typed, raw
+	Path       string // in the form that was typed, raw
 	Repository bool
 }
 
@@ -78,25 +78,25 @@ type Folder struct {
 type Agent struct {
 	Name, Title, Summary string
 	NeedsPrompt          bool
-	Shell                bool  // it runs a command instead of doing a task
-	Unservable           error // why no box can serve it; nil when one can
-	// Options is a pointer to its options at their defaults, with the secrets that the
-	// environment has.
+	Shell                bool  // it runs a command instead of a task
+	Unservable           error // why no sandbox can serve it; nil if one can
+	// Options is a pointer to its options: the defaults, and the secrets of the
+	// environment.
 	Options any
 	Flag    func(key string) bool // whether an option is a flag of `aibox run AGENT`
 }
 
-// Checked is what a draft asks for, once the settings have had their say.
+// Checked is the result of a check.
 type Checked struct {
-	Told  string   // what a file in the repository has a part in, raw; empty for nothing
-	Box   string   // how the agent is started in its box, raw, secrets as dots
-	Hide  []string // the globs besides the built-in ones
-	Stays bool     // something is to be done at its end, which a command has to wait for
+	RepositorySettings string   // the settings that a file in the repository changes, raw
+	Command            string   // how the agent is started in its sandbox, raw, secrets as dots
+	Hide               []string // the globs besides the built-in ones
+	Delivers           bool     // the run delivers at its end, so it has to be followed until then
 }
 
-// Started is what came of a start.
+// Started is the result of a start.
 type Started struct {
-	ID      session.ID // empty when it failed
-	NoImage bool       // it failed, because the agent's image has to be baked first
-	Said    []string   // the last lines of the step of a bake that failed, raw
+	ID           session.ID // empty if it failed
+	MissingImage bool       // it failed because the agent's image has to be baked first
+	Output       []string   // the last lines of a bake step that failed, raw
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
-	"aibox/session"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,7 +27,7 @@ func TestAnAgentThatOneTalksToIsAttachedTo(t *testing.T) {
 
 func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	w := newWorld(t)
-	w.stays = true
+	w.delivers = true
 	p := open(t, w)
 	p.tell("mend it")
 	p.Press("ctrl+s", "enter")
@@ -44,7 +43,7 @@ func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 
 func TestARunThatDeliversAtItsEndIsGivenTypedSecrets(t *testing.T) {
 	w := newWorld(t)
-	w.stays = true
+	w.delivers = true
 	p := open(t, w)
 	p.tell("mend it")
 	p.Press("tab", "tab", "tab")
@@ -87,7 +86,7 @@ func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
 		p := open(t, w)
 		p.tell("mend it")
 		p.Press("ctrl+s")
-		p.m.checking = true
+		p.m.checker.running = true
 		p.Press("enter")
 		p.Sees("it is still being checked")
 		if len(w.started) > 0 {
@@ -100,7 +99,7 @@ func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
 		default:
 			p.Press(key)
 		}
-		p.Send(checkKnown{p.m, p.m.checked, nil})
+		p.Send(checkDone{p.m.checker.result, nil})
 		if len(w.started) != want {
 			t.Errorf("started %q after %q", w.started, key)
 		}
@@ -196,8 +195,8 @@ func TestAnImageThatIsKnownToBeMissingIsBakedAtOnce(t *testing.T) {
 func TestEscTakesAStartBack(t *testing.T) {
 	p := open(t, newWorld(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	p.m.begin = &launching{cancel: cancel, steps: make(chan session.Step, 1), running: true}
-	p.m.step = begin
+	p.m.start.state, p.m.start.cancel = starting, cancel
+	p.m.at = stepStart
 	if !p.m.Typing() {
 		t.Error("keys of the owner count while a run starts")
 	}
@@ -205,8 +204,8 @@ func TestEscTakesAStartBack(t *testing.T) {
 	if ctx.Err() == nil {
 		t.Error("it goes on")
 	}
-	p.m.Update(started{p.m.begin, Started{}, ctx.Err()})
-	if p.m.begin.running || p.m.begin.err == nil {
+	p.m.Update(startDone{Started{}, ctx.Err()})
+	if p.m.start.state != failed || p.m.start.err == nil {
 		t.Error("it does not end")
 	}
 }
@@ -214,7 +213,7 @@ func TestEscTakesAStartBack(t *testing.T) {
 func TestABakeThatFailsShowsItsLastLines(t *testing.T) {
 	w := newWorld(t)
 	w.fail = fault.New(fault.Environment, "the image of aider was not built").Hint("the last lines above say why")
-	w.said = []string{"one", "two", "three", "four", "five", "npm \x1b[2J error", "no space left"}
+	w.output = []string{"one", "two", "three", "four", "five", "npm \x1b[2J error", "no space left"}
 	p := open(t, w)
 	p.Press("down", "enter")
 	p.Type("mend it")

@@ -1,121 +1,56 @@
 package newrun
 
 import (
-	"slices"
 	"strings"
 
-	"aibox/internal/prompts"
 	"aibox/internal/termtext"
-	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 )
 
-// taskStep is the editor of the task, with the files that can be named in it and the
+// taskStep asks for the task, with the files that complete a name after @ and the
 // library of prompts.
 type taskStep struct {
-	editor textarea.Model
-	files  names
-
-	named  []string // files that go on with what stands behind the last @; nil when none is named
-	at     cursor.Cursor
-	left   string // the name for which the list was closed
-	opened bool   // the library is open
-	shelf  cursor.Cursor
+	*bindings
+	editor        textarea.Model
+	completion    completion
+	library       library
+	optional      bool // the agent can run without a task
+	width, height int
 }
 
-func newTask() taskStep {
+func newTaskStep(b *bindings) taskStep {
 	editor := keymap.Area()
 	editor.Placeholder = "What is the agent to do? @ names a file."
 	editor.KeyMap.LineNext, editor.KeyMap.LinePrevious = key.NewBinding(key.WithKeys("down", "ctrl+n")), key.NewBinding(key.WithKeys("up", "ctrl+p"))
-	return taskStep{editor: editor}
+	return taskStep{bindings: b, editor: editor}
 }
 
-// prompt is the task without blanks around it.
+// prompt is the task without spaces around it.
 func (s *taskStep) prompt() string { return strings.TrimSpace(s.editor.Value()) }
 
-// set writes a text that nobody is typing, so that no file is offered at its end.
-func (s *taskStep) set(text string) {
+// setPrompt replaces the task. No file is offered at its end, since nobody is typing.
+func (s *taskStep) setPrompt(text string) {
 	s.editor.SetValue(termtext.Text(text))
 	s.editor.MoveToEnd()
-	if query, naming := s.query(); naming {
-		s.left = "@" + query
+	if query, ok := s.query(); ok {
+		s.completion.dismissed = "@" + query
 	}
 }
 
-// mostNamed bounds the files that are offered.
-const mostNamed = 50
-
-// names are files that can be named in a task, and the same in lower case: they are
-// searched with each key.
-type names struct{ raw, lower []string }
-
-// namesOf leaves out what cannot be shown as it is.
-func namesOf(files []string) names {
-	n := names{raw: make([]string, 0, len(files)), lower: make([]string, 0, len(files))}
-	for _, name := range files {
-		if termtext.Escape(name) == name {
-			n.raw, n.lower = append(n.raw, name), append(n.lower, strings.ToLower(name))
-		}
-	}
-	return n
+// setFiles sets the files that can be named.
+func (s *taskStep) setFiles(files fileNames) {
+	s.completion.files = files
+	s.complete()
 }
 
-// find are the names that hold query, those of which the last part begins with it
-// first, and then those of which it holds it.
-func (n names) find(query string) []string {
-	query = strings.ToLower(query)
-	var ranks [3][]string
-	for i, name := range n.lower {
-		if !strings.Contains(name, query) {
-			continue
-		}
-		rank, base := 2, name[strings.LastIndexByte(name, '/')+1:]
-		switch {
-		case strings.HasPrefix(base, query):
-			rank = 0
-		case strings.Contains(base, query):
-			rank = 1
-		}
-		if len(ranks[rank]) < mostNamed {
-			ranks[rank] = append(ranks[rank], n.raw[i])
-		}
-		if len(ranks[0]) == mostNamed {
-			break
-		}
-	}
-	found := slices.Concat(ranks[0], ranks[1], ranks[2])
-	return found[:min(len(found), mostNamed)]
-}
-
-// mostTop bounds the files and folders that are suggested for paths.
-const mostTop = 1000
-
-// top are the files and folders at the top of the repository.
-func (n names) top() []string {
-	var found []string
-	seen := map[string]bool{}
-	for _, name := range n.raw {
-		first, _, _ := strings.Cut(name, "/")
-		if !seen[first] && len(found) < mostTop {
-			seen[first] = true
-			found = append(found, first)
-		}
-	}
-	return found
-}
-
-// know takes over the files.
-func (s *taskStep) know(files names) {
-	s.files = files
-	s.offer()
-}
-
-// query is what stands between the last @ and the cursor; false when no file is being
-// named.
+// query is the text between the last @ and the cursor; false when no file is being named.
 func (s *taskStep) query() (string, bool) {
 	lines := strings.Split(s.editor.Value(), "\n")
 	if s.editor.Line() >= len(lines) {
@@ -131,94 +66,167 @@ func (s *taskStep) query() (string, bool) {
 	return name, !strings.ContainsAny(name, " \t")
 }
 
-// offer finds the files that the name that is being typed can go on to.
-func (s *taskStep) offer() {
-	s.named = nil
-	query, naming := s.query()
-	if !naming || s.left == "@"+query {
-		return
-	}
-	s.left = ""
-	s.named = s.files.find(query)
-	s.at.Go(0)
+// complete finds the files for the name at the cursor.
+func (s *taskStep) complete() {
+	query, ok := s.query()
+	s.completion.search(query, ok)
+	s.resize()
 }
 
-// take puts a file's name where its beginning stands.
-func (s *taskStep) take(name string) {
+// insert replaces the name at the cursor with a file's.
+func (s *taskStep) insert(name string) {
 	query, _ := s.query()
 	for range []rune(query) {
 		s.editor, _ = s.editor.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	}
 	s.editor.InsertString(name + " ")
-	s.named = nil
+	s.completion.matches = nil
 }
 
-// pressTask is a key of the step.
-func (m *Model) pressTask(msg tea.KeyPressMsg) tea.Cmd {
-	s := &m.task
+func (s *taskStep) focus() tea.Cmd { return s.editor.Focus() }
+
+func (s *taskStep) blur() { s.editor.Blur() }
+
+func (s *taskStep) setTheme(t theme.Theme) {
+	plain := textarea.StyleState{
+		Base: lipgloss.NewStyle(), Text: lipgloss.NewStyle(), CursorLine: lipgloss.NewStyle(), EndOfBuffer: lipgloss.NewStyle(),
+		Placeholder: t.Faint, Prompt: lipgloss.NewStyle(),
+	}
+	styles := s.editor.Styles()
+	styles.Focused, styles.Blurred = plain, plain
+	s.editor.SetStyles(styles)
+}
+
+func (s *taskStep) setSize(width, height int) {
+	s.width, s.height = width, height
+	s.resize()
+}
+
+func (s *taskStep) resize() {
+	s.editor.SetWidth(max(1, s.width))
+	s.editor.SetHeight(max(1, s.height-s.below()))
+	s.completion.cursor.Fit(len(s.completion.matches), max(1, s.below()))
+	s.library.cursor.Fit(len(s.library.prompts), max(1, s.height-2))
+}
+
+// below is the number of rows below the editor, for files or for the prompts that were
+// selected.
+func (s *taskStep) below() int {
 	switch {
-	case s.opened:
-		return m.pressLibrary(msg)
-	case len(s.named) > 0:
-		if m.pressNamed(msg) {
-			return nil
+	case s.completion.open():
+		return min(len(s.completion.matches), max(1, s.height/2))
+	case len(s.library.selected) > 0 && s.height > 3:
+		return 1
+	}
+	return 0
+}
+
+func (s *taskStep) update(msg tea.Msg) (outcome, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return s.press(msg)
+	case tea.MouseClickMsg:
+		s.click(msg.Y)
+		return stay, nil
+	case tea.MouseWheelMsg:
+		switch {
+		case s.library.open:
+			s.library.cursor.Wheel(msg)
+		case s.completion.open():
+			s.completion.cursor.Wheel(msg)
+		}
+		return stay, nil
+	}
+	return stay, s.edit(msg)
+}
+
+func (s *taskStep) press(msg tea.KeyPressMsg) (outcome, tea.Cmd) {
+	switch {
+	case s.library.open:
+		if text := s.library.press(msg, s.openLibrary); text != "" {
+			s.editor.InsertString(termtext.Text(text))
+		}
+		return stay, nil
+	case s.completion.open() && s.pressCompletion(msg):
+		return stay, nil
+	case key.Matches(msg, s.openLibrary):
+		s.library.show()
+		return stay, nil
+	case msg.String() == "tab":
+		return forward, nil
+	case msg.String() == "shift+tab":
+		return backward, nil
+	}
+	return stay, s.edit(msg)
+}
+
+// pressCompletion handles a key while files are offered, and reports whether it was one
+// of theirs.
+func (s *taskStep) pressCompletion(msg tea.KeyPressMsg) bool {
+	name, taken := s.completion.press(msg)
+	switch {
+	case name != "":
+		s.insert(name)
+	case taken && !s.completion.open():
+		query, _ := s.query()
+		s.completion.dismissed = "@" + query
+	}
+	return taken
+}
+
+func (s *taskStep) click(y int) {
+	switch {
+	case s.library.open:
+		s.library.click(y - 1)
+	case s.completion.open():
+		if name, ok := s.completion.click(y - (s.height - s.below())); ok {
+			s.insert(name)
 		}
 	}
-	switch {
-	case key.Matches(msg, m.keys.library):
-		s.opened = true
-		s.shelf.Go(0)
+}
+
+// edit passes a message to the editor.
+func (s *taskStep) edit(msg tea.Msg) tea.Cmd {
+	if s.library.open {
 		return nil
-	case msg.String() == "tab":
-		return m.enter(options)
-	case msg.String() == "shift+tab":
-		return m.enter(agent)
 	}
-	return m.typed(msg)
+	var cmd tea.Cmd
+	s.editor, cmd = s.editor.Update(msg)
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+		s.complete()
+	}
+	return cmd
 }
 
-// pressNamed is a key while files are offered, and reports whether it was for them.
-func (m *Model) pressNamed(msg tea.KeyPressMsg) bool {
-	s := &m.task
-	switch msg.String() {
-	case "up", "ctrl+p":
-		s.at.Go(s.at.At() - 1)
-	case "down", "ctrl+n":
-		s.at.Go(s.at.At() + 1)
-	case "enter", "tab":
-		s.take(s.named[s.at.At()])
-	case "esc":
-		query, _ := s.query()
-		s.left, s.named = "@"+query, nil
-	default:
-		return false
+func (s *taskStep) view(t theme.Theme, _ bool) []string {
+	if s.library.open {
+		return s.library.view(t, s.width)
 	}
-	return true
+	out := frame.Fill(strings.Split(s.editor.View(), "\n"), s.height-s.below())
+	out = append(out, s.completion.view(t)...)
+	if !s.completion.open() && s.below() > 0 {
+		out = append(out, t.Faint.Render("said before it: "+strings.Join(s.library.selected, ", ")))
+	}
+	return out
 }
 
-// pressLibrary is a key while the library is open.
-func (m *Model) pressLibrary(msg tea.KeyPressMsg) tea.Cmd {
-	s, all := &m.task, m.library()
+func (s *taskStep) keys() []key.Binding {
 	switch {
-	case msg.String() == "esc", key.Matches(msg, m.keys.library), msg.String() == "q":
-		s.opened = false
-	case s.shelf.At() >= len(all):
-	case msg.String() == "enter", msg.String() == "space":
-		m.toggle(all[s.shelf.At()])
-	case msg.String() == "i":
-		s.editor.InsertString(termtext.Text(all[s.shelf.At()].Text))
-		s.opened = false
-	default:
-		s.shelf.Press(msg)
+	case s.library.open:
+		return []key.Binding{s.use, s.insertPrompt, keymap.Bind("close", "esc")}
+	case s.completion.open():
+		return []key.Binding{s.take, s.pick, keymap.Bind("no file", "esc")}
 	}
-	return nil
+	return []key.Binding{s.next, s.toStart, s.nameFile, s.openLibrary, s.back, s.talk, s.toSteps, s.copyCommand}
 }
 
-// toggle puts a prompt before the task, or takes it away.
-func (m *Model) toggle(p prompts.Prompt) {
-	if i := slices.Index(m.system, p.Name); i >= 0 {
-		m.system = slices.Delete(slices.Clone(m.system), i, i+1)
-		return
+func (s *taskStep) takesEsc() bool { return s.library.open || s.completion.open() }
+
+func (s *taskStep) status() (text string, complete bool) {
+	first, _, more := strings.Cut(s.prompt(), "\n")
+	if more {
+		first += "…"
 	}
-	m.system = append(slices.Clip(m.system), p.Name)
+	return termtext.Escape(first), s.optional || s.prompt() != ""
 }

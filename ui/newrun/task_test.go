@@ -12,13 +12,13 @@ import (
 // A task may have 2 MB, and the screen is drawn with each key.
 func TestTheCommandLineOfALongTaskIsNotQuotedAsAWholeForEachFrame(t *testing.T) {
 	p := open(t, newWorld(t))
-	p.m.draft.Prompt = strings.Repeat("it's long ", 200_000)
+	p.m.request.Prompt = strings.Repeat("it's long ", 200_000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	view := strings.Join(p.m.footView(), "\n")
+	view := strings.Join(p.m.footer(), "\n")
 	runtime.ReadMemStats(&after)
-	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > uint64(len(p.m.draft.Prompt)) {
-		t.Errorf("a frame takes %d bytes for a task of %d", allocated, len(p.m.draft.Prompt))
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > uint64(len(p.m.request.Prompt)) {
+		t.Errorf("a frame takes %d bytes for a task of %d", allocated, len(p.m.request.Prompt))
 	}
 	if !strings.Contains(view, `--prompt=it'\\''s long`) {
 		t.Errorf("the command line is not shown:\n%s", view)
@@ -74,7 +74,7 @@ func TestALibraryWithoutPromptsSaysHowToAddOneAndOffersNoKeysForThem(t *testing.
 		t.Errorf("the help has them:\n%s", said)
 	}
 	p.Press("enter", "i", "space", "esc")
-	if p.m.task.prompt() != "" || len(p.m.system) > 0 {
-		t.Errorf("the task is %q, %v before it", p.m.task.prompt(), p.m.system)
+	if p.m.task.prompt() != "" || len(p.m.task.library.selected) > 0 {
+		t.Errorf("the task is %q, %v before it", p.m.task.prompt(), p.m.task.library.selected)
 	}
 }

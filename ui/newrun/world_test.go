@@ -30,17 +30,17 @@ type codexOptions struct {
 
 // world is services that remember what was asked of them.
 type world struct {
-	t       testing.TB
-	recent  []string
-	places  map[string]Place
-	folders []Folder
-	again   run.Request
-	models  map[string][]string
-	states  map[string]string
-	fail    error // of the next start
-	noImage bool
-	said    []string // by the bake that fails
-	stays   bool
+	t        testing.TB
+	recent   []string
+	places   map[string]Place
+	folders  []Folder
+	again    run.Request
+	models   map[string][]string
+	states   map[string]string
+	fail     error // of the next start
+	noImage  bool
+	output   []string // of the bake that fails
+	delivers bool
 
 	started    []string
 	remembered []run.Request
@@ -111,8 +111,8 @@ func (w *world) Agents(context.Context) ([]Agent, error) {
 	flag := func(key string) bool { return key != "turns" }
 	return []Agent{
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
-		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(nothing), Flag: flag},
-		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(nothing), Flag: flag},
+		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
+		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(noOptions), Flag: flag},
 	}, nil
 }
 
@@ -143,7 +143,7 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 }
 
 func (w *world) Check(_ context.Context, d run.Request, _ any) (Checked, error) {
-	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: run.List(d.Settings["hide"]), Stays: w.stays}
+	c := Checked{Command: "codex exec\nKEY=••••••••", Hide: run.List(d.Settings["hide"]), Delivers: w.delivers}
 	if d.Prompt == "" && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
@@ -163,7 +163,7 @@ func (w *world) Start(_ context.Context, d run.Request, options any, bake bool, 
 	}
 	if err := w.fail; err != nil {
 		w.fail = nil
-		return Started{NoImage: w.noImage, Said: w.said}, err
+		return Started{MissingImage: w.noImage, Output: w.output}, err
 	}
 	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
 	return Started{ID: "0dq4f-codex"}, nil
@@ -175,11 +175,6 @@ func (w *world) Remember(d run.Request) error {
 }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
-// sit opens the screen for somebody.
-// goTo walks to a question of the form that is shown.
-// last is what the owner of the screen was asked for last.
-// runs is what a command and those in it bring.
 
 // person is one before the screen, whose clock stands at noon.
 type person struct {
@@ -216,7 +211,7 @@ func (p *person) tell(task string) {
 func (p *person) goTo(key string) {
 	p.T.Helper()
 	for range 30 {
-		if p.m.part().Asks() == key {
+		if p.m.form().Asks() == key {
 			return
 		}
 		p.Press("tab")

@@ -1,0 +1,38 @@
+package newrun
+
+import (
+	"aibox/ui/widget/keymap"
+
+	"charm.land/bubbles/v2/key"
+)
+
+// bindings are the keys of the screen. The forms have more.
+type bindings struct {
+	next, back, toSteps, toStart, talk, copyCommand, leave, open key.Binding
+	take, pick                                                   key.Binding // in lists
+	nameFile, openLibrary, use, insertPrompt                     key.Binding // in the task
+	startNow, bake                                               key.Binding
+}
+
+func newBindings() *bindings {
+	return &bindings{
+		next: keymap.Bind("next", "tab"), back: keymap.Bind("back", "shift+tab"), toSteps: keymap.Bind("steps", "esc"),
+		toStart: keymap.Bind("to the start", "ctrl+s"), talk: keymap.Bind("talk to it, or let it work alone", "ctrl+t"),
+		copyCommand: keymap.Bind("copy the command", "ctrl+y", "c"), leave: keymap.Bind("leave", "esc", "q"), open: keymap.Bind("open", "enter", "right", "l"),
+		take: keymap.Bind("take", "enter"), pick: keymap.Bind("choose", "up", "down"),
+		nameFile: keymap.Bind("name a file", "@"), openLibrary: keymap.Bind("prompts", "ctrl+l"),
+		use: keymap.Bind("say before the task", "enter", "space"), insertPrompt: keymap.Bind("put into the task", "i"),
+		startNow: keymap.Bind("start", "enter"), bake: keymap.Bind("bake the image and start", "b"),
+	}
+}
+
+// inList are the keys of a step with a list.
+func (b *bindings) inList() []key.Binding {
+	return []key.Binding{b.take, b.pick, b.next, b.back, b.toStart, b.talk, b.toSteps, b.copyCommand}
+}
+
+// enablePrompts enables the keys of prompts where there are prompts.
+func (b *bindings) enablePrompts(exist bool) {
+	b.use.SetEnabled(exist)
+	b.insertPrompt.SetEnabled(exist)
+}

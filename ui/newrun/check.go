@@ -1,0 +1,60 @@
+package newrun
+
+import (
+	"context"
+
+	"aibox/agents/spec"
+	"aibox/app/run"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// checker checks requests in the background, one at a time.
+type checker struct {
+	request run.Request // checked last, or being checked
+	options any         // its agent's options as filled in
+	running bool
+	changed bool // the request has changed since the running check began
+	result  Checked
+	err     error
+	waiting bool // the user wants to start as soon as the check is done
+}
+
+type checkDone struct {
+	result Checked
+	err    error
+}
+
+// check checks a request, unless it was checked already. options is only read.
+func (c *checker) check(ctx context.Context, runs Runs, r run.Request, options any) tea.Cmd {
+	if r.Equal(c.request) {
+		return nil
+	}
+	c.request, c.options = r.Clone(), spec.Clone(options)
+	return c.begin(ctx, runs)
+}
+
+func (c *checker) begin(ctx context.Context, runs Runs) tea.Cmd {
+	if c.running {
+		c.changed = true
+		return nil
+	}
+	c.running, c.changed = true, false
+	r, options := c.request.Clone(), c.options
+	return func() tea.Msg {
+		result, err := runs.Check(ctx, r, options)
+		return checkDone{result, err}
+	}
+}
+
+// finish takes a result. Where the request has changed meanwhile it checks again. ready
+// reports that the user wants to start and waits no longer.
+func (c *checker) finish(ctx context.Context, runs Runs, msg checkDone) (again tea.Cmd, ready bool) {
+	c.running = false
+	if c.changed {
+		return c.begin(ctx, runs), false
+	}
+	c.result, c.err = msg.result, msg.err
+	ready, c.waiting = c.waiting, false
+	return nil, ready
+}

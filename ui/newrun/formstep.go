@@ -1,0 +1,59 @@
+package newrun
+
+import (
+	"slices"
+
+	"aibox/ui/form"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// formStep is what the steps with a form have in common.
+type formStep struct {
+	*bindings
+	part *form.Part
+}
+
+// noOptions is a struct without options.
+type noOptions struct{}
+
+func newFormStep(b *bindings) formStep {
+	return formStep{bindings: b, part: form.NewPart(form.Request{Options: new(noOptions)})}
+}
+
+// reset replaces the form.
+func (s *formStep) reset(r form.Request, t theme.Theme) {
+	s.part = form.NewPart(r)
+	s.part.SetTheme(t)
+}
+
+func (*formStep) focus() tea.Cmd { return nil }
+
+func (*formStep) blur() {}
+
+func (s *formStep) setSize(width, height int) { s.part.SetSize(width, height) }
+
+func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
+	switch msg.(type) {
+	case tea.MouseClickMsg, tea.MouseWheelMsg:
+		return stay, nil
+	}
+	result, cmd := s.part.Update(msg)
+	switch result {
+	case form.Onward:
+		return forward, cmd
+	case form.Backward:
+		return backward, cmd
+	}
+	return stay, cmd
+}
+
+func (s *formStep) view(theme.Theme, bool) []string { return s.part.View() }
+
+func (s *formStep) keys() []key.Binding {
+	return append(slices.Clip(s.part.Keys()), s.toStart, s.toSteps, s.copyCommand)
+}
+
+func (s *formStep) takesEsc() bool { return s.part.Filtering() }
