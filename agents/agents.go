@@ -61,7 +61,7 @@ type Task struct {
 	Prompt      string    // what to do; may be empty when Interactive
 	Interactive bool      // on a terminal, with a user
 	Resume      bool      // continue the latest conversation in StateDirs
-	Workdir     string    // absolute path of the folder in the box that the agent starts in
+	Workdir     string    // absolute path of the folder in the sandbox that the agent starts in
 	Root        string    // absolute path of the repository there, which Workdir lies in; empty: Workdir
 	Inference   Inference // the model; BaseURL is empty when there is none
 	Args        []string  // the arguments after "--": more arguments, or shell's command
@@ -86,33 +86,33 @@ type Inference struct {
 	ServerTools []string
 }
 
-// OpenAI is the base URL for clients of OpenAI's dialects, "/v1" included.
+// OpenAI returns the base URL for clients of OpenAI's dialects, "/v1" included.
 func (i Inference) OpenAI() string { return i.BaseURL + "/openai/v1" }
 
-// Anthropic is the base URL for clients of Anthropic's dialect, which add "/v1".
+// Anthropic returns the base URL for clients of Anthropic's dialect, which add "/v1".
 func (i Inference) Anthropic() string { return i.BaseURL + "/anthropic" }
 
-// Gemini is the base URL for clients of Gemini's dialect, which add "/v1beta".
+// Gemini returns the base URL for clients of Gemini's dialect, which add "/v1beta".
 func (i Inference) Gemini() string { return i.BaseURL + "/gemini" }
 
-// Ollama is the base URL for clients of Ollama's own dialect, which add "/api".
+// Ollama returns the base URL for clients of Ollama's own dialect, which add "/api".
 func (i Inference) Ollama() string { return i.BaseURL + "/ollama" }
 
-// Invocation is a program run in the box.
+// Invocation is a program run in the sandbox.
 type Invocation struct {
-	Argv  []string // the program, looked up in the box's PATH, and its arguments
-	Env   []string // NAME=VALUE, on top of the box's own PATH, HOME, TERM and LANG
+	Argv  []string // the program, looked up in the sandbox's PATH, and its arguments
+	Env   []string // NAME=VALUE, on top of the sandbox's own PATH, HOME, TERM and LANG
 	Files []File   // written before the program starts
 }
 
-// File is a small file in the box.
+// File is a small file in the sandbox.
 type File struct {
 	Path string      // absolute, or "~/…" for the home directory
 	Mode fs.FileMode // permission bits of the file
 	Data []byte
 }
 
-// mode is how a task runs.
+// mode returns the task's mode.
 func (t Task) mode() spec.Mode {
 	if t.Interactive {
 		return spec.Interactive
@@ -120,7 +120,7 @@ func (t Task) mode() spec.Mode {
 	return spec.Headless
 }
 
-// dialect is how the agent talks to this task's model: the first of its own that
+// dialect returns how the agent talks to this task's model: the first of its own that
 // the model server speaks. The error is Spoken's.
 func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
 
@@ -143,8 +143,8 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each one speaks")
 }
 
-// Servable returns a fault if the agent cannot work in a box: if it talks only to its
-// vendor's servers, which no policy lets a box reach.
+// Servable returns a fault if the agent cannot work in a sandbox: if it talks only to its
+// vendor's servers, which no policy lets a sandbox reach.
 func (i Info) Servable() error {
 	if !i.OwnCloud {
 		return nil

@@ -155,7 +155,7 @@ var aiderProviders = map[Dialect]litellm{
 	OpenAIChat: litellmOpenAI, Anthropic: litellmAnthropic, Gemini: litellmGemini,
 }
 
-// litellmCalled is the provider that the option Dialect names.
+// litellmCalled returns LiteLLM's provider for the option Dialect.
 func litellmCalled(name string) litellm {
 	for _, provider := range []litellm{litellmAnthropic, litellmGemini, litellmOllama} {
 		if strings.EqualFold(provider.name, name) {

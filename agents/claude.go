@@ -107,7 +107,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 }
 
 // claudeSearch is Claude's tool that searches on the model's server. WebFetch is not
-// like it: it runs in the box.
+// like it: it runs in the sandbox.
 const claudeSearch = "WebSearch"
 
 // checkTools refuses options that want a tool which the gateway refuses.
@@ -121,7 +121,7 @@ func (c *Claude) checkTools(model Inference) error {
 // claudeSystem is where a system prompt of the user's waits.
 const claudeSystem = "/run/aibox/system.md"
 
-// systemPrompts are the flags and files of the system prompt and of what is added
+// systemPrompts returns the flags and files of the system prompt and of what is added
 // to it. They are files since an argument may not be longer than 128 KiB.
 func (c *Claude) systemPrompts(task Task) (flags []string, files []File) {
 	if c.SystemPrompt != "" {
@@ -180,7 +180,7 @@ func (c *Claude) contextEnv(model Inference) []string {
 	return env
 }
 
-// claudeAnswers are the answers to what it asks on a terminal at its first start:
+// claudeAnswers returns the answers to what it asks on a terminal at its first start:
 // theme, the folder's trust, the key (of which it keeps the last 20 characters),
 // and whether to go without asking.
 func claudeAnswers(task Task) []File {
@@ -202,7 +202,7 @@ func claudeAnswers(task Task) []File {
 	}
 }
 
-// encode is a settings file in JSON.
+// encode returns a settings file in JSON.
 func encode(settings map[string]any) []byte {
 	text, err := json.Marshal(settings)
 	if err != nil {
@@ -211,7 +211,7 @@ func encode(settings map[string]any) []byte {
 	return text
 }
 
-// join is two texts, one below the other.
+// join returns two texts, one below the other.
 func join(first, second string) string {
 	if first == "" || second == "" {
 		return first + second

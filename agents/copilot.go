@@ -102,7 +102,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	return inv, nil
 }
 
-// flags are those that hang on more than one option.
+// flags returns those that hang on more than one option.
 func (c *Copilot) flags(task Task) []string {
 	flags := []string{"--no-auto-update", "--disable-builtin-mcps"}
 	switch c.Permissions {

@@ -80,7 +80,7 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 
 var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// cursorTrust is the note by which Cursor remembers that a folder is trusted: on a
+// cursorTrust returns the note by which Cursor remembers that a folder is trusted: on a
 // terminal it asks otherwise, and takes no --trust.
 func cursorTrust(workdir string) File {
 	name := strings.Trim(notAlphanumeric.ReplaceAllString(workdir, "-"), "-")

@@ -20,7 +20,7 @@ var dialectNames = map[Dialect]string{
 	Anthropic: "anthropic", Gemini: "gemini",
 }
 
-// String is the dialect's name as JSON shows it.
+// String returns the dialect's name as JSON shows it.
 func (d Dialect) String() string {
 	if name, ok := dialectNames[d]; ok {
 		return name

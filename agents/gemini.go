@@ -58,7 +58,7 @@ func (g *GeminiCLI) Validate() error {
 	return err
 }
 
-// Meaning is what Gemini CLI says with an exit code.
+// Meaning returns what Gemini CLI says with an exit code.
 func (*GeminiCLI) Meaning(code int) string {
 	return map[int]string{
 		41: "it could not log in",
@@ -122,7 +122,7 @@ const (
 	geminiSystem   = "/run/aibox/system.md"
 )
 
-// settings are what no flag says: the key without a question, nothing that asks
+// settings returns what no flag says: the key without a question, nothing that asks
 // other hosts, and no second try of a dead model beyond one.
 func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 	settings := map[string]any{

@@ -1,6 +1,6 @@
 package agents
 
-// instructionsFile is the task's standing instructions as a file at path, absolute
+// instructionsFile returns the task's standing instructions as a file at path, absolute
 // or "~/…"; nothing when there are none.
 func (t Task) instructionsFile(path string) []File {
 	if t.Instructions == "" {
@@ -9,7 +9,7 @@ func (t Task) instructionsFile(path string) []File {
 	return []File{{Path: path, Mode: 0o600, Data: []byte(t.Instructions)}}
 }
 
-// instructedPrompt is the prompt for an agent that reads standing instructions
+// instructedPrompt returns the prompt for an agent that reads standing instructions
 // nowhere else: they come before it, above a separator line.
 func (t Task) instructedPrompt() string {
 	if t.Instructions == "" || t.Prompt == "" {

@@ -8,7 +8,7 @@ import (
 	"aibox/agents/spec"
 )
 
-// Models are the names of models that an agent with these options may ask for, each
+// Models returns the names of models that an agent with these options may ask for, each
 // once: chosen, the session's model; those that options name; and those that the agent
 // goes to by itself. An empty chosen is left out. The inference gateway lets no other
 // name through.
@@ -38,10 +38,10 @@ func Models(agent Agent, chosen string) ([]string, error) {
 	return models, nil
 }
 
-// ownModels are the models to fall back on, of which each is one word of a list.
+// ownModels returns the models to fall back on, of which each is one word of a list.
 func (q *Qwen) ownModels(string) []string { return q.FallbackModel }
 
-// ownModels are those that settings of Codex name.
+// ownModels returns those that settings of Codex name.
 func (c *Codex) ownModels(string) []string {
 	var models []string
 	for _, setting := range c.Config {
@@ -117,7 +117,7 @@ var geminiLarge = []string{"gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.1
 // geminiAliases are the names that Gemini CLI translates itself.
 var geminiAliases = []string{"auto", "auto-gemini-2.5", "auto-gemini-3", "flash", "flash-lite", "pro"}
 
-// ownModels are those of Google's that it needs with one of Google's.
+// ownModels returns those of Google's that it needs with one of Google's.
 func (g *GeminiCLI) ownModels(chosen string) []string {
 	alias := slices.Contains(geminiAliases, chosen)
 	var models []string

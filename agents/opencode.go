@@ -108,7 +108,7 @@ var openCodeProviders = map[Dialect]struct {
 	Gemini:          {"@ai-sdk/google", func(i Inference) string { return i.Gemini() + "/v1beta" }},
 }
 
-// dialect is the one that was asked for, or the first that the server speaks.
+// dialect returns the one that was asked for, or the first that the server speaks.
 func (o *OpenCode) dialect(task Task) (Dialect, error) {
 	info := o.Info()
 	if o.Dialect != "" {

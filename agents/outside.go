@@ -6,7 +6,7 @@ import "aibox/agents/spec"
 // task is refused, and how a prompt reaches a program byte for byte.
 
 // PromptPath and InstructionsPath are where a prompt and standing instructions
-// wait in the box.
+// wait in the sandbox.
 const (
 	PromptPath       = promptPath
 	InstructionsPath = instructionsPath
@@ -15,14 +15,14 @@ const (
 // Check refuses, as a Usage fault, what no agent with these facts can do.
 func (t Task) Check(info Info) error { return t.check(info) }
 
-// Mode is how the task runs.
+// Mode returns how the task runs.
 func (t Task) Mode() spec.Mode { return t.mode() }
 
-// InstructedPrompt is the prompt for an agent that reads standing instructions
+// InstructedPrompt returns the prompt for an agent that reads standing instructions
 // nowhere else: they come before it.
 func (t Task) InstructedPrompt() string { return t.instructedPrompt() }
 
-// InstructionsFile is the task's standing instructions as a file at path, absolute
+// InstructionsFile returns the task's standing instructions as a file at path, absolute
 // or "~/…"; nothing when there are none.
 func (t Task) InstructionsFile(path string) []File { return t.instructionsFile(path) }
 
@@ -30,11 +30,11 @@ func (t Task) InstructionsFile(path string) []File { return t.instructionsFile(p
 // size; an empty one gives an input that has ended.
 func WithPrompt(argv []string, prompt string) ([]string, []File) { return withPrompt(argv, prompt) }
 
-// PromptArgument is the prompt as one argument: the text itself, or where a long
+// PromptArgument returns the prompt as one argument: the text itself, or where a long
 // one stands, with the file that holds it.
 func PromptArgument(prompt string) (string, []File) { return promptArgument(prompt) }
 
-// OptionWords are the arguments and variables (NAME=VALUE) that an agent's options
+// OptionWords returns the arguments and variables (NAME=VALUE) that an agent's options
 // make in a mode.
 func OptionWords(agent Agent, mode spec.Mode) (argv, env []string, err error) {
 	return options(agent, mode)

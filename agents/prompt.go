@@ -9,7 +9,7 @@ import (
 // Home is the home directory in the images, for agents that take no "~".
 const Home = "/root"
 
-// promptPath is the prompt's file in the box. It is absolute, so
+// promptPath is the prompt's file in the sandbox. It is absolute, so
 // that programs can open it without knowing what "~" means.
 const promptPath = "/run/aibox/prompt"
 

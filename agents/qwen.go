@@ -66,7 +66,7 @@ func (q *Qwen) Validate() error {
 	return err
 }
 
-// Meaning is what Qwen Code says with an exit code.
+// Meaning returns what Qwen Code says with an exit code.
 func (*Qwen) Meaning(code int) string {
 	return map[int]string{
 		52: "its settings are invalid",
@@ -149,7 +149,7 @@ const (
 	qwenSystem   = "/run/aibox/system.md"
 )
 
-// settings are what no flag says: nothing that asks other hosts or works on after
+// settings returns what no flag says: nothing that asks other hosts or works on after
 // the task, the image's own ripgrep, and no second try beyond one where that can
 // be said.
 func (q *Qwen) settings(model Inference) (map[string]any, error) {

@@ -11,7 +11,7 @@ import (
 	"aibox/internal/secret"
 )
 
-// ways are the ways of running every agent that a golden file shows.
+// ways returns the ways of running every agent that a golden file shows.
 func ways() map[string]Task {
 	headless := Task{
 		Prompt: `- mend the "test"`, Workdir: "/workspace", Inference: model, Instructions: "# The sandbox\n\nNo network.\n",

@@ -19,7 +19,7 @@ type Set struct {
 	broken map[string]error // why an agent that is there cannot be used
 }
 
-// Builtin are the agents that aibox brings along: the one list of them, in the
+// Builtin returns the agents that aibox brings along: the one list of them, in the
 // order in which it is shown.
 func Builtin() Set {
 	return Set{makers: []Maker{
@@ -37,7 +37,7 @@ func Builtin() Set {
 	}}
 }
 
-// With is the set with more agents at its end. An agent with the name of another
+// With returns the set with more agents at its end. An agent with the name of another
 // is a Usage fault, and so is one whose options cannot be read.
 func (s Set) With(more ...Maker) (Set, error) {
 	names := s.Names()
@@ -58,7 +58,7 @@ func (s Set) With(more ...Maker) (Set, error) {
 	return Set{slices.Concat(s.makers, more), s.broken}, nil
 }
 
-// WithBroken is the set in which Find answers why for an agent that is there and
+// WithBroken returns the set in which Find answers why for an agent that is there and
 // cannot be used. It is in no list. The name of one that can be used stays its own.
 func (s Set) WithBroken(name string, why error) Set {
 	broken := maps.Clone(s.broken)
@@ -80,7 +80,7 @@ func (s Set) All() []Agent {
 	return all
 }
 
-// Names are the names of all agents in the order of All.
+// Names returns the names of all agents in the order of All.
 func (s Set) Names() []string {
 	names := make([]string, len(s.makers))
 	for i, make := range s.makers {

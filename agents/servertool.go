@@ -18,7 +18,7 @@ const (
 // opens reports whether the user's settings open a kind of server-side tool.
 func (i Inference) opens(kind string) bool { return slices.Contains(i.ServerTools, kind) }
 
-// needsOpen is a Usage fault when words, the value of an option, name a tool that the
+// needsOpen returns a Usage fault when words, the value of an option, name a tool that the
 // server runs and that is not open. A tool may be followed by what it may do: Name(…).
 func (i Inference) needsOpen(option, kind string, words []string, names ...string) error {
 	if i.opens(kind) {

@@ -80,7 +80,7 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 	}, in, out)
 }
 
-// InstallInit installs the first process of a box and returns its path.
+// InstallInit installs the first process of a sandbox and returns its path.
 func (a *App) InstallInit() (string, error) {
 	dirs, err := paths.Default()
 	if err != nil {

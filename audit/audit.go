@@ -65,7 +65,7 @@ type Event struct {
 	Hash string          `json:"hash"`           // hex SHA-256 of the event with Hash empty
 }
 
-// hash is the event's own hash: over its JSON form with an empty Hash field.
+// hash returns the event's own hash: over its JSON form with an empty Hash field.
 func (e Event) hash() (string, error) {
 	e.Hash = ""
 	line, err := json.Marshal(e)

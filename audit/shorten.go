@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Data of an event may hold what a box, a model server or a repository chose. What does
+// Data of an event may hold what a sandbox, a model server or a repository chose. What does
 // not fit is shortened, never refused: an event that is refused is lost, and with it the
 // record of something that has already happened.
 const (
@@ -22,7 +22,7 @@ var shortenings = []struct{ text, items int }{{4 << 10, 100}, {512, 20}, {64, 20
 // leftOut is the name under which shortened data says what it was made from.
 const leftOut = "left_out"
 
-// shorten is data as it fits an event. Shortened data keeps the beginnings of its texts
+// shorten returns data as it fits an event. Shortened data keeps the beginnings of its texts
 // and lists, and holds under "left_out" the size and the SHA-256 of the whole.
 func shorten(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) <= maxData {
@@ -47,7 +47,7 @@ func shorten(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{leftOut: whole})
 }
 
-// cut is value with its texts and lists shortened.
+// cut returns value with its texts and lists shortened.
 func cut(value any, text, items, depth int) any {
 	switch v := value.(type) {
 	case string:

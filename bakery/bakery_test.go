@@ -30,7 +30,7 @@ func files() fstest.MapFS {
 	}
 }
 
-// reachable is a Fake whose registry has everything.
+// reachable returns a Fake whose registry has everything.
 func reachable() *bakerytest.Fake {
 	return &bakerytest.Fake{OnPull: func(context.Context, string) error { return nil }}
 }
@@ -304,7 +304,7 @@ func TestBuildContextHasOnlyDockerfileAndCertificates(t *testing.T) {
 	}
 }
 
-// contents are the names in the context of a build.
+// contents returns the names in the context of a build.
 func contents(t *testing.T, b bakery.Build) []string {
 	t.Helper()
 	var names []string

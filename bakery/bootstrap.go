@@ -17,7 +17,7 @@ import (
 // of the family with the package debian-archive-keyring.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// bootstrapArgs are mmdebstrap's arguments: a minimal Debian as a tar stream on
+// bootstrapArgs returns mmdebstrap's arguments: a minimal Debian as a tar stream on
 // stdout, made in a user namespace, so by an ordinary user. A mode other than
 // unshare is for root, who has no subordinate ids.
 func bootstrapArgs(h Host, mode string) []string {
@@ -28,7 +28,7 @@ func bootstrapArgs(h Host, mode string) []string {
 		"--mode=" + mode, "--variant=minbase", "--format=tar", "--quiet",
 		"--include=ca-certificates", "--keyring=" + keyring,
 		// As in the registry's slim image: no fsync for every file, which is also
-		// what an apt-get inside a box wants, and no manuals.
+		// what an apt-get inside a sandbox wants, and no manuals.
 		"--dpkgopt=force-unsafe-io",
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-include=/usr/share/doc/*/copyright", "--dpkgopt=path-exclude=/usr/share/locale/*",

@@ -19,5 +19,5 @@ func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 // Unreached is the host that lines of output say could not be reached.
 func UnreachableHost(tail []string) string { return unreachableHost(tail) }
 
-// StepName is what a step that BuildKit calls raw is shown as.
+// StepName returns what a step that BuildKit calls raw is shown as.
 func StepName(raw string) string { return stepName(raw) }

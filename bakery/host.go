@@ -61,7 +61,7 @@ func (h *Host) address(text, setting string) string {
 	return ""
 }
 
-// settings are the build arguments that a Dockerfile may ask for.
+// settings returns the build arguments that a Dockerfile may ask for.
 func (h *Host) settings() map[string]string {
 	all := maps.Clone(h.Pip)
 	if all == nil {

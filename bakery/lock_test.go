@@ -12,7 +12,7 @@ import (
 
 const lockedText = "# Not pinned: weather\nARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nARG LOCKED\nCOPY lock/ /fetch/\nRUN install\n"
 
-// lockedFiles are recipes of which the agent has a lock, for x64 alone.
+// lockedFiles returns recipes of which the agent has a lock, for x64 alone.
 func lockedFiles() fstest.MapFS {
 	from := files()
 	from["agent.Dockerfile"].Data = []byte(lockedText)

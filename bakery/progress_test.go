@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// story is a bake with all that can happen.
+// story returns a bake with all that can happen.
 func story() []Event {
 	return []Event{
 		{Kind: Note, Text: "a setting was left out"},

@@ -17,14 +17,14 @@ import (
 	"aibox/bakery/bakerytest"
 )
 
-// three is a base and three images on it.
+// three returns a base and three images on it.
 func three() fstest.MapFS {
 	all := files()
 	all["second.Dockerfile"], all["third.Dockerfile"] = all["agent.Dockerfile"], all["agent.Dockerfile"]
 	return all
 }
 
-// queue is one whose images are made by a Fake, and closed with the test.
+// queue returns one whose images are made by a Fake, and closed with the test.
 func queue(t *testing.T, fake *bakerytest.Fake, width int) *bakery.Queue {
 	t.Helper()
 	q := bakery.NewQueue(t.Context(), width, func(_ context.Context, rebuild bool) (*bakery.Bakery, error) {
@@ -55,7 +55,7 @@ func over(jobs []bakery.Job) bool {
 	return !slices.ContainsFunc(jobs, func(j bakery.Job) bool { return !j.State.Over() })
 }
 
-// states are the jobs as "name state".
+// states returns the jobs as "name state".
 func states(jobs []bakery.Job) []string {
 	all := make([]string, len(jobs))
 	for i, j := range jobs {

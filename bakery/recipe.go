@@ -35,7 +35,7 @@ type Recipe struct {
 	Certs      []Cert
 }
 
-// Digest is the recipe's identity: 64 hex digits.
+// Digest returns the recipe's identity: 64 hex digits.
 func (r Recipe) Digest() string {
 	certs := make([]string, len(r.Certs))
 	for i, c := range r.Certs {
@@ -48,7 +48,7 @@ func (r Recipe) Digest() string {
 // Namespace begins the references of all baked images.
 const Namespace = "aibox/"
 
-// Ref is the image's reference: aibox/NAME:DIGEST12.
+// Ref returns the image's reference: aibox/NAME:DIGEST12.
 func (r Recipe) Ref() string { return Namespace + r.Name + ":" + r.Digest()[:12] }
 
 // CacheScope separates the cache mounts of this recipe from those of every other one,

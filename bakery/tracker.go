@@ -156,7 +156,7 @@ func stepName(raw string) string {
 // shellPrefix begins a script that a recipe holds as JSON.
 const shellPrefix = `["/bin/sh","-euc",`
 
-// scriptIn is a step's name with the first line of such a script in place of JSON.
+// scriptIn returns a step's name with the first line of such a script in place of JSON.
 // BuildKit cuts long names off, so that the end may be missing.
 func scriptIn(raw string) string {
 	before, script, ok := strings.Cut(raw, shellPrefix)

@@ -23,6 +23,6 @@ func ParseVersion(text string) (Version, error) {
 	return Version{text: text}, nil
 }
 
-// String is the version's text; empty for the zero value, which means the
+// String returns the version's text; empty for the zero value, which means the
 // version the Dockerfile pins.
 func (v Version) String() string { return v.text }

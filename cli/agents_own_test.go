@@ -13,7 +13,7 @@ import (
 )
 
 // An agent's file can be somebody else's work, so it takes none of aibox's own names:
-// no flag means something else for it, and no key of the user's comes into its box.
+// no flag means something else for it, and no key of the user's comes into its sandbox.
 func TestAnAgentFileTakesNothingThatIsAiboxsOwn(t *testing.T) {
 	file := func(option string) []byte {
 		return []byte("title = \"B\"\nsummary = \"B\"\n[command]\nheadless = [\"bot\", \"{options}\", \"{prompt}\"]\n[[option]]\nlabel = \"L\"\nhelp = \"h\"\n" + option)

@@ -17,7 +17,7 @@ import (
 	"aibox/workspace"
 )
 
-// maxPrompt bounds a prompt in bytes; the start message to the box holds it.
+// maxPrompt bounds a prompt in bytes; the start message to the sandbox holds it.
 const maxPrompt = 2 << 20
 
 // launch is what the options ask for, checked as far as it can be without

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// find is the item that sets e and its value; nil when the file does not.
+// find returns the item that sets e and its value; nil when the file does not.
 func (d *Document) find(e entry) (*item, any) {
 	if d == nil {
 		return nil, nil
@@ -104,14 +104,14 @@ func (d *Document) unknown(it item, offset int, name, key string, known []string
 	return f.Hint("valid keys: %s", strings.Join(known, ", "))
 }
 
-// offsetOf is where the part of the path at depth stands, or else the first that
+// offsetOf returns where the part of the path at depth stands, or else the first that
 // stands here.
 func (d *Document) offsetOf(it item, depth int) int {
 	above := len(it.path) - len(it.keys)
 	return it.keys[max(depth-above, 0)]
 }
 
-// keysOf are the keys that the table called name may hold: settings and tables. It
+// keysOf returns the keys that the table called name may hold: settings and tables. It
 // gives the field of key when that is a setting.
 func keysOf(name, key string, sections []*section) (known []string, found *spec.Field) {
 	for _, s := range sections {
@@ -135,5 +135,5 @@ func keysOf(name, key string, sections []*section) (known []string, found *spec.
 	return known, found
 }
 
-// joined is the key as a person types it.
+// joined returns the key as a person types it.
 func joined(name, key string) string { return strings.TrimPrefix(name+"."+key, ".") }

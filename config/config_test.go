@@ -53,7 +53,7 @@ func resolve(user, repository string, environment ...string) (*Resolved, error) 
 	return catalog().Resolve(in)
 }
 
-// text is a setting as "VALUE from SOURCE".
+// text returns a setting as "VALUE from SOURCE".
 func text(t *testing.T, r *Resolved, key string) string {
 	t.Helper()
 	setting, err := r.Find(key)

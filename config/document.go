@@ -138,7 +138,7 @@ func lastKey(node *unstable.Node) *unstable.Node {
 	return last
 }
 
-// skip is the offset of the value behind the key that ends at offset.
+// skip returns the offset of the value behind the key that ends at offset.
 func skip(data []byte, offset int) int {
 	for offset < len(data) && strings.IndexByte(" \t=", data[offset]) >= 0 {
 		offset++
@@ -146,7 +146,7 @@ func skip(data []byte, offset int) int {
 	return offset
 }
 
-// at is what the document holds under path, and false where there is nothing or a
+// at returns what the document holds under path, and false where there is nothing or a
 // list of tables stands in between.
 func (d *Document) at(path []string) (any, bool) {
 	var value any = d.tree
@@ -162,7 +162,7 @@ func (d *Document) at(path []string) (any, bool) {
 	return value, true
 }
 
-// offset is where a line and a column in bytes are, both from 1.
+// offset returns where a line and a column in bytes are, both from 1.
 func (d *Document) offset(line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -175,19 +175,19 @@ func (d *Document) offset(line, column int) int {
 	return min(offset+max(column-1, 0), len(d.data))
 }
 
-// position is the line and the column, in characters, of an offset; both from 1.
+// position returns the line and the column, in characters, of an offset; both from 1.
 func (d *Document) position(offset int) (line, column int) {
 	before := d.data[:min(offset, len(d.data))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[start:]) + 1
 }
 
-// fault is a Usage fault about a place in the file, whose line it shows.
+// fault returns a Usage fault about a place in the file, whose line it shows.
 func (d *Document) fault(offset int, format string, args ...any) *fault.Fault {
 	return d.faultUntil(offset, len(d.data), format, args...)
 }
 
-// faultUntil is fault, but shows nothing from end on: what stands there may be a
+// faultUntil is like fault, but shows nothing from end on: what stands there may be a
 // secret in the wrong place.
 func (d *Document) faultUntil(offset, end int, format string, args ...any) *fault.Fault {
 	line, column := d.position(offset)
@@ -229,7 +229,7 @@ func oneColumn(r rune) rune {
 	}
 }
 
-// invalid is the offset of the first byte that is not UTF-8.
+// invalid returns the offset of the first byte that is not UTF-8.
 func invalid(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])

@@ -11,7 +11,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// With is the file d, which may be nil, with the setting key at the value that text
+// With returns the file d, which may be nil, with the setting key at the value that text
 // stands for, as in a variable. Comments, order and everything else stay as they
 // are.
 func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
@@ -36,7 +36,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	return c.proved(d, d.with(e, literal), e, value)
 }
 
-// Without is the file d without the setting key, or d as it is when it does not
+// Without returns the file d without the setting key, or d as it is when it does not
 // have it.
 func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	e, err := c.entry(key)
@@ -52,7 +52,7 @@ func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	return c.proved(d, slices.Concat(d.data[:start], rest), e, nil)
 }
 
-// entry is the setting with the key.
+// entry returns the setting with the key.
 func (c Catalog) entry(key string) (entry, error) {
 	sections, err := c.sections()
 	if err != nil {
@@ -78,7 +78,7 @@ func unknownKey(key string, known []string) error {
 	return unknown.Hint("`aibox config show` lists them all")
 }
 
-// literal is a value as it stands in TOML. Numbers, truth values and strings are
+// literal returns a value as it stands in TOML. Numbers, truth values and strings are
 // written as in JSON, whose escapes TOML knows too.
 func literal(value any) (string, error) {
 	if words, ok := value.([]string); ok {
@@ -122,7 +122,7 @@ func (d *Document) with(e entry, literal string) []byte {
 	return slices.Concat(before, []byte(line), d.data[at:])
 }
 
-// placeIn is where a new line of the table goes; found is false when the table has
+// placeIn returns where a new line of the table goes; found is false when the table has
 // no header.
 func (d *Document) placeIn(table string) (offset int, found bool) {
 	offset, found = len(d.data), table == ""
@@ -142,7 +142,7 @@ func (d *Document) placeIn(table string) (offset int, found bool) {
 	return offset, found
 }
 
-// firstHeader is where the first header stands, with the comment above it; the end
+// firstHeader returns where the first header stands, with the comment above it; the end
 // of the file when it has none.
 func (d *Document) firstHeader() int {
 	i := slices.IndexFunc(d.items, func(it item) bool { return it.table == header || it.table == arrayHeader })
@@ -160,7 +160,7 @@ func (d *Document) firstHeader() int {
 	return start
 }
 
-// lineEnd is the offset behind the end of the line that offset is in.
+// lineEnd returns the offset behind the end of the line that offset is in.
 func (d *Document) lineEnd(offset int) int {
 	if i := bytes.IndexByte(d.data[offset:], '\n'); i >= 0 {
 		return offset + i + 1
@@ -168,7 +168,7 @@ func (d *Document) lineEnd(offset int) int {
 	return len(d.data)
 }
 
-// proved is data if e now has the value, and every other setting is as it was
+// proved returns data if e now has the value, and every other setting is as it was
 // before. A file may be written in ways that lines cannot be put into or taken out
 // of, such as a table on one line.
 func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]byte, error) {
@@ -195,7 +195,7 @@ func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]by
 	return data, nil
 }
 
-// valueIn is what the file says, as it stands there when it cannot be read; nil
+// valueIn returns what the file says, as it stands there when it cannot be read; nil
 // when it says nothing.
 func (e entry) valueIn(d *Document) any {
 	it, raw := d.find(e)

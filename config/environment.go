@@ -12,10 +12,10 @@ import (
 const prefix = "AIBOX_"
 
 // others are variables of aibox's that are no settings: the key of a model server
-// that is named by a URL, and what an agent in a box has.
+// that is named by a URL, and what an agent in a sandbox has.
 var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE"}
 
-// Variable is the name of the environment variable that sets the setting key.
+// Variable returns the name of the environment variable that sets the setting key.
 func Variable(key string) string {
 	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
@@ -53,7 +53,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 	return variables, nil
 }
 
-// inEnvironment is what the variable of the setting says. An empty one says
+// inEnvironment returns what the variable of the setting says. An empty one says
 // nothing, as if it were not there; but an empty list is a list with nothing in it.
 func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	name := Variable(e.key)

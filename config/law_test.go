@@ -14,7 +14,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// drawn is a value for the field, good or bad, as TOML.
+// drawn returns a value for the field, good or bad, as TOML.
 func drawn(t *rapid.T, field spec.Field, label string) string {
 	switch field.Type {
 	case spec.Bool:
@@ -125,7 +125,7 @@ func tighter(field spec.Field, was, now any) bool {
 		return !slices.ContainsFunc(small, func(word string) bool { return !slices.Contains(large, word) })
 	}
 	switch field.Key {
-	case "inference-tools": // a way out of the box: never, not even one less
+	case "inference-tools": // a way out of the sandbox: never, not even one less
 		return false
 	case "tone":
 		return true

@@ -8,7 +8,7 @@ import (
 	"aibox/agents/spec"
 )
 
-// Template is a file of settings in which every line is a comment but the headers,
+// Template returns a file of settings in which every line is a comment but the headers,
 // for a person to begin with.
 func Template() ([]byte, error) {
 	sections, err := Catalog{}.sections()
@@ -44,7 +44,7 @@ func choicesOf(field spec.Field) string {
 	return " One of " + strings.Join(field.Choices, ", ") + "."
 }
 
-// example is the default as TOML, or an empty value of the right kind.
+// example returns the default as TOML, or an empty value of the right kind.
 func example(field spec.Field, defaults any) string {
 	value := field.Value(defaults)
 	if value == nil {
@@ -131,7 +131,7 @@ func (e entry) may() string {
 // May says what a file in a repository may do to the setting: "lower it".
 func (s Setting) May() string { return entry{field: s.Field}.may() }
 
-// Schema is a JSON Schema (draft 2020-12) of a file of settings.
+// Schema returns a JSON Schema (draft 2020-12) of a file of settings.
 func (c Catalog) Schema() (map[string]any, error) {
 	sections, err := c.sections()
 	if err != nil {

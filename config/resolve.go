@@ -29,7 +29,7 @@ type Override struct {
 	Texts []string
 }
 
-// value is what the flag says of a setting with the field.
+// value returns what the flag says of a setting with the field.
 func (o Override) value(field spec.Field, scratch any) (any, error) {
 	if o.Texts == nil {
 		return o.Value, nil
@@ -160,7 +160,7 @@ func (e entry) addsUp() bool {
 	return list && (e.field.Scope == spec.AtLeast || e.field.Scope == spec.Repository)
 }
 
-// merge is what several sources say together, in their order; nil is one that says
+// merge returns what several sources say together, in their order; nil is one that says
 // nothing. The first one is built in and always there.
 func (e entry) merge(builtIn said, others ...*said) merged {
 	m := merged{builtIn.value, []Source{builtIn.source}}
@@ -176,7 +176,7 @@ func (e entry) merge(builtIn said, others ...*said) merged {
 	return m
 }
 
-// union is the words of both lists, each once: where it stands first or, of patterns, of
+// union returns the words of both lists, each once: where it stands first or, of patterns, of
 // which a later one counts more, where it stands last.
 func (e entry) union(a, b any) []string {
 	if e.field.Scope == spec.AtLeast {
@@ -200,7 +200,7 @@ func union(a, b any) []string {
 	return all
 }
 
-// inFile is what the user's file says; nil when it says nothing.
+// inFile returns what the user's file says; nil when it says nothing.
 func (e entry) inFile(d *Document) (*said, error) {
 	it, raw := d.find(e)
 	if it == nil {
@@ -217,7 +217,7 @@ func (e entry) inFile(d *Document) (*said, error) {
 	return &said{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
 }
 
-// inRepository is inFile for a file in a repository, which may only tighten what
+// inRepository returns inFile for a file in a repository, which may only tighten what
 // the user allows.
 func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	found, err := e.inFile(d)
@@ -266,7 +266,7 @@ func (e entry) unlimits(now, proposed any) bool {
 	return strings.HasPrefix(e.section.name, "agents.") && list && len(words) > 0 && len(left) == 0
 }
 
-// inFlags is what the command line says.
+// inFlags returns what the command line says.
 func (e entry) inFlags(flags []Override) (*said, error) {
 	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == e.key })
 	if i < 0 {

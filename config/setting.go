@@ -18,7 +18,7 @@ type Setting struct {
 	section *section
 }
 
-// Text is the value as people see it: "" when it is not set.
+// Text returns the value as people see it: "" when it is not set.
 func (s Setting) Text() string {
 	if on, ok := s.Value.(bool); ok {
 		return strconv.FormatBool(on)
@@ -34,7 +34,7 @@ func (s Setting) Text() string {
 	return s.Field.Text(scratch)
 }
 
-// Values are the values a person may choose from; nil when there are too many.
+// Values returns the values a person may choose from; nil when there are too many.
 func (s Setting) Values() []string {
 	if s.Field.Type == spec.Bool {
 		return []string{"true", "false"}
@@ -42,7 +42,7 @@ func (s Setting) Values() []string {
 	return s.Field.Choices
 }
 
-// Variable is the environment variable that sets it, "" when none does.
+// Variable returns the environment variable that sets it, "" when none does.
 func (s Setting) Variable() string {
 	if s.Field.Type == spec.Secret {
 		return s.Field.Env
@@ -50,7 +50,7 @@ func (s Setting) Variable() string {
 	return Variable(s.Key)
 }
 
-// Source is who had the last word.
+// Source returns who had the last word.
 func (s Setting) Source() Source { return s.From[len(s.From)-1] }
 
 // Resolved is what holds.
@@ -61,10 +61,10 @@ type Resolved struct {
 	all      []Setting
 }
 
-// All are all settings in the order of documentation, set or not.
+// All returns all settings in the order of documentation, set or not.
 func (r *Resolved) All() []Setting { return r.all }
 
-// Find is the setting with the key, or a Usage fault that suggests the nearest one.
+// Find returns the setting with the key, or a Usage fault that suggests the nearest one.
 func (r *Resolved) Find(key string) (Setting, error) {
 	known := make([]string, len(r.all))
 	for i, setting := range r.all {
@@ -75,7 +75,7 @@ func (r *Resolved) Find(key string) (Setting, error) {
 	return Setting{}, unknownKey(key, known)
 }
 
-// Agent are the options of the agent that somebody has set, secrets left out.
+// Agent returns the options of the agent that somebody has set, secrets left out.
 func (r *Resolved) Agent(name string) []Setting {
 	var set []Setting
 	for _, setting := range r.all {
@@ -86,7 +86,7 @@ func (r *Resolved) Agent(name string) []Setting {
 	return set
 }
 
-// OfRepository are the settings that the repository's file has a part in.
+// OfRepository returns the settings that the repository's file has a part in.
 func (r *Resolved) OfRepository() []Setting {
 	var set []Setting
 	for _, setting := range r.all {

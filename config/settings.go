@@ -107,7 +107,7 @@ func versions(images []string) (any, error) {
 	return spec.Struct(definitions)
 }
 
-// entries are the settings of the section.
+// entries returns the settings of the section.
 func (s *section) entries() []entry {
 	entries := make([]entry, 0, len(s.fields))
 	for _, field := range s.fields {
@@ -116,7 +116,7 @@ func (s *section) entries() []entry {
 	return entries
 }
 
-// Defaults are the settings that hold when nobody sets any.
+// Defaults returns the settings that hold when nobody sets any.
 func Defaults() Settings {
 	var s Settings
 	// A test makes sure that the tags can be read.
@@ -149,7 +149,7 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	return nil
 }
 
-// Names are the names of the agents.
+// Names returns the names of the agents.
 func (c Catalog) Names() []string {
 	names := make([]string, len(c.Agents))
 	for i, agent := range c.Agents {

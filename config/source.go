@@ -19,7 +19,7 @@ const (
 
 var kindNames = []string{"built-in", "user", "repository", "environment", "flag"}
 
-// String is the kind's name as JSON shows it.
+// String returns the kind's name as JSON shows it.
 func (k Kind) String() string {
 	if k >= 0 && int(k) < len(kindNames) {
 		return kindNames[k]

@@ -11,11 +11,11 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Section is the table that the setting stands in: "images", "agents.codex", and ""
+// Section returns the table that the setting stands in: "images", "agents.codex", and ""
 // for the top of a file.
 func (s Setting) Section() string { return s.section.name }
 
-// Default is the built-in value as text, "" when nothing is built in.
+// Default returns the built-in value as text, "" when nothing is built in.
 func (s Setting) Default() string {
 	return Setting{Value: s.Field.Value(s.section.defaults), Field: s.Field, section: s.section}.Text()
 }

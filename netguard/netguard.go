@@ -1,4 +1,4 @@
-// Package netguard defines what a box can reach: one address on the host, a few ports
+// Package netguard defines what a sandbox can reach: one address on the host, a few ports
 // on it, and the policies that choose among those ports. It is pure: it opens no
 // socket, runs no program and knows neither Docker nor HTTP, so a security reviewer
 // can read it alone.
@@ -19,16 +19,16 @@ const (
 	PortDNS      = 53    // TCP and UDP: resolves only Names
 	PortProxy    = 3128  // TCP: reserved for an egress proxy; the firewall rejects it, and a probe checks that
 	PortGateway  = 11434 // TCP: the inference gateway, on Ollama's own port
-	PortLifeline = 11435 // TCP: one connection from the box's PID 1 to its supervisor
+	PortLifeline = 11435 // TCP: one connection from the sandbox's PID 1 to its supervisor
 )
 
 // BridgePrefix begins the name of every session's bridge. The firewall matches
 // on it, so no other interface may use it.
 const BridgePrefix = "aibox-"
 
-// Address returns the one IPv4 address that a box can reach. It is assigned to the
+// Address returns the one IPv4 address that a sandbox can reach. It is assigned to the
 // loopback device of the network namespace that holds the bridges. All sessions share it.
 func Address() netip.Addr { return netip.AddrFrom4([4]byte{10, 200, 200, 1}) }
 
-// Names returns the host names that resolve to Address inside a box.
+// Names returns the host names that resolve to Address inside a sandbox.
 func Names() []string { return []string{"gateway.aibox.internal", "aibox"} }

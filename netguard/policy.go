@@ -28,7 +28,7 @@ func ParsePolicy(name string) (Policy, error) {
 // Policies lists every policy, from closed to open.
 func Policies() []Policy { return []Policy{None, Local} }
 
-// String is the policy's name.
+// String returns the policy's name.
 func (p Policy) String() string {
 	switch p {
 	case None:
@@ -64,7 +64,7 @@ func (p *Policy) Set(name string) error { return p.UnmarshalText([]byte(name)) }
 // Type names the kind of value in help texts.
 func (p *Policy) Type() string { return "policy" }
 
-// TCPPorts are the ports on Address that a session under p gets a listener for;
+// TCPPorts returns the ports on Address that a session under p gets a listener for;
 // none when p is invalid.
 func (p Policy) TCPPorts() []int {
 	switch p {
@@ -77,7 +77,7 @@ func (p Policy) TCPPorts() []int {
 	}
 }
 
-// UDPPorts are the ports on Address that a session under p gets a packet socket
+// UDPPorts returns the ports on Address that a session under p gets a packet socket
 // for; none when p is invalid.
 func (p Policy) UDPPorts() []int {
 	switch p {

@@ -53,7 +53,7 @@ func ParseServerTool(name string) (ServerTool, error) {
 
 func (t ServerTool) valid() bool { return t > 0 && int(t) < len(serverTools) }
 
-// String is the kind's name, as settings spell it.
+// String returns the kind's name, as settings spell it.
 func (t ServerTool) String() string {
 	if !t.valid() {
 		return "invalid"
@@ -61,7 +61,7 @@ func (t ServerTool) String() string {
 	return serverTools[t].name
 }
 
-// Opens is one sentence that says what way out of the sandbox the kind opens; empty
+// Opens returns one sentence that says what way out of the sandbox the kind opens; empty
 // for an invalid one.
 func (t ServerTool) Opens() string {
 	if !t.valid() {

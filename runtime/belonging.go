@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepers are how the names of the programs begin that keep a box alive on the host:
+// keepers are how the names of the programs begin that keep a sandbox alive on the host:
 // the OCI runtime, as which the sandbox and its file server run, and the shim between
 // them and the daemon.
 var keepers = []string{"runsc", "containerd-shim"}
 
-// Belonging finds the processes of the host that run the box of that id (Box.ID): the
+// Belonging finds the processes of the host that run the sandbox of that id (Sandbox.ID): the
 // sandbox, its file server and its shim. They are recognized by their user, who is this
 // one, by their program and by the id, which the daemon has made at random, among their
 // arguments.
-func Belonging(box string) ([]Process, error) {
-	if len(box) < 12 {
-		return nil, fmt.Errorf("%q is not the id of a sandbox", box)
+func Belonging(sandbox string) ([]Process, error) {
+	if len(sandbox) < 12 {
+		return nil, fmt.Errorf("%q is not the id of a sandbox", sandbox)
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -34,20 +34,20 @@ func Belonging(box string) ([]Process, error) {
 	var found []Process
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || !keeps(pid, box) {
+		if err != nil || !keeps(pid, sandbox) {
 			continue
 		}
 		// Looked at again, so that a pid that is reused in between is not taken for it.
 		p, err := FindProcess(pid)
-		if err == nil && keeps(pid, box) && p.Alive() {
+		if err == nil && keeps(pid, sandbox) && p.Alive() {
 			found = append(found, p)
 		}
 	}
 	return found, nil
 }
 
-// keeps reports whether a process of this user keeps the box alive.
-func keeps(pid int, box string) bool {
+// keeps reports whether a process of this user keeps the sandbox alive.
+func keeps(pid int, sandbox string) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil || int(st.Uid) != os.Getuid() {
@@ -60,13 +60,13 @@ func keeps(pid int, box string) bool {
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
 	program := filepath.Base(args[0])
 	return slices.ContainsFunc(keepers, func(name string) bool { return strings.HasPrefix(program, name) }) &&
-		slices.ContainsFunc(args[1:], func(arg string) bool { return filepath.Base(arg) == box })
+		slices.ContainsFunc(args[1:], func(arg string) bool { return filepath.Base(arg) == sandbox })
 }
 
-// KillBelonging kills what is left of a box whose daemon is gone, and waits until it
+// KillBelonging kills what is left of a sandbox whose daemon is gone, and waits until it
 // is dead. What ends by itself within patience is not killed.
-func KillBelonging(box string, patience time.Duration) error {
-	left, err := Belonging(box)
+func KillBelonging(sandbox string, patience time.Duration) error {
+	left, err := Belonging(sandbox)
 	deadline := time.Now().Add(patience)
 	for _, p := range left {
 		if p.AwaitEnd(max(time.Until(deadline), 0)) == nil {

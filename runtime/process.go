@@ -96,7 +96,7 @@ func (p Process) Stopped() bool {
 	return err == nil && fields[19] == strconv.FormatUint(p.StartTime, 10) && (fields[0] == "T" || fields[0] == "t")
 }
 
-// startTime is field 22 of /proc/PID/stat. A zombie is an error.
+// startTime returns field 22 of /proc/PID/stat. A zombie is an error.
 func startTime(pid int) (uint64, error) {
 	fields, err := stat(pid)
 	if err != nil {

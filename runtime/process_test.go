@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleeper is a child whose name looks like fields of /proc/PID/stat.
+// sleeper returns a child whose name looks like fields of /proc/PID/stat.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	program := t.TempDir() + "/a) S 1 (b"
@@ -105,7 +105,7 @@ func TestProcessIsOpenedOnlyIfStillTheSame(t *testing.T) {
 	}
 }
 
-// keeper is a process that looks as if it kept a box alive: program sleeps, with args
+// keeper returns a process that looks as if it kept a sandbox alive: program sleeps, with args
 // in its command line.
 func keeper(t *testing.T, program string, args ...string) Process {
 	t.Helper()

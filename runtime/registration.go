@@ -9,13 +9,13 @@ import (
 )
 
 // safeArgs are the arguments that a registered runsc may have: what aibox's own set-up
-// gives it, and what changes nothing about what a box can reach. Others do:
+// gives it, and what changes nothing about what a sandbox can reach. Others do:
 // --network=host, --host-uds, --directfs, a --debug-log somewhere else.
 var safeArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
 
-// Unsafe says what of the runtime's registration may let a box out, a clause each, fit
+// Unsafe says what of the runtime's registration may let a sandbox out, a clause each, fit
 // for a terminal. Whatever aibox does not know counts. It is empty for a registration
-// that can start boxes; a missing limit is not its matter.
+// that can start sandboxes; a missing limit is not its matter.
 func (r Runtime) Unsafe() []string {
 	var unsafe []string
 	if r.Path == "" {
@@ -32,7 +32,7 @@ func (r Runtime) Unsafe() []string {
 	return unsafe
 }
 
-// CheckSafe refuses a runtime whose registration may let a box out: a fault of kind
+// CheckSafe refuses a runtime whose registration may let a sandbox out: a fault of kind
 // Environment. Nothing that a user allows changes that.
 func (r Runtime) CheckSafe() error {
 	unsafe := r.Unsafe()

@@ -193,7 +193,7 @@ func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	if r := d.collect(); freed(r) != want {
 		t.Errorf("freed is %q, not %q", freed(r), want)
 	}
-	boxes, err := d.daemon.Boxes(t.Context())
+	boxes, err := d.daemon.Sandboxes(t.Context())
 	d.must(err)
 	var left []string
 	for _, box := range boxes {

@@ -182,7 +182,7 @@ func (g *gc) docker(ctx context.Context) error {
 // boxes removes those of sessions that are not on record. A session is on record
 // before its box is asked for, so a box that is found first and has none is orphaned.
 func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
-	boxes, err := backend.Boxes(ctx)
+	boxes, err := backend.Sandboxes(ctx)
 	if err != nil {
 		return err
 	}

@@ -168,13 +168,13 @@ const boxAppearTimeout = 20 * time.Second
 
 // boxesOf finds the session's boxes. When the supervisor may have asked for one
 // that is not there yet, it waits for that: it would not be found later.
-func (s *boxes) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Box, error) {
+func (s *boxes) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
 	for {
-		boxes, err := backend.Boxes(ctx)
+		boxes, err := backend.Sandboxes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		boxes = slices.DeleteFunc(boxes, func(box runtime.Box) bool {
+		boxes = slices.DeleteFunc(boxes, func(box runtime.Sandbox) bool {
 			id, ours := s.store.idOf(box.Session())
 			return !ours || id != session.ID
 		})

@@ -146,7 +146,7 @@ func (d *Definition) mentions(way start, wanted ...string) bool {
 	return slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(used, name) })
 }
 
-// key is the start's key in [command].
+// key returns the start's key in [command].
 func (s start) key() string {
 	for key, way := range starts {
 		if way == s {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// problems are all that Parse finds in a file.
+// problems returns all that Parse finds in a file.
 func problems(t *testing.T, name, text string) []Problem {
 	t.Helper()
 	_, err := Parse(name, []byte(text))
@@ -117,7 +117,7 @@ func TestEachProblemHasAPositionAndAFix(t *testing.T) {
 	}
 }
 
-// counted is more of one thing than a file may hold.
+// counted returns more of one thing than a file may hold.
 func counted(format string) string {
 	var out strings.Builder
 	for i := range most + 1 {

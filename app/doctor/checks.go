@@ -11,7 +11,7 @@ import (
 
 // Sources are what a Doctor examines, besides the files of this machine.
 type Sources struct {
-	InstallInit   func() (string, error)           // installs the first process of a box, returns its path
+	InstallInit   func() (string, error)           // installs the first process of a sandbox, returns its path
 	UserSettings  func() (*config.Resolved, error) // without any repository's
 	SystemDocker  func() (bool, error)             // whether the system's Docker is used
 	CustomAgents  func() CustomAgents
@@ -83,7 +83,7 @@ func single(name string, part Part, find func() Finding) Check {
 	}}
 }
 
-// dockerChecks are about what boxes are started with. Without a daemon, its own finding
+// dockerChecks are about what sandboxes are started with. Without a daemon, its own finding
 // reports that, and the checks that depend on it find nothing.
 func (d *Doctor) dockerChecks(system bool) []Check {
 	daemon := d.queryDaemon()

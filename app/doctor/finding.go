@@ -1,6 +1,6 @@
 // Package doctor examines the machine that aibox runs on: checks that run concurrently,
 // their findings, the steps to a first run, the set-up that fixes what is missing, and
-// a proof in a real box of what a box can reach. It prints nothing.
+// a proof in a real sandbox of what a sandbox can reach. It prints nothing.
 package doctor
 
 import (

@@ -25,7 +25,7 @@ func FirstRun(found []Finding, checking func(Part) bool) []Step {
 	return []Step{docker, image, modelStep(found, checking(Model))}
 }
 
-// dockerStep reports whether boxes can be started at all.
+// dockerStep reports whether sandboxes can be started at all.
 func dockerStep(found []Finding, checking func(Part) bool) Step {
 	step := Step{Part: Docker}
 	for _, f := range found {

@@ -127,7 +127,7 @@ func (m machine) hasIDs(text string) bool {
 	return false
 }
 
-// limitControllers are the cgroup controllers that enforce a box's limits.
+// limitControllers are the cgroup controllers that enforce a sandbox's limits.
 var limitControllers = []string{"cpu", "memory", "pids"}
 
 // delegation is about limits of memory and processor, which the kernel enforces where

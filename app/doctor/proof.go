@@ -6,9 +6,9 @@ import (
 	"aibox/internal/probe"
 )
 
-// Proof is what a real box could and could not reach.
+// Proof is what a real sandbox could and could not reach.
 type Proof struct {
-	Kernel  string         `json:"kernel"` // as the box reports it; "" when no agent could be started in it
+	Kernel  string         `json:"kernel"` // as the sandbox reports it; "" when no agent could be started in it
 	Results []probe.Result `json:"results"`
 	Failed  int            `json:"failed"` // how many results are wrong
 }

@@ -23,7 +23,7 @@ var runscRelease = regexp.MustCompile(`release-([0-9]{8})\.`)
 // pinnedRelease matches the date of the release that the set-up installs.
 var pinnedRelease = regexp.MustCompile(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
-// runtimeProblems returns what is wrong with the runtime that Docker starts boxes with.
+// runtimeProblems returns what is wrong with the runtime that Docker starts sandboxes with.
 // The set-up makes the same checks before it keeps a registered runtime (odd_runtime in
 // its script).
 func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {

@@ -100,7 +100,7 @@ func (b *Builder) cancelWith(ctx context.Context, id string, abandon func()) fun
 	return func() { close(over); <-done }
 }
 
-// trace is the progress in m, if there is any.
+// trace returns the progress in m, if there is any.
 func trace(m message) (bakery.Update, bool) {
 	if m.ID != "moby.buildkit.trace" {
 		return bakery.Update{}, false

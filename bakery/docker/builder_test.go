@@ -25,7 +25,7 @@ import (
 	"aibox/bakery"
 )
 
-// daemon is the real one of DOCKER_HOST.
+// daemon returns the real one of DOCKER_HOST.
 func daemon(t *testing.T) *Builder {
 	t.Helper()
 	if testing.Short() {
@@ -94,7 +94,7 @@ func remove(b *Builder, ref string) {
 	_, _ = b.api.ImageRemove(context.Background(), ref, image.RemoveOptions{PruneChildren: true})
 }
 
-// order is a build of one Dockerfile on the system base.
+// order returns a build of one Dockerfile on the system base.
 func order(t *testing.T, b *Builder, base, dockerfile string) bakery.Build {
 	t.Helper()
 	var archive bytes.Buffer

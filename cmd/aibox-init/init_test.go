@@ -362,7 +362,7 @@ func TestAgentCommitsAreListed(t *testing.T) {
 }
 
 // The agent may have put another program in the place of git. Whatever that does, the
-// box ends, and the agent's own end is reported.
+// sandbox ends, and the agent's own end is reported.
 func TestFakeGitCannotDelayTheExit(t *testing.T) {
 	for name, fake := range map[string]string{
 		"a detached child holds its output": "echo abc0123 fake; setsid sleep 600 &",

@@ -62,7 +62,7 @@ func newPeer(t *testing.T) *peer {
 	return p
 }
 
-// outcome is what came from a box until its exit.
+// outcome is what came from a sandbox until its exit.
 type outcome struct {
 	stdout, stderr bytes.Buffer
 	exit           lifeline.Exit

@@ -182,7 +182,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 	srv.exit(exit)
 }
 
-// commitLimit is the time limit for listing the agent's commits.
+// commitLimit returns the time limit for listing the agent's commits.
 func (srv *server) commitLimit() time.Duration {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Of is a number of things: "1 file", "3 files", "2 branches". The noun is the
+// Of returns a number of things: "1 file", "3 files", "2 branches". The noun is the
 // singular of one whose plural takes an s, or es after s, x, z, ch and sh.
 func Of(n int, noun string) string {
 	if n == 1 {
@@ -31,7 +31,7 @@ func ending(noun string) string {
 	return "s"
 }
 
-// Short is a count in at most five columns: 9999, 12k, 3M.
+// Short returns a count in at most five columns: 9999, 12k, 3M.
 func Short(n int) string {
 	switch {
 	case n < 10_000:
@@ -43,7 +43,7 @@ func Short(n int) string {
 	}
 }
 
-// Age is a time in its largest unit: 5s, 12m, 30h, 4d. A negative one is 0s.
+// Age returns a time in its largest unit: 5s, 12m, 30h, 4d. A negative one is 0s.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -57,7 +57,7 @@ func Age(d time.Duration) string {
 	}
 }
 
-// Took is how long something took: 0.4s, 12.3s, 4m10s.
+// Took returns how long something took: 0.4s, 12.3s, 4m10s.
 func Took(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -65,7 +65,7 @@ func Took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Span is an exact time without the units that are 0: 30d, 1h, 1m30s; days stand alone.
+// Span returns an exact time without the units that are 0: 30d, 1h, 1m30s; days stand alone.
 // Unlike the others it can be typed where a time is asked for.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
@@ -82,7 +82,7 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// Bytes is a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. One digit stands
+// Bytes returns a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. One digit stands
 // behind the point below 10.
 func Bytes(n int64) string {
 	if n < 1000 {

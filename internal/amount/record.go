@@ -8,7 +8,7 @@ import (
 // Duration is a time.Duration that JSON holds as text in Go's notation, "1h0m0s".
 type Duration time.Duration
 
-// String is the duration as Span writes it.
+// String returns the duration as Span writes it.
 func (d Duration) String() string { return Span(time.Duration(d)) }
 
 // MarshalText writes the duration in Go's notation.
@@ -24,7 +24,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MiB is a size in mebibytes that JSON holds in bytes.
 type MiB int
 
-// Bytes is the size in bytes.
+// Bytes returns the size in bytes.
 func (m MiB) Bytes() int64 { return int64(m) << 20 }
 
 // MarshalJSON writes the number of bytes.

@@ -32,7 +32,7 @@ type Cmd struct {
 	Group  bool       // what the program has started ends with it when the context does
 }
 
-// Base is the environment external programs get: PATH, HOME and XDG_RUNTIME_DIR
+// Base returns the environment external programs get: PATH, HOME and XDG_RUNTIME_DIR
 // from aibox's own, the C locale, nothing else.
 func Base() []string {
 	env := []string{"LC_ALL=C.UTF-8"}

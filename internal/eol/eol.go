@@ -52,7 +52,7 @@ func StyleOf(text []byte) Style {
 	return l.Style()
 }
 
-// Prevailing is the ending that most lines have.
+// Prevailing returns the ending that most lines have.
 func Prevailing(text []byte) Style {
 	var l Counter
 	_, _ = l.Write(text)
@@ -62,7 +62,7 @@ func Prevailing(text []byte) Style {
 	return LF
 }
 
-// ToCRLF is text with LF turned into CRLF; it has no CRLF.
+// ToCRLF returns text with LF turned into CRLF; it has no CRLF.
 func ToCRLF(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
 
 // IsBinary is git's guess where differences are concerned.

@@ -27,7 +27,7 @@ const (
 	Interrupted             // the user interrupted: exit 130
 )
 
-// ExitCode is the process exit code of kind.
+// ExitCode returns the process exit code of kind.
 func (k Kind) ExitCode() int {
 	switch k {
 	case Usage:
@@ -47,7 +47,7 @@ func (k Kind) ExitCode() int {
 	}
 }
 
-// String is the kind's name as written in JSON output.
+// String returns the kind's name as written in JSON output.
 func (k Kind) String() string {
 	switch k {
 	case AgentFailed:
@@ -104,7 +104,7 @@ func (f *Fault) Error() string { return f.Message }
 // Unwrap returns the cause, or nil.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// KindOf is the kind of the outermost Fault in err's chain. A canceled context
+// KindOf returns the kind of the outermost Fault in err's chain. A canceled context
 // counts as Interrupted, a deadline as Limit, all else as Internal.
 func KindOf(err error) Kind {
 	var f *Fault
@@ -151,7 +151,7 @@ func distinct(texts []string) []string {
 // kinds are all kinds, for ParseKind.
 var kinds = []Kind{Internal, AgentFailed, Usage, Environment, Refused, Limit, Conflict, Interrupted}
 
-// ParseKind is the kind of that name; an unknown name is Internal.
+// ParseKind returns the kind of that name; an unknown name is Internal.
 func ParseKind(name string) Kind {
 	for _, kind := range kinds {
 		if kind.String() == name {

@@ -74,7 +74,7 @@ func (l *Lock) Change(mode Mode) error {
 	return err
 }
 
-// File is the locked file. It belongs to the lock.
+// File returns the locked file. It belongs to the lock.
 func (l *Lock) File() *os.File { return l.file }
 
 // Close ends the lock. Closing the file alone would not at once: a process that is

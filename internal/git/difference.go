@@ -97,7 +97,7 @@ func (m *treeMerge) next() (d Difference, differs bool) {
 	return d, d.Old != d.Now
 }
 
-// shared is the length of the longest folder that both paths are in.
+// shared returns the length of the longest folder that both paths are in.
 func shared(a, b string) int {
 	folder := 0
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {

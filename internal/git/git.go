@@ -45,10 +45,10 @@ type Repo struct {
 	warnings io.Writer // gets what git says on stderr; may be nil
 }
 
-// Dir is the folder of the repository, or the one in it that git runs in.
+// Dir returns the folder of the repository, or the one in it that git runs in.
 func (r *Repo) Dir() string { return r.dir }
 
-// Owned is a bare repository that aibox made at dir. No system or user
+// Owned returns a bare repository that aibox made at dir. No system or user
 // configuration, attributes, hooks or remote helpers count there.
 func Owned(dir string) *Repo {
 	env := append(command.Base(),
@@ -75,13 +75,13 @@ func Scratch(ctx context.Context, dir, of string, format Format) (*Repo, error) 
 	return r, r.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(format), dir)
 }
 
-// User is the user's repository that dir lies in. The user's own settings count
+// User returns the user's repository that dir lies in. The user's own settings count
 // there, as if they had typed the command, but no hook and no monitor runs.
 func User(dir string) *Repo {
 	return &Repo{dir: dir, args: append([]string{"-C", dir}, quiet...), env: userEnv()}
 }
 
-// Beside is the user's repository whose git directory is gitDir, with another working
+// Beside returns the user's repository whose git directory is gitDir, with another working
 // tree, a folder that aibox made, and another index, which need not be there yet. Whoever
 // adds files of it runs the user's own filters over them. Objects go to the repository.
 func Beside(gitDir, tree, index string) *Repo {
@@ -117,14 +117,14 @@ func userEnv() []string {
 	return append(env, common...)
 }
 
-// With is r with more environment variables, NAME=VALUE.
+// With returns a copy of r with more environment variables, NAME=VALUE.
 func (r *Repo) With(env ...string) *Repo {
 	with := *r
 	with.env = append(append([]string(nil), r.env...), env...)
 	return &with
 }
 
-// Warned is r whose commands write what git says on stderr to w, too.
+// Warned returns a copy of r that also writes git's stderr to w.
 func (r *Repo) Warned(w io.Writer) *Repo {
 	warned := *r
 	warned.warnings = w
@@ -168,7 +168,7 @@ func (r *Repo) Records(ctx context.Context, args ...string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-// Stderr is the end of all that git said when it failed, raw.
+// Stderr returns the end of git's stderr after a failure, unescaped.
 func Stderr(err error) string {
 	if failed, ok := errors.AsType[*command.Error](err); ok {
 		return failed.Stderr
@@ -176,7 +176,7 @@ func Stderr(err error) string {
 	return ""
 }
 
-// Brief is err with Message for its text.
+// Brief returns err with Message as its text.
 func Brief(err error) error { return brief{err, Message(err)} }
 
 type brief struct {
@@ -187,8 +187,8 @@ type brief struct {
 func (b brief) Error() string { return b.text }
 func (b brief) Unwrap() error { return b.error }
 
-// Message is what git said when it failed, in one line that is safe to print: its
-// first error, else its last words.
+// Message returns git's own error in one line that is safe to print: its first error
+// message, else its last line.
 func Message(err error) string {
 	failed, ok := errors.AsType[*command.Error](err)
 	if !ok {

@@ -21,7 +21,7 @@ type Signature struct {
 	When        time.Time
 }
 
-// String is the signature as commit objects hold it. Characters that git does
+// String returns the signature as commit objects hold it. Characters that git does
 // not allow in a name are left out.
 func (s Signature) String() string {
 	clean := strings.NewReplacer("<", "", ">", "", "\n", " ", "\x00", "")

@@ -21,7 +21,7 @@ const (
 // Known reports whether f is one of them.
 func (f Format) Known() bool { return f == SHA1 || f == SHA256 }
 
-// Size is the length of an object id in bytes.
+// Size returns the length of an object id in bytes.
 func (f Format) Size() int {
 	if f == SHA256 {
 		return sha256.Size
@@ -37,7 +37,7 @@ func (f Format) Blob(size int64) hash.Hash {
 	return h
 }
 
-// hash is a new hash of the format.
+// hash returns a new hash of the format.
 func (f Format) hash() hash.Hash {
 	if f == SHA256 {
 		return sha256.New()
@@ -45,7 +45,7 @@ func (f Format) hash() hash.Hash {
 	return sha1.New() //nolint:gosec // see the import
 }
 
-// BlobID is the id of a blob with this content.
+// BlobID returns the id of a blob with this content.
 func (f Format) BlobID(content []byte) string {
 	h := f.Blob(int64(len(content)))
 	h.Write(content)

@@ -53,10 +53,10 @@ func (p *Pack) Add(kind string, content []byte) (string, error) {
 	return id, z.Close()
 }
 
-// Size is how many bytes the objects take, and Count how many there are.
+// Size returns the size of the objects in bytes.
 func (p *Pack) Size() int { return p.body.Len() }
 
-// Count is the number of objects.
+// Count returns the number of objects.
 func (p *Pack) Count() int { return len(p.ids) }
 
 // Store writes the objects into a repository, as one pack whose name without "pack-" and

@@ -43,7 +43,7 @@ func (r *Repo) EachRecord(ctx context.Context, args ...string) iter.Seq2[string,
 	}
 }
 
-// Entries are the files of a tree or a commit, submodules included, in the order of
+// Entries returns the files of a tree or a commit, submodules included, in the order of
 // their paths, while git lists them.
 func (r *Repo) Entries(ctx context.Context, treeish string) iter.Seq2[Entry, error] {
 	return r.entries(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish)
@@ -66,7 +66,7 @@ func (r *Repo) entries(ctx context.Context, args ...string) iter.Seq2[Entry, err
 // argBytes is how many bytes of paths go to one process as arguments.
 const argBytes = 256 << 10
 
-// EntriesAt are those of the paths that a tree or a commit has, files and folders.
+// EntriesAt returns those of the paths that a tree or a commit has, files and folders.
 func (r *Repo) EntriesAt(ctx context.Context, treeish string, paths []string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for len(paths) > 0 {
@@ -93,7 +93,7 @@ func parseEntry(record string) (Entry, error) {
 	return Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path}, nil
 }
 
-// Index is what the index has, the blobs by their paths. Of a conflict it has any stage.
+// Index returns what the index has, the blobs by their paths. Of a conflict it has any stage.
 func (r *Repo) Index(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for record, err := range r.EachRecord(ctx, "ls-files", "-s", "-z") {

@@ -63,7 +63,7 @@ func class(text string, start int) (set [256]bool, end int, ok bool) {
 	}
 }
 
-// member is the byte at index i of a set, or the one behind it when that is a backslash.
+// member returns the byte at index i of a set, or the one behind it when that is a backslash.
 func member(text string, i int) (b byte, next int, ok bool) {
 	if text[i] == '\\' {
 		i++

@@ -82,7 +82,7 @@ func (p *Pattern) Match(path string, isFolder bool) bool {
 	return p.rest.match(rest)
 }
 
-// Literal is the pattern that matches the path, from the top, and nothing else. A byte
+// Literal returns the pattern that matches the path, from the top, and nothing else. A byte
 // that is not part of UTF-8 stands as ?, so that the pattern survives where text goes.
 func Literal(path string) string {
 	var out strings.Builder

@@ -77,7 +77,7 @@ func (g *glob) stars(text string, first, last int, slashes bool) (skip int) {
 	return 0
 }
 
-// everything is the set of all bytes, or of none.
+// everything returns the set of all bytes, or of none.
 func everything(in bool) (set [256]bool) {
 	for i := range set {
 		set[i] = in && i != '/'

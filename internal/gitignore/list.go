@@ -18,7 +18,7 @@ func (l *List) AddFile(dir, content string) {
 	}
 }
 
-// Last is the index of the last pattern that matches the path itself, whatever the
+// Last returns the index of the last pattern that matches the path itself, whatever the
 // folders above are; -1 for none.
 func (l *List) Last(path string, isFolder bool) int {
 	for i := len(l.patterns) - 1; i >= 0; i-- {

@@ -1,5 +1,5 @@
-// Package initbin carries the static PID 1 of the boxes inside aibox's own
-// binary and writes it where a box can mount it. It never runs it.
+// Package initbin embeds aibox-init, the static PID 1 of sandboxes, in aibox's own binary
+// and installs it where a sandbox can mount it. It never runs it.
 package initbin
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed bin
 var bin embed.FS
 
-// Bytes is the embedded program. It is missing (a fault of kind Internal) when
-// aibox was built without `make build`.
+// Bytes returns the embedded program. If aibox was built without `make build`, the program
+// is missing, and the error is a fault of kind Internal.
 func Bytes() ([]byte, error) {
 	data, err := bin.ReadFile("bin/aibox-init")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,9 +30,9 @@ func Bytes() ([]byte, error) {
 	return data, err
 }
 
-// Install writes the program into dir under a name made from its content, mode
-// 0500, and returns the path. An existing file is used unchanged when
-// it is ours, whole and not writable. Safe for concurrent use.
+// Install writes the program to dir, under a name derived from its content and with mode
+// 0500, and returns the path. It keeps an existing file that is the user's, complete and
+// not writable. It is safe for concurrent use.
 func Install(dir string) (string, error) {
 	data, err := Bytes()
 	if err != nil {

@@ -44,7 +44,7 @@ func NewConn(conn net.Conn) *Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		// A peer that vanished without a FIN, and without anybody who says so, is
 		// noticed by keepalives. They are patient: a machine that is suspended for
-		// some seconds must not end its boxes. The error is no reason to refuse:
+		// some seconds must not end its sandboxes. The error is no reason to refuse:
 		// without them the end comes later.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 6})
 	}
@@ -57,7 +57,7 @@ func NewConn(conn net.Conn) *Conn {
 	}
 }
 
-// Close ends the connection, and with it the box. It may be called twice.
+// Close ends the connection, and with it the sandbox. It may be called twice.
 func (c *Conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.conn.Close()
@@ -138,7 +138,7 @@ func (c *Conn) listen(since time.Time) {
 	}
 }
 
-// Drain is for a box that is known to be dead, which closes no connection: what it
+// Drain is for a sandbox that is known to be dead, which closes no connection: what it
 // sent is received still, and once nothing has come for limit Receive fails.
 func (c *Conn) Drain(limit time.Duration) {
 	c.mu.Lock()
@@ -150,7 +150,7 @@ func (c *Conn) Drain(limit time.Duration) {
 // Watch pings init, and returns ErrSilent when nothing at all has come for limit
 // although Receive, in another goroutine, was waiting. An agent is root beside
 // PID 1 and gVisor lets it stop PID 1 (SIGSTOP), which would then not notice the
-// loss of the lifeline: a box that is silent has to be destroyed. Watch returns
+// loss of the lifeline: a sandbox that is silent has to be destroyed. Watch returns
 // ctx's error when ctx ends and another error when the connection fails. A limit
 // of 0 means 10 s.
 func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
@@ -188,11 +188,11 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// looks is how often Watch looks before it calls a box silent.
+// looks is how often Watch looks before it calls a sandbox silent.
 const looks = 4
 
 // silence counts consecutive checks that found the same silence. The clock alone proves
-// nothing: it runs on while the machine suspends both the box and this process.
+// nothing: it runs on while the machine suspends both the sandbox and this process.
 type silence struct {
 	since time.Time
 	seen  int
@@ -221,7 +221,7 @@ func (c *Conn) Hello(ctx context.Context) (Hello, error) {
 	return hello, err
 }
 
-// Probe runs a plan in the box and waits for its results: one for each probe, in
+// Probe runs a plan in the sandbox and waits for its results: one for each probe, in
 // the plan's order. ended receives each result as it comes, with its place in the
 // plan; it may be nil. It is for the time before Start, when nothing else arrives.
 func (c *Conn) Probe(ctx context.Context, plan probe.Plan, ended func(place int, result probe.Result)) ([]probe.Result, error) {
@@ -275,7 +275,7 @@ func (c *Conn) Resize(rows, cols uint16) error {
 // Signal sends a signal to the agent's process group.
 func (c *Conn) Signal(number int) error { return c.SendMessage(TypeSignal, Signal{Number: number}) }
 
-// Stop ends every process of the box; see Stop.
+// Stop ends every process of the sandbox; see Stop.
 func (c *Conn) Stop(grace time.Duration) error {
 	return c.SendMessage(TypeStop, Stop{Grace: int(grace.Milliseconds())})
 }

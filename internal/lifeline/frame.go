@@ -1,11 +1,11 @@
-// Package lifeline is the protocol between a box's PID 1 and its supervisor: one TCP
+// Package lifeline is the protocol between a sandbox's PID 1 and its supervisor: one TCP
 // connection that carries the probes, the start, the agent's input and output and its
 // exit. It trusts neither side's bytes: every length is bounded, and a frame that breaks
-// the rules ends the connection. Losing the connection ends the box.
+// the rules ends the connection. Losing the connection ends the sandbox.
 //
-// It is not gRPC, yamux or SSH: PID 1 is a small static binary in every box, it serves
+// It is not gRPC, yamux or SSH: PID 1 is a small static binary in every sandbox, it serves
 // one peer and needs no streams beyond these frames, and a reviewer has to be able to
-// read every byte that a hostile box can send to the host.
+// read every byte that a hostile sandbox can send to the host.
 package lifeline
 
 import (
@@ -60,7 +60,7 @@ var ErrProtocol = errors.New("lifeline protocol violated")
 // ErrSilent reports that init has stopped answering; see Conn.Watch.
 var ErrSilent = errors.New("the sandbox's init does not answer")
 
-// ErrGone reports that the box is dead and that all it sent has been received.
+// ErrGone reports that the sandbox is dead and that all it sent has been received.
 var ErrGone = errors.New("its sandbox is gone")
 
 // Frame is a type and its payload.

@@ -17,7 +17,7 @@ import (
 	"aibox/internal/probe"
 )
 
-// pair is the two ends of one lifeline.
+// pair returns the two ends of one lifeline.
 func pair(t *testing.T) (supervisor, init *Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,7 +174,7 @@ func TestOtherProtocolVersionIsRejected(t *testing.T) {
 	}
 }
 
-// twoProbes is a plan, and the results of it that a box sends.
+// twoProbes returns a plan, and the results of it that a sandbox sends.
 func twoProbes() (plan probe.Plan, first, second ProbeResult) {
 	plan.Probes = []probe.Probe{
 		{Name: "one", Kind: probe.TCP, Target: "192.0.2.1:1", Want: probe.Refused},
@@ -281,7 +281,7 @@ func TestSilentInitIsDetected(t *testing.T) {
 	})
 }
 
-// While a machine stands still its clock goes on, and the box could not have answered.
+// While a machine stands still its clock goes on, and the sandbox could not have answered.
 func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	var quiet silence
 	before, after := time.Unix(1, 0), time.Unix(60, 0)

@@ -14,7 +14,7 @@ const Version = 2
 // Hello is the first frame, from init.
 type Hello struct {
 	Version int    `json:"version"`
-	Kernel  string `json:"kernel"` // uname of the box: gVisor's own when it is gVisor
+	Kernel  string `json:"kernel"` // uname of the sandbox: gVisor's own when it is gVisor
 }
 
 // ProbeResult is what came of one probe of the plan.
@@ -63,15 +63,15 @@ type Signal struct {
 	Number int `json:"number"` // 1 to 31
 }
 
-// Stop ends every process of the box: SIGTERM, and SIGKILL after the grace. An
-// Exit follows. Before Start it ends the box with no agent ever run.
+// Stop ends every process of the sandbox: SIGTERM, and SIGKILL after the grace. An
+// Exit follows. Before Start it ends the sandbox with no agent ever run.
 type Stop struct {
 	Grace int `json:"grace"` // milliseconds
 }
 
 // Started says that the agent runs.
 type Started struct {
-	PID int `json:"pid"` // inside the box
+	PID int `json:"pid"` // inside the sandbox
 }
 
 // Exit reports how the agent ended.

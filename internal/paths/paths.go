@@ -52,14 +52,14 @@ func Default() (Dirs, error) {
 	return dirs, nil
 }
 
-// Sessions is the folder that holds one folder per session.
+// Sessions returns the folder that holds one folder per session.
 func (d Dirs) Sessions() string { return filepath.Join(d.State, "sessions") }
 
-// Leases is the folder of the locks on the bridges of the network pool. It does
+// Leases returns the folder of the locks on the bridges of the network pool. It does
 // not depend on HOME, since all of a user's sessions share one daemon.
 func (d Dirs) Leases() string { return filepath.Join(d.Runtime, "networks") }
 
-// Repos is the folder of the repositories that aibox owns.
+// Repos returns the folder of the repositories that aibox owns.
 func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }
 
 // MakePrivate makes dir with mode 0700, parents included, and refuses one that

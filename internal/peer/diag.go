@@ -67,10 +67,10 @@ func (diag) find(local, remote netip.AddrPort) (socket, error) {
 // diagRequest is a struct inet_diag_req_v2 for one TCP socket.
 type diagRequest struct{ local, remote netip.AddrPort }
 
-// Len is the request's size in bytes.
+// Len returns the request's size in bytes.
 func (diagRequest) Len() int { return requestSize }
 
-// Serialize is the request as the kernel reads it.
+// Serialize returns the request as the kernel reads it.
 func (r diagRequest) Serialize() []byte {
 	b := make([]byte, requestSize)
 	b[0], b[1] = unix.AF_INET, unix.IPPROTO_TCP

@@ -27,9 +27,9 @@ type socket struct {
 
 // table finds sockets. A socket that is not there is ErrUnknown.
 type table interface {
-	// connected is the socket with exactly these ends.
+	// connected returns the socket with exactly these ends.
 	connected(local, remote netip.AddrPort) (socket, error)
-	// listener is the socket that takes connections to address.
+	// listener returns the socket that takes connections to address.
 	listener(address netip.AddrPort) (socket, error)
 }
 
@@ -39,7 +39,7 @@ func Local(conn net.Conn) bool {
 	return err == nil && (there.Addr().IsLoopback() || there.Addr() == here.Addr())
 }
 
-// Owner is the user id of the process at the other end of conn, a TCP connection
+// Owner returns the user id of the process at the other end of conn, a TCP connection
 // within this machine, as this process's user namespace numbers it. Errors wrap
 // ErrUnknown.
 //
@@ -88,7 +88,7 @@ func owner(t table, here, there netip.AddrPort) (uint32, error) {
 	return listening.uid, nil
 }
 
-// ends are both addresses of a TCP connection, IPv4 always as such.
+// ends returns both addresses of a TCP connection, IPv4 always as such.
 func ends(conn net.Conn) (here, there netip.AddrPort, err error) {
 	local, ok := conn.LocalAddr().(*net.TCPAddr)
 	remote, both := conn.RemoteAddr().(*net.TCPAddr)
@@ -98,7 +98,7 @@ func ends(conn net.Conn) (here, there netip.AddrPort, err error) {
 	return plain(local.AddrPort()), plain(remote.AddrPort()), nil
 }
 
-// plain is the address without what one socket may have and its peer not: the form
+// plain returns the address without what one socket may have and its peer not: the form
 // of an IPv4 address within IPv6, and a zone.
 func plain(address netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(address.Addr().Unmap().WithZone(""), address.Port())

@@ -21,7 +21,7 @@ func (p procfs) connected(local, remote netip.AddrPort) (socket, error) {
 	return p.find(func(s socket) bool { return !s.listens && s.local == local && s.remote == remote })
 }
 
-// listener is the socket bound to the address itself or to every address. When two
+// listener returns the socket bound to the address itself or to every address. When two
 // users have one each it is not known which of them gets a connection.
 func (p procfs) listener(address netip.AddrPort) (socket, error) {
 	return p.find(func(s socket) bool {
@@ -29,7 +29,7 @@ func (p procfs) listener(address netip.AddrPort) (socket, error) {
 	})
 }
 
-// find is the socket for which match holds; several of different users are none.
+// find returns the socket for which match holds; several of different users are none.
 func (p procfs) find(match func(socket) bool) (socket, error) {
 	var found []socket
 	for _, name := range []string{"tcp", "tcp6"} {

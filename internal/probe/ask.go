@@ -38,7 +38,7 @@ func askTCP(ctx context.Context, target string) (string, error) {
 }
 
 // askHTTP speaks just enough HTTP/1.1 to see a status line: net/http would make
-// the box's PID 1 twice as large and slower to start.
+// the sandbox's PID 1 twice as large and slower to start.
 func askHTTP(ctx context.Context, target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
@@ -119,7 +119,7 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 	return amount.Of(len(answers), "record"), nil
 }
 
-// nameServerSaid is the answer of a name server without a record, for display.
+// nameServerSaid returns the answer of a name server without a record, for display.
 func nameServerSaid(code dnsmessage.RCode) string {
 	switch code {
 	case dnsmessage.RCodeNameError:
@@ -161,8 +161,8 @@ func datagram(ctx context.Context, target string, payload []byte) ([]byte, error
 	return answer[:n], err
 }
 
-// askICMP sends an echo request by a ping socket. A box that may open none is
-// refused by its own kernel; raw sockets take a capability no box has.
+// askICMP sends an echo request by a ping socket. A sandbox that may open none is
+// refused by its own kernel; raw sockets take a capability no sandbox has.
 func askICMP(ctx context.Context, target string) (string, error) {
 	address, err := netip.ParseAddr(target)
 	if err != nil || !address.Is4() {

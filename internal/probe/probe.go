@@ -1,5 +1,5 @@
-// Package probe describes and runs the checks that prove a box's network: what
-// must answer, and what must not. The supervisor writes the plan, the box's PID 1
+// Package probe describes and runs the checks that prove a sandbox's network: what
+// must answer, and what must not. The supervisor writes the plan, the sandbox's PID 1
 // runs it. It decides nothing: a failed result is for the supervisor to act on.
 package probe
 
@@ -79,7 +79,7 @@ const (
 	MaxProbes = 256
 )
 
-// Failed is the results that are not as wanted.
+// Failed returns the results that are not as wanted.
 func Failed(results []Result) []Result {
 	var failed []Result
 	for _, r := range results {

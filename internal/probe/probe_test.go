@@ -39,7 +39,7 @@ func serve(t *testing.T, text string) string {
 	return listener.Addr().String()
 }
 
-// closed is an address where nobody listens.
+// closed returns an address where nobody listens.
 func closed(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -31,7 +31,7 @@ func Run(ctx context.Context, plan Plan, ended func(place int, result Result)) {
 	group.Wait()
 }
 
-// Pending is the result of a probe that has not ended: not as wanted, and without a
+// Pending returns the result of a probe that has not ended: not as wanted, and without a
 // word of what came of it.
 func (p Probe) Pending() Result {
 	return Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want}

@@ -53,7 +53,7 @@ type Prompt struct {
 	Text   string `json:"-"`
 }
 
-// Title is the prompt's first line that says something, without the marks of a
+// Title returns the prompt's first line that says something, without the marks of a
 // heading. It is raw: escape it before printing.
 func (p Prompt) Title() string {
 	for line := range strings.Lines(p.Text) {
@@ -73,7 +73,7 @@ type Library struct {
 // of the repository whose top it is. Neither has to exist.
 func Open(user, repository string) Library { return Library{user, repository} }
 
-// All is every prompt, sorted by name. Files that are no prompts are left out and
+// All returns every prompt, sorted by name. Files that are no prompts are left out and
 // named in the error, which may come beside a list.
 func (l Library) All() ([]Prompt, error) {
 	mine, err := readFolder(l.user, User)
@@ -93,7 +93,7 @@ func (l Library) All() ([]Prompt, error) {
 	return all, err
 }
 
-// Find is the prompt called name. "repo:NAME" is the repository's. An unknown name
+// Find returns the prompt called name. "repo:NAME" is the repository's. An unknown name
 // is a Usage fault that lists those there are.
 func (l Library) Find(name string) (Prompt, error) {
 	all, err := l.All()
@@ -115,7 +115,7 @@ func (l Library) Find(name string) (Prompt, error) {
 	return Prompt{}, unknown.Hint("`aibox prompts edit %s` creates it", plain)
 }
 
-// Path is the file of the user's own prompt called name, whether it is there or
+// Path returns the file of the user's own prompt called name, whether it is there or
 // not. A name that cannot be one is a Usage fault.
 func (l Library) Path(name string) (string, error) {
 	if !nameForm.MatchString(name) {
@@ -125,7 +125,7 @@ func (l Library) Path(name string) (string, error) {
 	return filepath.Join(l.user, name+suffix), nil
 }
 
-// fromRepository reads the repository's prompts below its top, which a box may
+// fromRepository reads the repository's prompts below its top, which a sandbox may
 // have written to: nothing is followed out of it.
 func (l Library) fromRepository() ([]Prompt, error) {
 	root, err := os.OpenRoot(l.repository)

@@ -28,7 +28,7 @@ func escapeAll(text, format string) string {
 	return b.String()
 }
 
-// spellings are the ways in which servers may write a key.
+// spellings returns the ways in which servers may write a key.
 func spellings() map[string]string {
 	escaped := escapeAll(key, `\u%04x`)
 	return map[string]string{

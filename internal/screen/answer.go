@@ -40,7 +40,7 @@ func (s *Screen) query(what string, p numbers) {
 	}
 }
 
-// modeState is the state of a DEC mode in an answer to DECRQM: 0 is not known, 1
+// modeState returns the state of a DEC mode in an answer to DECRQM: 0 is not known, 1
 // set, 2 reset.
 func (s *Screen) modeState(mode int) int {
 	m := s.modes
@@ -79,7 +79,7 @@ func (s *Screen) osc(content string) {
 	}
 }
 
-// rgb is a color as X writes it.
+// rgb returns a color as X writes it.
 func rgb(c color.Color) string {
 	r, g, b, _ := c.RGBA()
 	return fmt.Sprintf("rgb:%04x/%04x/%04x", r, g, b)

@@ -64,7 +64,7 @@ var attacks = []struct{ name, bytes, canary string }{
 // mirrored modes, the cursor's shape.
 var permitted = regexp.MustCompile(`^(\x1b\[[0-9]+;[0-9]+H|\x1b\[[0-9;]*m|\x1b\[2K|\x1b\[\?(1|25|1000|1002|1003|1004|1006|2004)[hl]|\x1b[=>]|\x1b\[[0-6] q)`)
 
-// forbidden is the first thing in out that a Painter may not send, or "".
+// forbidden returns the first thing in out that a Painter may not send, or "".
 func forbidden(out string) string {
 	for marks := 0; out != ""; {
 		if sequence := permitted.FindString(out); sequence != "" && len(sequence) < 80 {

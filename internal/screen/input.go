@@ -79,7 +79,7 @@ func (in *input) flush(visit func(token)) {
 	}
 }
 
-// lastRune is the end of p that may be an incomplete character.
+// lastRune returns the end of p that may be an incomplete character.
 func lastRune(p []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if utf8.RuneStart(p[len(p)-n]) {

@@ -97,7 +97,7 @@ func (p *Painter) cells(s *Screen) {
 	}
 }
 
-// cellOf is what the terminal has to show at a place, and how many columns it
+// cellOf returns what the terminal has to show at a place, and how many columns it
 // takes.
 func (p *Painter) cellOf(s *Screen, x, y int) (cell, int) {
 	if x >= s.size.Cols || y >= s.size.Rows {
@@ -116,7 +116,7 @@ func (p *Painter) cellOf(s *Screen, x, y int) (cell, int) {
 	}
 }
 
-// safe is a cell's content again, or a replacement when it is not one character of
+// safe returns a cell's content again, or a replacement when it is not one character of
 // bounded size: the last check before the user's terminal.
 func safe(content string) string {
 	if len(content) == 1 && content[0] >= 0x20 && content[0] < 0x7f {

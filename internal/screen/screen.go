@@ -31,7 +31,7 @@ const (
 	maxCols = 600
 )
 
-// Bound is the nearest size that a screen can have; zeros mean 24 by 80.
+// Bound returns the nearest size that a screen can have; zeros mean 24 by 80.
 func (s Size) Bound() Size {
 	if s.Rows <= 0 || s.Cols <= 0 {
 		return Size{24, 80}
@@ -87,7 +87,7 @@ func emulator(size Size) *vt.Emulator {
 	return e
 }
 
-// Size is the screen's size.
+// Size returns the screen's size.
 func (s *Screen) Size() Size { return s.size }
 
 // Write takes bytes of the agent. It never fails: what cannot be understood
@@ -159,7 +159,7 @@ func (s *Screen) answer(format string, args ...any) {
 	}
 }
 
-// current is the emulator that the agent draws on.
+// current returns the emulator that the agent draws on.
 func (s *Screen) current() *vt.Emulator {
 	if s.onAlt {
 		return s.alt

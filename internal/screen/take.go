@@ -167,7 +167,7 @@ func (s *Screen) repeat(n int) {
 // maxModes is how many modes one sequence may switch.
 const maxModes = 16
 
-// bound is the largest number that makes a difference for a control sequence.
+// bound returns the largest number that makes a difference for a control sequence.
 func (s *Screen) bound(final byte) int {
 	if strings.IndexByte("ABEFLMSTde", final) >= 0 {
 		return s.size.Rows
@@ -197,7 +197,7 @@ func (s *Screen) softReset() {
 // numbers are a control sequence's parameters.
 type numbers []int
 
-// at is the parameter i, or fallback when it is missing, empty or 0. Nothing that
+// at returns the parameter i, or fallback when it is missing, empty or 0. Nothing that
 // this package understands tells 0 from missing where fallback is not 0.
 func (n numbers) at(i, fallback int) int {
 	if i >= len(n) || n[i] == 0 {
@@ -243,5 +243,5 @@ func parameters(text string) numbers {
 	return n
 }
 
-// at is the cell of the screen that is shown, or nil beyond its edges.
+// at returns the cell of the screen that is shown, or nil beyond its edges.
 func (s *Screen) at(x, y int) *uv.Cell { return s.current().CellAt(x, y) }

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Text is what the screen shows, as lines of text with colors: no other control
+// Text returns what the screen shows, as lines of text with colors: no other control
 // sequences, no empty lines at the end, nothing when it is empty. With final it is
 // what stays when the agent has ended: the main screen, whatever is shown now.
 func (s *Screen) Text(colors Colors, final bool) []byte {
@@ -31,7 +31,7 @@ func (s *Screen) Text(colors Colors, final bool) []byte {
 	return out.Bytes()
 }
 
-// Recolor is text of Text for a terminal with these colors. Whatever else is in it,
+// Recolor returns text of Text for a terminal with these colors. Whatever else is in it,
 // should it have been stored where others can write, is gone.
 func Recolor(text []byte, colors Colors) []byte {
 	text = bytes.TrimRight(text, "\r\n")
@@ -40,13 +40,13 @@ func Recolor(text []byte, colors Colors) []byte {
 	return s.Text(colors, true)
 }
 
-// Fit is one line of plain text in exactly so many columns.
+// Fit returns one line of plain text in exactly so many columns.
 func Fit(text string, cols int) string {
 	text = ansi.Truncate(text, cols, "…")
 	return text + strings.Repeat(" ", max(cols-ansi.StringWidth(text), 0))
 }
 
-// lineOf is one row of cells, without the spaces at its end.
+// lineOf returns one row of cells, without the spaces at its end.
 func lineOf(at func(x int) *uv.Cell, cols int, colors Colors) string {
 	var out []byte
 	var pen uv.Style

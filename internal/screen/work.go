@@ -25,10 +25,10 @@ func (s *Screen) Advance(p []byte, budget int) int {
 	}, func() bool { return s.work < limit })
 }
 
-// Work is how many cells the emulator may have touched so far.
+// Work returns how many cells the emulator may have touched so far.
 func (s *Screen) Work() int64 { return s.work }
 
-// cost is the number of cells that a token may touch.
+// cost returns the number of cells that a token may touch.
 func (s *Screen) cost(t token) int64 {
 	row, all := int64(s.size.Cols), int64(s.size.Rows*s.size.Cols)
 	switch t.Kind {
@@ -67,7 +67,7 @@ func (s *Screen) cost(t token) int64 {
 	return int64(1 + len(t.Data))
 }
 
-// costOfText is the number of cells that text may touch: its own, those that make room
+// costOfText returns the number of cells that text may touch: its own, those that make room
 // for it, and those that scroll when it goes beyond the last line.
 func (s *Screen) costOfText(t token) int64 {
 	width := max(len(t.Data), 1)

@@ -70,7 +70,7 @@ func TestRepeatedCharactersStopAtTheEndOfTheLine(t *testing.T) {
 	}
 }
 
-// cells are copies of what a screen shows, row by row.
+// cells returns copies of what a screen shows, row by row.
 func cells(s *Screen) []uv.Cell {
 	var all []uv.Cell
 	for y := range s.size.Rows {

@@ -171,7 +171,7 @@ func cut(line string) string {
 	return line
 }
 
-// encode is json.Marshal for values that cannot fail.
+// encode calls json.Marshal on values that cannot fail.
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -33,7 +33,7 @@ func many(t *testing.T, count int, body string) map[int]int {
 	return statuses
 }
 
-// grown is how much larger than before the heap has ever been while do ran, in bytes.
+// grown returns how much larger than before the heap has ever been while do ran, in bytes.
 // The runtime gives no address space back.
 func grown(do func()) uint64 {
 	var before, after runtime.MemStats

@@ -34,7 +34,7 @@ func parse(t *testing.T, text string) Script {
 	return script
 }
 
-// plays is what a script does in turn, each as "text -> tool arguments", until it
+// plays returns what a script does in turn, each as "text -> tool arguments", until it
 // ends or n turns are over. Every call gets the result given.
 func plays(t *testing.T, script Script, c Conversation, result string, n int) []string {
 	t.Helper()

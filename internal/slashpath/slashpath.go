@@ -4,7 +4,7 @@ package slashpath
 
 import "strings"
 
-// Parent is the folder of a path, "" for the top.
+// Parent returns the folder of a path, "" for the top.
 func Parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
 // Split splits a path into its folder ("" for the top) and its last part.
@@ -15,7 +15,7 @@ func Split(path string) (dir, name string) {
 	return "", path
 }
 
-// Parents are the folders that path lies in, outer first, without the top.
+// Parents returns the folders that path lies in, outer first, without the top.
 func Parents(path string) []string {
 	var dirs []string
 	for i := range len(path) {

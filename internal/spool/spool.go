@@ -85,7 +85,7 @@ func (s *Spool) Close() {
 	}
 }
 
-// CreateUnnamed is a file in dir that is gone when it is closed.
+// CreateUnnamed creates a file without a name in dir, which vanishes when it is closed.
 func CreateUnnamed(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, ".snapshot-*")
 	if err != nil {

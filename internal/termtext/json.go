@@ -47,7 +47,7 @@ func (j *JSON) Close() error {
 	return err
 }
 
-// cut is the length of a character's beginning at the end of data, of which the rest may
+// cut returns the length of a character's beginning at the end of data, of which the rest may
 // come yet.
 func cut(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
@@ -62,7 +62,7 @@ func cut(data []byte) int {
 	return 0
 }
 
-// escape is data with escapes: data itself where it needs none.
+// escape returns data with escapes: data itself where it needs none.
 func (j *JSON) escape(data []byte) []byte {
 	if !slices.ContainsFunc(data, func(c byte) bool { return c >= 0x7f }) {
 		if len(data) > 0 {
@@ -85,7 +85,7 @@ func (j *JSON) escape(data []byte) []byte {
 	return out
 }
 
-// marksAfter is how many marks may follow an ASCII character. On a quotation mark, which
+// marksAfter returns how many marks may follow an ASCII character. On a quotation mark, which
 // is not the string's own, none may stand.
 func marksAfter(c byte) int {
 	if c == '"' || c <= ' ' {

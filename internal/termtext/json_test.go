@@ -13,7 +13,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// shownJSON is data as a JSON writes it, in writes of the given size.
+// shownJSON returns data as a JSON writes it, in writes of the given size.
 func shownJSON(t testing.TB, data []byte, size int) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -74,7 +74,7 @@ func (l *Lines) text(out, char []byte, r rune) []byte {
 	return append(out, char...)
 }
 
-// columns is how many columns a character takes at most: a row that is broken too early
+// columns returns how many columns a character takes at most: a row that is broken too early
 // is not nice, one that the terminal breaks has no mark. So marks that join the
 // character before count, too.
 func (l *Lines) columns(r rune) int {

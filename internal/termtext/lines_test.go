@@ -34,7 +34,7 @@ func (s *shared) own(text string) {
 	s.out.WriteString("\r\n")
 }
 
-// rows are what the terminal has shown, without colors, and what it has shown with them.
+// rows returns what the terminal has shown, without colors, and what it has shown with them.
 func (s *shared) rows() (plain, colored []string) {
 	seen := screen.NewCatching(screen.Size{Rows: 10, Cols: s.cols})
 	_, _ = seen.Write(s.out.Bytes())

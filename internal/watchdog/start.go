@@ -45,7 +45,7 @@ func Start(program, name string, log *os.File) (*Watchdog, error) {
 	return w, nil
 }
 
-// PID is the watchdog's pid.
+// PID returns the watchdog's pid.
 func (w *Watchdog) PID() int { return w.cmd.Process.Pid }
 
 // Died is closed when the watchdog's process has ended.

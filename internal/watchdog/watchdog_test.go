@@ -32,7 +32,7 @@ type process struct {
 	ended  chan error
 }
 
-// child is a process that runs until it is killed.
+// child returns a process that runs until it is killed.
 func child(t *testing.T) process {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -101,7 +101,7 @@ func TestDeadWatchdogIsDetected(t *testing.T) {
 	must(t, w.Release())
 }
 
-// pair is a watchdog within the test: the supervisor's end of its socket, and what it
+// pair returns a watchdog within the test: the supervisor's end of its socket, and what it
 // returns.
 func pair(t *testing.T, grace time.Duration) (socket int, returned chan error) {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package egress serves the box's requests for the outside. For now that is DNS: a
+// Package egress serves the sandbox's requests for the outside. For now that is DNS: a
 // resolver that answers the guard's own names and refuses all others at once. It never
 // queries another resolver, so no name leaves the machine.
 package egress
@@ -20,7 +20,7 @@ import (
 	"aibox/netguard"
 )
 
-// Question is one name that a box asked for and did not get.
+// Question is one name that a sandbox asked for and did not get.
 type Question struct {
 	Time time.Time
 	Name string // printable ASCII, at most 256 bytes, without the trailing dot

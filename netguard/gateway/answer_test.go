@@ -21,7 +21,7 @@ const (
 	pathGenerate  = "/ollama/api/generate"
 )
 
-// events is a stream of server-sent events.
+// events returns a stream of server-sent events.
 func events(data ...string) string {
 	var stream strings.Builder
 	for _, event := range data {

@@ -34,7 +34,7 @@ const (
 
 func in(template, what string) string { return strings.Replace(template, "%", what, 1) }
 
-// attacks are the ways out of a request's body, by dialect.
+// attacks returns the ways out of a request's body, by dialect.
 func attacks() []attack {
 	all := []attack{
 		{"remote MCP server", response, `{` + ownModel + `,"input":"hi","tools":[{"type":"mcp","server_label":"x","server_url":"https://CANARY/"}]}`, false, "mcp"},

@@ -43,7 +43,7 @@ func (b *bench) log(e Event) {
 	}
 }
 
-// last is the latest event, which comes after an answer's last byte.
+// last returns the latest event, which comes after an answer's last byte.
 func (b *bench) last(t *testing.T) Event {
 	t.Helper()
 	for {

@@ -9,7 +9,7 @@ import (
 	"aibox/netguard"
 )
 
-// betas are the values of Anthropic-Beta that pass, without their dates: what agents
+// betas returns the values of Anthropic-Beta that pass, without their dates: what agents
 // send, and what changes only how the model answers. None makes the server keep,
 // fetch or run anything.
 func betas() []string {
@@ -32,7 +32,7 @@ var toolBetas = map[string]netguard.ServerTool{
 
 var betaDate = regexp.MustCompile(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
 
-// betaHeader is the header that says which of a server's abilities in trial a request
+// betaHeader returns the header that says which of a server's abilities in trial a request
 // wants, with what passes of it, and the values that are left out.
 func betaHeader(header http.Header, open []netguard.ServerTool) (name, value string, leftOut []string) {
 	var pass []string

@@ -35,7 +35,7 @@ type call struct {
 	hungUp   bool        // the agent hung up while it came
 }
 
-// api is the called endpoint; 0 when it takes no body, or does not pass.
+// api returns the called endpoint; 0 when it takes no body, or does not pass.
 func (c *call) api() schema.Endpoint {
 	if c.endpoint == nil {
 		return 0

@@ -100,7 +100,7 @@ func (l *connections) state(conn net.Conn, state http.ConnState) {
 
 type connectionKey struct{}
 
-// context is the server's hook: a request's context leads to its connection.
+// context returns the server's hook: a request's context leads to its connection.
 func (l *connections) context(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }

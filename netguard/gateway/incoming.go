@@ -51,7 +51,7 @@ type incomingBody struct {
 	slot    *slot // nil until the request has one
 }
 
-// begin is the arrival of a request's body. The caller releases it when the request
+// begin returns the arrival of a request's body. The caller releases it when the request
 // has ended.
 func (a *incomingBodies) begin(r *http.Request, w http.ResponseWriter) *incomingBody {
 	incomingBody := &incomingBody{all: a, ctx: r.Context(), source: r.Body, control: http.NewResponseController(w), begun: time.Now()}

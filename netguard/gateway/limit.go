@@ -11,7 +11,7 @@ const (
 	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
 )
 
-// String is the limit's name; empty for none.
+// String returns the limit's name; empty for none.
 func (l Limit) String() string {
 	switch l {
 	case UploadLimit:

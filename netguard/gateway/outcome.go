@@ -22,7 +22,7 @@ const (
 	Blank                   // the model ended its answer without having said or called anything
 )
 
-// String is the outcome's name; empty for Answered.
+// String returns the outcome's name; empty for Answered.
 func (o Outcome) String() string {
 	switch o {
 	case Busy:

@@ -43,7 +43,7 @@ func (p problem) body(dialect schema.Dialect) any {
 	}
 }
 
-// errorNames are what Anthropic (and OpenAI) and Gemini call an HTTP status.
+// errorNames returns what Anthropic (and OpenAI) and Gemini call an HTTP status.
 func (p problem) errorNames() (kind, status string) {
 	switch p.status {
 	case http.StatusUnauthorized:

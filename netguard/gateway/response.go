@@ -19,7 +19,7 @@ var (
 	errProxy    = errors.New("the proxy on the way to the model server wants a name and a password; check HTTP_PROXY and HTTPS_PROXY")
 )
 
-// refusedAnswer is why an answer must not reach the agent, or nil.
+// refusedAnswer returns why an answer must not reach the agent, or nil.
 func refusedAnswer(response *http.Response) error {
 	switch status := response.StatusCode; {
 	case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:
@@ -61,7 +61,7 @@ var (
 // limitName matches the headers that report rate limits, which clients obey.
 var limitName = regexp.MustCompile(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
 
-// headerForm is the form that a header's value must have; nil when the header does
+// headerForm returns the form that a header's value must have; nil when the header does
 // not pass. Names, too, are only ever those of this list: cookies, the names of the
 // user's account and names that a server makes up do not pass.
 func headerForm(name string) *regexp.Regexp {
@@ -81,7 +81,7 @@ func headerForm(name string) *regexp.Regexp {
 	return nil
 }
 
-// passedHeader is what the agent gets of an answer's header: values in the form of
+// passedHeader returns what the agent gets of an answer's header: values in the form of
 // their header that share nothing with a secret, so that none comes in pieces.
 func passedHeader(response *http.Response, secrets *redact.Set) http.Header {
 	header := http.Header{}

@@ -24,7 +24,7 @@ import (
 // hostileKey has characters that encoders write in different ways.
 const hostileKey = "sk-live/Canary+0123456789_abcdef=="
 
-// answering is an upstream that reads a request and writes the pieces as they are,
+// answering returns an upstream that reads a request and writes the pieces as they are,
 // each in a segment of its own, then hangs up.
 func answering(t *testing.T, pieces ...string) *url.URL {
 	t.Helper()
@@ -53,7 +53,7 @@ func answering(t *testing.T, pieces ...string) *url.URL {
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// received is every byte that the agent gets for a request, and the event of it.
+// received returns every byte that the agent gets for a request, and the event of it.
 func received(t *testing.T, upstream *url.URL) (answer string, event Event) {
 	t.Helper()
 	b := newBench(t, echo, func(c *Config) { c.Upstream.URL, c.Upstream.Key = upstream, secret.New(hostileKey) })

@@ -9,7 +9,7 @@ import (
 // longestWait bounds what a server can ask for; a longer wait counts as this one.
 const longestWait = 30 * 24 * time.Hour
 
-// retryAfter is how long a server asks to wait before the next try, by the headers that
+// retryAfter returns how long a server asks to wait before the next try, by the headers that
 // clients go by: seconds, a date, or milliseconds in a header of OpenAI's, which counts
 // more. 0 means that it asks for nothing that could be read.
 func retryAfter(header http.Header, now time.Time) time.Duration {

@@ -55,12 +55,12 @@ func endpoints() []endpoint {
 	}
 }
 
-// queries are the query parameters that pass. A key is not among them.
+// queries returns the query parameters that pass. A key is not among them.
 func queries() []string {
 	return []string{"alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"}
 }
 
-// target is where a request goes: its dialect, and the path an upstream of that
+// target returns where a request goes: its dialect, and the path an upstream of that
 // dialect has it under. The dialect is known, as well as it can be, even for a
 // path that does not pass.
 func target(r *http.Request) (schema.Dialect, string) {
@@ -88,7 +88,7 @@ func target(r *http.Request) (schema.Dialect, string) {
 	}
 }
 
-// endpoint is the call on the list that a request is, or nil.
+// endpoint returns the call on the list that a request is, or nil.
 func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoint {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -101,7 +101,7 @@ func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoin
 	return nil
 }
 
-// modelInPath is the model that a path names: a Gemini call's, and that of a
+// modelInPath returns the model that a path names: a Gemini call's, and that of a
 // question about one model. Empty for all others.
 func modelInPath(dialect schema.Dialect, path string) string {
 	_, model, ok := strings.Cut(path, "/models/")
@@ -131,7 +131,7 @@ func cleanQuery(query url.Values) string {
 	return clean.Encode()
 }
 
-// requestHeaders are what an upstream gets to see of the agent's headers: a list
+// requestHeaders returns what an upstream gets to see of the agent's headers: a list
 // of what passes, so that no credential, cookie or forwarding header does.
 func requestHeaders() []string {
 	return []string{

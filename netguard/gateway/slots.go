@@ -23,7 +23,7 @@ type slot struct {
 
 func newSlots(limit int) *slots { return &slots{limit: limit, taken: map[*slot]struct{}{}} }
 
-// take is a place, or nil when there is none. evict is called, once, when the place
+// take returns a place, or nil when there is none. evict is called, once, when the place
 // is needed for another request; it must not block.
 func (s *slots) take(evict func()) *slot {
 	s.mu.Lock()

@@ -103,7 +103,7 @@ func sessionListening() (bool, error) {
 	return false, nil
 }
 
-// occupiedBridge names a session's bridge that still has a box on it, or "". A box whose
+// occupiedBridge names a session's bridge that still has a sandbox on it, or "". A sandbox whose
 // supervisor was killed has no sockets left to be known by.
 func occupiedBridge() (string, error) {
 	links, err := netlink.LinkList()

@@ -10,7 +10,7 @@ import (
 	"aibox/netguard"
 )
 
-// These tests use the rootless daemon that DOCKER_HOST names and real boxes under
+// These tests use the rootless daemon that DOCKER_HOST names and real sandboxes under
 // runsc. Switching a lock off for the whole namespace would open other sessions, so
 // the tests switch it off for their own bridge: one whose name lock 1 does not
 // match, or one that lock 2 has no rule for.

@@ -37,7 +37,7 @@ func (f *firewall) own() map[string][]string {
 	return map[string][]string{chainInput: append(input, deny...), chainForward: deny}
 }
 
-// jumps are the rules that must come first in the chains that are not ours. Docker's
+// jumps returns the rules that must come first in the chains that are not ours. Docker's
 // chain gets them too, because Docker puts its jump back on top of FORWARD whenever it
 // makes a network.
 func (f *firewall) jumps() map[string][]string {

@@ -49,7 +49,7 @@ func (c Client) Up(ctx context.Context) error {
 
 // Down takes back everything that Up and Guard put in place, and leaves tables,
 // routing rules and addresses as they were before. While a session holds its
-// sockets that is a fault of kind Refused, because its box would be unguarded.
+// sockets that is a fault of kind Refused, because its sandbox would be unguarded.
 func (c Client) Down(ctx context.Context) error {
 	_, err := c.call(ctx, request{Op: opDown})
 	return err
@@ -70,8 +70,8 @@ type GuardRequest struct {
 	UDP []int `json:"udp,omitempty"`
 }
 
-// Guard makes bridge safe to start a box on, in one job: whatever Up would do,
-// with drift repaired (an error if that fails: never start a box then); the
+// Guard makes bridge safe to start a sandbox on, in one job: whatever Up would do,
+// with drift repaired (an error if that fails: never start a sandbox then); the
 // bridge's routing lock, which lets through exactly the ports of r; and sockets
 // bound to that bridge alone. The bridge must exist, named with
 // netguard.BridgePrefix. The caller owns the Sockets.
@@ -131,7 +131,7 @@ func (c Client) call(ctx context.Context, req request) (*reply, error) {
 	return answer, nil
 }
 
-// command is the job's command line: nsenter into the site, or in place.
+// command returns the job's command line: nsenter into the site, or in place.
 func (c Client) command() (command.Cmd, error) {
 	exe := c.Exe
 	if exe == "" {

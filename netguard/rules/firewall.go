@@ -77,7 +77,7 @@ func toolName(v6 bool) string {
 
 func (f *firewall) name() string { return toolName(f.v6) }
 
-// backends are the ends of the tools' names, the machine's default first.
+// backends returns the ends of the tools' names, the machine's default first.
 func backends() []string { return []string{"", "-legacy", "-nft"} }
 
 // findFirewall picks the backend whose table Docker's chains are in, the default
@@ -193,7 +193,7 @@ func (f *firewall) hasOwnChains() bool {
 	return input || forward
 }
 
-// view is what status shows.
+// view returns what status shows.
 func (f *firewall) view(ctx context.Context) (Firewall, error) {
 	view := Firewall{Tool: f.tool, Rules: []string{}}
 	var err error
@@ -218,7 +218,7 @@ func (f *firewall) view(ctx context.Context) (Firewall, error) {
 	return view, nil
 }
 
-// backend is nf_tables or legacy; the library does not expose it.
+// backend returns nf_tables or legacy; the library does not expose it.
 func (f *firewall) backend(ctx context.Context) (string, error) {
 	version, err := command.Cmd{Name: f.tool, Args: []string{"--version"}, Env: toolEnv()}.Output(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func program(name string) string {
 // lockFile is the tools' own variable: where the lock of the legacy tables is.
 const lockFile = "XTABLES_LOCKFILE"
 
-// toolEnv is the environment of a job in place, and of the tools that a job runs.
+// toolEnv returns the environment of a job in place, and of the tools that a job runs.
 func toolEnv() []string {
 	env := command.Base()
 	if path := os.Getenv(lockFile); path != "" {

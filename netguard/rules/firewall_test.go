@@ -66,7 +66,7 @@ func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	}
 }
 
-// visit runs a script as if in a box on aibox-test0: in a namespace of its own,
+// visit runs a script as if in a sandbox on aibox-test0: in a namespace of its own,
 // behind a port of the bridge.
 func visit(t *testing.T, script string) {
 	t.Helper()

@@ -14,7 +14,7 @@ const (
 	icmpRateOff     = 0
 )
 
-// icmpRate is the limit in force; the default where it cannot be read.
+// icmpRate returns the limit in force; the default where it cannot be read.
 func icmpRate() int {
 	text, err := os.ReadFile(icmpRateFile)
 	if err != nil {

@@ -30,7 +30,7 @@ type lab struct {
 	network string
 	bridge  string
 	gateway string
-	peer    string // the address the next box gets
+	peer    string // the address the next sandbox gets
 }
 
 func docker(t testing.TB, args ...string) string {
@@ -68,7 +68,7 @@ func site(t testing.TB) Site {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// needBoxes skips a test that needs real boxes when only the quick tests are wanted.
+// needBoxes skips a test that needs real sandboxes when only the quick tests are wanted.
 func needBoxes(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -76,7 +76,7 @@ func needBoxes(t testing.TB) {
 	}
 }
 
-// probed is what the prober in a box found out about one target.
+// probed is what the prober in a sandbox found out about one target.
 type probed struct {
 	Target string
 	Open   bool // somebody answered
@@ -84,7 +84,7 @@ type probed struct {
 	Err    string
 }
 
-// newProber builds the program that runs in any box, and an image that holds
+// newProber builds the program that runs in any sandbox, and an image that holds
 // nothing else, so that the tests need no other.
 func newProber(t testing.TB) (program, image string) {
 	t.Helper()
@@ -131,13 +131,13 @@ func newLab(t testing.TB, prefix, image string) *lab {
 	return l
 }
 
-// box runs the prober in a box on the lab's network.
+// box runs the prober in a sandbox on the lab's network.
 func (l *lab) box(args ...string) *exec.Cmd {
 	run := []string{"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL", l.image, "/prober"}
 	return exec.Command("docker", append(run, args...)...)
 }
 
-// run runs a box to its end, and returns what it wrote and what was said of errors.
+// run runs a sandbox to its end, and returns what it wrote and what was said of errors.
 func (l *lab) run(what string, args ...string) (out []byte, said string, err error) {
 	cmd := l.box(append([]string{what}, args...)...)
 	var stderr strings.Builder
@@ -275,7 +275,7 @@ var labPorts = GuardRequest{TCP: netguard.Local.TCPPorts(), UDP: netguard.Local.
 
 var allowed = []string{"tcp 10.200.200.1:11434", "tcp 10.200.200.1:53", "udp 10.200.200.1:53"}
 
-// forbidden lists what no box may reach. wild is the port of a listener on every
+// forbidden lists what no sandbox may reach. wild is the port of a listener on every
 // address of the namespace.
 func (l *lab) forbidden(wild, other string) (all, reachable []string) {
 	reachable = []string{ // when nothing guards

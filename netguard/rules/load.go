@@ -29,7 +29,7 @@ func (f *firewall) load(ctx context.Context) error {
 	return nil
 }
 
-// restoreScript is the transaction. Chains that hold what they should keep their counters.
+// restoreScript returns the transaction. Chains that hold what they should keep their counters.
 func (f *firewall) restoreScript(mark bool) string {
 	var b strings.Builder
 	b.WriteString("*" + filter + "\n")
@@ -86,7 +86,7 @@ func removeFirewalls(ctx context.Context) error {
 }
 
 // remove takes the lock away, and the table itself if it was not there before. No
-// box depends on the lock any more, so it may happen in steps, jumps first; an
+// sandbox depends on the lock any more, so it may happen in steps, jumps first; an
 // interrupted removal continues the next time.
 func (f *firewall) remove(ctx context.Context) error {
 	marked := f.marked()

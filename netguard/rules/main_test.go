@@ -97,7 +97,7 @@ func guarded(t *testing.T, bridge string, request GuardRequest) *Sockets {
 	return sockets
 }
 
-// performUnguarded are jobs with a lock missing.
+// performUnguarded returns jobs with a lock missing.
 func performUnguarded(_ context.Context, req request) (answer reply) {
 	var err error
 	switch req.Op {

@@ -14,7 +14,7 @@ import (
 	"aibox/netguard"
 )
 
-// rejecter reads packets that a box sends to forbidden destinations and answers them
+// rejecter reads packets that a sandbox sends to forbidden destinations and answers them
 // with a rejection.
 type rejecter struct {
 	file   *os.File // AF_PACKET, from the network header on, filtered by refusedFilter
@@ -44,7 +44,7 @@ func (d *rejecter) serve(ctx context.Context, log func(Refusal)) error {
 			return nil
 		}
 		if errors.Is(err, unix.ENETDOWN) || errors.Is(err, unix.ENOBUFS) {
-			continue // the bridge goes down with its last box, and may come back
+			continue // the bridge goes down with its last sandbox, and may come back
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 )
 
 // Lock 2 has to be asked before the table of local addresses: else every listener
-// of the namespace, on any of its addresses, would answer a box. That table's rule
+// of the namespace, on any of its addresses, would answer a sandbox. That table's rule
 // has priority 0, where nothing can come before it, so it moves after ours.
 // VRF set-ups do the same (Documentation/networking/vrf.rst).
 const (

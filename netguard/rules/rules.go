@@ -1,6 +1,6 @@
 // Package rules configures the network namespace that holds the bridges: the guard's
 // address, a firewall (lock 1), routing rules (lock 2), and the sockets that are passed
-// to the session's process. Each lock alone keeps a box from reaching anything but the
+// to the session's process. Each lock alone keeps a sandbox from reaching anything but the
 // guard's own ports.
 //
 // A job does the work: a short-lived process in that namespace, which acts only on "the
@@ -164,7 +164,7 @@ func readState() (*state, error) {
 	return &state{alias: alias, tables: tables, order: order, icmp: icmpRate() == icmpRateOff}, nil
 }
 
-// drift reports what differs from the state in which a box is safe.
+// drift reports what differs from the state in which a sandbox is safe.
 func (s *state) drift() []string {
 	drift := []string{}
 	if !s.alias {

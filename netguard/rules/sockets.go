@@ -48,14 +48,14 @@ func newSockets(files []*os.File, ports GuardRequest) (*Sockets, error) {
 	return s, nil
 }
 
-// Refusal is one packet of the box that the guard turned away.
+// Refusal is one packet of the sandbox that the guard turned away.
 type Refusal struct {
 	Time     time.Time
 	Protocol netguard.Protocol
 	Dst      netip.AddrPort // port 0 for protocols without ports
 }
 
-// Refuse answers whatever the box sends to any other place at once (TCP with a
+// Refuse answers whatever the sandbox sends to any other place at once (TCP with a
 // reset, the rest with an ICMP error), so that a tool inside fails in
 // milliseconds instead of at a timeout; the kernel's own answers are limited to
 // about one a second. It does not enforce the isolation; the two locks do. Each

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// BenchmarkSandboxAgainstDockerRun compares a box from Create to gone with
+// BenchmarkSandboxAgainstDockerRun compares a sandbox from Create to gone with
 // `docker run --rm` of the same image, in turns. The ratio is what counts.
 func BenchmarkSandboxAgainstDockerRun(b *testing.B) {
 	p := prepare(b)
@@ -28,7 +28,7 @@ func BenchmarkSandboxAgainstDockerRun(b *testing.B) {
 		}
 		agent = append(agent, time.Since(begin))
 		_ = r.Close()
-		if err := r.box.Destroy(b.Context()); err != nil {
+		if err := r.sandbox.Destroy(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		ours = append(ours, r.up+time.Since(begin))

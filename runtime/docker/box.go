@@ -16,9 +16,9 @@ import (
 	"aibox/runtime"
 )
 
-// box is a container. Its process is remembered from the last State that saw it
+// sandbox is a container. Its process is remembered from the last State that saw it
 // running, so that it can be killed when the daemon is gone.
-type box struct {
+type sandbox struct {
 	api     *client.Client
 	id      string
 	session string
@@ -29,14 +29,14 @@ type box struct {
 	process runtime.Process
 }
 
-// ID is the container's id.
-func (b *box) ID() string { return b.id }
+// ID returns the container's id.
+func (b *sandbox) ID() string { return b.id }
 
-// Session is the session's id.
-func (b *box) Session() string { return b.session }
+// Session returns the session's id.
+func (b *sandbox) Session() string { return b.session }
 
 // Scratch lists the image's volumes, which are in memory (see runtime.Scratch).
-func (b *box) Scratch() (folders []string, size int64) {
+func (b *sandbox) Scratch() (folders []string, size int64) {
 	if len(b.volumes) == 0 {
 		return nil, 0
 	}
@@ -45,7 +45,7 @@ func (b *box) Scratch() (folders []string, size int64) {
 
 // Start starts the container. That the runtime cannot start it is a fault of
 // kind Environment.
-func (b *box) Start(ctx context.Context) error {
+func (b *sandbox) Start(ctx context.Context) error {
 	err := b.api.ContainerStart(ctx, b.id, container.StartOptions{})
 	switch {
 	case err == nil, ctx.Err() != nil:
@@ -59,7 +59,7 @@ func (b *box) Start(ctx context.Context) error {
 }
 
 // State asks for the container's state.
-func (b *box) State(ctx context.Context) (runtime.State, error) {
+func (b *sandbox) State(ctx context.Context) (runtime.State, error) {
 	found, err := b.api.ContainerInspect(ctx, b.id)
 	switch {
 	case errdefs.IsNotFound(err):
@@ -71,7 +71,7 @@ func (b *box) State(ctx context.Context) (runtime.State, error) {
 	}
 	state := stateOf(found.State)
 	if state.Status == runtime.Running {
-		// A box that ended in between has no process any more, which is no error.
+		// A sandbox that ended in between has no process any more, which is no error.
 		if p, err := runtime.FindProcess(found.State.Pid); err == nil {
 			state.Process = p
 			b.mu.Lock()
@@ -101,7 +101,7 @@ func stateOf(s *container.State) runtime.State {
 
 // Wait waits for the container's end. The container removes itself then, so that
 // one which ended before the call may be Gone, its exit code unknown.
-func (b *box) Wait(ctx context.Context) (runtime.State, error) {
+func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
 	select {
 	case result := <-results:
@@ -125,7 +125,7 @@ func (b *box) Wait(ctx context.Context) (runtime.State, error) {
 // Destroy kills and removes the container. When the daemon does not answer, the
 // sandbox last seen by State is killed, and the error has ErrDaemonLost in its
 // chain, since the container's record is still there.
-func (b *box) Destroy(ctx context.Context) error {
+func (b *sandbox) Destroy(ctx context.Context) error {
 	var err error
 	for range removals {
 		err = b.api.ContainerRemove(ctx, b.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
@@ -149,14 +149,14 @@ func (b *box) Destroy(ctx context.Context) error {
 }
 
 const (
-	// removals is how often a box is removed when the daemon removes it, too.
+	// removals is how often a sandbox is removed when the daemon removes it, too.
 	removals = 5
 	// removalPause is how long the daemon's own removal is waited for before it
 	// counts as given up.
 	removalPause = 10 * time.Second
 )
 
-func (b *box) waitRemoved(ctx context.Context) error {
+func (b *sandbox) waitRemoved(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, removalPause)
 	defer cancel()
 	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionRemoved)
@@ -171,7 +171,7 @@ func (b *box) waitRemoved(ctx context.Context) error {
 	}
 }
 
-func (b *box) kill() error {
+func (b *sandbox) kill() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.process.PID == 0 {

@@ -90,7 +90,7 @@ func TestRootInTheSandboxCannotTouchPID1(t *testing.T) {
 }
 
 // Linux shields the PID 1 of a namespace from SIGKILL and SIGSTOP, gVisor does
-// not. Killed, it takes the box along; stopped, it falls silent, which Watch sees.
+// not. Killed, it takes the sandbox along; stopped, it falls silent, which Watch sees.
 func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "9"}}); err != nil {
@@ -101,7 +101,7 @@ func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 			break
 		}
 	}
-	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
+	if state, err := r.sandbox.Wait(t.Context()); err != nil || state.Status == runtime.Running {
 		t.Errorf("the sandbox is %+v, %v", state, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestStopKillsChildrenThatIgnoreIt(t *testing.T) {
 		t.Errorf("exit is %+v", exit)
 	}
 	_ = r.Close()
-	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
+	if state, err := r.sandbox.Wait(t.Context()); err != nil || state.Status == runtime.Running {
 		t.Errorf("the sandbox is %+v, %v", state, err)
 	}
 }
@@ -209,7 +209,7 @@ func TestKillingTheSandboxProcessEndsTheSandbox(t *testing.T) {
 	if err := runtime.KillProcess(r.state.Process); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.box.Wait(t.Context()); err != nil {
+	if _, err := r.sandbox.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r.state.Process.Alive() {

@@ -27,13 +27,13 @@ const (
 )
 
 const (
-	// initPath is where PID 1 is mounted in a box.
+	// initPath is where PID 1 is mounted in a sandbox.
 	initPath       = "/.aibox/init"
 	defaultTmpSize = 1 << 30
 	defaultName    = "aibox"
 )
 
-// capabilities are what root in a box keeps. They act inside gVisor's own
+// capabilities are what root in a sandbox keeps. They act inside gVisor's own
 // kernel; without them tar, apt-get and ordinary builds fail.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
 
@@ -64,7 +64,7 @@ const createTimeout = time.Minute
 // Create makes a container, unless the runtime is registered in a way that may let it
 // out: two calls to the daemon, after the first Info, and one more
 // for an image with volumes.
-func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
+func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, error) {
 	if err := check(spec); err != nil {
 		return nil, err
 	}
@@ -84,13 +84,13 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 		return nil, fmt.Errorf("creating the sandbox: %w", err)
 	}
 	// A request that is given up is carried out all the same, and nobody would know
-	// the container's id: so it is waited for and the box destroyed.
+	// the container's id: so it is waited for and the sandbox destroyed.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec, volumes), nil, nil, "aibox-"+spec.Session)
 	switch {
 	case err == nil:
-		made := &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes}
+		made := &sandbox{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes}
 		if ctx.Err() != nil {
 			return nil, destroyed(asking, made, ctx.Err())
 		}
@@ -183,8 +183,8 @@ func mountsOf(spec runtime.Spec) []mount.Mount {
 	return mounts
 }
 
-// Boxes lists the containers that carry aibox's labels and this user's id.
-func (b *Backend) Boxes(ctx context.Context) ([]runtime.Box, error) {
+// Sandboxes lists the containers that carry aibox's labels and this user's id.
+func (b *Backend) Sandboxes(ctx context.Context) ([]runtime.Sandbox, error) {
 	found, err := b.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
 		filters.Arg("label", labelSession),
 		filters.Arg("label", labelUser+"="+strconv.Itoa(os.Getuid())),
@@ -192,9 +192,9 @@ func (b *Backend) Boxes(ctx context.Context) ([]runtime.Box, error) {
 	if err != nil {
 		return nil, b.unreachable(err)
 	}
-	boxes := make([]runtime.Box, 0, len(found))
+	sandboxes := make([]runtime.Sandbox, 0, len(found))
 	for _, c := range found {
-		boxes = append(boxes, &box{api: b.api, id: c.ID, session: c.Labels[labelSession], runtime: b.runtime})
+		sandboxes = append(sandboxes, &sandbox{api: b.api, id: c.ID, session: c.Labels[labelSession], runtime: b.runtime})
 	}
-	return boxes, nil
+	return sandboxes, nil
 }

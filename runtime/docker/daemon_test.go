@@ -108,15 +108,15 @@ func (d *daemon) end() {
 func (d *daemon) prepare() programs {
 	d.t.Helper()
 	b := d.open()
-	box := build(d.t, "./testdata/box")
-	id, err := b.Image(context.Background(), importInto(d.t, b, box))
+	sandbox := build(d.t, "./testdata/box")
+	id, err := b.Image(context.Background(), importInto(d.t, b, sandbox))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return programs{b, b.Networks(), build(d.t, "aibox/cmd/aibox-init"), id}
 }
 
-// victims are the processes a machine can lose under a running box.
+// victims returns the processes a machine can lose under a running sandbox.
 func (d *daemon) victims(site runtime.Site) map[string]int {
 	child, err := os.ReadFile(filepath.Join(d.dir, "dockerd-rootless", "child_pid"))
 	kit := d.kit.Process.Pid // RootlessKit 1 takes the place of the script
@@ -145,7 +145,7 @@ func TestSandboxCanBeKilledAfterItsDaemonDied(t *testing.T) {
 			}
 			waited := make(chan error, 1)
 			go func() {
-				_, err := r.box.Wait(context.Background())
+				_, err := r.sandbox.Wait(context.Background())
 				waited <- err
 			}()
 			if err := syscall.Kill(d.victims(info.Site)[victim], syscall.SIGKILL); err != nil {
@@ -155,7 +155,7 @@ func TestSandboxCanBeKilledAfterItsDaemonDied(t *testing.T) {
 				t.Errorf("the wait ended with %v", err)
 			}
 			t.Logf("without the daemon the sandbox is alive: %t", r.state.Process.Alive())
-			if err := r.box.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+			if err := r.sandbox.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 				t.Errorf("Destroy says %v", err)
 			}
 			_ = guarded.Close() // the supervisor of the other one dies

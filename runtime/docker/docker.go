@@ -1,4 +1,4 @@
-// Package docker makes boxes with Docker: rootless, and under gVisor. It is the
+// Package docker makes sandboxes with Docker: rootless, and under gVisor. It is the
 // only package beside bakery's builder that knows Docker's types. It never talks
 // to a daemon that is not the user's own unless configured to.
 package docker
@@ -32,7 +32,7 @@ type Options struct {
 	Host string
 	// Rootful accepts a daemon that runs as root.
 	Rootful bool
-	// Runtime is the OCI runtime that boxes need; empty means "runsc".
+	// Runtime is the OCI runtime that sandboxes need; empty means "runsc".
 	Runtime string
 	// Leases is a private folder for the locks on the pool's networks. All of a
 	// user's processes that share a daemon must name the same one.
@@ -54,7 +54,7 @@ type Backend struct {
 	info *runtime.Info
 }
 
-// Endpoint is the daemon that Open would use, as "unix:///path". A Host that is
+// Endpoint returns the daemon that Open would use, as "unix:///path". A Host that is
 // no local socket is a fault of kind Usage.
 func Endpoint(o Options) (string, error) {
 	socket, err := socketPath(o)
@@ -62,7 +62,7 @@ func Endpoint(o Options) (string, error) {
 }
 
 // Open connects to the daemon and refuses one that is absent or too old (faults
-// of kind Environment). What else a box needs of it Info checks.
+// of kind Environment). What else a sandbox needs of it Info checks.
 func Open(ctx context.Context, o Options) (*Backend, error) {
 	socket, err := socketPath(o)
 	if err != nil {
@@ -84,10 +84,10 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// Networks is the daemon's pool of bridges.
+// Networks returns the daemon's pool of bridges.
 func (b *Backend) Networks() *Networks { return b.networks }
 
-// Close frees the connections. Boxes are usable only until then.
+// Close frees the connections. Sandboxes are usable only until then.
 func (b *Backend) Close() error { return b.api.Close() }
 
 func socketPath(o Options) (string, error) {

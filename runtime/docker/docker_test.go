@@ -65,7 +65,7 @@ func options(t testing.TB) Options {
 	}
 }
 
-// build compiles a program that runs in any box.
+// build compiles a program that runs in any sandbox.
 func build(t testing.TB, pkg string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(pkg))
@@ -126,7 +126,7 @@ func importInto(t testing.TB, b *Backend, program string) string {
 	return ref
 }
 
-// pool is a pool of its own range, with its bridges removed at the end.
+// pool returns a pool of its own range, with its bridges removed at the end.
 func pool(t testing.TB, b *Backend) *Networks {
 	t.Helper()
 	n := b.Networks()

@@ -15,7 +15,7 @@ import (
 )
 
 // Info asks the daemon once and remembers the answer. It refuses a daemon that
-// boxes cannot use, each with its fix.
+// sandboxes cannot use, each with its fix.
 func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

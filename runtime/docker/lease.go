@@ -55,7 +55,7 @@ func (l *lease) release() { _ = l.lock.Close() }
 // remove deletes the file while it is locked.
 func (l *lease) remove() { _ = os.Remove(l.lock.File().Name()) }
 
-// holder is the session that leases the bridge, "" when it is free.
+// holder returns the session that leases the bridge, "" when it is free.
 func (n *Networks) holder(bridge string) string {
 	held, err := n.lease(bridge)
 	if err == nil {

@@ -31,7 +31,7 @@ const (
 	optionMasq   = "com.docker.network.bridge.enable_ip_masquerade"
 	optionMode   = "com.docker.network.bridge.gateway_mode_ipv4"
 
-	// clearing is about how long the daemon takes to clear a dead box away.
+	// clearing is about how long the daemon takes to clear a dead sandbox away.
 	clearing = 150 * time.Millisecond
 )
 
@@ -78,7 +78,7 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 	if err != nil {
 		return runtime.Network{}, err
 	}
-	// Twice, because the daemon may still be clearing a dead box away from a network
+	// Twice, because the daemon may still be clearing a dead sandbox away from a network
 	// that is not leased: waiting for it is cheaper than making another.
 	for _, pause := range []time.Duration{0, clearing} {
 		time.Sleep(pause)
@@ -137,7 +137,7 @@ func (n *Networks) Release(_ context.Context, network runtime.Network) error {
 	return nil
 }
 
-// List is every bridge of the pool with its holder.
+// List returns every bridge of the pool with its holder.
 func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
 	all, err := n.list(ctx)
 	if err != nil {
@@ -185,8 +185,8 @@ func (n *Networks) remove(ctx context.Context, network runtime.Network, held *le
 	return nil
 }
 
-// list is the daemon's networks that belong to the pool, by name. One that lacks
-// a property of the pool is left out: a box must not be put on it.
+// list returns the daemon's networks that belong to the pool, by name. One that lacks
+// a property of the pool is left out: a sandbox must not be put on it.
 func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
 		return nil, err
@@ -206,12 +206,12 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	return networks, nil
 }
 
-// gatewayMode is the value of optionMode; empty for a daemon that does not have it.
+// gatewayMode returns the value of optionMode; empty for a daemon that does not have it.
 //
 // From version 28 (API 1.48) on, Docker drops packets for a container's address that come
 // from elsewhere, before the firewall's FORWARD chain. The locks of netguard refuse the
-// same packets, at once and with a word to the box; behind Docker's drop they would never
-// see them, and a probe of another box's network would wait for an answer in vain.
+// same packets, at once and with a word to the sandbox; behind Docker's drop they would never
+// see them, and a probe of another sandbox's network would wait for an answer in vain.
 func (n *Networks) gatewayMode() string {
 	if versions.LessThan(n.api.ClientVersion(), "1.48") {
 		return ""
@@ -305,7 +305,7 @@ func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix)
 	return runtime.Network{ID: made.ID, Bridge: name, Gateway: gateway, Subnet: subnet}, nil
 }
 
-// usedSubnets is what the daemon's networks, of whatever kind, use.
+// usedSubnets returns what the daemon's networks, of whatever kind, use.
 func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
 	found, err := n.api.NetworkList(ctx, network.ListOptions{})
 	if err != nil {
@@ -322,7 +322,7 @@ func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
 	return used, nil
 }
 
-// next is the address of the /29 after.
+// next returns the address of the /29 after.
 func next(subnet netip.Addr) netip.Addr {
 	for range 1 << (32 - subnetBits) {
 		subnet = subnet.Next()
@@ -338,7 +338,7 @@ func randomName() (string, error) {
 	return bridgePrefix + hex.EncodeToString(raw[:]), nil
 }
 
-// refusedNetwork is err, or what to do where the kernel lacks what a network of
+// refusedNetwork returns err, or what to do where the kernel lacks what a network of
 // ours needs (Docker 26: "cannot restrict inter-container communication").
 func refusedNetwork(err error) error {
 	if !strings.Contains(err.Error(), "restrict inter-container communication") {

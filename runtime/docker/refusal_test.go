@@ -170,7 +170,7 @@ func TestRuntimeStartErrorHasNoControlBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := &box{api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
+	broken := &sandbox{api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
 	err = broken.Start(t.Context())
 	refused(t, err, "could not start the sandbox")
 	if strings.ContainsRune(err.Error(), 0x1b) {
@@ -184,21 +184,21 @@ func TestLostDaemonIsDistinguishedFromAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lostBox := &box{api: b.api, id: strings.Repeat("0", 64)}
-	if _, err := lostBox.State(t.Context()); err == nil || errors.Is(err, runtime.ErrDaemonLost) {
+	lost := &sandbox{api: b.api, id: strings.Repeat("0", 64)}
+	if _, err := lost.State(t.Context()); err == nil || errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("an answered error became %v", err)
 	}
 	if err := os.Remove(strings.TrimPrefix(options.Host, "unix://")); err != nil {
 		t.Fatal(err)
 	}
 	_ = b.Close() // drop the connection that is kept open
-	if _, err := lostBox.State(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+	if _, err := lost.State(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("State says %v", err)
 	}
-	if _, err := lostBox.Wait(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+	if _, err := lost.Wait(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("Wait says %v", err)
 	}
-	if err := lostBox.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+	if err := lost.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("Destroy says %v", err)
 	}
 }

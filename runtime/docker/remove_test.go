@@ -10,8 +10,8 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// A box removes itself when it ends, so the daemon is at it when it is asked to. In
-// each of these orders one of the two gives up, and the box must not stay.
+// A sandbox removes itself when it ends, so the daemon is at it when it is asked to. In
+// each of these orders one of the two gives up, and the sandbox must not stay.
 func TestContainerThatTheDaemonIsRemovingDoesNotStay(t *testing.T) {
 	for name, answers := range map[string][]string{
 		"it ended while it was killed": {"Could not kill running container, cannot remove - Container 0 is not running"},
@@ -44,7 +44,7 @@ func TestContainerThatTheDaemonIsRemovingDoesNotStay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			doomed := &box{api: api, id: "0"}
+			doomed := &sandbox{api: api, id: "0"}
 			if err := doomed.Destroy(t.Context()); err != nil || asked != len(answers)+1 {
 				t.Errorf("after %d requests: %v", asked, err)
 			}

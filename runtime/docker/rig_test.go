@@ -17,11 +17,11 @@ import (
 
 const lifelinePort = 11435
 
-// rig is a real box with the real init and its lifeline.
+// rig is a real sandbox with the real init and its lifeline.
 type rig struct {
 	*lifeline.Conn
 	t       testing.TB
-	box     runtime.Box
+	sandbox runtime.Sandbox
 	network runtime.Network
 	state   runtime.State
 	hello   lifeline.Hello
@@ -29,7 +29,7 @@ type rig struct {
 	up      time.Duration
 }
 
-// programs are built once a test, not once a box.
+// programs are built once a test, not once a sandbox.
 type programs struct {
 	backend *Backend
 	pool    *Networks
@@ -47,7 +47,7 @@ func prepare(t testing.TB) programs {
 	return programs{b, pool(t, b), build(t, "aibox/cmd/aibox-init"), id}
 }
 
-// boot makes a network, guards it, starts a box and takes its lifeline, after
+// boot makes a network, guards it, starts a sandbox and takes its lifeline, after
 // which the listener is closed, as the supervisor does.
 func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
 	t.Helper()
@@ -81,16 +81,16 @@ func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
 	}
 	r := &rig{t: t, network: network}
 	begin := time.Now()
-	if r.box, err = p.backend.Create(ctx, spec); err != nil {
+	if r.sandbox, err = p.backend.Create(ctx, spec); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := r.box.Destroy(ctx); err != nil && !errors.Is(err, runtime.ErrDaemonLost) {
+		if err := r.sandbox.Destroy(ctx); err != nil && !errors.Is(err, runtime.ErrDaemonLost) {
 			t.Error(err)
 		}
 	})
 	r.created = time.Since(begin)
-	if err := r.box.Start(ctx); err != nil {
+	if err := r.sandbox.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	conn := accept(t, sockets.TCP[lifelinePort])
@@ -100,7 +100,7 @@ func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
 		t.Fatal(err)
 	}
 	r.up = time.Since(begin)
-	if r.state, err = r.box.State(ctx); err != nil {
+	if r.state, err = r.sandbox.State(ctx); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -57,7 +57,7 @@ func (b *Backend) site(ctx context.Context, rootless bool) (runtime.Site, error)
 		Hint("see what is wrong: aibox doctor")
 }
 
-// listenerPID is the process that listens on a Unix socket (SO_PEERCRED).
+// listenerPID returns the process that listens on a Unix socket (SO_PEERCRED).
 func listenerPID(ctx context.Context, socket string) (int, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 	maxVolumes  = 32
 )
 
-// volumes are the folders that the image declares as volumes, clean and sorted, but for
+// volumes returns the folders that the image declares as volumes, clean and sorted, but for
 // those that spec mounts itself. Docker would make a folder of the host for each, which
-// no limit of the box counts; so each becomes a tmpfs. It refuses a volume in which the
+// no limit of the sandbox counts; so each becomes a tmpfs. It refuses a volume in which the
 // agent's work would be lost.
 func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, error) {
 	found, err := b.api.ImageInspect(ctx, string(spec.Image))
@@ -59,7 +59,7 @@ func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, err
 
 const volumeHint = "take another --image, or build this one without that VOLUME"
 
-// volumeSize is what each of so many volumes may hold, in bytes.
+// volumeSize returns what each of so many volumes may hold, in bytes.
 func volumeSize(count int) int64 { return volumesSize / int64(count) }
 
 // withoutVolumes makes sure that Docker has made no folder of the host for the
@@ -77,7 +77,7 @@ func (b *Backend) withoutVolumes(ctx context.Context, id string) error {
 	return nil
 }
 
-// tmpfsOf are the file systems in memory, by where they are, each with its size.
+// tmpfsOf returns the file systems in memory, by where they are, each with its size.
 func tmpfsOf(spec runtime.Spec, volumes []string) map[string]string {
 	size := spec.TmpSize
 	if size == 0 {
@@ -90,7 +90,7 @@ func tmpfsOf(spec runtime.Spec, volumes []string) map[string]string {
 	return all
 }
 
-// destroyed destroys a box that cannot be used, and returns why.
-func destroyed(ctx context.Context, made *box, why error) error {
+// destroyed destroys a sandbox that cannot be used, and returns why.
+func destroyed(ctx context.Context, made *sandbox, why error) error {
 	return errors.Join(why, made.Destroy(ctx))
 }

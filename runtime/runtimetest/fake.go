@@ -18,7 +18,7 @@ import (
 	"aibox/runtime"
 )
 
-// Fake is a Backend in memory. Boxes run a Go function in place of a sandbox. It
+// Fake is a Backend in memory. Sandboxes run a Go function in place of a sandbox. It
 // is safe for concurrent use; set the exported fields before the first call.
 type Fake struct {
 	// Images maps references to ids.
@@ -26,19 +26,19 @@ type Fake struct {
 	// Facts is what Info returns.
 	Facts runtime.Info
 	// Run is PID 1: it gets the spec and returns the exit code. It must return
-	// soon after ctx ends, which is the box being killed. Nil means RunArgs.
+	// soon after ctx ends, which is the sandbox being killed. Nil means RunArgs.
 	Run func(ctx context.Context, spec runtime.Spec) int
 	// Fail may return an error for a call, named "info", "image", "create",
 	// "start", "state", "wait", "destroy", "boxes", "acquire"; nil lets it pass.
 	Fail func(call string) error
 
-	mu    sync.Mutex
-	boxes map[string]*fakeBox
-	lost  bool
-	gone  chan struct{} // closed by Lose
+	mu        sync.Mutex
+	sandboxes map[string]*fakeSandbox
+	lost      bool
+	gone      chan struct{} // closed by Lose
 }
 
-// NewFake is a fake with one image, "fake:latest", and a rootless daemon with
+// NewFake returns a fake with one image, "fake:latest", and a rootless daemon with
 // runsc whose root overlay is capped.
 func NewFake() *Fake {
 	return &Fake{
@@ -48,12 +48,12 @@ func NewFake() *Fake {
 			Runtimes: []runtime.Runtime{{Name: "runsc", Path: "/usr/local/bin/runsc", Overlay: true, OverlaySize: 10 << 30}},
 			Site:     runtime.Site{PID: 2, Rootless: true},
 		},
-		boxes: map[string]*fakeBox{},
-		gone:  make(chan struct{}),
+		sandboxes: map[string]*fakeSandbox{},
+		gone:      make(chan struct{}),
 	}
 }
 
-// RunArgs obeys a box's InitArgs: "exit N" ends with N, "wait" stays until killed.
+// RunArgs obeys a sandbox's InitArgs: "exit N" ends with N, "wait" stays until killed.
 func RunArgs(ctx context.Context, spec runtime.Spec) int {
 	if len(spec.InitArgs) == 2 && spec.InitArgs[0] == "exit" {
 		code, _ := strconv.Atoi(spec.InitArgs[1])
@@ -64,7 +64,7 @@ func RunArgs(ctx context.Context, spec runtime.Spec) int {
 }
 
 // Lose is the death of the daemon: waits end with ErrDaemonLost, and so does
-// every later call. Running boxes keep running, as sandboxes do.
+// every later call. Running sandboxes keep running, as sandboxes do.
 func (f *Fake) Lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,8 +104,8 @@ func (f *Fake) Image(_ context.Context, ref string) (runtime.ImageID, error) {
 	return id, nil
 }
 
-// Create makes a box; its session must be new and its image known.
-func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
+// Create makes a sandbox; its session must be new and its image known.
+func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -124,32 +124,32 @@ func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, erro
 	if !known {
 		return nil, fmt.Errorf("%w: %q", runtime.ErrNoImage, spec.Image)
 	}
-	for _, b := range f.boxes {
+	for _, b := range f.sandboxes {
 		if b.spec.Session == spec.Session {
 			return nil, fmt.Errorf("a sandbox of session %q is there already", spec.Session)
 		}
 	}
-	b := &fakeBox{fake: f, id: randomID(), spec: spec, status: runtime.Created, ended: make(chan struct{})}
-	f.boxes[b.id] = b
+	b := &fakeSandbox{fake: f, id: randomID(), spec: spec, status: runtime.Created, ended: make(chan struct{})}
+	f.sandboxes[b.id] = b
 	return b, nil
 }
 
-// Boxes lists the boxes by session.
-func (f *Fake) Boxes(context.Context) ([]runtime.Box, error) {
+// Sandboxes lists the sandboxes by session.
+func (f *Fake) Sandboxes(context.Context) ([]runtime.Sandbox, error) {
 	if err := f.fail("boxes"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var list []runtime.Box
-	for _, b := range f.boxes {
+	var list []runtime.Sandbox
+	for _, b := range f.sandboxes {
 		list = append(list, b)
 	}
-	slices.SortFunc(list, func(a, b runtime.Box) int { return strings.Compare(a.Session(), b.Session()) })
+	slices.SortFunc(list, func(a, b runtime.Sandbox) int { return strings.Compare(a.Session(), b.Session()) })
 	return list, nil
 }
 
-type fakeBox struct {
+type fakeSandbox struct {
 	fake *Fake
 	id   string
 	spec runtime.Spec
@@ -162,13 +162,13 @@ type fakeBox struct {
 	ended  chan struct{}
 }
 
-func (b *fakeBox) ID() string      { return b.id }
-func (b *fakeBox) Session() string { return b.spec.Session }
+func (b *fakeSandbox) ID() string      { return b.id }
+func (b *fakeSandbox) Session() string { return b.spec.Session }
 
-// Spec is what the box was made from.
-func (b *fakeBox) Spec() runtime.Spec { return b.spec }
+// Spec returns what the sandbox was made from.
+func (b *fakeSandbox) Spec() runtime.Spec { return b.spec }
 
-func (b *fakeBox) Start(context.Context) error {
+func (b *fakeSandbox) Start(context.Context) error {
 	if err := b.fake.fail("start"); err != nil {
 		return err
 	}
@@ -187,17 +187,17 @@ func (b *fakeBox) Start(context.Context) error {
 		code := run(ctx, b.spec)
 		kill()
 		b.mu.Lock()
-		b.status, b.code = runtime.Gone, code // boxes remove themselves
+		b.status, b.code = runtime.Gone, code // sandboxes remove themselves
 		b.mu.Unlock()
 		b.fake.mu.Lock()
-		delete(b.fake.boxes, b.id)
+		delete(b.fake.sandboxes, b.id)
 		b.fake.mu.Unlock()
 		close(b.ended)
 	}()
 	return nil
 }
 
-func (b *fakeBox) State(context.Context) (runtime.State, error) {
+func (b *fakeSandbox) State(context.Context) (runtime.State, error) {
 	if err := b.fake.fail("state"); err != nil {
 		return runtime.State{}, err
 	}
@@ -206,7 +206,7 @@ func (b *fakeBox) State(context.Context) (runtime.State, error) {
 	return runtime.State{Status: b.status, ExitCode: b.code, Started: b.began}, nil
 }
 
-func (b *fakeBox) Wait(ctx context.Context) (runtime.State, error) {
+func (b *fakeSandbox) Wait(ctx context.Context) (runtime.State, error) {
 	if err := b.fake.fail("wait"); err != nil {
 		return runtime.State{}, err
 	}
@@ -228,7 +228,7 @@ func (b *fakeBox) Wait(ctx context.Context) (runtime.State, error) {
 	}
 }
 
-func (b *fakeBox) Destroy(ctx context.Context) error {
+func (b *fakeSandbox) Destroy(ctx context.Context) error {
 	failure := b.fake.fail("destroy")
 	if failure != nil && !errors.Is(failure, runtime.ErrDaemonLost) {
 		return failure
@@ -241,7 +241,7 @@ func (b *fakeBox) Destroy(ctx context.Context) error {
 	b.mu.Unlock()
 	if status == runtime.Created {
 		b.fake.mu.Lock()
-		delete(b.fake.boxes, b.id)
+		delete(b.fake.sandboxes, b.id)
 		b.fake.mu.Unlock()
 		return failure
 	}
@@ -269,7 +269,7 @@ type fakePool struct {
 	networks []runtime.Network
 }
 
-// Networks is a pool of at most size bridges; 0 means 8.
+// Networks returns a pool of at most size bridges; 0 means 8.
 func (f *Fake) Networks(size int) *FakeNetworks {
 	if size == 0 {
 		size = 8
@@ -314,7 +314,7 @@ func (n *FakeNetworks) Release(_ context.Context, network runtime.Network) error
 	return nil
 }
 
-// List is every bridge.
+// List returns every bridge.
 func (n *FakeNetworks) List(context.Context) ([]runtime.Network, error) {
 	n.pool.mu.Lock()
 	defer n.pool.mu.Unlock()

@@ -16,23 +16,23 @@ func TestFakePassesTheSuite(t *testing.T) {
 func TestLostDaemonEndsWaitsAndCalls(t *testing.T) {
 	fake := NewFake()
 	h := Harness{Backend: fake, Networks: fake.Networks(0), Image: "fake:latest", Init: "/init"}
-	box, err := fake.Create(t.Context(), h.spec(t, "wait"))
+	sandbox, err := fake.Create(t.Context(), h.spec(t, "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := box.Start(t.Context()); err != nil {
+	if err := sandbox.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := box.Wait(t.Context())
+		_, err := sandbox.Wait(t.Context())
 		done <- err
 	}()
 	fake.Lose()
 	if err := <-done; !errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("the wait ended with %v", err)
 	}
-	if err := box.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+	if err := sandbox.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("destroy says %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func Suite(t *testing.T, h Harness) {
 	}
 }
 
-// spec takes a network and describes a box of it; both go with the test.
+// spec takes a network and describes a sandbox of it; both go with the test.
 func (h Harness) spec(t *testing.T, args ...string) runtime.Spec {
 	t.Helper()
 	ctx := t.Context()
@@ -72,34 +72,34 @@ func (h Harness) spec(t *testing.T, args ...string) runtime.Spec {
 	return runtime.Spec{Session: session, Image: image, Init: h.Init, InitArgs: args, Network: network}
 }
 
-func (h Harness) create(t *testing.T, spec runtime.Spec) runtime.Box {
+func (h Harness) create(t *testing.T, spec runtime.Spec) runtime.Sandbox {
 	t.Helper()
-	box, err := h.Backend.Create(t.Context(), spec)
+	sandbox, err := h.Backend.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := box.Destroy(context.Background()); err != nil {
+		if err := sandbox.Destroy(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return box
+	return sandbox
 }
 
 // startExiting starts a sandbox whose program exits with the code at once. runsc sometimes
 // loses a race with such a program: the kernel gives the files of a process that has ended
 // to root, so a rootless runsc can no longer set its oom_score_adj, and the start fails.
 // aibox-init never ends before the start has returned, so only these tests try again.
-func (h Harness) startExiting(t *testing.T, code int) runtime.Box {
+func (h Harness) startExiting(t *testing.T, code int) runtime.Sandbox {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
-		box := h.create(t, h.spec(t, "exit", fmt.Sprint(code)))
-		if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Created {
+		sandbox := h.create(t, h.spec(t, "exit", fmt.Sprint(code)))
+		if state, err := sandbox.State(t.Context()); err != nil || state.Status != runtime.Created {
 			t.Errorf("before the start: %+v, %v", state, err)
 		}
-		err := box.Start(t.Context())
+		err := sandbox.Start(t.Context())
 		if err == nil {
-			return box
+			return sandbox
 		}
 		if attempt == 5 || !strings.Contains(err.Error(), "oom_score_adj") {
 			t.Fatal(err)
@@ -107,13 +107,13 @@ func (h Harness) startExiting(t *testing.T, code int) runtime.Box {
 	}
 }
 
-func (h Harness) start(t *testing.T, args ...string) runtime.Box {
+func (h Harness) start(t *testing.T, args ...string) runtime.Sandbox {
 	t.Helper()
-	box := h.create(t, h.spec(t, args...))
-	if err := box.Start(t.Context()); err != nil {
+	sandbox := h.create(t, h.spec(t, args...))
+	if err := sandbox.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return box
+	return sandbox
 }
 
 func infoNamesTheRuntime(t *testing.T, h Harness) {
@@ -153,21 +153,21 @@ func holes(t *testing.T, h Harness) {
 	} {
 		spec := whole
 		hole(&spec)
-		if box, err := h.Backend.Create(t.Context(), spec); err == nil {
+		if sandbox, err := h.Backend.Create(t.Context(), spec); err == nil {
 			t.Errorf("a sandbox without %s was made", name)
-			_ = box.Destroy(t.Context())
+			_ = sandbox.Destroy(t.Context())
 		}
 	}
 }
 
 func exitCodes(t *testing.T, h Harness) {
 	for _, code := range []int{0, 3, 143} {
-		box := h.startExiting(t, code)
-		state, err := box.Wait(t.Context())
+		sandbox := h.startExiting(t, code)
+		state, err := sandbox.Wait(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A box that was quicker than the wait is gone, its code with it.
+		// A sandbox that was quicker than the wait is gone, its code with it.
 		if state.Status != runtime.Gone && (state.Status != runtime.Exited || state.ExitCode != code) {
 			t.Errorf("got %+v, want exit code %d", state, code)
 		}
@@ -175,47 +175,47 @@ func exitCodes(t *testing.T, h Harness) {
 }
 
 func endedIsGone(t *testing.T, h Harness) {
-	box := h.startExiting(t, 0)
-	if _, err := box.Wait(t.Context()); err != nil {
+	sandbox := h.startExiting(t, 0)
+	if _, err := sandbox.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := box.Destroy(t.Context()); err != nil {
+	if err := sandbox.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Gone {
+	if state, err := sandbox.State(t.Context()); err != nil || state.Status != runtime.Gone {
 		t.Errorf("got %+v, %v", state, err)
 	}
-	if listed(t, h, box) {
+	if listed(t, h, sandbox) {
 		t.Error("it is still listed")
 	}
 }
 
 func destroyKills(t *testing.T, h Harness) {
-	box := h.start(t, "wait")
-	state, err := box.State(t.Context())
+	sandbox := h.start(t, "wait")
+	state, err := sandbox.State(t.Context())
 	if err != nil || state.Status != runtime.Running || state.Started.IsZero() {
 		t.Fatalf("got %+v, %v", state, err)
 	}
-	if !listed(t, h, box) {
+	if !listed(t, h, sandbox) {
 		t.Error("a running sandbox is not listed")
 	}
-	if err := box.Destroy(t.Context()); err != nil {
+	if err := sandbox.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if state.Process.Alive() {
 		t.Errorf("process %+v is still there", state.Process)
 	}
-	if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Gone {
+	if state, err := sandbox.State(t.Context()); err != nil || state.Status != runtime.Gone {
 		t.Errorf("got %+v, %v", state, err)
 	}
 }
 
 func destroyCreated(t *testing.T, h Harness) {
-	box := h.create(t, h.spec(t, "wait"))
-	if err := box.Destroy(t.Context()); err != nil {
+	sandbox := h.create(t, h.spec(t, "wait"))
+	if err := sandbox.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if listed(t, h, box) {
+	if listed(t, h, sandbox) {
 		t.Error("it is still listed")
 	}
 }
@@ -224,18 +224,18 @@ func givenUp(t *testing.T, h Harness) {
 	spec := h.spec(t, "wait")
 	for wait := time.Duration(0); wait < 40*time.Millisecond; wait += 5 * time.Millisecond {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		box, err := h.Backend.Create(ctx, spec)
+		sandbox, err := h.Backend.Create(ctx, spec)
 		cancel()
 		if err == nil {
-			if err := box.Destroy(t.Context()); err != nil {
+			if err := sandbox.Destroy(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		boxes, err := h.Backend.Boxes(t.Context())
+		sandboxes, err := h.Backend.Sandboxes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, left := range boxes {
+		for _, left := range sandboxes {
 			if left.Session() == spec.Session {
 				t.Errorf("given up after %v, the sandbox is there", wait)
 				_ = left.Destroy(t.Context())
@@ -245,9 +245,9 @@ func givenUp(t *testing.T, h Harness) {
 }
 
 func destroyTwice(t *testing.T, h Harness) {
-	box := h.start(t, "wait")
+	sandbox := h.start(t, "wait")
 	for range 2 {
-		if err := box.Destroy(t.Context()); err != nil {
+		if err := sandbox.Destroy(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -256,17 +256,17 @@ func destroyTwice(t *testing.T, h Harness) {
 func oneBoxPerSession(t *testing.T, h Harness) {
 	spec := h.spec(t, "wait")
 	h.create(t, spec)
-	if box, err := h.Backend.Create(t.Context(), spec); err == nil {
+	if sandbox, err := h.Backend.Create(t.Context(), spec); err == nil {
 		t.Error("a second sandbox of the session was made")
-		_ = box.Destroy(t.Context())
+		_ = sandbox.Destroy(t.Context())
 	}
 }
 
 func waitEndsWithContext(t *testing.T, h Harness) {
-	box := h.start(t, "wait")
+	sandbox := h.start(t, "wait")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := box.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := sandbox.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -363,15 +363,15 @@ func acquire(t *testing.T, n runtime.Networks) runtime.Network {
 	return network
 }
 
-func listed(t *testing.T, h Harness, box runtime.Box) bool {
+func listed(t *testing.T, h Harness, sandbox runtime.Sandbox) bool {
 	t.Helper()
-	boxes, err := h.Backend.Boxes(t.Context())
+	sandboxes, err := h.Backend.Sandboxes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range boxes {
-		if b.ID() == box.ID() {
-			return b.Session() == box.Session()
+	for _, b := range sandboxes {
+		if b.ID() == sandbox.ID() {
+			return b.Session() == sandbox.Session()
 		}
 	}
 	return false

@@ -52,7 +52,7 @@ type sandbox struct {
 // startBox creates the box while its network is being closed, starts it when that
 // is done, and waits until its PID 1 has called. The lifeline's listener is closed
 // then, before any agent exists, so nothing in the box can pose as PID 1.
-func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime.Box, error) {
+func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
 	spec, err := s.boxSpec(k)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime
 }
 
 // scratchText says which folders of the image are in memory, after a semicolon.
-func scratchText(box runtime.Box) string {
+func scratchText(box runtime.Sandbox) string {
 	scratch, ok := box.(runtime.Scratch)
 	if !ok {
 		return ""
@@ -122,7 +122,7 @@ func checkKernel(inside string) error {
 // launchBox starts the box, gives the watchdog charge of it, and notes which process
 // it is, so that it can be ended without the daemon. The box may call before
 // this returns, but no agent runs in it yet.
-func (s *sandbox) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
+func (s *sandbox) launchBox(ctx context.Context, box runtime.Sandbox, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := box.Start(ctx); err != nil {
 		_ = listener.Close() // no call will come
 		return runtime.Process{}, err
@@ -239,7 +239,7 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 }
 
 // boxFailure says what the daemon knows about a box that did not call.
-func boxFailure(ctx context.Context, box runtime.Box) error {
+func boxFailure(ctx context.Context, box runtime.Sandbox) error {
 	state, err := box.State(ctx)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (k *resources) workdir() string {
 
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
-func (s *sandbox) startAgent(ctx context.Context, k *resources, box runtime.Box) error {
+func (s *sandbox) startAgent(ctx context.Context, k *resources, box runtime.Sandbox) error {
 	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, k) })
 	process, err := k.awaitProcess()
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *supervisor) recordEnd(ended session.Result) {
 // crash during that wait leaves nothing: the box removes itself, and the network's
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result. stop ends what a client may wait for.
-func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, box runtime.Box, out boxOutcome, cause error) {
+func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, box runtime.Sandbox, out boxOutcome, cause error) {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
@@ -144,7 +144,7 @@ func (s *sandbox) awaitSandboxEnd() error {
 
 // release gives back everything but the workspace: the box, the sockets, the
 // network.
-func (s *sandbox) release(ctx context.Context, k *resources, box runtime.Box) error {
+func (s *sandbox) release(ctx context.Context, k *resources, box runtime.Sandbox) error {
 	closed := async(func() (struct{}, error) {
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})

@@ -23,7 +23,7 @@ type boxOutcome struct {
 
 // watch records the agent's output until it ends, and ends it when a limit is
 // reached, a stop is requested, or the daemon is lost.
-func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Box) (boxOutcome, error) {
+func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Sandbox) (boxOutcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var measuring sync.WaitGroup
 	defer measuring.Wait()

@@ -16,7 +16,7 @@ import (
 )
 
 // coldRun measures the whole command. It comes back before the daemon has cleared
-// the dead box away, which docker run waits for; the row says how long that takes.
+// the dead sandbox away, which docker run waits for; the row says how long that takes.
 func coldRun(ctx context.Context, b *bench) ([]Row, error) {
 	var gone []float64
 	ours, theirs, err := duel(ctx, b.pairs,

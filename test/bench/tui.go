@@ -174,7 +174,7 @@ func dashboard(ctx context.Context, b *bench) (rows []Row, err error) {
 // keys is how many keys a row takes.
 func (b *bench) keys() int { return 20 * b.pairs }
 
-// diffs are the changes that a review is measured with: what the box does to make
+// diffs are the changes that a review is measured with: what the sandbox does to make
 // them, and keys for which there is always somewhere to go.
 var diffs = []struct {
 	name, script string

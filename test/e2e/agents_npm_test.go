@@ -83,7 +83,7 @@ write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n"
 }
 
 // What Gemini CLI is set to reaches the model: here a server of the user's own, which
-// speaks Gemini's dialect and no other, and wants the key that never enters the box.
+// speaks Gemini's dialect and no other, and wants the key that never enters the sandbox.
 func TestGeminiWorksOnAServerOfOnesOwnThatSpeaksItsDialect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

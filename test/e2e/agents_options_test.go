@@ -71,7 +71,7 @@ func (h *heard) keys() string {
 }
 
 // What a person chooses, what the server tells of its model, and what the agent is
-// told of its box: all of it is in what the agent asks the model.
+// told of its sandbox: all of it is in what the agent asks the model.
 func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 	t.Parallel()
 	for agent, test := range map[string]struct {

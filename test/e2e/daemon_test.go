@@ -229,7 +229,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 }
 
 // Both guards die at once, and the agent has stopped PID 1: nobody is there to end the
-// box but the watchdog.
+// sandbox but the watchdog.
 func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -238,7 +238,7 @@ func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	id := m.detached("shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker", "stop-init")
 	r := m.record(id)
 	m.awaitStopped(r)
-	// Stopped, it cannot end the box when it loses the daemon.
+	// Stopped, it cannot end the sandbox when it loses the daemon.
 	if err := syscall.Kill(r.State.Supervisor.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker")
 }
 
-// A daemon that boxes cannot use is refused with a reason, before it is asked for
+// A daemon that sandboxes cannot use is refused with a reason, before it is asked for
 // anything but what it is.
 func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func echoed(key string) []string {
 }
 
 // A model server that repeats the key in every way it knows gets none of them into
-// the box, nor into anything that aibox writes or prints.
+// the sandbox, nor into anything that aibox writes or prints.
 func TestAKeyThatAServerRepeatsReachesNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -149,7 +149,7 @@ print("answered", answer[:12], "after", round(time.monotonic() - begin, 1), "s",
 while not os.path.exists("go"): time.sleep(0.05)
 `
 
-// A box that floods its gateway keeps neither its own honest requests out nor anybody
+// A sandbox that floods its gateway keeps neither its own honest requests out nor anybody
 // else's, and its supervisor stays small.
 func TestABoxThatFloodsItsGatewayHurtsNobody(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ for line in open(sys.argv[1]):
     print(r.status, r.read().decode().strip(), flush=True)
 `
 
-// wayOut is a request that a box makes, and what is to become of it.
+// wayOut is a request that a sandbox makes, and what is to become of it.
 type wayOut struct{ name, path, headers, body, answer string }
 
 // waysOut are requests that would make the model's server do more than answer. The
@@ -59,7 +59,7 @@ func waysOut() []wayOut {
 	}
 }
 
-// A box has the placeholder key of a model server on the host's loopback, and tries
+// A sandbox has the placeholder key of a model server on the host's loopback, and tries
 // to reach the world through it.
 func TestABoxGetsNoFurtherThanTheModelThroughItsRequests(t *testing.T) {
 	t.Parallel()

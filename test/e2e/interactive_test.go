@@ -81,7 +81,7 @@ func (s *screen) awaitSize(size string) {
 	s.awaitShown("(?m)^" + size + "$")
 }
 
-// interactive starts a shell in a box on a terminal and waits for its prompt.
+// interactive starts a shell in a sandbox on a terminal and waits for its prompt.
 func (m *machine) interactive(name string) (*screen, record) {
 	m.t.Helper()
 	s := m.onTerminal("run", "shell", "-i", "--network", "none", "--repo", m.repo(name, nil))

@@ -64,7 +64,7 @@ func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 	}
 }
 
-// fills writes to every mount of the box that can be written to, up to 1.2 GiB, and says
+// fills writes to every mount of the sandbox that can be written to, up to 1.2 GiB, and says
 // of each how that ended. The root, the workspace and /dev are only looked at: see below.
 const fills = `
 open my $mounts, '<', '/proc/mounts' or die $!;
@@ -97,9 +97,9 @@ func filled(out string) map[string]string {
 	return lines
 }
 
-// Docker's own /etc/hosts and /etc/hostname were files of the host that a box could fill.
+// Docker's own /etc/hosts and /etc/hostname were files of the host that a sandbox could fill.
 // A new mount that can be filled makes this fail. What is left: the workspace is limited
-// by its disk alone, and /dev, which gVisor keeps in memory, by the box's memory.
+// by its disk alone, and /dev, which gVisor keeps in memory, by the sandbox's memory.
 func TestEveryMountOfABoxHasALimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -226,7 +226,7 @@ func TestAStateFolderThatFillsUpIsToldBeforeItsLimit(t *testing.T) {
 	}
 }
 
-// What a box writes outside the workspace would fill the host's disk.
+// What a sandbox writes outside the workspace would fill the host's disk.
 func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -258,8 +258,8 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 	m.tidied()
 }
 
-// With --host-uds a box connects to whatever socket of the host it sees, and no probe in
-// the box notices.
+// With --host-uds a sandbox connects to whatever socket of the host it sees, and no probe in
+// the sandbox notices.
 func TestARuntimeThatMayLetBoxesOutIsRefusedWhateverTheUserAllows(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

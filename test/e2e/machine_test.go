@@ -103,7 +103,7 @@ func (m *machine) leftWatchdogs() []int {
 }
 
 // tidied waits for supervisors that clear up behind sessions that have ended, and say
-// good-bye to their clients: a run comes back before the daemon has removed the dead box.
+// good-bye to their clients: a run comes back before the daemon has removed the dead sandbox.
 func (m *machine) tidied() {
 	for _, s := range m.stored() {
 		if s.State.Phase == "ended" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// prober tries targets from inside a box and prints how each one went as a line
+// prober tries targets from inside a sandbox and prints how each one went as a line
 // of JSON. Each gets two seconds to fail in.
 const prober = `
 import json, socket, sys, time, threading
@@ -109,7 +109,7 @@ func TestABoxReachesTheGatewayUnderLocalAndNothingElseEver(t *testing.T) {
 	}
 }
 
-// A file on the host that a link in the workspace names is not what a box sees.
+// A file on the host that a link in the workspace names is not what a sandbox sees.
 func TestABoxSeesNothingOfTheHostButTheWorkspace(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -90,7 +90,7 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 	}
 	for _, stage := range []string{"workspace", "sandbox", "probes"} {
 		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
-		// A supervisor that dies as it asks for a box is waited for up to 20 s: it may come.
+		// A supervisor that dies as it asks for a sandbox is waited for up to 20 s: it may come.
 		eventually(t, 3*hung, "the next command repairs", func() bool {
 			return strings.Count(m.aibox(0, "ls").stdout, "\n") == 2
 		})

@@ -175,7 +175,7 @@ func (s *soak) emptied() {
 // counter is how netguard counts the packets of a rule.
 var counter = regexp.MustCompile(` -c \d+ \d+`)
 
-// locks are the rules around the boxes without their counters, which are those of all
+// locks are the rules around the sandboxes without their counters, which are those of all
 // sessions, and those of the routes that are there more than once.
 func (m *machine) locks() (firewall, twice []string) {
 	var status struct {

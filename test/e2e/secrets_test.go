@@ -36,7 +36,7 @@ func provider(t *testing.T, key string) (url string, asked *atomic.Int64) {
 }
 
 // inside asks the model, then looks for the key (whose halves the test brings, so
-// that the search does not find itself) wherever a process in the box can look,
+// that the search does not find itself) wherever a process in the sandbox can look,
 // then waits to be looked at from outside.
 const inside = `
 KEY="canary-$1"

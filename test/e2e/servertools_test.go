@@ -15,7 +15,7 @@ func posting(path, body string) string {
 }
 
 // Codex offers the model a web search of the provider's with every request, unless it
-// is told not to; and whatever runs in a box may ask for one.
+// is told not to; and whatever runs in a sandbox may ask for one.
 func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T) {
 	t.Parallel()
 	search := posting("/responses", `{"model":"gpt-oss-20b","input":"canary-51c0","tools":[{"type":"web_search"}]}`)

@@ -12,7 +12,7 @@ import (
 )
 
 // specials is an agent that leaves files of every kind in its workspace, where a
-// program that opens one may wait forever or act on a device. What the box does not
+// program that opens one may wait forever or act on a device. What the sandbox does not
 // let it make it goes on without.
 const specials = `
 mkfifo pipe sub/pipe sub/.gitignore .gitattributes .envrc
@@ -43,7 +43,7 @@ func kinds(t *testing.T, workspace string) map[string]os.FileMode {
 	return found
 }
 
-// plant makes in a workspace what a box could with another runtime: pipes, sockets, and
+// plant makes in a workspace what a sandbox could with another runtime: pipes, sockets, and
 // the one device that any user of Linux may make. It returns their paths.
 func plant(t *testing.T, workspace string) []string {
 	t.Helper()

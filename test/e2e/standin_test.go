@@ -36,7 +36,7 @@ func (m *machine) standins() string {
 }
 
 // Aider and Crush come from places that not every machine reaches. What aibox does
-// for them is real but for the program itself: box, command line, environment,
+// for them is real but for the program itself: sandbox, command line, environment,
 // files, standard input, gateway, conversations, and the change that comes back.
 func TestAgentsFromElsewhereGetExactlyWhatTheirDocumentationAsksFor(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func agentOutput(text string) string {
 }
 
 // Cursor and Amp live in their vendors' clouds, so `aibox run` refuses them. What it
-// would run is tried all the same, in a box without a network.
+// would run is tried all the same, in a sandbox without a network.
 func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -22,7 +22,7 @@ var (
 	monkeySeed = flag.Uint64("monkey.seed", uint64(time.Now().UnixNano()), "which random keys")
 )
 
-// monkeyKeys are what a person's keyboard has. ctrl+d would end a shell in a box, which
+// monkeyKeys are what a person's keyboard has. ctrl+d would end a shell in a sandbox, which
 // is that shell's own business.
 var monkeyKeys = append(strings.Split("abcdefghijklmnopqrstuvwxyzABDEFGHILMNOPRSTUVXY0123456789/?:.,[]{}|@ ", ""),
 	"enter", "enter", "enter", "esc", "esc", "esc", "tab", "tab", "shift+tab", "space", "backspace", "delete", "up", "down", "down", "left", "right",

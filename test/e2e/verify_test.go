@@ -38,7 +38,7 @@ func (m *machine) verifiers() []string {
 func (m *machine) copies() []string { return glob(m.t, m.home+"/agent_workspace/*-verify-*") }
 
 // nothingVerifies checks that a verification has left nothing, within a while that
-// is given to a box to end.
+// is given to a sandbox to end.
 func (m *machine) nothingVerifies(when string) {
 	m.t.Helper()
 	eventually(m.t, hung, "nothing is left "+when, func() bool {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// curious asks for a name and an address that no box reaches, and then waits.
+// curious asks for a name and an address that no sandbox reaches, and then waits.
 const curious = `getent hosts registry.example; echo > /dev/tcp/192.0.2.7/443; echo "asked both"; `
 
 func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {

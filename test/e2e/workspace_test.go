@@ -68,7 +68,7 @@ func TestAWorkspaceIsOpenedInABoxWhileTheAgentWorks(t *testing.T) {
 }
 
 // nothingOpen checks that no look at a workspace has left anything, within a while that
-// is given to a box to end.
+// is given to a sandbox to end.
 func (m *machine) nothingOpen(when string) {
 	m.t.Helper()
 	eventually(m.t, hung, "nothing is left "+when, func() bool {
@@ -76,7 +76,7 @@ func (m *machine) nothingOpen(when string) {
 	})
 }
 
-// A box that shows a workspace lives no longer than the command that opened it, and a
+// A sandbox that shows a workspace lives no longer than the command that opened it, and a
 // crash leaves nothing for good.
 func TestTheBoxOfAnOpenedWorkspaceEndsWithItsCommand(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func npmFiles(dir string, m manifest) (map[string][]byte, error) {
 // processors are those that gVisor runs on, as npm names them.
 var processors = []string{"x64", "arm64"}
 
-// prune drops what a box never installs, and answers the processors for which the
+// prune drops what a sandbox never installs, and answers the processors for which the
 // registry did not have every package. `npm ci` takes the dependencies of a package from
 // the lock, so that what was dropped is not asked for.
 func (l *npmLock) prune() []string {
@@ -114,7 +114,7 @@ func runsInBox(name string, entry map[string]any) bool {
 	return allows("os", "linux") && allows("cpu", processors...) && allows("libc", "glibc") && !musl(name)
 }
 
-// musl reports whether a package is for another C library than that of a box; some say so
+// musl reports whether a package is for another C library than that of a sandbox; some say so
 // in their names alone.
 func musl(name string) bool { return strings.Contains(name, "musl") }
 

@@ -50,7 +50,7 @@ type Server struct {
 // askedPath is where the server says what it was asked, as a JSON list.
 const askedPath = "/peertest/asked"
 
-// Requests are what it was asked so far: method, path and body. Every request that
+// Requests returns what it was asked so far: method, path and body. Every request that
 // was answered before the call is among them.
 func (s *Server) Requests() []string {
 	s.t.Helper()
@@ -104,7 +104,7 @@ func Start(t testing.TB) *Server {
 	return &Server{Address: netip.MustParseAddrPort(lines.Text()), t: t}
 }
 
-// serve is the server, in a process of its own. It ends with its standard input.
+// serve returns the server, in a process of its own. It ends with its standard input.
 func serve() error {
 	if err := syscall.Setresuid(other, other, other); err != nil {
 		return err

@@ -60,7 +60,7 @@ func Read(data []byte) Failure {
 	return Failure{find(value, errorDepth, "error", "message", "detail", "msg", "errors", "title"), kindIn(value)}
 }
 
-// find is the first text in value under one of keys, at most depth levels down.
+// find returns the first text in value under one of keys, at most depth levels down.
 func find(value any, depth int, keys ...string) string {
 	if depth == 0 {
 		return ""

@@ -47,7 +47,7 @@ func Detect(ctx context.Context, value string, env func(string) (string, bool), 
 	return detect(ctx, serversToProbe(env), env, admits)
 }
 
-// Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
+// Local returns which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
 // loopback, in this order, and may be used. It takes at most half a second.
 func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Server {
 	return detectLocal(ctx, serversToProbe(env), env, admits).found

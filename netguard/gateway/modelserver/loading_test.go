@@ -15,7 +15,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// always is a server that answers everything so.
+// always returns a server that answers everything so.
 func always(t *testing.T, status int, body string) string {
 	t.Helper()
 	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -36,7 +36,7 @@ type Model struct {
 	program program // whose list it is from
 }
 
-// Window is the best that is known of how many tokens fit into one request; 0 for
+// Window returns the best that is known of how many tokens fit into one request; 0 for
 // nothing.
 func (m Model) Window() int { return cmp.Or(m.Context, m.Limit) }
 
@@ -91,7 +91,7 @@ func Models(ctx context.Context, u Server) ([]Model, error) {
 	return u.describe(ctx, models), nil
 }
 
-// Describe is model with the size of its context, if the server reports it within
+// Describe returns model with the size of its context, if the server reports it within
 // ctx. It never fails: what the server does not report stays unchanged.
 func Describe(ctx context.Context, u Server, model Model) Model {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -178,7 +178,7 @@ func (a client) refusal(response *http.Response) error {
 	}
 }
 
-// models is where the upstream lists its models.
+// models returns where the upstream lists its models.
 func (u Server) models() (schema.Dialect, string) {
 	switch {
 	case u.Kind == OllamaHost:

@@ -18,7 +18,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// answers is a server that answers each path (with its query, when the path has
+// answers returns a server that answers each path (with its query, when the path has
 // one) with a text, and all others with 404.
 func answers(t *testing.T, texts map[string]string) *url.URL {
 	t.Helper()
@@ -45,7 +45,7 @@ func answers(t *testing.T, texts map[string]string) *url.URL {
 	return root
 }
 
-// summary is a model in one word.
+// summary returns a model in one word.
 func summary(models []Model) string {
 	words := make([]string, 0, len(models))
 	for _, m := range models {

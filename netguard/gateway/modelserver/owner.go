@@ -36,7 +36,7 @@ const unknownOwner = -1
 // overflowUID stands for every user that a user namespace does not know.
 const overflowUID = 65534
 
-// String is the server with its user, for a sentence: not escaped.
+// String returns the server with its user, for a sentence: not escaped.
 func (o Owner) String() string {
 	switch {
 	case o.UID == unknownOwner:
@@ -114,7 +114,7 @@ func (u Server) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, nil
 }
 
-// hostPort is the server's address.
+// hostPort returns the server's address.
 func (u Server) hostPort() string {
 	base := u.Base()
 	port := base.Port()
@@ -124,7 +124,7 @@ func (u Server) hostPort() string {
 	return net.JoinHostPort(base.Hostname(), port)
 }
 
-// UntrustedOwner is the server that value ("auto", "ollama") means and that is not used
+// UntrustedOwner returns the server that value ("auto", "ollama") means and that is not used
 // because of its owner, so that the caller can ask about it. ok is false when there is none, or when
 // another server is used instead. It takes at most half a second.
 func UntrustedOwner(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (owner Owner, ok bool) {
@@ -174,7 +174,7 @@ func isLocalAddress(address netip.Addr) bool {
 	})
 }
 
-// OtherOwner is the owner of a server on this machine that the user has named by its
+// OtherOwner returns the owner of a server on this machine that the user has named by its
 // URL, when it is another user. ok is false for every other server.
 func OtherOwner(ctx context.Context, u Server) (owner Owner, ok bool) {
 	if !u.AnyOwner || u.URL == nil {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// otherUsersServer are candidates of which an Ollama belongs to another user.
+// otherUsersServer returns candidates of which an Ollama belongs to another user.
 func otherUsersServer(t *testing.T) (server *peertest.Server, servers []localServer) {
 	server = peertest.Start(t)
 	return server, []localServer{{"Ollama", "http://" + server.Address.String(), "/api/version", "version"}}

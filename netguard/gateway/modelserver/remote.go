@@ -8,7 +8,7 @@ import (
 // ollamaCloud is where Ollama's own cloud runs models.
 const ollamaCloud = "ollama.com"
 
-// RemoteHost is the host that a server on this machine or its network forwards a
+// RemoteHost returns the host that a server on this machine or its network forwards a
 // model's requests to, so that prompts leave it; empty when the model runs there, as
 // far as its name and the server's list show. It is escaped.
 func (u Server) RemoteHost(model Model) string {
@@ -21,7 +21,7 @@ func (u Server) RemoteHost(model Model) string {
 	return model.Remote
 }
 
-// remoteHost is the host of what Ollama says about a model that it forwards, escaped.
+// remoteHost returns the host of what Ollama says about a model that it forwards, escaped.
 func remoteHost(answer string) string {
 	if answer == "" {
 		return ""

@@ -81,7 +81,7 @@ const keyOfURL = "AIBOX_INFERENCE_KEY"
 
 const ollamaRoot = "http://127.0.0.1:11434"
 
-// KeyNames are the environment variables that ParseUpstream looks up.
+// KeyNames returns the environment variables that ParseUpstream looks up.
 func KeyNames() []string {
 	names := []string{keyOfURL, "OLLAMA_HOST"}
 	for _, v := range vendors() {
@@ -90,7 +90,7 @@ func KeyNames() []string {
 	return names
 }
 
-// Address is the server's host and port; empty when it runs in process.
+// Address returns the server's host and port; empty when it runs in process.
 func (u Server) Address() string {
 	if u.URL == nil {
 		return ""
@@ -213,7 +213,7 @@ func parseRoot(value string) (*url.URL, error) {
 	return root, err
 }
 
-// parseAddress is parseRoot, and the version that was cut off.
+// parseAddress returns parseRoot, and the version that was cut off.
 func parseAddress(value string) (address *url.URL, version string, err error) {
 	root, err := url.Parse(value)
 	switch {
@@ -235,7 +235,7 @@ func parseAddress(value string) (address *url.URL, version string, err error) {
 	return &url.URL{Scheme: root.Scheme, Host: root.Host, Path: strings.TrimSuffix(path, "/")}, version, nil
 }
 
-// KeyVariable is the environment variable that a key for this server comes from, or would
+// KeyVariable returns the environment variable that a key for this server comes from, or would
 // come from; empty when it takes none.
 func (u Server) KeyVariable() string {
 	if u.KeyName == "" && u.Kind == Compatible {
@@ -287,7 +287,7 @@ func (u Server) Transport() (http.RoundTripper, error) {
 	}, nil
 }
 
-// findProxy is the proxy that a request goes through; nil for none.
+// findProxy returns the proxy that a request goes through; nil for none.
 func (u Server) findProxy(r *http.Request) (*url.URL, error) {
 	if u.Proxy != nil {
 		return u.Proxy(r)

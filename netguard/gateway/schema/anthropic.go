@@ -69,7 +69,7 @@ var anthropicContent = either{text: scalar{}, list: list{anthropicBlocks(anthrop
 // anthropicResult is what a tool's result holds.
 var anthropicResult = either{text: scalar{}, list: list{anthropicBlocks(nil)}}
 
-// anthropicBlocks are the parts of a message. result is what those of a tool hold;
+// anthropicBlocks returns the parts of a message. result is what those of a tool hold;
 // nil in a tool's result itself.
 func anthropicBlocks(result rule) rule {
 	block := func(f fields) fields { return typed(f.with(fields{"cache_control": cacheControl})) }
@@ -117,7 +117,7 @@ func anthropicBlocks(result rule) rule {
 // serverUse is the model's use of a tool that its server ran.
 var serverUse = typed(fields{"id": scalar{}, "name": scalar{}, "input": anything{}, "caller": anything{}, "cache_control": cacheControl})
 
-// anthropicAdded are tools that a message adds, or names among those of the request.
+// anthropicAdded returns tools that a message adds, or names among those of the request.
 func anthropicAdded() map[string]rule {
 	added := map[string]rule{"tool_reference": typed(fields{"name": scalar{}, "tool_name": scalar{}})}
 	for tag, r := range anthropicTool.of {

@@ -9,7 +9,7 @@ var scalars = either{text: scalar{}, list: list{scalar{}}}
 // before for the same key.
 var cacheControl = fields{"type": scalar{}, "ttl": scalar{}, "scope": scalar{}}
 
-// typed are members of an object that has a type.
+// typed returns members of an object that has a type.
 func typed(f fields) fields { return f.with(fields{"type": scalar{}}) }
 
 // storedFile is why an ID of a stored file is refused.

@@ -13,7 +13,7 @@ const (
 	Ollama                       // Ollama's own: /api/…
 )
 
-// String is the dialect's name, which is also its URL prefix on the gateway.
+// String returns the dialect's name, which is also its URL prefix on the gateway.
 func (d Dialect) String() string {
 	switch d {
 	case OpenAI:

@@ -12,7 +12,7 @@ import (
 	"aibox/netguard"
 )
 
-// policyOfTests is a session with two models and one answer.
+// policyOfTests returns a session with two models and one answer.
 func policyOfTests(open ...netguard.ServerTool) Policy {
 	own := []string{"m", "team-model", "gpt-5-codex", "gpt-5.1", "claude-sonnet-4-5", "claude-opus-4-6", "qwen3-coder-plus", "gemini-2.5-flash"}
 	return Policy{
@@ -30,7 +30,7 @@ func policyOfTests(open ...netguard.ServerTool) Policy {
 	}
 }
 
-// requests are the endpoints with bodies that agents sent, shortened.
+// requests returns the endpoints with bodies that agents sent, shortened.
 func requests(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.json")

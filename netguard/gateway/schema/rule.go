@@ -67,7 +67,7 @@ type fields map[string]rule
 
 func (f fields) apply(w *walk) (bool, error) { return object{fields: f}.apply(w) }
 
-// with is f and more.
+// with returns f and more.
 func (f fields) with(more fields) fields {
 	all := maps.Clone(f)
 	maps.Copy(all, more)
@@ -181,7 +181,7 @@ func (w *walk) nullOr(r rule) (bool, error) {
 	return true, nil
 }
 
-// camelCase is a name as Gemini's API spells it: both spellings mean the
+// camelCase returns a name as Gemini's API spells it: both spellings mean the
 // same field.
 func camelCase(name string) string {
 	if !strings.Contains(name, "_") {

@@ -42,7 +42,7 @@ const (
 	OllamaShow                             // Ollama: /api/show
 )
 
-// table is what passes of an endpoint's body; nil for an unknown endpoint.
+// table returns what passes of an endpoint's body; nil for an unknown endpoint.
 func (e Endpoint) table() rule {
 	switch e {
 	case ChatCompletions:
@@ -113,7 +113,7 @@ type Refusal struct {
 	Message string // a sentence for the user of the agent, with what to do
 }
 
-// Error is the message.
+// Error returns the message.
 func (r *Refusal) Error() string { return r.Message }
 
 // Kind is what sort of refusal it is. The zero value is Malformed.

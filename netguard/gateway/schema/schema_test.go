@@ -41,7 +41,7 @@ func TestAgentRequestsPassWhole(t *testing.T) {
 	}
 }
 
-// aliased is a request with the aliases that its items get.
+// aliased returns a request with the aliases that its items get.
 func aliased(value any, under string) any {
 	switch value := value.(type) {
 	case []any:

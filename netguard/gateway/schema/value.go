@@ -24,7 +24,7 @@ func (w *walk) text() (raw []byte, ok bool, err error) {
 	return w.read(len(value)), true, nil
 }
 
-// unquote is the string that raw means.
+// unquote returns the string that raw means.
 func unquote(raw []byte) string {
 	text, _ := jsontext.AppendUnquote(nil, raw) // the decoder has found it valid
 	return string(text)

@@ -144,7 +144,7 @@ func (w *walk) skip(see func(name string, value jsontext.Token) error) ([]byte, 
 	return w.body[begin:w.dec.InputOffset()], nil
 }
 
-// read are the n bytes that dec has just read, in the body's own memory.
+// read returns the n bytes that dec has just read, in the body's own memory.
 func (w *walk) read(n int) []byte {
 	end := w.dec.InputOffset()
 	return w.body[end-int64(n) : end]

@@ -1,4 +1,4 @@
-// Command prober is what the tests run inside a box, and beside one: "probe
+// Command prober is what the tests run inside a sandbox, and beside one: "probe
 // TARGET…" tries all targets ("tcp 1.2.3.4:80") at the same time and prints JSON;
 // "serve ADDRESS" prints its port and answers until its standard input ends.
 package main

@@ -1,5 +1,5 @@
 // Command worker is an agent for an image that holds nothing else: it does some
-// work and, with "forever", does not end. With "stop-init" it stops PID 1 of its box
+// work and, with "forever", does not end. With "stop-init" it stops PID 1 of its sandbox
 // and does not end.
 package main
 
