@@ -14,8 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// act does what a key asks for with the selected session, or with those that
-// are marked. What cannot be taken back by a key asks first.
+// act handles a key that acts on the marked sessions, or on the selected one. It asks before
+// an action that no key can undo.
 func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
@@ -23,8 +23,8 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 		m.askStop(m.list.able(canStop))
 	case key.Matches(msg, k.discard):
 		m.askDiscard(m.list.able(canDiscard))
-	case key.Matches(msg, k.back):
-		m.askBringBack(m.list.able(canBringBack))
+	case key.Matches(msg, k.restore):
+		m.askRestore(m.list.able(canRestore))
 	case key.Matches(msg, k.remove):
 		m.askRemove(m.list.able(canRemove))
 	case key.Matches(msg, k.newRun):
@@ -37,11 +37,11 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// actOn does what concerns one session alone.
+// actOn handles a key that acts on one session.
 func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
-	case key.Matches(msg, k.attach, k.attend):
+	case key.Matches(msg, k.attach, k.open):
 		return m.open(b)
 	case key.Matches(msg, k.read):
 		return page.Ask(page.Session{ID: b.ID})
@@ -65,8 +65,7 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// open goes to a session: to its agent's terminal where that is alive, else to what
-// it said and says.
+// open opens a session: its agent's terminal if that can be attached to, else its output.
 func (m *Model) open(b *session.Summary) tea.Cmd {
 	if b.Actions().Attach {
 		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
@@ -74,7 +73,7 @@ func (m *Model) open(b *session.Summary) tea.Cmd {
 	return page.Ask(page.Session{ID: b.ID})
 }
 
-// commandFor returns the command line that continues with a session.
+// commandFor returns the most useful command line for a session.
 func commandFor(b *session.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
@@ -86,17 +85,17 @@ func commandFor(b *session.Summary) string {
 	}
 }
 
-// askAccept asks whether to take a session's work as a whole; the command says what
-// became of it, and what it left out.
+// askAccept asks whether to accept all changes of a session except risky files. The command
+// reports the result.
 func (m *Model) askAccept(b *session.Summary) {
-	text := fmt.Sprintf("What is open of its %s (+%d -%d), but for files with risks, becomes a commit on the branch aibox/%s. "+
-		"Your files and branches stay as they are.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
+	text := fmt.Sprintf("Commits the open changes of its %s (+%d -%d), except risky files, to the branch aibox/%s. "+
+		"Your files and branches stay unchanged.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
 	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Command{Args: []string{"accept", string(b.ID)}, Wait: true}))
 }
 
 func (m *Model) askStop(of []*session.Summary) {
-	m.confirmAll("Stop", of, "Its agent is asked to end, then ended. What it did so far is kept.",
-		"Their agents are asked to end, then ended. What they did so far is kept.", "have ended", m.sessions.stop)
+	m.confirmAll("Stop", of, "Asks its agent to exit, then kills it. The work so far is kept.",
+		"Asks their agents to exit, then kills them. The work so far is kept.", "have ended", m.sessions.stop)
 }
 
 func (m *Model) askDiscard(of []*session.Summary) {
@@ -105,27 +104,27 @@ func (m *Model) askDiscard(of []*session.Summary) {
 		files, added, deleted = files+b.Files, added+b.Added, deleted+b.Deleted
 	}
 	work := fmt.Sprintf("%s (+%d -%d)", amount.Of(files, "changed file"), added, deleted)
-	m.confirmAll("Discard", of, "Its workspace with "+work+" is removed. It can be brought back (u) for 30 days.",
-		"Their workspaces with "+work+" are removed. They can be brought back (u) for 30 days.",
-		"are discarded; u or `aibox recover` brings them back", m.sessions.discard)
+	m.confirmAll("Discard", of, "Removes its workspace with "+work+". You can restore it (u) for 30 days.",
+		"Removes their workspaces with "+work+". You can restore them (u) for 30 days.",
+		"are discarded; u or `aibox recover` restores them", m.sessions.discard)
 }
 
-func (m *Model) askBringBack(of []*session.Summary) {
-	m.confirmAll("Bring back", of, "Its workspace is restored as it was when you discarded it, except for ignored files. Then it waits for your review.",
-		"Their workspaces are restored as they were when you discarded them, except for ignored files. Then they wait for your review.",
-		"are back, to be reviewed", m.sessions.bringBack)
+func (m *Model) askRestore(of []*session.Summary) {
+	m.confirmAll("Restore", of, "Restores its workspace as you discarded it, except for ignored files. You can review it then.",
+		"Restores their workspaces as you discarded them, except for ignored files. You can review them then.",
+		"are restored and ready for review", m.sessions.restore)
 }
 
 func (m *Model) askRemove(of []*session.Summary) {
-	m.confirmAll("Remove", of, "Its record, its output and its workspace are removed.",
-		"Their records, their output and their workspaces are removed.", "are removed", m.sessions.remove)
+	m.confirmAll("Remove", of, "Removes its record, its output and its workspace.",
+		"Removes their records, their output and their workspaces.", "are removed", m.sessions.remove)
 }
 
-// most is how many ids a question names.
+// most is the maximum number of ids that a question names.
 const most = 6
 
-// confirmAll asks whether to do something with each of some sessions. verb is the
-// title's, one and many say what will happen, and done what has.
+// confirmAll asks whether to run an action on some sessions. verb starts the title, one and
+// many describe what the action does to one or several sessions, and done the result.
 func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done string, do action) {
 	if len(of) == 0 {
 		return
@@ -134,17 +133,17 @@ func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done s
 	for i, b := range of {
 		ids[i] = b.ID
 	}
-	what, text := string(ids[0]), one
+	target, text := string(ids[0]), one
 	if len(ids) > 1 {
-		what, text = amount.Of(len(ids), "session"), joinIDs(ids)+"\n\n"+many
+		target, text = amount.Of(len(ids), "session"), joinIDs(ids)+"\n\n"+many
 	}
 	if left := len(m.list.chosen()) - len(ids); left > 0 {
-		text += fmt.Sprintf(" With %d more of the marked ones this cannot be done; they stay as they are.", left)
+		text += " This does not apply to " + amount.Of(left, "other marked session") + "."
 	}
-	m.confirm(verb+" "+what+"?", text, strings.ToLower(verb), m.each(ids, done, do))
+	m.confirm(verb+" "+target+"?", text, strings.ToLower(verb), m.each(ids, done, do))
 }
 
-// joinIDs lists ids.
+// joinIDs joins the first ids.
 func joinIDs(ids []session.ID) string {
 	words := make([]string, 0, most+1)
 	for i, id := range ids {
@@ -157,37 +156,37 @@ func joinIDs(ids []session.ID) string {
 	return strings.Join(words, ", ")
 }
 
-// action is something that is done with a session.
+// action runs a use case on a session.
 type action func(ctx context.Context, id session.ID) error
 
-// each does something with sessions, one after another, and says what became of it.
+// each runs an action on sessions, one after another, and reports the results.
 func (m *Model) each(ids []session.ID, done string, do action) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
 		var first error
-		var did []session.ID
+		var succeeded []session.ID
 		for _, id := range ids {
 			err := do(ctx, id)
 			if err == nil {
-				did = append(did, id)
+				succeeded = append(succeeded, id)
 			} else if first == nil {
 				first = err
 			}
 		}
-		switch failed := len(ids) - len(did); {
+		switch failed := len(ids) - len(succeeded); {
 		case first != nil && len(ids) > 1:
-			return actionDone{err: fmt.Errorf("%d of %d failed: %w", failed, len(ids), first), done: did}
+			return actionDone{err: fmt.Errorf("%d of %d failed: %w", failed, len(ids), first), done: succeeded}
 		case first != nil:
 			return actionDone{err: first}
 		case len(ids) == 1:
-			return actionDone{said: string(ids[0]) + " " + singular(done), done: did}
+			return actionDone{text: string(ids[0]) + " " + singular(done), done: succeeded}
 		default:
-			return actionDone{said: amount.Of(len(ids), "session") + " " + done, done: did}
+			return actionDone{text: amount.Of(len(ids), "session") + " " + done, done: succeeded}
 		}
 	}
 }
 
-// singular returns what is said of several, said of one.
+// singular turns a text about several sessions into one about one session.
 func singular(done string) string {
 	return strings.NewReplacer("have ", "has ", "are ", "is ", "them", "it").Replace(done)
 }
@@ -205,7 +204,7 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// service is the use cases, as deeds.
+// service adapts use cases to actions.
 type service struct{ Sessions }
 
 func (s service) stop(ctx context.Context, id session.ID) error {
@@ -218,6 +217,6 @@ func (s service) discard(ctx context.Context, id session.ID) error {
 	return err
 }
 
-func (s service) bringBack(ctx context.Context, id session.ID) error { return s.RestoreNewest(ctx, id) }
+func (s service) restore(ctx context.Context, id session.ID) error { return s.RestoreNewest(ctx, id) }
 
 func (s service) remove(ctx context.Context, id session.ID) error { return s.Remove(ctx, id, false) }

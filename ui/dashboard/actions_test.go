@@ -34,16 +34,16 @@ func TestWhatWasDiscardedIsBroughtBackAfterAQuestion(t *testing.T) {
 	sessions := &fakeSessions{briefs: briefs}
 	p := newUser(t, sessions, 120, 40)
 	p.Press("u") // of one that runs
-	p.DoesNotSee("Bring back")
+	p.DoesNotSee("Restore")
 	p.Press("end")
-	p.Sees("u bring back")
+	p.Sees("u restore")
 	p.Press("u", "y")
-	p.Sees("Bring back 0aaaa-codex?")
+	p.Sees("Restore 0aaaa-codex?")
 	sessions.did(t, "[]")
 	p.wait()
 	p.Press("y")
-	sessions.did(t, "[bring back 0aaaa-codex]")
-	p.Sees("0aaaa-codex is back, to be reviewed")
+	sessions.did(t, "[restore 0aaaa-codex]")
+	p.Sees("0aaaa-codex is restored and ready for review")
 }
 
 func TestAFailureIsSaid(t *testing.T) {
@@ -71,7 +71,7 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 		p.Press("down")
 	}
 	p.Press("d", "o", "enter", "r", "R", "w", "n", "home", "enter", "l")
-	p.asked("[{[diff 0aaaa-codex] true} {[workspace 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex} {0aaaa-codex} { } {[attach 0dddd-shell] false} {0dddd-shell}]")
+	p.asked("[{[diff 0aaaa-codex] true} {[workspace 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex <nil>} {0aaaa-codex} {  <nil>} {[attach 0dddd-shell] false} {0dddd-shell}]")
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
 	p.Sees("Discard 2 sessions?")
 	p.Sees("0eeee-codex, 0aaaa-codex")
 	p.Sees("5 changed files (+45 -2)")
-	p.Sees("With 1 more of")
+	p.Sees("1 other marked session.")
 	p.wait()
 	p.Press("y")
 	sessions.did(t, "[discard 0eeee-codex discard 0aaaa-codex]")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
@@ -14,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// column is one of the list, also what the list is sorted by.
+// column is a column of the list. The list is sorted by one.
 type column int
 
 // The columns, from left to right.
@@ -33,28 +34,28 @@ const (
 // kind is what a column shows and how it sorts.
 type kind struct {
 	name    string
-	first   string // what comes first, in words
-	right   bool   // its end stands at its right
-	text    func(m *Model, b *session.Summary) string
-	compare func(a, b *session.Summary) int // what people look for comes first
+	first   string // describes the order
+	right   bool   // aligned to the right
+	text    func(now time.Time, b *session.Summary) string
+	compare func(a, b *session.Summary) int // the most interesting first
 }
 
 var kinds = [columnCount]kind{
-	byState: {"STATE", "running first", false, func(_ *Model, b *session.Summary) string {
+	byState: {"STATE", "running first", false, func(_ time.Time, b *session.Summary) string {
 		return status.Text(b.Status())
 	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
-	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Summary) string {
+	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *session.Summary) string {
 		return string(b.ID)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.ID, a.ID) }},
-	byRepository: {"REPOSITORY", "by name", false, func(_ *Model, b *session.Summary) string {
+	byRepository: {"REPOSITORY", "by name", false, func(_ time.Time, b *session.Summary) string {
 		return repository(b)
 	}, func(a, b *session.Summary) int {
 		return cmp.Or(cmp.Compare(filepath.Base(a.Repository), filepath.Base(b.Repository)), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
 	}},
-	byTask: {"TASK", "by its first words", false, func(_ *Model, b *session.Summary) string {
+	byTask: {"TASK", "by its first words", false, func(_ time.Time, b *session.Summary) string {
 		return termtext.Escape(b.Task)
 	}, func(a, b *session.Summary) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
-	byChanges: {"CHANGES", "most lines first", true, func(_ *Model, b *session.Summary) string {
+	byChanges: {"CHANGES", "most lines first", true, func(_ time.Time, b *session.Summary) string {
 		switch {
 		case b.Unknown && b.Phase == session.Ended:
 			return "unknown"
@@ -69,17 +70,17 @@ var kinds = [columnCount]kind{
 	}, func(a, b *session.Summary) int {
 		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
 	}},
-	byTokens: {"TOKENS", "most first", true, func(_ *Model, b *session.Summary) string {
+	byTokens: {"TOKENS", "most first", true, func(_ time.Time, b *session.Summary) string {
 		if b.Uncounted {
 			return "?"
 		}
 		return counted(b.Tokens)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.Tokens, a.Tokens) }},
-	byRefused: {"REFUSED", "most first", true, func(_ *Model, b *session.Summary) string {
+	byRefused: {"REFUSED", "most first", true, func(_ time.Time, b *session.Summary) string {
 		return counted(b.Refused)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
-	byTime: {"TIME", "newest first", true, func(m *Model, b *session.Summary) string {
-		return m.took(b)
+	byTime: {"TIME", "newest first", true, func(now time.Time, b *session.Summary) string {
+		return took(now, b)
 	}, session.NewestFirst},
 }
 
@@ -91,7 +92,7 @@ func repository(b *session.Summary) string {
 	return name
 }
 
-// counted returns a number that is empty for none.
+// counted formats a number; empty for 0.
 func counted(n int) string {
 	if n == 0 {
 		return ""
@@ -99,27 +100,26 @@ func counted(n int) string {
 	return amount.Short(n)
 }
 
-// took returns how long a session has run, or for one that has ended, how long ago that
-// was.
-func (m *Model) took(b *session.Summary) string {
-	age := amount.Age(m.now().Sub(since(b)))
+// took returns how long a session has been running, or how long ago it ended.
+func took(now time.Time, b *session.Summary) string {
+	age := amount.Age(now.Sub(since(b)))
 	if b.Phase == session.Ended {
 		age += " ago"
 	}
 	return age
 }
 
-// layout is the width of each column; 0 leaves it out.
+// layout is the width of each column; 0 hides it.
 type layout [columnCount]int
 
-// leadWidth is the columns before the first one: what is selected, and what is
-// marked.
+// leadWidth is the cells before the first column, for the selection and the mark.
 const leadWidth = 2
 
-// leastTask is how narrow the task may get before other columns go.
+// leastTask is how narrow the task may get before other columns are hidden.
 const leastTask = 14
 
-// layoutOf divides a width. What matters least goes first; the task takes the rest.
+// layoutOf divides a width. The least important columns are hidden first, and the task
+// gets the rest.
 func layoutOf(width int) layout {
 	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byRefused: 8, byTime: 8}
 	rest := func() int {
@@ -144,7 +144,7 @@ func layoutOf(width int) layout {
 	return l
 }
 
-// line puts texts into the columns.
+// line puts a text into each column.
 func (l *layout) line(text func(column) string) string {
 	var out strings.Builder
 	for c, width := range l {
@@ -165,8 +165,8 @@ func (l *layout) line(text func(column) string) string {
 	return out.String()
 }
 
-// cut returns as much of a text as fits into width columns, and how many it takes. Most
-// cells are ASCII, whose width is their length.
+// cut cuts a text to width columns and returns its width. Most texts are ASCII, whose width
+// is their length.
 func cut(text string, width int) (cell string, used int) {
 	plain := len(text) <= width
 	for i := 0; plain && i < len(text); i++ {
@@ -179,7 +179,7 @@ func cut(text string, width int) (cell string, used int) {
 	return cell, ansi.StringWidth(cell)
 }
 
-// at returns the column that stands at x, counted behind the lead.
+// at returns the column at x, counted after the lead.
 func (l *layout) at(x int) (column, bool) {
 	from := 0
 	for c, width := range l {

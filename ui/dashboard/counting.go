@@ -10,93 +10,94 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// What the counts of sessions that run may cost: after each, countRest times as long as
-// it took is rested, and never less than countPause, which also lets an agent end what
-// it has begun. One that takes longer than countLimit is given up.
+// Limits on counting the changes of running sessions. After each count the counter rests
+// for countRest times its duration, at least for countPause, which also lets an agent
+// finish a batch of writes. A count that takes longer than countLimit is canceled.
 const (
 	countPause = 2 * time.Second
 	countRest  = 50
 	countLimit = 5 * time.Second
 )
 
-// counting is how the screen knows what sessions that run have changed: it has them
-// counted one at a time, and only those that are to be seen and have done something
-// since.
-type counting struct {
+// counter counts the changes of running sessions, one at a time. It counts only visible
+// sessions that were active since their last count.
+type counter struct {
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
+	sessions service
+	now      func() time.Time
+	after    func(time.Duration, tea.Msg) tea.Cmd
+
 	known map[session.ID]count
-	under session.ID // whose count is under way; empty is nobody's
-	due   bool       // a countDue is on its way
-	free  time.Time  // when the next may begin
+	under session.ID // being counted; empty for none
+	due   bool       // a countDue is scheduled
+	free  time.Time  // when the next count may begin
 }
 
-// count is what was counted of a session, or why it could not be.
+// count is the result of a count.
 type count struct {
-	done    int64 // Brief.Done when it began
+	done    int64 // Summary.Done when it began
 	began   time.Time
 	changes session.Changes
 	err     error
 }
 
-// countDue says that the rest after the last count is over.
+// countDue reports that the rest after the last count is over.
 type countDue struct{}
 
-// countEnded brings a count.
+// countEnded carries a count.
 type countEnded struct {
 	id    session.ID
 	count count
 	took  time.Duration
 }
 
-// planCount has the next count begin when it may; nil when there is none to be made.
-func (m *Model) planCount() tea.Cmd {
-	c := &m.counting
-	if c.due || c.under != "" || c.next(m.visible()) == nil {
+// plan schedules the next count; nil if none is needed.
+func (c *counter) plan(visible []*session.Summary) tea.Cmd {
+	if c.due || c.under != "" || c.next(visible) == nil {
 		return nil
 	}
 	c.due = true
-	return m.after(max(countPause, c.free.Sub(m.now())), countDue{})
+	return c.after(max(countPause, c.free.Sub(c.now())), countDue{})
 }
 
-// beginCount counts the session whose turn it is.
-func (m *Model) beginCount() tea.Cmd {
-	m.counting.due = false
-	b := m.counting.next(m.visible())
+// begin starts the next count.
+func (c *counter) begin(visible []*session.Summary) tea.Cmd {
+	c.due = false
+	b := c.next(visible)
 	if b == nil {
 		return nil
 	}
-	m.counting.under = b.ID
-	ctx, sessions, now, msg := m.ctx, m.sessions, m.now, countEnded{id: b.ID, count: count{done: b.Done}}
+	c.under = b.ID
+	ctx, sessions, now, msg := c.ctx, c.sessions, c.now, countEnded{id: b.ID, count: count{done: b.Done}}
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, countLimit)
 		defer cancel()
 		msg.count.began = now()
 		msg.count.changes, msg.count.err = sessions.CountChanges(ctx, msg.id)
 		if ctx.Err() != nil {
-			msg.count.err = errors.New("it takes too long while the agent works")
+			msg.count.err = errors.New("counting took too long")
 		}
 		msg.took = now().Sub(msg.count.began)
 		return msg
 	}
 }
 
-// endCount takes a count; of a session that does not run any more, nothing but how long
-// it took.
-func (m *Model) endCount(msg countEnded) {
-	c := &m.counting
-	c.under, c.free = "", m.now().Add(countRest*msg.took)
-	for i := range m.all {
-		if b := &m.all[i]; b.ID == msg.id && b.Phase == session.Running {
+// end stores a count if its session is still running, and reports whether it is.
+func (c *counter) end(msg countEnded, all []session.Summary) bool {
+	c.under, c.free = "", c.now().Add(countRest*msg.took)
+	for i := range all {
+		if b := &all[i]; b.ID == msg.id && b.Phase == session.Running {
 			c.known[b.ID] = msg.count
 			c.fill(b)
-			m.arrange()
-			return
+			return true
 		}
 	}
+	return false
 }
 
-// next returns the session to count next: of the visible ones that run and have done
-// something since they were counted, the one with the oldest count.
-func (c *counting) next(visible []*session.Summary) *session.Summary {
+// next returns the session to count next: of the visible running sessions that were active
+// since their last count, the one with the oldest count.
+func (c *counter) next(visible []*session.Summary) *session.Summary {
 	var next *session.Summary
 	for _, b := range visible {
 		known := c.known[b.ID]
@@ -110,28 +111,9 @@ func (c *counting) next(visible []*session.Summary) *session.Summary {
 	return next
 }
 
-// visible returns the sessions whose changes are on the screen.
-func (m *Model) visible() []*session.Summary {
-	if m.covered {
-		return nil
-	}
-	var visible []*session.Summary
-	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
-		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
-			if r.brief != nil {
-				visible = append(visible, r.brief)
-			}
-		}
-	}
-	if b := m.list.current(); b != nil && m.preview {
-		visible = append(visible, b)
-	}
-	return visible
-}
-
-// apply puts the counts into a new list of sessions and drops those of sessions that no
-// longer run.
-func (c *counting) apply(all []session.Summary) {
+// apply adds the counts to a new list of sessions, and drops the counts of sessions that
+// have ended.
+func (c *counter) apply(all []session.Summary) {
 	was := c.known
 	c.known = make(map[session.ID]count, len(was))
 	for i := range all {
@@ -143,11 +125,11 @@ func (c *counting) apply(all []session.Summary) {
 	}
 }
 
-// fill puts the count of a session into its brief.
-func (c *counting) fill(b *session.Summary) {
+// fill adds the count of a session to its summary.
+func (c *counter) fill(b *session.Summary) {
 	sum := c.known[b.ID].changes
 	b.Changed, b.Files, b.Added, b.Deleted = sum.Files > 0, sum.Files, sum.Added, sum.Deleted
 }
 
-// partial reports whether what is known of a session's changes is not the end of them.
+// partial reports whether a session may still change more files.
 func partial(b *session.Summary) bool { return b.Phase == session.Running }

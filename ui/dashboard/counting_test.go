@@ -28,7 +28,7 @@ func working(n int) []session.Summary {
 // counting lets the time pass that the next count waits for, and the count happen; it
 // reports whether there is one to wait for.
 func (p *user) counting() bool {
-	if !p.m.counting.due {
+	if !p.m.counter.due {
 		return false
 	}
 	p.now = p.now.Add(p.waits[len(p.waits)-1])
@@ -113,7 +113,7 @@ func TestOnlySessionsOnTheScreenAreCounted(t *testing.T) {
 	}
 	p.Send(page.Covered{})
 	p.Press("end")
-	if p.m.counting.due {
+	if p.m.counter.due {
 		t.Error("something is counted under another screen")
 	}
 	p.Send(page.Returned{})
@@ -127,7 +127,7 @@ func TestOnlySessionsOnTheScreenAreCounted(t *testing.T) {
 		t.Errorf("counted %v", narrow.counted)
 	}
 	p.Press("p", "down")
-	if p.m.counting.due {
+	if p.m.counter.due {
 		t.Error("something is counted that has no place on the screen")
 	}
 }
@@ -144,8 +144,8 @@ func TestACountThatComesLateIsDropped(t *testing.T) {
 	p.counting()
 	p.Sees("5 +9 -0")
 	p.Send(countEnded{id: "00007-codex", count: count{changes: session.Changes{Files: 3}}})
-	if len(p.m.counting.known) > 0 {
-		t.Errorf("%v is known", p.m.counting.known)
+	if len(p.m.counter.known) > 0 {
+		t.Errorf("%v is known", p.m.counter.known)
 	}
 }
 

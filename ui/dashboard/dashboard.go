@@ -1,5 +1,5 @@
-// Package dashboard is the screen that shows every session of the user, live. It
-// does no work of its own: it lists, and asks the use cases through Sessions.
+// Package dashboard is the screen of all sessions of the user, live. It lists them and runs
+// use cases through Sessions.
 package dashboard
 
 import (
@@ -22,8 +22,7 @@ import (
 	"aibox/review/recovery"
 )
 
-// Sessions are the use cases that the dashboard asks for; *session.Sessions has
-// them.
+// Sessions are the use cases of the dashboard; *session.Sessions has them.
 type Sessions interface {
 	Summaries() ([]session.Summary, error)
 	Changed(ctx context.Context) (<-chan struct{}, error)
@@ -48,45 +47,48 @@ type Model struct {
 	keys     keys
 	now      func() time.Time
 	after    func(time.Duration, tea.Msg) tea.Cmd
-	debounce time.Duration // how long news are gathered before they are shown
+	debounce time.Duration // how long to collect changes before they are shown
 
 	width, height int
 	all           []session.Summary
-	listErr       error // of the last list: sessions that cannot be read
+	listErr       error // names sessions that cannot be read
 	lists         page.Latest
 	loaded        bool
-	alive         bool // it was started: its times grow
-	ticking       bool // a tick is under way
+	started       bool // Init was called
+	ticking       bool // a tick is scheduled
 	list          list
 	clicked       clicked
 	filter        textinput.Model
 	filtering     bool
-	preview       bool
-	shown         preview
-	previews      page.Latest
-	outputWatch   *outputWatch // nil while the selected session does not run
-	outputSeries  page.Latest
+	preview       preview
 	ask           *dialog.Confirm
 	note          frame.Note
 	welcome       *welcome.Model
 	changed       <-chan struct{}
-	counting      counting
-	covered       bool // another screen lies over it
+	counter       counter
+	covered       bool // another screen covers it
 }
 
-// breath is how long news are gathered, so that many sessions that are busy at once
-// do not keep the screen busy.
+// debounce is how long to collect changes, so that many active sessions do not keep the
+// screen busy.
 const debounce = 120 * time.Millisecond
 
-// New makes the dashboard. Its commands end with ctx. machine is what is checked for a
-// user without a session; it may be nil.
+// New makes the dashboard. Its commands end with ctx. machine is checked for a user without
+// sessions; it may be nil.
 func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model {
 	filter := keymap.Field("/")
 	filter.Placeholder = "words, state:running agent:codex -word"
-	return &Model{
+	m := &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, debounce: debounce,
-		filter: filter, preview: true, list: list{order: byTime, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
+		filter: filter, list: list{order: byTime, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
 	}
+	m.preview = preview{ctx: ctx, sessions: m.sessions, debounce: debounce, on: true}
+	m.counter = counter{
+		ctx: ctx, sessions: m.sessions,
+		now:   func() time.Time { return m.now() },
+		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return m.after(d, msg) },
+	}
+	return m
 }
 
 // SetTheme changes the styles.
@@ -99,10 +101,10 @@ func (m *Model) SetSize(width, height int) {
 	m.list.fit(m.listHeight())
 }
 
-// Init lists the sessions, repairs what crashes left and begins to watch.
+// Init lists the sessions, repairs crashed ones and starts to watch.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
-	m.alive = true
+	m.started = true
 	return tea.Batch(
 		m.load(),
 		func() tea.Msg {
@@ -116,24 +118,24 @@ func (m *Model) Init() tea.Cmd {
 	)
 }
 
-// sessionsLoaded brings the sessions.
+// sessionsLoaded carries the sessions.
 type sessionsLoaded struct {
-	briefs []session.Summary
-	err    error
+	all []session.Summary
+	err error
 }
 
-// watchStarted brings the channel that tells of changes.
+// watchStarted carries the channel that reports changes.
 type watchStarted struct {
 	changed <-chan struct{}
 	err     error
 }
 
-// sessionsChanged says that something has changed.
+// sessionsChanged reports that some session has changed.
 type sessionsChanged struct{}
 
-// actionDone says what became of an action, and which sessions it was done to.
+// actionDone carries the result of an action, and the sessions for which it succeeded.
 type actionDone struct {
-	said string
+	text string
 	err  error
 	done []session.ID
 }
@@ -142,11 +144,12 @@ type actionDone struct {
 func (m *Model) load() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
-		briefs, err := sessions.Summaries()
-		return sessionsLoaded{briefs, err}
+		all, err := sessions.Summaries()
+		return sessionsLoaded{all, err}
 	})
 }
 
+// await waits for a change, and a moment longer.
 func (m *Model) await() tea.Cmd {
 	ctx, changed, pause := m.ctx, m.changed, m.debounce
 	return func() tea.Msg {
@@ -158,8 +161,10 @@ func (m *Model) await() tea.Cmd {
 	}
 }
 
-// Update routes, and sees whether something is to be counted after it.
-func (m *Model) Update(msg tea.Msg) tea.Cmd { return tea.Batch(m.route(msg), m.planCount()) }
+// Update routes a message and plans the next count.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	return tea.Batch(m.route(msg), m.counter.plan(m.visible()))
+}
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {
 	if cmd, own := m.welcome.Take(msg); own {
@@ -178,7 +183,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case sessionsChanged:
 		return tea.Batch(m.load(), m.await())
 	case actionDone:
-		m.say(msg.said, msg.err)
+		m.say(msg.text, msg.err)
 		for _, id := range msg.done {
 			delete(m.list.marked, id)
 		}
@@ -193,16 +198,18 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.ticking = false
 		return m.scheduleTick()
 	case countDue:
-		return m.beginCount()
+		return m.counter.begin(m.visible())
 	case countEnded:
-		m.endCount(msg)
+		if m.counter.end(msg, m.all) {
+			m.arrange()
+		}
 	case previewLoaded:
-		return m.takePreview(msg)
+		return m.preview.take(msg, m.list.current())
 	case outputWatched:
-		m.outputWatch.said = msg.said
-		return m.next()
+		m.preview.watch.more = msg.more
+		return m.preview.awaitOutput()
 	case outputChanged:
-		return m.takeOutput(msg)
+		return m.preview.takeOutput(msg, m.list.current())
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
@@ -217,23 +224,23 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// say keeps what became of something; one that says nothing leaves what was said.
+// say sets the note. An empty text without an error keeps the last note.
 func (m *Model) say(text string, err error) {
 	if text != "" || err != nil {
 		m.note.Say(text, err)
 	}
 }
 
-// take shows a new list.
+// take stores a new list of sessions.
 func (m *Model) take(msg sessionsLoaded) tea.Cmd {
-	m.all, m.listErr, m.loaded = msg.briefs, msg.err, true
+	m.all, m.listErr, m.loaded = msg.all, msg.err, true
 	m.list.forget(m.all)
-	m.counting.apply(m.all)
+	m.counter.apply(m.all)
 	m.arrange()
 	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
-// arrange makes the rows of the list again.
+// arrange rebuilds the rows of the list.
 func (m *Model) arrange() {
 	m.list.arrange(m.all, session.ParseFilter(m.filter.Value()))
 	m.list.fit(m.listHeight())

@@ -134,7 +134,7 @@ func TestALateAnswerIsDropped(t *testing.T) {
 	p.Run(p.m.load())
 	p.Send(list)
 	p.Sees("4 sessions")
-	p.m.shown = preview{}
+	p.m.preview.id, p.m.preview.known = "", false
 	sessions.tails = []string{"of an earlier request"}
 	old := p.m.loadPreview()()
 	sessions.tails = nil

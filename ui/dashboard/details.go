@@ -17,7 +17,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// details draws what is known of a session.
+// details draws a session in full.
 type details struct {
 	theme     theme.Theme
 	now       time.Time
@@ -29,7 +29,7 @@ type details struct {
 // view returns exactly height lines of at most width columns.
 func (d *details) view(width, height int) []string {
 	out := d.facts()
-	if d.known() {
+	if d.loaded() {
 		if room := height - len(out); room > 6 && d.shown.changes != nil {
 			out = append(append(out, ""), d.files(d.shown.changes.Changes, min(8, room/2))...)
 		}
@@ -46,7 +46,7 @@ func (d *details) view(width, height int) []string {
 	return frame.Fill(out, height)
 }
 
-// files returns a line for each of the first changes, and one for the rest.
+// files returns a line for each of the first changes, and one for the others.
 func (d *details) files(changes []review.Change, most int) []string {
 	shown := changes[:min(len(changes), most)]
 	out := make([]string, 0, len(shown)+1)
@@ -81,14 +81,14 @@ func (d *details) facts() []string {
 	if d.uncounted != nil {
 		out = append(out, t.Warn.Render("changes not counted: "+termtext.Escape(d.uncounted.Error())))
 	}
-	if d.known() {
+	if d.loaded() {
 		out = append(out, d.run(&d.shown.session)...)
 	}
 	return out
 }
 
-// known reports whether the preview is of this session.
-func (d *details) known() bool { return d.shown.known && d.shown.id == d.brief.ID }
+// loaded reports whether the preview has loaded this session.
+func (d *details) loaded() bool { return d.shown.known && d.shown.id == d.brief.ID }
 
 // run returns the lines about how the session was started and how it ended.
 func (d *details) run(s *session.Session) []string {
@@ -114,7 +114,7 @@ func (d *details) run(s *session.Session) []string {
 	return out
 }
 
-// numbers returns tokens, changes and the like in a line; empty for none yet.
+// numbers returns tokens, refusals and changes in a line; empty for none.
 func (d *details) numbers() string {
 	b := d.brief
 	var words []string
@@ -158,7 +158,7 @@ func modelOf(s *session.Spec) string {
 	case s.Model != "":
 		return "model " + s.Model
 	case kind == "" || kind == "auto":
-		return "model chosen by itself"
+		return "model chosen automatically"
 	default:
 		return "model chosen at " + s.Inference
 	}

@@ -58,7 +58,7 @@ func TestWithASessionTheMachineIsNotLookedAt(t *testing.T) {
 	machine := &fresh{}
 	m := New(t.Context(), &fakeSessions{briefs: sampleBriefs()}, machine)
 	p := uitest.New(t, m, 80, 24)
-	p.Send(sessionsLoaded{briefs: sampleBriefs()})
+	p.Send(sessionsLoaded{all: sampleBriefs()})
 	p.Send(page.Returned{})
 	p.DoesNotSee("a first run")
 	if machine.looks != 0 {

@@ -105,7 +105,7 @@ func (r *fakeSessions) Discard(_ context.Context, id session.ID) (*recovery.Poin
 }
 
 func (r *fakeSessions) RestoreNewest(_ context.Context, id session.ID) error {
-	return r.do("bring back", id)
+	return r.do("restore", id)
 }
 
 func sampleBriefs() []session.Summary {
@@ -129,7 +129,7 @@ type user struct {
 func newUser(t testing.TB, sessions Sessions, width, height int) *user {
 	p := &user{m: New(t.Context(), sessions, nil), now: noon}
 	p.m.now = func() time.Time { return p.now }
-	p.m.debounce = 0
+	p.m.debounce, p.m.preview.debounce = 0, 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }
 	p.Person = uitest.New(t, p.m, width, height)
 	p.Run(p.m.load())

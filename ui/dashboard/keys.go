@@ -11,11 +11,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the dashboard's keys, except for those that move. Those for sessions are
-// enabled when it can be done with the selected one, or with one that is marked.
+// keys are the dashboard's keys, except for those that move. Keys for sessions are enabled
+// if they apply to the selected session or to a marked one.
 type keys struct {
-	attach, attend, read, review, diff   key.Binding
-	accept, discard, back                key.Binding
+	attach, open, read, review, diff     key.Binding
+	accept, discard, restore             key.Binding
 	stop, remove                         key.Binding
 	newRun, again                        key.Binding
 	network, shell, copy                 key.Binding
@@ -26,28 +26,28 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		attach: keymap.Bind("attach", "enter"), attend: keymap.Bind("open", "enter"), read: keymap.Bind("follow its output", "l"),
+		attach: keymap.Bind("attach", "enter"), open: keymap.Bind("open", "enter"), read: keymap.Bind("follow its output", "l"),
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
-		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), back: keymap.Bind("bring back", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
+		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), restore: keymap.Bind("restore", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", "S"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
-		keep: keymap.Bind("keep", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
+		keep: keymap.Bind("apply", "enter"), drop: keymap.Bind("clear", "esc", "ctrl+c"),
 	}
 }
 
-// fit enables what can be done now.
-func (m *Model) fit() {
+// enableKeys enables the keys that can do something now.
+func (m *Model) enableKeys() {
 	k, b := &m.keys, m.list.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.attend, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.shell, &k.copy, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.shell, &k.copy, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
 		can := b.Actions()
 		k.attach.SetEnabled(can.Attach)
-		k.attend.SetEnabled(!can.Attach)
+		k.open.SetEnabled(!can.Attach)
 		k.read.SetEnabled(can.Attach)
 		k.review.SetEnabled(can.Review)
 		k.diff.SetEnabled(can.Review)
@@ -56,7 +56,7 @@ func (m *Model) fit() {
 	}
 	k.stop.SetEnabled(len(m.list.able(canStop)) > 0)
 	k.discard.SetEnabled(len(m.list.able(canDiscard)) > 0)
-	k.back.SetEnabled(len(m.list.able(canBringBack)) > 0)
+	k.restore.SetEnabled(len(m.list.able(canRestore)) > 0)
 	k.remove.SetEnabled(len(m.list.able(canRemove)) > 0)
 	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.reverse, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
@@ -73,19 +73,19 @@ func (m *Model) Short() []key.Binding {
 	case m.filtering:
 		return []key.Binding{k.keep, k.drop}
 	}
-	m.fit()
+	m.enableKeys()
 	if m.noSessions() {
 		return m.firstKeys()
 	}
 	if len(m.list.marked) > 0 {
-		return []key.Binding{k.stop, k.discard, k.back, k.remove, k.mark, k.markAll, k.clear}
+		return []key.Binding{k.stop, k.discard, k.restore, k.remove, k.mark, k.markAll, k.clear}
 	}
-	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.back, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
+	return []key.Binding{k.attach, k.open, k.review, k.accept, k.discard, k.restore, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
 }
 
-// Keys returns every key that counts, for the help.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
-	m.fit()
+	m.enableKeys()
 	k := m.keys
 	switch {
 	case m.ask != nil:
@@ -97,31 +97,30 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.back, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
+		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}
 }
 
-// group returns those of the keys that count now.
+// group makes a group of the enabled keys.
 func group(title string, keys ...key.Binding) keymap.Group {
 	return keymap.Group{Title: title, Keys: slices.DeleteFunc(keys, func(k key.Binding) bool { return !k.Enabled() })}
 }
 
-// Asking returns the question that is open, or nil.
+// Asking returns the open question, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
-// Typing reports whether keys are text or answers now, so that no key of the whole
-// program counts.
+// Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool { return m.filtering || m.ask != nil }
 
-// press handles one key.
+// press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	m.fit()
+	m.enableKeys()
 	if m.ask != nil {
 		return m.answer(msg)
 	}
-	m.note.Say("", nil) // it was about the key before
+	m.note.Say("", nil) // it was about the last key
 	switch {
 	case m.filtering:
 		return m.typeFilter(msg)
@@ -150,7 +149,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.list.grouping = (m.list.grouping + 1) % groupings
 		m.note.Say(m.list.grouping.String(), nil)
 	case key.Matches(msg, k.preview):
-		m.preview = !m.preview
+		m.preview.on = !m.preview.on
 	case key.Matches(msg, k.mark):
 		m.list.mark()
 		return m.loadPreview()
@@ -164,7 +163,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return m.loadPreview()
 }
 
-// move goes through the list, by the keys of every list.
+// move handles a key that moves the selection.
 func (m *Model) move(msg tea.KeyPressMsg) bool {
 	return m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
 }

@@ -9,10 +9,10 @@ import (
 	"aibox/ui/widget/cursor"
 )
 
-// grouping is what stands together under a heading.
+// grouping is what the list is grouped by.
 type grouping int
 
-// The groupings, in the order in which a key goes through them.
+// The groupings, in the order in which a key cycles through them.
 const (
 	ungrouped grouping = iota
 	perRepository
@@ -25,7 +25,7 @@ func (g grouping) String() string {
 	return [...]string{"not grouped", "grouped by repository", "grouped by state", "grouped by agent"}[g]
 }
 
-// heading returns the group that a session belongs to.
+// heading returns the heading of a session's group.
 func (g grouping) heading(b *session.Summary) string {
 	switch g {
 	case perRepository:
@@ -39,7 +39,7 @@ func (g grouping) heading(b *session.Summary) string {
 	}
 }
 
-// compare brings the sessions of a group together.
+// compare orders sessions by group.
 func (g grouping) compare(a, b *session.Summary) int {
 	first := 0
 	if g == perState {
@@ -58,7 +58,7 @@ type row struct {
 // list is the rows of the sessions that match the filter, and the selected one.
 type list struct {
 	rows     []row
-	at       session.ID // selected; it stays selected when rows come and go
+	at       session.ID // of the selected session, which stays selected
 	top      int        // first row shown
 	height   int        // rows shown
 	order    column
@@ -67,8 +67,8 @@ type list struct {
 	marked   map[session.ID]bool
 }
 
-// arrange makes the rows again from all sessions. The selected session stays selected;
-// when it is gone, the one in its place is.
+// arrange rebuilds the rows from all sessions. The selected session stays selected; if it
+// is gone, the one in its place is selected.
 func (l *list) arrange(all []session.Summary, filter session.Filter) {
 	was := l.index()
 	kept := make([]*session.Summary, 0, len(all))
@@ -95,7 +95,7 @@ func (l *list) arrange(all []session.Summary, filter session.Filter) {
 	}
 }
 
-// compare sorts sessions: by group, then by the chosen column, then the newest first.
+// compare orders sessions by group, then by the chosen column, then newest first.
 func (l *list) compare(a, b *session.Summary) int {
 	chosen := kinds[l.order].compare(a, b)
 	if l.reversed {
@@ -171,8 +171,8 @@ func (l *list) selectNear(i int) {
 	l.at = l.rows[rows[next]].brief.ID
 }
 
-// fit sets the height and keeps the selected session on the screen, with the heading
-// right above it.
+// fit sets the height and keeps the selected session on the screen, with the heading directly
+// above it.
 func (l *list) fit(height int) {
 	l.height = height
 	i := max(0, l.index())

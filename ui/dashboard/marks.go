@@ -80,7 +80,7 @@ func (l *list) able(can func(session.Actions) bool) []*session.Summary {
 	return able
 }
 
-func canStop(o session.Actions) bool      { return o.Stop }
-func canDiscard(o session.Actions) bool   { return o.Discard }
-func canBringBack(o session.Actions) bool { return o.Restore }
-func canRemove(o session.Actions) bool    { return o.Remove }
+func canStop(o session.Actions) bool    { return o.Stop }
+func canDiscard(o session.Actions) bool { return o.Discard }
+func canRestore(o session.Actions) bool { return o.Restore }
+func canRemove(o session.Actions) bool  { return o.Remove }

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// doubleTime is how soon a second click on a session opens it.
+// doubleTime is the maximum time between the clicks of a double click.
 const doubleTime = 400 * time.Millisecond
 
 // clicked is the last click on a session.
@@ -19,7 +19,7 @@ type clicked struct {
 	at time.Time
 }
 
-// wheel scrolls.
+// wheel handles the mouse wheel.
 func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if m.ask != nil {
 		return nil
@@ -28,8 +28,8 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	return m.loadPreview()
 }
 
-// click sorts by the column whose name is under the mouse, or goes to the session
-// there; a second click opens it.
+// click sorts by the column name under the mouse, or selects the session there. A double
+// click opens the session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.ask == nil && m.noSessions() && msg.Button == tea.MouseLeft {
 		return m.welcome.Click(msg.Y - frame.HeadRows)

@@ -2,57 +2,54 @@ package dashboard
 
 import (
 	"context"
-	"time"
 
 	"aibox/session"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// outputWatch watches the output of the selected session while it runs.
+// outputWatch watches the output of a running session.
 type outputWatch struct {
 	id   session.ID
-	said <-chan struct{}
+	more <-chan struct{}
 	ctx  context.Context //nolint:containedctx // it ends when another session is selected
 	stop context.CancelFunc
 }
 
-// outputWatched brings the channel of an ear.
-type outputWatched struct{ said <-chan struct{} }
+// outputWatched carries the channel that reports more output.
+type outputWatched struct{ more <-chan struct{} }
 
 // outputChanged reports that the agent printed more, or that it has ended.
 type outputChanged struct{ over bool }
 
-// watchOutput watches the output of the selected session and of no other.
-func (m *Model) watchOutput() tea.Cmd {
-	b := m.list.current()
-	wanted := b != nil && m.preview && b.Phase != session.Ended && m.shown.id == b.ID
-	if m.outputWatch != nil && (!wanted || m.outputWatch.id != b.ID) {
-		m.outputWatch.stop()
-		m.outputWatch = nil
-		m.outputSeries.Cancel()
+// watchOutput watches the output of the selected session, and of no other.
+func (p *preview) watchOutput(b *session.Summary) tea.Cmd {
+	running := b != nil && p.on && b.Phase != session.Ended && p.id == b.ID
+	if p.watch != nil && (!running || p.watch.id != b.ID) {
+		p.watch.stop()
+		p.watch = nil
+		p.outputs.Cancel()
 	}
-	if !wanted || m.outputWatch != nil {
+	if !running || p.watch != nil {
 		return nil
 	}
-	ctx, stop := context.WithCancel(m.ctx)
-	m.outputWatch = &outputWatch{id: b.ID, ctx: ctx, stop: stop}
-	id, sessions := b.ID, m.sessions
-	return m.outputSeries.Replace(func() tea.Msg {
-		said, err := sessions.WatchOutput(ctx, id)
+	ctx, stop := context.WithCancel(p.ctx)
+	p.watch = &outputWatch{id: b.ID, ctx: ctx, stop: stop}
+	id, sessions := b.ID, p.sessions
+	return p.outputs.Replace(func() tea.Msg {
+		more, err := sessions.WatchOutput(ctx, id)
 		if err != nil {
-			return nil // what it said is shown as it was
+			return nil // the preview stays as it is
 		}
-		return outputWatched{said}
+		return outputWatched{more}
 	})
 }
 
-// next waits until the agent has said more, and a moment longer: what it says in one
-// breath is shown once.
-func (m *Model) next() tea.Cmd {
-	ctx, said, pause := m.outputWatch.ctx, m.outputWatch.said, m.debounce
-	return m.outputSeries.Continue(func() tea.Msg {
-		if _, open := <-said; !open {
+// awaitOutput waits for more output, and a moment longer, so that a burst is shown once.
+func (p *preview) awaitOutput() tea.Cmd {
+	ctx, more, pause := p.watch.ctx, p.watch.more, p.debounce
+	return p.outputs.Continue(func() tea.Msg {
+		if _, open := <-more; !open {
 			return outputChanged{over: true}
 		}
 		wait(ctx, pause)
@@ -60,53 +57,11 @@ func (m *Model) next() tea.Cmd {
 	})
 }
 
-// takeOutput shows what the agent printed and waits for more.
-func (m *Model) takeOutput(msg outputChanged) tea.Cmd {
+// takeOutput shows the new output and waits for more.
+func (p *preview) takeOutput(msg outputChanged, b *session.Summary) tea.Cmd {
 	if msg.over {
-		m.outputWatch.stop()
-		return nil // it stays, so that nobody listens again
+		p.watch.stop()
+		return nil // keep the watch, so that no other one starts
 	}
-	return tea.Batch(m.loadTail(), m.next())
-}
-
-// wait waits, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
-// tick makes times grow.
-type tick struct{}
-
-// scheduleTick has the screen drawn again when the next of its times is another one.
-func (m *Model) scheduleTick() tea.Cmd {
-	if !m.alive || m.ticking || len(m.all) == 0 {
-		return nil
-	}
-	m.ticking = true
-	return m.after(m.nextChange(), tick{})
-}
-
-// nextChange returns how long every time on the screen is as it is now.
-func (m *Model) nextChange() time.Duration {
-	now, next := m.now(), time.Hour
-	for i := range m.all {
-		age := now.Sub(since(&m.all[i]))
-		unit := time.Hour
-		switch {
-		case age < time.Minute:
-			unit = time.Second
-		case age < time.Hour:
-			unit = time.Minute
-		}
-		next = min(next, unit-max(0, age)%unit)
-	}
-	return next
-}
-
-// later returns a message after a time.
-func later(d time.Duration, msg tea.Msg) tea.Cmd {
-	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+	return tea.Batch(p.loadTail(b), p.awaitOutput())
 }

@@ -1,85 +1,96 @@
 package dashboard
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// preview is what is known of the selected session.
+// preview loads the selected session and follows its output.
 type preview struct {
-	id      session.ID
-	asked   session.ID // whose answer is awaited; empty is nobody's
-	again   bool       // it said more since that was asked
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
+	sessions service
+	debounce time.Duration // how long to collect output before it is shown
+	on       bool          // the pane is shown
+
+	loading session.ID // the session being loaded; empty for none
+	again   bool       // there was more output since then
+	answers page.Latest
+	watch   *outputWatch // nil while the selected session does not run
+	outputs page.Latest
+
+	id      session.ID // of the session that was loaded
 	session session.Session
 	changes *review.ChangeSet
-	output  []string // the last lines, made safe
-	known   bool
+	output  []string // the last lines, filtered
+	known   bool     // it could be loaded
 }
 
-// previewLoaded brings what there is to show.
+// previewLoaded carries a session.
 type previewLoaded struct {
 	id      session.ID
-	part    bool // of a session that is known: only what it said
+	part    bool // only the output
 	session session.Session
 	changes *review.ChangeSet
 	output  []string
 	err     error
 }
 
-// tailBytes is how much of a session's output is read for the preview.
+// tailBytes is how much of the output is read.
 const tailBytes = 16 << 10
 
-// loadPreview asks for the selected session.
-func (m *Model) loadPreview() tea.Cmd {
-	b := m.list.current()
-	if b == nil || !m.preview || m.shown.asked == b.ID {
-		return m.watchOutput()
+// load loads the selected session. b is nil if there is none.
+func (p *preview) load(b *session.Summary) tea.Cmd {
+	if b == nil || !p.on || p.loading == b.ID {
+		return p.watchOutput(b)
 	}
-	m.shown.asked, m.shown.again = b.ID, false
-	sessions, of, said := m.sessions, *b, m.said(b)
-	return m.previews.Replace(func() tea.Msg {
+	p.loading, p.again = b.ID, false
+	sessions, of, read := p.sessions, *b, p.reader(b)
+	return p.answers.Replace(func() tea.Msg {
 		found, err := sessions.Find(string(of.ID))
 		if err != nil {
 			return previewLoaded{id: of.ID, err: err}
 		}
-		msg := said()
+		msg := read()
 		msg.session = found
 		if of.Phase == session.Ended && of.Changed {
-			msg.changes, _ = sessions.FinalChanges(of.ID) // the list does without
+			msg.changes, _ = sessions.FinalChanges(of.ID) // shown without the changes then
 		}
 		return msg
 	})
 }
 
-// loadTail asks for the latest output of the selected session.
-func (m *Model) loadTail() tea.Cmd {
-	b := m.list.current()
+// loadTail loads the latest output of the selected session.
+func (p *preview) loadTail(b *session.Summary) tea.Cmd {
 	switch {
-	case b == nil || !m.preview || m.shown.id != b.ID:
+	case b == nil || !p.on || p.id != b.ID:
 		return nil
-	case m.shown.asked == b.ID:
-		m.shown.again = true
+	case p.loading == b.ID:
+		p.again = true
 		return nil
 	}
-	m.shown.asked, m.shown.again = b.ID, false
-	said := m.said(b)
-	return m.previews.Replace(func() tea.Msg {
-		msg := said()
+	p.loading, p.again = b.ID, false
+	read := p.reader(b)
+	return p.answers.Replace(func() tea.Msg {
+		msg := read()
 		msg.part = true
 		return msg
 	})
 }
 
-// said returns how to get what a session shows on its terminal, or said last.
-func (m *Model) said(b *session.Summary) func() previewLoaded {
-	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
+// reader returns a function that reads the terminal's screen of a session, or the end of
+// its output.
+func (p *preview) reader(b *session.Summary) func() previewLoaded {
+	ctx, sessions, id, interactive := p.ctx, p.sessions, b.ID, b.Interactive
 	return func() previewLoaded {
 		if interactive {
 			if text, err := sessions.Screen(ctx, id); err == nil {
@@ -94,15 +105,14 @@ func (m *Model) said(b *session.Summary) func() previewLoaded {
 	}
 }
 
-// lines returns the lines of a text without empty ones at its end.
+// lines splits a text into lines, without empty ones at its end.
 func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }
 
-// takePreview takes the preview that was asked for last.
-func (m *Model) takePreview(msg previewLoaded) tea.Cmd {
-	p := &m.shown
-	p.asked = ""
+// take stores a session that was loaded. b is the selected one.
+func (p *preview) take(msg previewLoaded, b *session.Summary) tea.Cmd {
+	p.loading = ""
 	if msg.part {
 		if p.id == msg.id && msg.err == nil {
 			p.output = msg.output
@@ -111,10 +121,13 @@ func (m *Model) takePreview(msg previewLoaded) tea.Cmd {
 		p.id, p.session, p.changes, p.output, p.known = msg.id, msg.session, msg.changes, msg.output, msg.err == nil
 	}
 	if p.again {
-		return m.loadTail()
+		return p.loadTail(b)
 	}
-	return m.watchOutput()
+	return p.watchOutput(b)
 }
+
+// loadPreview loads the selected session.
+func (m *Model) loadPreview() tea.Cmd { return m.preview.load(m.list.current()) }
 
 // previewView returns the pane: exactly height lines of at most width columns.
 func (m *Model) previewView(width, height int) []string {
@@ -122,6 +135,6 @@ func (m *Model) previewView(width, height int) []string {
 	if b == nil {
 		return frame.Fill(nil, height)
 	}
-	d := details{theme: m.theme, now: m.now(), brief: b, shown: &m.shown, uncounted: m.counting.known[b.ID].err}
+	d := details{theme: m.theme, now: m.now(), brief: b, shown: &m.preview, uncounted: m.counter.known[b.ID].err}
 	return d.view(width, height)
 }

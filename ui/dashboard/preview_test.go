@@ -13,8 +13,8 @@ func TestTheModelIsNamedInWords(t *testing.T) {
 		spec session.Spec
 		want string
 	}{
-		{session.Spec{Run: config.Run{Network: netguard.Local.String(), Inference: "auto"}}, "model chosen by itself"},
-		{session.Spec{Run: config.Run{Network: netguard.Local.String()}}, "model chosen by itself"},
+		{session.Spec{Run: config.Run{Network: netguard.Local.String(), Inference: "auto"}}, "model chosen automatically"},
+		{session.Spec{Run: config.Run{Network: netguard.Local.String()}}, "model chosen automatically"},
 		{session.Spec{Run: config.Run{Network: netguard.Local.String(), Inference: "auto", Model: "qwen3"}}, "model qwen3"},
 		{session.Spec{Run: config.Run{Network: netguard.Local.String(), Inference: "ollama"}}, "model chosen at ollama"},
 		{session.Spec{Run: config.Run{Network: netguard.Local.String(), Inference: "scripted"}}, "scripted model"},

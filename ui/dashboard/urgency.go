@@ -6,7 +6,7 @@ import (
 	"aibox/session"
 )
 
-// The urgencies that are counted in the head.
+// The urgencies, most urgent first.
 const (
 	asks = iota
 	active
@@ -22,11 +22,11 @@ var urgencies = map[session.Status]int{
 	session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
 }
 
-// urgency ranks sessions: those that run and those to review come first.
+// urgency ranks sessions: those that wait for the user come first.
 func urgency(b *session.Summary) int {
 	status := b.Status()
 	if status == session.StatusFailed && b.Open() {
-		return toReview // what it did until then waits, too
+		return toReview // its work so far can be reviewed
 	}
 	if u, known := urgencies[status]; known {
 		return u
@@ -34,7 +34,7 @@ func urgency(b *session.Summary) int {
 	return active
 }
 
-// since returns when what the time of a session is counted from was.
+// since returns the moment that the time of a session is counted from.
 func since(b *session.Summary) time.Time {
 	at := b.Started
 	if b.Phase == session.Ended {

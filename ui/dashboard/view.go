@@ -7,11 +7,8 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
-	"aibox/ui/widget/status"
-	"aibox/ui/widget/theme"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -19,26 +16,26 @@ import (
 
 const (
 	headRows = frame.HeadRows + 1 // and the names of the columns
-	footRows = 1                  // what was said
+	footRows = 1                  // the note
 	beside   = 120                // from this width on the preview is beside the list
 )
 
 // wide reports whether the preview is beside the list.
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight returns the rows between head and foot.
+// bodyHeight returns the rows between the head and the foot.
 func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
 
 // listHeight returns the rows of the list.
 func (m *Model) listHeight() int {
-	if !m.preview || m.wide() || len(m.list.rows) == 0 {
+	if !m.preview.on || m.wide() || len(m.list.rows) == 0 {
 		return m.bodyHeight()
 	}
 	return max(1, (m.bodyHeight()-1)/2)
 }
 
 func (m *Model) listWidth() int {
-	if m.preview && m.wide() {
+	if m.preview.on && m.wide() {
 		return m.width*11/20 - 1
 	}
 	return m.width
@@ -49,7 +46,7 @@ func (m *Model) View() string {
 	left, right := m.head()
 	lines := frame.Head(m.theme, m.width, left, right)
 	body := m.body()
-	if m.preview && len(m.list.rows) > 0 {
+	if m.preview.on && len(m.list.rows) > 0 {
 		body = m.withPreview(body)
 	}
 	lines = append(append(lines, body...), m.foot())
@@ -60,7 +57,7 @@ func (m *Model) View() string {
 	return view
 }
 
-// foot returns the last note; when nothing was, what is wrong with the list.
+// foot returns the note, or the error of the list.
 func (m *Model) foot() string {
 	note := m.note
 	if note.Text() == "" && m.listErr != nil {
@@ -69,7 +66,7 @@ func (m *Model) foot() string {
 	return note.View(m.theme, m.width)
 }
 
-// head returns the title with the numbers, and the filter.
+// head returns the title with the numbers of sessions, and the filter.
 func (m *Model) head() (left, right string) {
 	var counts [rest + 1]int
 	for i := range m.all {
@@ -97,22 +94,22 @@ func (m *Model) head() (left, right string) {
 	return strings.Join(words, " · "), right
 }
 
-// body returns the names of the columns and the list.
+// body returns the column names and the list.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.listHeight()
 	out := make([]string, 0, height+1)
 	switch {
 	case !m.loaded:
-		out = append(out, "", m.theme.Faint.Render("  looking for sessions…"))
+		out = append(out, "", m.theme.Faint.Render("  loading sessions…"))
 	case len(m.all) == 0:
-		out = append(out, m.empty()...)
+		out = append(out, m.welcome.View(m.theme, m.width)...)
 	case len(m.list.rows) == 0:
-		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  esc clears the filter: no session has all of its words", width, "…")))
+		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  no session matches the filter; esc clears it", width, "…")))
 	default:
 		layout := layoutOf(width)
-		out = append(out, m.names(&layout))
+		out = append(out, m.list.names(m.theme, &layout))
 		for i := m.list.top; i < min(len(m.list.rows), m.list.top+height); i++ {
-			out = append(out, m.row(&m.list.rows[i], &layout, width))
+			out = append(out, m.list.row(m.theme, m.now(), &m.list.rows[i], &layout, width))
 		}
 	}
 	return frame.Fill(out, height+1)
@@ -128,46 +125,21 @@ func (m *Model) withPreview(list []string) []string {
 	return frame.Panes(m.theme, list, m.previewView(m.width-width-frame.PaneGap, len(list)), width)
 }
 
-// names returns the line of the columns' names, with an arrow at the one that sorts.
-func (m *Model) names(layout *layout) string {
-	arrow := "↓"
-	if m.list.reversed {
-		arrow = "↑"
+// visible returns the sessions whose changes are on the screen.
+func (m *Model) visible() []*session.Summary {
+	if m.covered {
+		return nil
 	}
-	return strings.Repeat(" ", leadWidth) + m.theme.Faint.Render(layout.line(func(c column) string {
-		if c == m.list.order {
-			return kinds[c].name + arrow
+	var visible []*session.Summary
+	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
+		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
+			if r.brief != nil {
+				visible = append(visible, r.brief)
+			}
 		}
-		return kinds[c].name
-	}))
-}
-
-func stateView(t *theme.Theme, b *session.Summary) string {
-	current := b.Status()
-	return status.Style(t, current).Render(status.Text(current))
-}
-
-// row returns a line of the list. The first two columns mark what is
-// selected and what is marked, also without colors.
-func (m *Model) row(r *row, layout *layout, width int) string {
-	if r.brief == nil {
-		title := fmt.Sprintf("%s (%d)", termtext.Escape(r.heading), r.count)
-		return m.theme.Title.Render(ansi.Truncate(" "+title, width, "…"))
 	}
-	b := r.brief
-	lead := cursor.Here(b.ID == m.list.at)
-	if m.list.marked[b.ID] {
-		lead += m.theme.Key.Render("*")
-	} else {
-		lead += " "
+	if b := m.list.current(); b != nil && m.preview.on {
+		visible = append(visible, b)
 	}
-	line := layout.line(func(c column) string { return kinds[c].text(m, b) })
-	if b.ID == m.list.at {
-		return m.theme.Selected.Render(frame.Pad(ansi.Strip(lead)+line, width))
-	}
-	// The state alone is colored: it begins the line.
-	if state := status.Text(b.Status()); strings.HasPrefix(line, state) {
-		line = status.Style(&m.theme, b.Status()).Render(state) + line[len(state):]
-	}
-	return lead + line
+	return visible
 }

@@ -1,0 +1,50 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// tick updates the times on the screen.
+type tick struct{}
+
+// scheduleTick schedules a redraw for when the next of the times changes.
+func (m *Model) scheduleTick() tea.Cmd {
+	if !m.started || m.ticking || len(m.all) == 0 {
+		return nil
+	}
+	m.ticking = true
+	return m.after(m.nextChange(), tick{})
+}
+
+// nextChange returns when the next of the times on the screen changes.
+func (m *Model) nextChange() time.Duration {
+	now, next := m.now(), time.Hour
+	for i := range m.all {
+		age := now.Sub(since(&m.all[i]))
+		unit := time.Hour
+		switch {
+		case age < time.Minute:
+			unit = time.Second
+		case age < time.Hour:
+			unit = time.Minute
+		}
+		next = min(next, unit-max(0, age)%unit)
+	}
+	return next
+}
+
+// later sends a message after a time.
+func later(d time.Duration, msg tea.Msg) tea.Cmd {
+	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
