@@ -3,7 +3,6 @@ package newrun
 import (
 	"strings"
 
-	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -51,13 +50,4 @@ func (m *Model) message() string {
 		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(set), m.width, "…"))
 	}
 	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" it can be started; nothing comes back before you accept it"), m.width, "…")
-}
-
-// commandLine is the command line of a request, raw.
-func (m *Model) commandLine(r run.Request) string {
-	var ownFlag func(string) bool
-	if a := m.agent.chosen(); a != nil {
-		ownFlag = a.Flag
-	}
-	return run.Line(append([]string{"aibox"}, r.Words(ownFlag)...))
 }

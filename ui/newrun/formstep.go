@@ -13,7 +13,9 @@ import (
 // formStep is what the steps with a form have in common.
 type formStep struct {
 	*bindings
-	part *form.Part
+	part          *form.Part
+	theme         theme.Theme
+	width, height int
 }
 
 // noOptions is a struct without options.
@@ -24,8 +26,14 @@ func newFormStep(b *bindings) formStep {
 }
 
 // reset replaces the form.
-func (s *formStep) reset(r form.Request, t theme.Theme) {
+func (s *formStep) reset(r form.Request) {
 	s.part = form.NewPart(r)
+	s.part.SetTheme(s.theme)
+	s.part.SetSize(s.width, s.height)
+}
+
+func (s *formStep) setTheme(t theme.Theme) {
+	s.theme = t
 	s.part.SetTheme(t)
 }
 
@@ -33,7 +41,10 @@ func (*formStep) focus() tea.Cmd { return nil }
 
 func (*formStep) blur() {}
 
-func (s *formStep) setSize(width, height int) { s.part.SetSize(width, height) }
+func (s *formStep) setSize(width, height int) {
+	s.width, s.height = width, height
+	s.part.SetSize(width, height)
+}
 
 func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 	switch msg.(type) {

@@ -15,12 +15,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Model is the screen. It routes messages to the steps and holds the request that their
+// Model is the screen. It routes messages to the steps and starts the request that their
 // choices make.
 type Model struct {
 	layout
-	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
-	services Services
+	choices
 	theme    theme.Theme
 	bindings *bindings
 	now      func() time.Time
@@ -29,18 +28,7 @@ type Model struct {
 	at     stepID
 	inside bool // the step has the keyboard, not the list of steps
 	steps  [stepCount]step
-
-	repository repositoryStep
-	agent      agentStep
-	task       taskStep
-	options    optionsStep
-	sandbox    sandboxStep
-	start      startStep
-
-	initial run.Request // what the forms begin with
-	request run.Request // what the choices make; see compose
-	files   fileLists
-	checker checker
+	start  startStep
 
 	note frame.Note
 	ask  *dialog.Confirm
@@ -49,11 +37,12 @@ type Model struct {
 // New makes the screen. Its commands, and a start that is under way, end with ctx.
 func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	b := newBindings()
-	m := &Model{ctx: ctx, services: services, bindings: b, now: time.Now, wanted: wanted, inside: true}
+	m := &Model{bindings: b, now: time.Now, wanted: wanted, inside: true}
+	m.ctx, m.services = ctx, services
 	m.repository = newRepositoryStep(ctx, services.Places, b)
 	m.agent, m.task = newAgentStep(b), newTaskStep(b)
 	m.options, m.sandbox = newOptionsStep(b), newSandboxStep(b, &m.files)
-	m.start = startStep{bindings: b, now: func() time.Time { return m.now() }, overview: m.overview}
+	m.start = startStep{bindings: b, now: func() time.Time { return m.now() }, overview: func(width, height int) []string { return m.overview().view(width, height) }}
 	m.steps = [stepCount]step{&m.repository, &m.agent, &m.task, &m.options, &m.sandbox, &m.start}
 	m.SetTheme(theme.New(true))
 	return m

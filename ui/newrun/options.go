@@ -8,7 +8,6 @@ import (
 	"aibox/app/run"
 	"aibox/internal/secret"
 	"aibox/ui/form"
-	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -26,9 +25,10 @@ func newOptionsStep(b *bindings) optionsStep { return optionsStep{formStep: newF
 
 // fill makes the form for an agent, unless it is there already. The first answers are
 // those of initial, over what the settings say. initial is only read.
-func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run.Request, t theme.Theme) tea.Cmd {
+func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run.Request) tea.Cmd {
 	if a == nil {
-		*s = newOptionsStep(s.bindings)
+		s.formStep.reset(form.Request{Options: new(noOptions)})
+		s.agent, s.base = "", nil
 		return nil
 	}
 	if s.agent == a.Name && s.interactive == interactive {
@@ -49,7 +49,7 @@ func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run
 	values := spec.Clone(base)
 	setOptions(values, options)
 	setSecrets(values, typed)
-	s.formStep.reset(form.Request{Options: values, Mode: mode}, t)
+	s.formStep.reset(form.Request{Options: values, Mode: mode})
 	s.agent, s.interactive, s.base, s.inference = a.Name, interactive, base, ""
 	return s.part.Init()
 }

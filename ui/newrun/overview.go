@@ -8,66 +8,75 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 )
 
 // startButton is the text of the button that starts the run.
 const startButton = "[ start ]"
 
 // overview shows what will be started.
-func (m *Model) overview(width, height int) []string {
-	button := m.theme.Button.Render(startButton)
-	if m.problem() != nil {
-		button = m.theme.Faint.Render(startButton) + " not yet"
+type overview struct {
+	*choices
+	theme   theme.Theme
+	canBake bool // see startStep
+}
+
+func (m *Model) overview() overview { return overview{&m.choices, m.theme, m.start.canBake} }
+
+func (o overview) view(width, height int) []string {
+	button := o.theme.Button.Render(startButton)
+	if o.problem() != nil {
+		button = o.theme.Faint.Render(startButton) + " not yet"
 	}
-	out := []string{button + m.theme.Faint.Render("  enter"), ""}
+	out := []string{button + o.theme.Faint.Render("  enter"), ""}
 	row := func(name, text string) {
 		for i, line := range wrapped(nil, text, max(10, width-14)) {
 			if i > 0 {
 				name = ""
 			}
-			out = append(out, m.theme.Faint.Render(frame.Pad(name, 13))+" "+line)
+			out = append(out, o.theme.Faint.Render(frame.Pad(name, 13))+" "+line)
 		}
 	}
-	m.overviewRun(row)
-	if settings := m.sandbox.settings(); settings != nil {
-		m.overviewSandbox(settings, row)
+	o.run(row)
+	if settings := o.sandbox.settings(); settings != nil {
+		o.limits(settings, row)
 	}
-	if command := m.checker.result.Command; command != "" && height-len(out)-2 > 1 {
-		out = append(out, "", m.theme.Faint.Render("in its sandbox:"))
-		out = append(out, wrapped(m.theme.Faint.Render, termtext.Text(command), width)...)
+	if command := o.checker.result.Command; command != "" && height-len(out)-2 > 1 {
+		out = append(out, "", o.theme.Faint.Render("in its sandbox:"))
+		out = append(out, wrapped(o.theme.Faint.Render, termtext.Text(command), width)...)
 	}
 	return out
 }
 
-// overviewRun calls row for the repository, the agent and the task.
-func (m *Model) overviewRun(row func(name, text string)) {
+// run calls row for the repository, the agent and the task.
+func (o overview) run(row func(name, text string)) {
 	from := "what is checked out"
-	if m.request.Branch != "" {
-		from = termtext.Escape(m.request.Branch)
+	if o.request.Branch != "" {
+		from = termtext.Escape(o.request.Branch)
 	}
-	row("repository", termtext.Escape(m.request.Repository)+" from "+from)
+	row("repository", termtext.Escape(o.request.Repository)+" from "+from)
 	how := "works alone; its session can be watched"
-	if m.request.Interactive {
+	if o.request.Interactive {
 		how = "on this terminal; ctrl-p ctrl-q leaves it running"
 	}
-	row("agent", termtext.Escape(m.request.Agent)+", "+how)
-	if m.agent.needsBake() {
+	row("agent", termtext.Escape(o.request.Agent)+", "+how)
+	if o.agent.needsBake() {
 		text := "has to be baked first, some minutes"
-		if m.agent.images[m.agent.name] == imageOutdated {
+		if o.agent.images[o.agent.name] == imageOutdated {
 			text = "is outdated, and " + text
 		}
-		if m.start.canBake {
+		if o.canBake {
 			text += "; b bakes it and starts"
 		}
 		row("image", text)
 	}
-	if text, _ := m.task.status(); text != "" {
+	if text, _ := o.task.status(); text != "" {
 		row("task", text)
 	}
 }
 
-// overviewSandbox calls row for the model and the sandbox.
-func (m *Model) overviewSandbox(settings *config.Settings, row func(name, text string)) {
+// limits calls row for the model and the sandbox.
+func (o overview) limits(settings *config.Settings, row func(name, text string)) {
 	model := settings.Model
 	if model == "" {
 		model = "the one there is"
@@ -77,8 +86,8 @@ func (m *Model) overviewSandbox(settings *config.Settings, row func(name, text s
 		row("way out", termtext.Escape(open+" of the model's server"))
 	}
 	text := fmt.Sprintf("network %s, %s, %d processes", settings.Network, timeLimit(settings), settings.Pids)
-	if m.files.request != nil {
-		text += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
+	if o.files.request != nil {
+		text += ", " + amount.Of(len(o.files.hidden), "file") + " hidden"
 	}
 	row("sandbox", text)
 	if settings.AllowDegraded {
@@ -87,7 +96,7 @@ func (m *Model) overviewSandbox(settings *config.Settings, row func(name, text s
 	if settings.Verify != "" {
 		row("verify", termtext.Escape(settings.Verify))
 	}
-	if m.checker.result.Delivers {
+	if o.checker.result.Delivers {
 		row("at its end", "accept: "+settings.Accept+"; it is followed on the whole terminal until then")
 	}
 }

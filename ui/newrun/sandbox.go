@@ -22,12 +22,12 @@ import (
 // Below it are the files that the agent does not see.
 type sandboxStep struct {
 	formStep
-	place         *Place // whose settings these are; nil for none
-	base          any    // *config.Settings without this run's; lists that a run adds to are empty
-	inference     string // the model server whose models are suggested
-	files         *fileLists
-	globs         []string // besides the built-in ones
-	width, height int
+	place     *Place // whose settings these are; nil for none
+	base      any    // *config.Settings without this run's; lists that a run adds to are empty
+	inference string // the model server whose models are suggested
+	files     *fileLists
+	globs     []string // besides the built-in ones
+	rows      int      // of the form and the files
 }
 
 func newSandboxStep(b *bindings, files *fileLists) sandboxStep {
@@ -42,7 +42,7 @@ func formKeys() []string {
 
 // fill makes the form for a repository, unless it is there already. The first answers are
 // those of initial, over what the settings say.
-func (s *sandboxStep) fill(place *Place, initial run.Request, t theme.Theme) tea.Cmd {
+func (s *sandboxStep) fill(place *Place, initial run.Request) tea.Cmd {
 	if s.place == place {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *sandboxStep) fill(place *Place, initial run.Request, t theme.Theme) tea
 	}
 	values := spec.Clone(&base)
 	setOptions(values, initial.Settings)
-	s.formStep.reset(form.Request{Options: values, Only: formKeys()}, t)
+	s.formStep.reset(form.Request{Options: values, Only: formKeys()})
 	s.place, s.base, s.inference = place, &base, ""
 	return s.part.Init()
 }
@@ -104,8 +104,8 @@ func (s *sandboxStep) suggest(suggest func(spec.Field) []string) tea.Cmd {
 }
 
 func (s *sandboxStep) setSize(width, height int) {
-	s.width, s.height = width, height
-	s.part.SetSize(width, max(1, height-s.below()))
+	s.rows = height
+	s.formStep.setSize(width, max(1, height-s.below()))
 }
 
 // hiddenRows is the number of rows for the hidden files.
@@ -113,7 +113,7 @@ const hiddenRows = 3
 
 // below is the number of rows below the form.
 func (s *sandboxStep) below() int {
-	if s.height >= 10 {
+	if s.rows >= 10 {
 		return hiddenRows
 	}
 	return 0

@@ -14,8 +14,8 @@ import (
 func (m *Model) SetTheme(t theme.Theme) {
 	m.theme = t
 	m.task.setTheme(t)
-	m.options.part.SetTheme(t)
-	m.sandbox.part.SetTheme(t)
+	m.options.setTheme(t)
+	m.sandbox.setTheme(t)
 	m.fit()
 }
 

@@ -1,0 +1,136 @@
+package newrun
+
+import (
+	"aibox/app/run"
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// prefilled reports whether the screen begins with a request, not with the repository's
+// last choices.
+func (m *Model) prefilled() bool { return m.wanted.Again != "" || m.wanted.Edit != nil }
+
+// setInitial begins with a request.
+func (m *Model) setInitial(msg initialLoaded) tea.Cmd {
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+		return nil
+	}
+	m.prefill(msg.request)
+	return m.choose(msg.request.Repository)
+}
+
+// setRecent offers the recent repositories, and looks at the one to begin with.
+func (m *Model) setRecent(msg recentLoaded) tea.Cmd {
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+	}
+	m.repository.recent = msg.recent
+	m.repository.refresh()
+	switch {
+	case m.prefilled() || m.repository.chosen != "":
+		return nil
+	case m.wanted.Repository != "":
+		return m.choose(m.wanted.Repository)
+	case len(msg.recent) > 0:
+		return m.choose(msg.recent[0])
+	}
+	return nil
+}
+
+// setAgents offers the agents.
+func (m *Model) setAgents(msg agentsLoaded) tea.Cmd {
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+	}
+	m.agent.all = msg.all
+	m.agent.refresh()
+	return m.refill()
+}
+
+// setPlace takes over what is known of a repository. The first one brings its last
+// choices, and leads to the first step that is not complete.
+func (m *Model) setPlace(msg placeFound) tea.Cmd {
+	if !m.repository.setPlace(msg) {
+		return nil
+	}
+	place := m.repository.place
+	m.task.library.prompts = place.Prompts
+	from := m.initial.Repository
+	keep := m.prefilled() && (from == m.repository.path() || from == m.repository.chosen)
+	if !keep && place.Last != nil && m.task.prompt() == "" {
+		m.prefill(*place.Last)
+	}
+	if m.agent.name == "" {
+		m.agent.name = place.Settings.Settings.Agent
+	}
+	m.options.clear()
+	m.sandbox.clear()
+	cmd := m.refill()
+	if m.at != stepRepository || m.repository.onBranch || !m.inside {
+		return cmd
+	}
+	next := stepAgent
+	switch {
+	case m.repository.list.input.Value() != "": // the user named this repository
+		m.repository.onBranch = true
+		next = stepRepository
+	case m.agent.name != "":
+		next = stepTask
+	}
+	return tea.Batch(cmd, m.enter(next))
+}
+
+// setCheck takes a result, and starts the run if the user waits for it.
+func (m *Model) setCheck(msg checkDone) tea.Cmd {
+	again, ready := m.checker.finish(m.ctx, m.services.Runs, msg)
+	if !ready {
+		return again
+	}
+	m.note.Say("", nil)
+	return m.begin(false)
+}
+
+// begin starts the run, unless something is wrong with it. One that delivers at its end
+// gets the whole terminal, where it is followed until then.
+func (m *Model) begin(bake bool) tea.Cmd {
+	switch {
+	case m.start.busy():
+		return nil
+	case m.checker.running:
+		m.checker.waiting = true
+		m.note.Say("it is still being checked", nil)
+		return nil
+	case m.problem() != nil:
+		return nil // the footer shows it
+	}
+	runs, r := m.services.Runs, m.request.Clone()
+	if m.wanted.Edit != nil {
+		return m.handOver(r)
+	}
+	if m.checker.result.Delivers {
+		remember := func() tea.Msg {
+			_ = runs.Remember(r) // the next run then begins with the settings
+			return nil
+		}
+		return tea.Batch(remember, m.handOver(r))
+	}
+	m.note.Say("", nil)
+	return m.start.begin(m.ctx, runs, r, m.options.part.Draft(), bake)
+}
+
+// handOver asks the root for the run.
+func (m *Model) handOver(r run.Request) tea.Cmd {
+	m.start.clear()
+	m.start.left = true
+	return page.Ask(page.Run{Request: r})
+}
+
+// compose makes the request of the choices, and asks for what depends on it.
+func (m *Model) compose() tea.Cmd {
+	cmd := m.choices.compose()
+	m.start.problem = m.problem()
+	m.start.canBake = m.wanted.Edit == nil && m.agent.needsBake() || m.start.missingImage
+	return cmd
+}

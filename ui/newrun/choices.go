@@ -1,0 +1,163 @@
+package newrun
+
+import (
+	"context"
+
+	"aibox/agents/spec"
+	"aibox/app/run"
+	"aibox/internal/fault"
+	"aibox/ui/form"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// choices are the steps in which the user chooses, and the request that the choices make.
+type choices struct {
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
+	services Services
+
+	repository repositoryStep
+	agent      agentStep
+	task       taskStep
+	options    optionsStep
+	sandbox    sandboxStep
+
+	initial run.Request // what the forms begin with
+	request run.Request // what the choices make; see compose
+	files   fileLists
+	checker checker
+}
+
+// prefill sets the choices to those of a request.
+func (c *choices) prefill(r run.Request) {
+	c.initial = r.Clone()
+	c.agent.name, c.agent.interactive, c.repository.branch.chosen = r.Agent, r.Interactive, r.Branch
+	c.task.library.selected = run.List(r.Settings["system"])
+	switch {
+	case r.Prompt != "":
+		c.task.setPrompt(r.Prompt)
+	case len(r.Args) == 3 && r.Args[0] == "sh" && r.Args[1] == "-c": // as compose makes it
+		c.task.setPrompt(r.Args[2])
+		c.initial.Args = nil
+	}
+	c.options.clear()
+	c.sandbox.clear()
+}
+
+// choose looks at a repository. The choices so far are kept for it.
+func (c *choices) choose(repository string) tea.Cmd {
+	if c.sandbox.place != nil {
+		args := c.initial.Args
+		c.initial = c.request.Clone()
+		c.initial.Args = args
+	}
+	c.task.library.prompts = nil
+	c.files.reset()
+	return c.repository.choose(repository)
+}
+
+// refill makes the forms that are for something else now, with the choices so far.
+func (c *choices) refill() tea.Cmd {
+	place := c.repository.place
+	if place == nil {
+		return nil
+	}
+	return tea.Batch(c.sandbox.fill(place, c.initial), c.options.fill(c.agent.chosen(), c.agent.interactive, place, c.initial))
+}
+
+// compose makes the request of the choices, and asks for what depends on it.
+func (c *choices) compose() tea.Cmd {
+	agent := c.agent.chosen()
+	r := run.Request{
+		Agent: c.agent.name, Repository: c.repository.path(), Branch: c.repository.branch.chosen, Interactive: c.agent.interactive,
+		Prompt: c.task.prompt(), Args: c.initial.Args, Options: c.options.chosen(), Settings: c.sandbox.chosen(), Secrets: c.options.secrets(),
+	}
+	if agent != nil && agent.Shell && r.Prompt != "" {
+		r.Args, r.Prompt = []string{"sh", "-c", r.Prompt}, ""
+	}
+	if selected := c.task.library.selected; len(selected) > 0 {
+		r.Settings["system"] = run.Text(selected)
+	}
+	c.request = r
+	c.agent.ownImage = c.sandbox.image() != ""
+	c.task.optional = agent != nil && (!agent.NeedsPrompt || r.Interactive)
+	commands := []tea.Cmd{c.suggest(), c.listFiles()}
+	if c.repository.place != nil && agent != nil {
+		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r, c.options.part.Draft()))
+	}
+	c.sandbox.globs = c.checker.result.Hide
+	return tea.Batch(commands...)
+}
+
+// suggest asks for the suggestions of the forms where the model server has changed.
+func (c *choices) suggest() tea.Cmd {
+	return tea.Batch(c.sandbox.suggest(c.suggestions()), c.options.suggest(c.sandbox.modelServer(), c.suggestions()))
+}
+
+// suggestions returns the function that suggests values for a field.
+func (c *choices) suggestions() func(spec.Field) []string {
+	ctx, s, inference, files := c.ctx, c.services, c.sandbox.modelServer(), c.task.completion.files
+	return func(field spec.Field) []string {
+		switch {
+		case field.Type == spec.Model:
+			return s.Choices.Models(ctx, inference)
+		case field.Key == "inference":
+			return s.Servers
+		case field.Type == spec.Path:
+			return files.top()
+		}
+		return nil
+	}
+}
+
+// listFiles lists the files of the repository where the request changes them.
+func (c *choices) listFiles() tea.Cmd {
+	agent := c.request.Agent
+	if agent == "" && len(c.agent.all) > 0 {
+		agent = c.agent.all[0].Name
+	}
+	if c.repository.place == nil || agent == "" {
+		return nil
+	}
+	return c.files.list(c.ctx, c.services.Runs, filesRequest(c.request, c.repository.place.Top, agent))
+}
+
+// setFiles offers the files in the task, and as paths in the options.
+func (c *choices) setFiles(msg filesListed) tea.Cmd {
+	c.files.set(msg)
+	if msg.err != nil {
+		return nil
+	}
+	c.task.setFiles(msg.visible)
+	if !c.options.hasPaths() {
+		return nil
+	}
+	return c.options.part.Suggest(c.suggestions())
+}
+
+// problem is why the run cannot be started; nil if it can.
+func (c *choices) problem() error {
+	switch {
+	case c.repository.err != nil:
+		return c.repository.err
+	case c.repository.place == nil:
+		return fault.New(fault.Usage, "no repository is chosen yet")
+	case c.request.Agent == "":
+		return fault.New(fault.Usage, "no agent is chosen yet")
+	}
+	for _, part := range []*form.Part{c.options.part, c.sandbox.part} {
+		if err := part.Problem(); err != nil {
+			return err
+		}
+	}
+	return c.checker.err
+}
+
+// commandLine is the command line of a request, raw.
+func (c *choices) commandLine(r run.Request) string {
+	var ownFlag func(string) bool
+	if a := c.agent.chosen(); a != nil {
+		ownFlag = a.Flag
+	}
+	return run.Line(append([]string{"aibox"}, r.Words(ownFlag)...))
+}
