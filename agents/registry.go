@@ -8,6 +8,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 )
 
 // Maker makes an agent with its options at their zero values.
@@ -105,7 +106,7 @@ func (s Set) Find(name string) (Agent, error) {
 		unknown = fault.New(fault.Usage, "no agent was given")
 	}
 	names := s.Names()
-	if near := spec.Closest(name, slices.AppendSeq(slices.Clone(names), maps.Keys(s.broken))); near != "" {
+	if near := spelling.Nearest(name, slices.AppendSeq(slices.Clone(names), maps.Keys(s.broken))); near != "" {
 		unknown = unknown.Hint("did you mean %q?", near)
 	}
 	return nil, unknown.Hint("the agents are %s; see `aibox agents`", strings.Join(names, ", "))

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"aibox/agents"
-	"aibox/agents/spec"
 	"aibox/internal/fault"
 	"aibox/internal/scripted"
+	"aibox/internal/spelling"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 	"aibox/netguard/gateway/modelserver"
@@ -166,7 +166,7 @@ func (i inference) choose(models []modelserver.Model, asked string) (modelserver
 		for _, model := range models {
 			ids = append(ids, model.ID)
 		}
-		if near := spec.Closest(asked, ids); near != "" {
+		if near := spelling.Nearest(asked, ids); near != "" {
 			unknown = unknown.Hint("did you mean --model %s?", near)
 		}
 		if i.upstream.Kind == modelserver.OllamaHost {

@@ -6,6 +6,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 	"aibox/internal/termtext"
 )
 
@@ -95,7 +96,7 @@ func (d *Document) unknown(it item, offset int, name, key string, known []string
 	case "images.versions":
 		f = d.faultUntil(offset, end, "there is no image %q with a configurable version", key)
 	}
-	if near := spec.Closest(key, known); near != "" {
+	if near := spelling.Nearest(key, known); near != "" {
 		return f.Hint("did you mean %q?", near)
 	}
 	if len(known) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 )
 
 // With returns the file d, which may be nil, with the setting key at the value that text
@@ -72,7 +73,7 @@ func (c Catalog) entry(key string) (entry, error) {
 
 func unknownKey(key string, known []string) error {
 	unknown := fault.New(fault.Usage, "unknown setting %q", key)
-	if near := spec.Closest(key, known); near != "" {
+	if near := spelling.Nearest(key, known); near != "" {
 		return unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`aibox config show` lists them all")

@@ -6,6 +6,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 )
 
 // prefix begins the name of every variable that is a setting.
@@ -45,7 +46,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 			continue
 		}
 		unknown := fault.New(fault.Usage, "the environment variable %s is not a setting", name)
-		if near := spec.Closest(name, known); near != "" {
+		if near := spelling.Nearest(name, known); near != "" {
 			unknown = unknown.Hint("did you mean %s?", near)
 		}
 		return nil, unknown.Hint("unset %s", name)

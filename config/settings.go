@@ -16,6 +16,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/internal/fault"
 	"aibox/internal/gitignore"
+	"aibox/internal/spelling"
 )
 
 // Settings are the settings at the top of a file. Its fields and their tags are
@@ -164,7 +165,7 @@ func (c Catalog) checkAgent(name string) error {
 		return nil
 	}
 	unknown := fault.New(fault.Usage, "unknown agent %q", name)
-	if near := spec.Closest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`aibox agents` lists them")

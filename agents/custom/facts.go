@@ -12,6 +12,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/spelling"
 )
 
 // nameForm matches an agent's name, which is also a word on a command line and part of
@@ -112,7 +113,7 @@ func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Diale
 		known = append(known, dialect.String())
 	}
 	hint := "the dialects are " + strings.Join(known, ", ")
-	if near := spec.Closest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	r.fail(at, "there is no dialect %q", name).Hint = hint

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"aibox/agents/spec"
+	"aibox/internal/spelling"
 	"aibox/internal/termtext"
 )
 
@@ -115,7 +115,7 @@ func (r *reader) unknown(table, path, name string) {
 	}
 	r.unknowns++
 	p := r.fail(path, "unknown key %q %s", name, where)
-	if near := spec.Closest(name, names(table)); near != "" {
+	if near := spelling.Nearest(name, names(table)); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else if other := tableWith(name); other != "" && other != table {
 		p.Hint = fmt.Sprintf("%q belongs in [%s]", name, other)

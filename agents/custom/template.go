@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"aibox/agents/spec"
+	"aibox/internal/spelling"
 )
 
 // part of a template: literal text, or the name of a placeholder.
@@ -104,7 +104,7 @@ func suggest(name, written string) string {
 	for _, p := range placeholders {
 		known = append(known, p.name)
 	}
-	if near := spec.Closest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean {%s}?", near)
 	}
 	return fmt.Sprintf("the placeholders are %s; for literal braces write {%s}", strings.Join(known, ", "), written)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 )
 
 // Field describes one option. The value is in the struct.
@@ -93,7 +94,7 @@ func Find(fields []Field, key string) (Field, error) {
 		known = append(known, field.Key)
 	}
 	unknown := fault.New(fault.Usage, "there is no option %q", key)
-	if near := Closest(key, known); near != "" {
+	if near := spelling.Nearest(key, known); near != "" {
 		return Field{}, unknown.Hint("did you mean %q?", near)
 	}
 	if len(known) == 0 {

@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"strings"
+
+	"aibox/internal/spelling"
 )
 
 // Mode says in which mode of running the agent an option applies. The zero value is both.
@@ -44,7 +46,7 @@ func (m Mode) Includes(run Mode) bool { return m == Both || run == Both || m == 
 
 // unknownWord returns an error that suggests a known word or lists all of them.
 func unknownWord(kind, word string, known []string) error {
-	if near := Closest(word, known); near != "" {
+	if near := spelling.Nearest(word, known); near != "" {
 		return fmt.Errorf("unknown %s %q: did you mean %q?", kind, word, near)
 	}
 	return fmt.Errorf("unknown %s %q: %s", kind, word, strings.Join(known, ", "))

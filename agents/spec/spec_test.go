@@ -143,18 +143,6 @@ func TestFindSuggestsTheClosestOption(t *testing.T) {
 	}
 }
 
-func TestClosestFindsOnlySimilarNames(t *testing.T) {
-	known := []string{"opencode", "codex", "shell"}
-	for word, want := range map[string]string{
-		"codx": "codex", "CODEX": "codex", "op": "opencode", "opncode": "opencode", "shel": "shell",
-		"aider": "", "": "", strings.Repeat("x", 1000): "",
-	} {
-		if got := Closest(word, known); got != want {
-			t.Errorf("Closest(%.20q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestKeysParseAsUsersTypeThem(t *testing.T) {
 	type names struct {
 		ReasoningEffort string `label:"l" help:"h"`

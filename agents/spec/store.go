@@ -11,6 +11,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/internal/spelling"
 )
 
 // store parses text into target.
@@ -145,7 +146,7 @@ func (f Field) wrong(want, text string) error {
 
 func (f Field) badChoice(text string) error {
 	bad := fault.New(fault.Usage, "option %q cannot be %q; choose one of %s", f.Key, cut(text), strings.Join(f.Choices, ", "))
-	if near := Closest(text, f.Choices); near != "" {
+	if near := spelling.Nearest(text, f.Choices); near != "" {
 		bad = bad.Hint("did you mean --set %s=%s?", f.Key, near)
 	}
 	return bad

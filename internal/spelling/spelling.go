@@ -1,11 +1,13 @@
-package spec
+// Package spelling finds the name that a user probably meant.
+package spelling
 
 import "strings"
 
-// Closest returns the known word that is most similar to word, or "" if none is close: a
-// word that begins with it, else the one with the smallest edit distance, of at most a
-// third of its length (two for short words). Among equals it returns the first.
-func Closest(word string, known []string) string {
+// Nearest returns the known name that is most similar to word, or "" if none is similar: a
+// name that begins with it, or else the one with the smallest edit distance, of at most a
+// third of its length (two for short words). Among equals it returns the first. Case does
+// not matter.
+func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, bestDistance := "", max(2, len(word)/3)+1
 	for _, candidate := range known {
