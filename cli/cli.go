@@ -16,6 +16,7 @@ import (
 
 	"aibox/app"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ changes as a diff, and accept or discard them.`,
 	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err).Hint("`%s --help` lists the flags", cmd.CommandPath())
+		return flagFault(cmd, err)
 	})
 	return root
 }
@@ -154,9 +155,14 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	unknown := fault.New(fault.Usage, "unknown command %q for %q", args[0], cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		unknown = unknown.Hint("did you mean %q?", near[0])
+	var names []string
+	for _, command := range cmd.Commands() {
+		if command.IsAvailableCommand() {
+			names = append(names, command.Name())
+		}
+	}
+	if near := spelling.Nearest(args[0], names); near != "" {
+		unknown = unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`%s --help` lists the commands", cmd.CommandPath())
 }
@@ -169,7 +175,8 @@ func markRan(root *cobra.Command) { root.Annotations = map[string]string{ranKey:
 
 func ran(root *cobra.Command) bool { return root.Annotations[ranKey] != "" }
 
-// usage makes a Usage fault of one of cobra's errors.
+// usage makes a Usage fault of one of cobra's errors. Cobra appends its suggestion to the
+// message.
 func usage(err error) *fault.Fault {
 	message, suggestion, _ := strings.Cut(strings.TrimSpace(flagError(err).Error()), "\n")
 	f := fault.New(fault.Usage, "%s", message)

@@ -7,12 +7,47 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/internal/spelling"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// flagError says what a flag takes, instead of how the reading of its value failed.
-// Other errors stay as they are.
+// flagFault explains an error of the parser, and suggests the nearest flag for an unknown
+// one.
+func flagFault(cmd *cobra.Command, err error) error {
+	f := usage(err)
+	if near := nearestFlag(cmd, err); near != "" {
+		f = f.Hint("did you mean --%s?", near)
+	}
+	return f.Hint("`%s --help` lists the flags", cmd.CommandPath())
+}
+
+// nearestFlag returns the flag of cmd with the most similar name to the unknown one that
+// err is about; "" means none.
+func nearestFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	name := unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		if len(letters) == 1 {
+			return ""
+		}
+		name = letters // a long flag with one dash
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			known = append(known, flag.Name)
+		}
+	})
+	return spelling.Nearest(name, known)
+}
+
+// flagError names the values that a flag accepts instead of the parser's error. It
+// returns other errors unchanged.
 func flagError(err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
@@ -33,8 +68,8 @@ func flagError(err error) error {
 	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue())
 }
 
-// explain says what the setting takes. A mistyped number or time is named by its kind;
-// for anything else the setting says what is wrong.
+// explain names the values that the setting accepts: for a number or a duration their
+// form, for other types the error of the setting.
 func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	_, notNumber := strconv.ParseInt(invalid.GetValue(), 10, 64)
 	_, notTime := spec.ParseDuration(invalid.GetValue())

@@ -20,6 +20,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
+	"aibox/internal/spelling"
 	"aibox/review"
 	"aibox/session/control"
 )
@@ -227,10 +228,31 @@ func (s Store) resolve(text string) (ID, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fault.New(fault.Usage, "no session %q", text).Hint("`aibox ls` lists the sessions")
+		return "", unknownSession(text, ids)
 	default:
 		return "", ambiguousSession(text, found)
 	}
+}
+
+// unknownSession suggests the session with the nearest id, compared up to where text
+// ends: most users type the start of an id.
+func unknownSession(text string, ids []ID) error {
+	unknown := fault.New(fault.Usage, "no session %q", text)
+	byStart := map[string]ID{}
+	var starts []string
+	for _, id := range slices.Backward(ids) { // newest first
+		start := string(id)
+		if !strings.Contains(text, "-") {
+			start, _, _ = strings.Cut(start, "-")
+		}
+		if !id.Hidden() {
+			byStart[start], starts = id, append(starts, start)
+		}
+	}
+	if near := spelling.Nearest(text, starts); near != "" {
+		unknown = unknown.Hint("did you mean %q?", string(byStart[near]))
+	}
+	return unknown.Hint("`aibox ls` lists the sessions")
 }
 
 // ambiguousSession says which sessions a prefix could be.

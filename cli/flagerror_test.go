@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
+	for line, want := range map[string]string{
+		"--rotful":                            "did you mean --rootful?",
+		"run --nework none":                   "did you mean --network?",
+		"run codex --nework none":             "did you mean --network?",
+		"run codex --reasoning-efort high":    "did you mean --reasoning-effort?",
+		"run codex --set reasoning-efort=low": `did you mean "reasoning-effort"?`,
+		"rerun 0dq4f-shell --tiemout 3m":      "did you mean --timeout?",
+		"ls -json":                            "did you mean --json?",
+		"accept 0dq4f-shell --hnks x":         "did you mean --hunks?",
+		"agents check codex --time-out 3":     "did you mean --timeout?",
+		"config show --changd":                "did you mean --changed?",
+		"confg":                               `did you mean "config"?`,
+		"config sett":                         `did you mean "set"?`,
+		"run codx":                            `did you mean "codex"?`,
+		"bake codx":                           `did you mean "codex"?`,
+		"config set timeot 3m":                `did you mean "timeout"?`,
+		"diff 0dqf":                           `did you mean "0dq4f-shell"?`,
+		"diff 0dq4f-shel1":                    `did you mean "0dq4f-shell"?`,
+	} {
+		a, _, _ := testApp(t)
+		storedSession(t, "0dq4f-shell", time.Now())
+		err := a.execute(t.Context(), strings.Fields(line))
+		if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), want) {
+			t.Errorf("%q gave %v with the hints %q", line, err, fault.Hints(err))
+		}
+	}
+	for _, line := range []string{"ls --zzzzzz", "ls -Z", "diff zzzzz", "zzzzz"} {
+		a, _, _ := testApp(t)
+		storedSession(t, "0dq4f-shell", time.Now())
+		err := a.execute(t.Context(), strings.Fields(line))
+		if hints := strings.Join(fault.Hints(err), "\n"); err == nil || strings.Contains(hints, "did you mean") {
+			t.Errorf("%q gave %v with the hints %q", line, err, hints)
+		}
+	}
+}
