@@ -110,7 +110,7 @@ func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
 	p.Sees("Discard 2 sessions?")
 	p.Sees("0eeee-codex, 0aaaa-codex")
 	p.Sees("5 changed files (+45 -2)")
-	p.Sees("1 other marked session.")
+	p.Sees("This does not apply to 1")
 	p.wait()
 	p.Press("y")
 	sessions.did(t, "[discard 0eeee-codex discard 0aaaa-codex]")

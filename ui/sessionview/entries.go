@@ -10,28 +10,28 @@ import (
 	"aibox/internal/termtext"
 )
 
-// logEntry is an entry of the session's log, in words.
+// logEntry is an event of the session, described for the user.
 type logEntry struct {
 	time time.Time
 	mark string // one column
 	text string // escaped
 }
 
-// turns are the events after which the session is another one.
+// stateChanges are the events after which the session must be read again.
 var stateChanges = map[audit.Type]bool{
 	audit.AgentStarted: true, audit.AgentEnded: true, audit.BoxDestroyed: true, audit.WorkVerified: true,
 	audit.SessionRepaired: true, audit.SessionContinued: true, audit.SessionReturned: true,
 	audit.ChangesAccepted: true, audit.ChangesDiscarded: true, audit.ChangesRecovered: true,
 }
 
-// plain are the events that need no more than a sentence.
+// plain are the events without data to show.
 var plain = map[audit.Type]string{
-	audit.SessionStarted: "the session began", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the sandbox is gone",
-	audit.SessionRepaired: "cleared up, since its supervisor had died", audit.ChangesDiscarded: "its changes were discarded",
-	audit.ChangesRecovered: "its changes were brought back", audit.ChangesAccepted: "changes were accepted",
+	audit.SessionStarted: "the session started", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the sandbox was removed",
+	audit.SessionRepaired: "repaired after its supervisor died", audit.ChangesDiscarded: "its changes were discarded",
+	audit.ChangesRecovered: "its changes were restored", audit.ChangesAccepted: "changes were accepted",
 }
 
-// details is what is looked for in the data of events.
+// details are the fields that describe reads from the data of events.
 type details struct {
 	Text     string `json:"text"`
 	Question string `json:"question"`
@@ -47,7 +47,7 @@ type details struct {
 	Deleted  int    `json:"deleted"`
 }
 
-// describe puts an event in words; false for those that nobody needs to read here.
+// describe describes an event; false for events that are not shown.
 func describe(e audit.Event) (logEntry, bool) {
 	h := logEntry{time: e.Time, mark: "·"}
 	if text, ok := plain[e.Type]; ok {
@@ -66,7 +66,7 @@ func describe(e audit.Event) (logEntry, bool) {
 	case audit.RequestAnswered:
 		h.text = answers[d.Answer]
 	case audit.LimitExtended:
-		h.text = fmt.Sprintf("given %s more, %s in all", span(d.By), span(d.Value))
+		h.text = fmt.Sprintf("extended by %s to %s", span(d.By), span(d.Value))
 	case audit.LimitReached:
 		h.mark, h.text = "!", fmt.Sprintf("the %s limit of %s was reached", d.Limit, span(d.Value))
 	case audit.StopRequested:
@@ -74,24 +74,24 @@ func describe(e audit.Event) (logEntry, bool) {
 	case audit.AgentEnded:
 		h.text = fmt.Sprintf("the agent ended with exit code %d", d.Exit)
 		if d.Signal != 0 {
-			h.text = fmt.Sprintf("the agent was ended by signal %d", d.Signal)
+			h.text = fmt.Sprintf("the agent was killed by signal %d", d.Signal)
 		}
 	case audit.ChangesComputed:
 		h.text = fmt.Sprintf("%s changed, +%d -%d", amount.Of(d.Files, "file"), d.Added, d.Deleted)
 		if d.Files == 0 {
-			h.text = "nothing was changed"
+			h.text = "no changes"
 		}
 	}
 	h.text = termtext.Escape(h.text)
 	return h, h.text != ""
 }
 
-// answers are how requests end, in words.
+// answers describe how requests end.
 var answers = map[string]string{
-	"yes": "you said yes", "no": "you said no", "settled": "the question was answered", "none": "the question was not answered",
+	"yes": "you answered yes", "no": "you answered no", "settled": "the question was answered", "none": "the question was not answered",
 }
 
-// span returns a length of time of the log as it is shown everywhere; anything else stays.
+// span formats a duration of the log. Other texts stay as they are.
 func span(text string) string {
 	if d, err := time.ParseDuration(text); err == nil {
 		return amount.Span(d)

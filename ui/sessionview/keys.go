@@ -17,7 +17,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the screen's own.
+// keys are the screen's own keys.
 type keys struct {
 	attach, past, review, stop, interrupt, extend, again key.Binding
 	network, pane, hide, back                            key.Binding
@@ -25,14 +25,14 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		pane: keymap.Bind("the other pane", "tab"), hide: keymap.Bind("show or hide the network", "v"),
-		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scroll back", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
+		pane: keymap.Bind("other pane", "tab"), hide: keymap.Bind("show or hide the events", "v"),
+		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scrollback", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
-		network: keymap.Bind("its network", "w"), back: keymap.Bind("back", "esc", "q"),
+		network: keymap.Bind("network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
 
-// current returns the keys with those disabled that would do nothing now.
+// current returns the keys. Keys that would do nothing now are disabled.
 func (m *Model) current() keys {
 	k := m.keys
 	runs := m.loaded && m.session.Alive && m.session.State.Phase == session.Running
@@ -46,24 +46,24 @@ func (m *Model) current() keys {
 	return k
 }
 
-// reviewable reports whether the session has ended with something to look at.
+// reviewable reports whether the session has ended with changes to review.
 func (m *Model) reviewable() bool {
 	b := m.session.Summary()
 	return b.Actions().Review
 }
 
-// Keys returns every key that counts now.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
 	k := m.current()
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
-	case m.record.Typing():
-		return []keymap.Group{{Title: "Search", Keys: m.record.TypingKeys()}}
+	case m.log.Typing():
+		return []keymap.Group{{Title: "Search", Keys: m.log.TypingKeys()}}
 	}
 	return []keymap.Group{
 		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
-		{Title: "Record", Keys: m.record.Keys().All()},
+		{Title: "Output", Keys: m.log.Keys().All()},
 		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
 	}
 }
@@ -74,10 +74,10 @@ func (m *Model) Short() []key.Binding {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
-	case m.record.Typing():
-		return m.record.TypingKeys()
+	case m.log.Typing():
+		return m.log.TypingKeys()
 	}
-	in := m.record.Keys()
+	in := m.log.Keys()
 	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
 }
 
@@ -87,29 +87,29 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.ask != nil:
 		return m.answer(msg)
-	case m.record.Typing():
-		return m.record.Press(msg)
+	case m.log.Typing():
+		return m.log.Press(msg)
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
 	case key.Matches(msg, k.pane):
-		m.side, m.beside = true, !m.beside
+		m.side, m.events.focused = true, !m.events.focused
 		m.fit()
-		return m.record.More()
+		return m.log.More()
 	case key.Matches(msg, k.hide):
-		m.side, m.beside = !m.side, false
+		m.side, m.events.focused = !m.side, false
 		m.fit()
-		return m.record.More()
+		return m.log.More()
 	}
 	if cmd, done := m.act(msg, k); done {
 		return cmd
 	}
-	if m.beside && m.pressSide(msg) {
+	if m.events.focused && m.scrollEvents(msg) {
 		return nil
 	}
-	return m.record.Press(msg)
+	return m.log.Press(msg)
 }
 
-// act handles a key that does something with the session.
+// act handles a key that acts on the session.
 func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	id := m.id
 	switch {
@@ -124,12 +124,12 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: id}), true
 	case key.Matches(msg, k.stop):
-		m.confirm("Stop "+string(id)+"?", "Its agent is asked to end, then ended. What it did so far is kept.", "stop", m.stop())
+		m.confirm("Stop "+string(id)+"?", "Asks its agent to exit, then kills it. The work so far is kept.", "stop", m.stop())
 	case key.Matches(msg, k.interrupt):
-		m.confirm("Interrupt "+m.agent()+"?", "It gets what ctrl-c sends. Most agents end then; what it did so far is kept.", "interrupt", m.interrupt())
+		m.confirm("Interrupt "+m.agent()+"?", "Sends the agent a ctrl-c. Most agents exit then; the work so far is kept.", "interrupt", m.interrupt())
 	case key.Matches(msg, k.extend):
 		by := time.Duration(m.session.Timeout)
-		m.confirm("More time for "+string(id)+"?", fmt.Sprintf("It may run for %s more. `aibox extend %s 10m` gives another time.", amount.Span(by), id), "give it more", m.extend(by))
+		m.confirm("More time for "+string(id)+"?", fmt.Sprintf("Gives it %s more. `aibox extend %s 10m` sets another duration.", amount.Span(by), id), "extend", m.extend(by))
 	default:
 		return nil, false
 	}
@@ -170,28 +170,23 @@ func (m *Model) interrupt() tea.Cmd {
 
 func (m *Model) extend(by time.Duration) tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return func() tea.Msg { return actionDone{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} }
+	return func() tea.Msg { return actionDone{"extended by " + amount.Span(by), sessions.Extend(ctx, id, by)} }
 }
 
-// pressSide handles a key while those that move do it in the pane of the network.
-func (m *Model) pressSide(msg tea.KeyPressMsg) bool {
-	k := m.record.Keys()
-	switch n := k.Rows(msg, m.layout().record); {
+// scrollEvents handles a key that scrolls the event pane.
+func (m *Model) scrollEvents(msg tea.KeyPressMsg) bool {
+	k := m.log.Keys()
+	switch n := k.Rows(msg, m.layout().output); {
 	case n != 0:
-		m.scrollSide(n)
+		m.events.scroll(n)
 	case key.Matches(msg, k.First):
-		m.scrollSide(-1 << 20)
+		m.events.scroll(-1 << 20)
 	case key.Matches(msg, k.Last):
-		m.back = 0
+		m.events.back = 0
 	default:
 		return false
 	}
 	return true
-}
-
-// scrollSide goes down by n rows in the pane of the network, or up where n is negative.
-func (m *Model) scrollSide(n int) {
-	m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.entries))))
 }
 
 // wheel scrolls the pane below the pointer.
@@ -199,17 +194,17 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if m.ask != nil {
 		return nil
 	}
-	if m.isBeside(msg.X, msg.Y) {
-		m.scrollSide(logview.Turn(msg))
+	if m.inEvents(msg.X, msg.Y) {
+		m.events.scroll(logview.Turn(msg))
 		return nil
 	}
-	return m.record.Scroll(logview.Turn(msg))
+	return m.log.Scroll(logview.Turn(msg))
 }
 
-// click gives the keys to the pane below the pointer.
+// click focuses the pane below the pointer.
 func (m *Model) click(msg tea.MouseClickMsg) {
-	if m.ask == nil && !m.record.Typing() && msg.Button == tea.MouseLeft {
-		m.beside = m.isBeside(msg.X, msg.Y)
+	if m.ask == nil && !m.log.Typing() && msg.Button == tea.MouseLeft {
+		m.events.focused = m.inEvents(msg.X, msg.Y)
 		m.fit()
 	}
 }

@@ -1,6 +1,7 @@
 package sessionview
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -12,21 +13,45 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pictureTime is the shortest time between two looks at the screen of an agent.
+// screenPause is the shortest time between two reads of an agent's screen.
 const screenPause = 150 * time.Millisecond
 
-func (m *Model) watchOutput() tea.Cmd {
-	ctx, id, sessions := m.ctx, m.id, m.sessions
+// terminal reads the screen of an interactive agent's terminal, again after each output.
+type terminal struct {
+	ctx      context.Context //nolint:containedctx // it ends with the screen
+	sessions Sessions
+	id       session.ID
+
+	rows   []string
+	lost   bool            // there is no screen, so the log is shown
+	output <-chan struct{} // reports more output; nil once the agent has ended
+}
+
+// outputWatched carries the channel that reports more output; nil after the last one.
+type outputWatched struct {
+	output <-chan struct{}
+	err    error
+}
+
+// screenLoaded carries a screen.
+type screenLoaded struct {
+	text []byte
+	more bool // there may be more output
+	err  error
+}
+
+// watch starts to watch the agent's output.
+func (t *terminal) watch() tea.Cmd {
+	ctx, id, sessions := t.ctx, t.id, t.sessions
 	return func() tea.Msg {
 		output, err := sessions.WatchOutput(ctx, id)
 		return outputWatched{output, err}
 	}
 }
 
-// loadScreen asks for the agent's screen.
-func (m *Model) loadScreen() tea.Cmd {
-	ctx, id, sessions := m.ctx, m.id, m.sessions
-	more := m.output != nil
+// load reads the screen.
+func (t *terminal) load() tea.Cmd {
+	ctx, id, sessions, more := t.ctx, t.id, t.sessions, t.output != nil
 	return func() tea.Msg {
 		text, err := sessions.Screen(ctx, id)
 		if err == nil {
@@ -36,24 +61,12 @@ func (m *Model) loadScreen() tea.Cmd {
 	}
 }
 
-// takeScreen takes the agent's screen and waits for another one.
-func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
-	switch {
-	case errors.Is(msg.err, session.ErrNoScreen) && !m.session.Alive:
-		m.screenRows, m.noScreen = nil, true
-		m.fit()
-		return m.record.Start()
-	case msg.err == nil:
-		m.screenRows = lines(string(msg.text))
-	}
-	output := m.output
-	if output == nil || !msg.more {
-		return nil
-	}
-	ctx := m.ctx
+// await waits for more output.
+func (t *terminal) await() tea.Cmd {
+	ctx, output := t.ctx, t.output
 	return func() tea.Msg {
 		if _, more := <-output; !more {
-			return outputWatched{} // the last look
+			return outputWatched{} // for the last read
 		}
 		timer := time.NewTimer(screenPause)
 		defer timer.Stop()
@@ -66,20 +79,37 @@ func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 	}
 }
 
-// screen returns the agent's screen, as far as it fits.
-func (m *Model) screen(l layout) []string {
-	if len(m.screenRows) == 0 {
+// view returns the last rows of the screen, cut to the size.
+func (t *terminal) view(width, height int) []string {
+	if len(t.rows) == 0 {
 		return nil
 	}
-	rows := m.screenRows[max(0, len(m.screenRows)-l.record):]
+	rows := t.rows[max(0, len(t.rows)-height):]
 	out := make([]string, len(rows))
 	for i, row := range rows {
-		out[i] = ansi.Truncate(row, l.left, "…") + ansi.ResetStyle
+		out[i] = ansi.Truncate(row, width, "…") + ansi.ResetStyle
 	}
 	return out
 }
 
-// lines returns the lines of a text without empty ones at its end.
+// takeScreen shows the agent's screen and waits for more output.
+func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
+	t := &m.terminal
+	switch {
+	case errors.Is(msg.err, session.ErrNoScreen) && !m.session.Alive:
+		t.rows, t.lost = nil, true
+		m.fit()
+		return m.log.Start()
+	case msg.err == nil:
+		t.rows = lines(string(msg.text))
+	}
+	if t.output == nil || !msg.more {
+		return nil
+	}
+	return t.await()
+}
+
+// lines splits a text into lines, without empty ones at its end.
 func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }

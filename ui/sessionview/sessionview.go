@@ -1,7 +1,6 @@
-// Package sessionview is the screen of one session: what its agent says as it says it, or
-// the screen that it shows, and beside that what the network let through and what it
-// refused. It asks the use cases for everything and never prints the agent's bytes as
-// they are.
+// Package sessionview is the screen of one session: its agent's live output, or the screen
+// of an interactive agent's terminal, next to its network accesses and events. It never
+// prints the agent's bytes raw.
 package sessionview
 
 import (
@@ -11,7 +10,6 @@ import (
 	"aibox/audit"
 	"aibox/session"
 	"aibox/ui/page"
-	"aibox/ui/traffic"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/logview"
@@ -21,7 +19,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen asks for; *session.Sessions has them.
+// Sessions are the use cases of the screen; *session.Sessions has them.
 type Sessions interface {
 	logview.Sessions
 	Find(text string) (session.Session, error)
@@ -44,36 +42,32 @@ type Model struct {
 
 	width, height int
 	session       session.Session
-	loaded        bool // session is
+	loaded        bool // session was read
 
-	record     *logview.Model
-	screenRows []string // of an interactive session's agent
-	noScreen   bool     // there is none of it, so its record is shown
-	output     <-chan struct{}
+	log      *logview.Model
+	terminal terminal
 
-	events  *stream.Stream[audit.Event]
-	live    session.Live
-	traffic traffic.Log
-	entries []logEntry
-
-	side   bool // the pane of the network is shown
-	beside bool // keys move in it
-	back   int  // its rows below the screen
+	stream *stream.Stream[audit.Event]
+	live   session.Live
+	events eventPane
+	side   bool // the event pane is shown
 	ask    *dialog.Confirm
 	note   frame.Note
 }
 
-// New makes the screen of a session. What it waits for ends with ctx.
+// New makes the screen of a session. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
-	m := &Model{ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), keys: newKeys(), now: time.Now, side: true}
-	m.record = logview.New(ctx, logview.Of(sessions, id), &m.note)
+	m := &Model{ctx: ctx, sessions: sessions, id: id, keys: newKeys(), now: time.Now, side: true}
+	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
+	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
+	m.SetTheme(theme.New(true))
 	return m
 }
 
 // SetTheme changes the styles.
 func (m *Model) SetTheme(t theme.Theme) {
-	m.theme = t
-	m.record.SetTheme(t)
+	m.theme, m.events.theme = t, t
+	m.log.SetTheme(t)
 }
 
 // SetSize changes the size, in cells.
@@ -82,42 +76,34 @@ func (m *Model) SetSize(width, height int) {
 	m.fit()
 }
 
-// Asking returns the question that is open, or nil.
+// Asking returns the open question, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
-// Typing reports whether keys are words to look for, or answers.
-func (m *Model) Typing() bool { return m.record.Typing() || m.ask != nil }
+// Typing reports whether keys are text for the search, or answers.
+func (m *Model) Typing() bool { return m.log.Typing() || m.ask != nil }
 
-// Init looks the session up and begins to watch it.
+// Init reads the session and starts to watch it.
 func (m *Model) Init() tea.Cmd {
 	id, sessions := m.id, m.sessions
-	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(audit.Event) error) error {
+	m.stream = stream.Start(m.ctx, func(ctx context.Context, put func(audit.Event) error) error {
 		return sessions.Watch(ctx, id, 0, put)
 	})
 	return tea.Batch(m.find(), m.awaitEvents())
 }
 
-// The answers.
+// The messages of the screen's commands.
 type (
 	found struct {
 		session session.Session
 		err     error
 	}
-	outputWatched struct {
-		output <-chan struct{}
-		err    error
-	}
-	screenLoaded struct {
-		text []byte
-		more bool // the agent may say more
-		err  error
-	}
 	actionDone struct {
-		outputView string
-		err        error
+		text string
+		err  error
 	}
 )
 
+// find reads the session.
 func (m *Model) find() tea.Cmd {
 	id, sessions := m.id, m.sessions
 	return func() tea.Msg {
@@ -128,11 +114,11 @@ func (m *Model) find() tea.Cmd {
 }
 
 func (m *Model) awaitEvents() tea.Cmd {
-	events := m.events
+	events := m.stream
 	return func() tea.Msg { return events.Take() }
 }
 
-// Update routes.
+// Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case found:
@@ -140,12 +126,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case stream.Batch[audit.Event]:
 		return m.takeEvents(msg)
 	case outputWatched:
-		m.output = msg.output
-		return m.loadScreen()
+		m.terminal.output = msg.output
+		return m.terminal.load()
 	case screenLoaded:
 		return m.takeScreen(msg)
 	case actionDone:
-		m.note.Say(msg.outputView, msg.err)
+		m.note.Say(msg.text, msg.err)
 		return m.find()
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
@@ -156,14 +142,14 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
-	default: // what the record asked for, and pastes
-		return m.record.Update(msg)
+	default: // answers to the log's commands, and pastes
+		return m.log.Update(msg)
 	}
 	return nil
 }
 
-// takeSession takes the session as it is now. The first time its record, or its screen, is
-// asked for.
+// takeSession stores the session. The first time it also starts to read the output or the
+// terminal's screen.
 func (m *Model) takeSession(msg found) tea.Cmd {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
@@ -171,36 +157,31 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	}
 	first := !m.loaded
 	m.session, m.loaded = msg.session, true
-	m.record.SetOver(m.finished())
+	m.log.SetOver(m.finished())
 	m.fit()
 	switch {
 	case !first:
 		return nil
 	case m.session.Interactive:
-		return m.watchOutput()
+		return m.terminal.watch()
 	default:
-		return m.record.Start()
+		return m.log.Start()
 	}
 }
 
-// takeEvents takes events of the session.
+// takeEvents stores events of the session.
 func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
-	var loadScreen tea.Cmd
+	var find tea.Cmd
 	for _, e := range msg.All {
 		if live, ok := session.LiveOf(e); ok {
 			m.live = live
-			m.traffic.Count(m.id, live)
-		} else if access, ok := session.AccessOf(m.id, e); ok {
-			m.traffic.Add(access)
 		} else if stateChanges[e.Type] {
-			loadScreen = m.find()
+			find = m.find()
 		}
-		if h, ok := describe(e); ok {
-			m.entries = append(m.entries, h)
-		}
+		m.events.add(m.id, e)
 	}
 	if !msg.Over() {
-		return tea.Batch(loadScreen, m.awaitEvents())
+		return tea.Batch(find, m.awaitEvents())
 	}
 	if msg.Err != nil {
 		m.note.Say("", msg.Err)

@@ -2,7 +2,6 @@ package sessionview
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,55 +9,53 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/traffic"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 const (
 	headRows = frame.HeadRows + 1 // the head and the task
-	footRows = 1                  // the last note, or the words to look for
-	wide     = 100                // from this width on the network is beside the record
-	lowest   = 14                 // rows that both panes need below each other
+	footRows = 1                  // the note or the search field
+	wide     = 100                // from this width on the event pane is beside the output
+	lowest   = 14                 // the minimum height for both panes below each other
 )
 
-// layout is where the panes are.
+// layout is the size of the panes.
 type layout struct {
-	record, side int // rows; 0 is not shown
-	left         int // columns of the record
-	right        int // columns of the network
+	output, side int // rows; 0 means hidden
+	left         int // columns of the output
+	right        int // columns of the event pane
 }
 
 func (m *Model) layout() layout {
 	body := max(1, m.height-headRows-footRows)
-	all := layout{record: body, left: m.width, right: m.width}
+	all := layout{output: body, left: m.width, right: m.width}
 	switch {
 	case !m.side:
 	case m.width >= wide:
 		all.left = m.width*3/5 - frame.PaneGap
 		all.right, all.side = m.width-all.left-frame.PaneGap, body
-	case body < lowest && m.beside:
-		all.record, all.side = 0, body
+	case body < lowest && m.events.focused:
+		all.output, all.side = 0, body
 	case body < lowest:
 	default:
 		all.side = body / 3
-		all.record = body - all.side - 1
+		all.output = body - all.side - 1
 	}
 	return all
 }
 
-// fit gives the record the room it has.
+// fit resizes the log.
 func (m *Model) fit() {
 	l := m.layout()
-	m.record.SetSize(l.left, l.record)
+	m.log.SetSize(l.left, l.output)
 }
 
-// isBeside reports whether a cell belongs to the pane of the network.
-func (m *Model) isBeside(x, y int) bool {
+// inEvents reports whether a cell belongs to the event pane.
+func (m *Model) inEvents(x, y int) bool {
 	l := m.layout()
 	switch {
 	case l.side == 0:
@@ -66,33 +63,33 @@ func (m *Model) isBeside(x, y int) bool {
 	case m.width >= wide:
 		return x >= l.left+frame.PaneGap
 	default:
-		return y >= headRows+l.record
+		return y >= headRows+l.output
 	}
 }
 
-// showsScreen reports whether the screen of the agent is shown, and not its record.
-func (m *Model) showsScreen() bool { return m.session.Interactive && !m.noScreen }
+// showsScreen reports whether the agent's screen is shown instead of its log.
+func (m *Model) showsScreen() bool { return m.session.Interactive && !m.terminal.lost }
 
 // View returns the screen.
 func (m *Model) View() string {
 	l := m.layout()
-	var record, side []string
-	if l.record > 0 {
-		record = frame.Fill(m.outputView(l), l.record)
+	var output, side []string
+	if l.output > 0 {
+		output = frame.Fill(m.outputView(l), l.output)
 	}
 	if l.side > 0 {
-		side = m.network(l.right, l.side)
+		side = m.events.view(l.right, l.side, m.noEvents())
 	}
 	out := append(m.head(), m.task())
 	switch {
 	case l.side == 0:
-		out = append(out, record...)
+		out = append(out, output...)
 	case m.width >= wide:
-		out = append(out, frame.Panes(m.theme, record, side, l.left)...)
-	case l.record == 0:
+		out = append(out, frame.Panes(m.theme, output, side, l.left)...)
+	case l.output == 0:
 		out = append(out, side...)
 	default:
-		out = append(append(append(out, record...), frame.Rule(m.theme, m.width)), side...)
+		out = append(append(append(out, output...), frame.Rule(m.theme, m.width)), side...)
 	}
 	out = append(out, m.foot())
 	for i, line := range out {
@@ -105,7 +102,7 @@ func (m *Model) View() string {
 	return view
 }
 
-// head returns the session and the numbers.
+// head returns the session, its status and the numbers.
 func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
@@ -139,7 +136,7 @@ func (m *Model) head() []string {
 	return frame.Head(t, m.width, left, strings.Join(right, " · "))
 }
 
-// task returns what the agent is to do, and where; at the end what went wrong.
+// task returns the repository and the task, or why the session failed.
 func (m *Model) task() string {
 	if !m.loaded {
 		return ""
@@ -151,96 +148,29 @@ func (m *Model) task() string {
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 
-// outputView returns what the agent says, or the screen that it shows.
+// outputView returns the agent's output, or its screen.
 func (m *Model) outputView(l layout) []string {
 	if m.showsScreen() {
-		return m.screen(l)
+		return m.terminal.view(l.left, l.output)
 	}
-	return m.record.View()
+	return m.log.View()
 }
 
-// finished reports whether the session is known to have ended.
+// noEvents returns the text for an event pane without events.
+func (m *Model) noEvents() string {
+	if m.loaded {
+		return "none so far"
+	}
+	return ""
+}
+
+// finished reports whether the session has ended.
 func (m *Model) finished() bool { return m.loaded && m.session.State.Phase == session.Ended }
 
-// foot returns the last note, or the words that are typed.
+// foot returns the note or the search field.
 func (m *Model) foot() string {
-	if m.record.Typing() {
-		return m.record.Line()
+	if m.log.Typing() {
+		return m.log.Line()
 	}
 	return m.note.View(m.theme, m.width)
-}
-
-// network returns the pane of what happened: height rows of at most width columns, the
-// latest at its end.
-func (m *Model) network(width, height int) []string {
-	title := m.theme.Title
-	if m.beside {
-		title = m.theme.Key
-	}
-	out := []string{title.Render(ansi.Truncate("What the network let through and refused", width, "…"))}
-	room := height - 1
-	rows := m.latest(width, room+m.back)
-	back := max(0, min(m.back, len(rows)-room))
-	rows = rows[max(0, len(rows)-room-back):]
-	if whole := slices.IndexFunc(rows, func(row string) bool { return !strings.HasPrefix(row, indentText) }); whole > 0 && back == 0 {
-		rows = rows[whole:] // the end of what is cut says nothing
-	}
-	if len(rows) == 0 && m.loaded {
-		rows = []string{m.theme.Faint.Render("nothing so far")}
-	}
-	return frame.Fill(append(out, rows[:min(len(rows), room)]...), height)
-}
-
-// latest returns at least the last n rows of what happened, if there are so many.
-func (m *Model) latest(width, n int) []string {
-	accesses, entries := m.traffic.All(), m.entries
-	var out []string // last first
-	for len(out) < n && len(accesses)+len(entries) > 0 {
-		var rows []string
-		i, j := len(accesses)-1, len(entries)-1
-		if i >= 0 && (j < 0 || !accesses[i].Time.Before(entries[j].time)) {
-			rows, accesses = m.access(accesses[i], width), accesses[:i]
-		} else {
-			rows, entries = m.event(entries[j], width), entries[:j]
-		}
-		slices.Reverse(rows)
-		out = append(out, rows...)
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// besides stands before what is said of an access, or continues from the row above.
-const (
-	indentText = "           "
-	indent     = len(indentText)
-)
-
-// access returns what was asked of the network, in two rows.
-func (m *Model) access(a session.Access, width int) []string {
-	w := traffic.Say(a)
-	style := m.theme.Bad
-	if a.Allowed {
-		style = m.theme.Good
-	}
-	first := m.theme.Faint.Render(w.Time) + " " + style.Render(w.Mark+" "+w.What) + " " + w.Target
-	return []string{ansi.Truncate(first, width, "…"), m.below(w.Detail, width, m.theme.Faint)}
-}
-
-// event returns what else happened.
-func (m *Model) event(h logEntry, width int) []string {
-	style := m.theme.Faint
-	if h.mark != "·" {
-		style = m.theme.Warn
-	}
-	rows := strings.Split(ansi.Wrap(h.text, max(8, width-indent), ""), "\n")
-	rows[0] = m.theme.Faint.Render(h.time.Local().Format(time.TimeOnly)) + " " + style.Render(ansi.Truncate(h.mark+" "+rows[0], max(1, width-indent+2), "…"))
-	for i, row := range rows[1:] {
-		rows[i+1] = m.below(row, width, style)
-	}
-	return rows
-}
-
-func (m *Model) below(text string, width int, style lipgloss.Style) string {
-	return indentText + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
 }
