@@ -13,11 +13,11 @@ import (
 )
 
 // DiffTree are the options of every comparison of two trees, so that the list, the
-// numbers and the patch agree. Nothing in the repository can change them.
+// line counts and the patch agree. No setting of the repository can change them.
 var DiffTree = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"}
 
-// Describe fills in the changes from the trees. When there are more than are listed, they
-// are folded, unless that is settled already.
+// Describe fills in the changes from the trees. When there are too many to list, it folds
+// them, unless Listed is set already.
 func (cs *ChangeSet) Describe(ctx context.Context) error {
 	repo := git.Owned(cs.GitDir)
 	err := cs.ListChanges(ctx, repo, nil)
@@ -27,11 +27,11 @@ func (cs *ChangeSet) Describe(ctx context.Context) error {
 	return err
 }
 
-// ErrTooMany says that there are more changes than are listed.
+// ErrTooMany reports that there are too many changes to list.
 var ErrTooMany = errors.New("too many files were changed to list them")
 
-// ListChanges fills in the changes that are listed file by file. sizes are those of new
-// contents, by their paths, as far as they are known.
+// ListChanges fills in the changes that are listed file by file. sizes holds the known
+// sizes of new contents by path.
 func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
 	if cs.ListedTree() == cs.BaseTree {
@@ -43,11 +43,11 @@ func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[
 	if err := p.run(); err != nil {
 		return err
 	}
-	return cs.sizes(ctx, repo, sizes)
+	return fillSizes(ctx, repo, cs.Changes, sizes)
 }
 
-// DiffTrees is what differs between two trees, renames included, without the numbers of lines. More than
-// 2*maxListed changes are errTooMany.
+// DiffTrees returns the differences between two trees, including renames, without line
+// counts. More than 2*MaxListed changes are ErrTooMany.
 func DiffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, error) {
 	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", from, to})...))
 	defer stop()
@@ -56,11 +56,11 @@ func DiffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, 
 	return cs.Changes, err
 }
 
-// rawParser reads what git diff-tree -z --raw --numstat prints, while it is printed.
+// rawParser parses the output of git diff-tree -z --raw --numstat as a stream.
 type rawParser struct {
 	cs    *ChangeSet
 	next  func() (string, error, bool)
-	most  int // changes; more are errTooMany
+	most  int // changes; more are ErrTooMany
 	total ListSize
 	at    int // the change that numstat comes to next
 }
@@ -84,7 +84,7 @@ func (p *rawParser) run() error {
 	}
 }
 
-// name is the next record, which must be there.
+// name returns the next record, which must exist.
 func (p *rawParser) name() (Path, error) {
 	record, err, more := p.next()
 	if err == nil && !more {
@@ -93,7 +93,7 @@ func (p *rawParser) name() (Path, error) {
 	return Path(record), err
 }
 
-// raw reads a record that begins with a colon, and the names behind it.
+// raw reads a record that begins with a colon, and the names after it.
 func (p *rawParser) raw(record string) error {
 	fields := strings.Fields(record[1:])
 	if len(fields) != 5 || fields[4] == "" {
@@ -167,12 +167,12 @@ func (p *rawParser) numstat(record string) error {
 	return nil
 }
 
-// sizes fills in the size of each new content; git tells those that are not known.
-func (cs *ChangeSet) sizes(ctx context.Context, repo *git.Repo, known map[string]int64) error {
+// fillSizes fills in the size of each new content, from known or else from git.
+func fillSizes(ctx context.Context, repo *git.Repo, changes []Change, known map[string]int64) error {
 	var ask, answer strings.Builder
 	var open []*Change
-	for i := range cs.Changes {
-		c := &cs.Changes[i]
+	for i := range changes {
+		c := &changes[i]
 		size, ok := known[c.Path.Raw()]
 		switch {
 		case c.NewBlob == "":
@@ -192,7 +192,7 @@ func (cs *ChangeSet) sizes(ctx context.Context, repo *git.Repo, known map[string
 	}
 	lines := strings.Split(strings.TrimSuffix(answer.String(), "\n"), "\n")
 	if len(lines) != len(open) {
-		return fmt.Errorf("git cat-file tells %d sizes of %d", len(lines), len(open))
+		return fmt.Errorf("git cat-file reports %d sizes instead of %d", len(lines), len(open))
 	}
 	for i, c := range open {
 		if c.Size, err = strconv.ParseInt(lines[i], 10, 64); err != nil {

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/git"
 )
 
-// folds are the paths of the changes that stand for others; nil when there are none.
+// folds returns the folded changes by path; nil when there are none.
 func (cs *ChangeSet) folds() map[Path]*Change {
 	if cs.Listed == "" {
 		return nil
@@ -21,7 +21,7 @@ func (cs *ChangeSet) folds() map[Path]*Change {
 	return folds
 }
 
-// foldOf is the change that stands for a path that is not listed.
+// foldOf returns the change that stands for an unlisted path.
 func foldOf(folds map[Path]*Change, path string) *Change {
 	for i := range len(path) {
 		if path[i] == '/' {
@@ -33,8 +33,8 @@ func foldOf(folds map[Path]*Change, path string) *Change {
 	return folds[everythingElse]
 }
 
-// EachFolded visits the files that are folded, with the change that stands for them, in
-// the order of their paths.
+// EachFolded visits the folded files in the order of their paths, each with the change
+// that stands for it.
 func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
 	folds := cs.folds()
 	if len(folds) == 0 {
@@ -53,7 +53,7 @@ func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(
 	return nil
 }
 
-// KindOf is what happened to the file.
+// KindOf returns the kind of a difference.
 func KindOf(d git.Difference) Kind {
 	switch {
 	case d.Old.Path == "":
@@ -66,5 +66,5 @@ func KindOf(d git.Difference) Kind {
 	return Modified
 }
 
-// isFold reports whether a path is that of a folder that stands for what is below it.
+// isFold reports whether a path is that of a folded folder.
 func isFold(path Path) bool { return strings.HasSuffix(path.Raw(), "/") }

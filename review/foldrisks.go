@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	maxFoldRules = 16     // rules whose risks a folder shows
-	maxFoldCalls = 10_000 // folded files that are looked for in what runs others
+	maxFoldRules = 16     // rules whose risks are shown for one folder
+	maxFoldCalls = 10_000 // folded files that are searched for in callers
 )
 
-// foldRisks are the risks of the files that one change stands for, by rule.
+// foldRisks holds the risks of the files in a folded folder, by rule.
 type foldRisks struct {
 	change *Change
 	rules  map[string]*ruleRisks
 }
 
-// ruleRisks are the risks that one rule finds.
+// ruleRisks sums up the risks that one rule found.
 type ruleRisks struct {
-	risk  risk.Risk // the gravest, of the first file
+	risk  risk.Risk // the most severe, of the first file
 	path  Path
 	files int
 }
@@ -56,9 +56,9 @@ func (a *assessment) fold(c *Change, path string, risks []risk.Risk) {
 	}
 }
 
-// sumUp gives each folder the risks of its files: one for each rule, which names one file
-// and counts the others. A folder with a file that is held back is held back.
-func (a *assessment) sumUp() {
+// sumFolds gives each folder the risks of its files: one for each rule, which names one
+// file and counts the others. A folder with a file that is held back is held back.
+func (a *assessment) sumFolds() {
 	for _, f := range a.folds {
 		risks := make([]risk.Risk, 0, len(f.rules))
 		for _, found := range f.rules {
@@ -77,7 +77,7 @@ func (a *assessment) sumUp() {
 	}
 }
 
-// cut is at most so many bytes of a text that is safe already.
+// cut returns the last bytes of an escaped text.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -86,14 +86,14 @@ func cut(text string, most int) string {
 	return "…" + string(runes[min(len(runes), 3):])
 }
 
-// calledFolded visits the folded files that something may run. It looks at no more than
-// are likely to be meant: where there are more, the folder is held back.
+// calledFolded visits the folded files that a caller may run. Above a limit it holds the
+// folder back instead.
 func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, d git.Difference)) error {
 	if len(a.set.folds()) == 0 {
 		return nil
 	}
 	var failed error
-	words := risk.WordsOf(a.eachCaller(ctx, &failed))
+	words := risk.WordsOf(a.callers.each(ctx, &failed))
 	if failed != nil {
 		return failed
 	}

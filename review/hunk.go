@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
+
+	"aibox/internal/git"
 )
 
 // HunkKind is what taking a hunk does.
@@ -80,42 +82,6 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 		l.Op = byte(op)
 	}
 	return nil
-}
-
-// block is a run of changed lines: what a text hunk is made of.
-type block struct {
-	at    int // lines of the baseline before it
-	old   int // lines of the baseline it replaces
-	lines []Line
-	from  int // index of its first line among the hunk's
-}
-
-// blocks are the runs of changed lines of a text hunk.
-func (h *Hunk) blocks() []block {
-	at := h.OldStart
-	if h.OldLines > 0 {
-		at--
-	}
-	var found []block
-	open := false
-	for i, line := range h.Lines {
-		if line.Op == ' ' {
-			open = false
-			at++
-			continue
-		}
-		if !open {
-			found = append(found, block{at: at, from: i})
-			open = true
-		}
-		b := &found[len(found)-1]
-		b.lines = h.Lines[b.from : i+1]
-		if line.Op == '-' {
-			b.old++
-			at++
-		}
-	}
-	return found
 }
 
 // Split divides a text hunk into one hunk for each run of changed lines; lines
@@ -232,4 +198,41 @@ func (h *Hunk) id(c Change) HunkID {
 		add(c.OldMode, c.NewMode, c.fingerprint())
 	}
 	return HunkID(hex.EncodeToString(sum.Sum(nil)[:16]))
+}
+
+// hunks returns the hunks of c.
+func (c *Change) hunks(s *patchSection) []Hunk {
+	switch c.Kind {
+	case Added:
+		return []Hunk{whole(c, HunkAdded, s.lines())}
+	case Deleted:
+		return []Hunk{whole(c, HunkDeleted, s.lines())}
+	}
+	var hunks []Hunk
+	if c.Kind == Renamed {
+		hunks = append(hunks, whole(c, HunkRenamed, nil))
+	}
+	if c.OldMode != c.NewMode {
+		hunks = append(hunks, whole(c, HunkMode, nil))
+	}
+	switch {
+	case c.OldBlob == c.NewBlob:
+	case c.NewMode == string(git.Symlink), s.long, len(s.hunks) == 0: // binary, or too long
+		hunks = append(hunks, whole(c, HunkContent, s.lines()))
+	default:
+		for _, h := range s.hunks {
+			h.Path, h.OldPath, h.OldBlob, h.Kind = c.Path, c.OldPath, c.OldBlob, HunkText
+			h.ID = h.id(*c)
+			hunks = append(hunks, h)
+		}
+	}
+	return hunks
+}
+
+// whole returns a hunk that cannot be split.
+func whole(c *Change, kind HunkKind, lines []Line) Hunk {
+	h := Hunk{Path: c.Path, OldPath: c.OldPath, OldBlob: c.OldBlob, Kind: kind, Lines: lines}
+	h.span(0, 0)
+	h.ID = h.id(*c)
+	return h
 }

@@ -8,16 +8,16 @@ import (
 	"aibox/internal/termtext"
 )
 
-// idSearch finds the hunks that ids, or beginnings of ids, name.
+// idSearch finds hunks by their ids or prefixes of ids.
 type idSearch struct {
 	asked  []string
 	exact  map[HunkID]bool
-	begin  []string             // those that are no whole ids
-	found  map[string][]idFound // by what was asked
-	blocks map[int][]HunkID     // all blocks of the changes in which something was found, by index
+	begin  []string             // those that are prefixes
+	found  map[string][]idFound // by id or prefix
+	blocks map[int][]HunkID     // all blocks of the changes with a match, by index
 }
 
-// idFound is one hunk, or part of one.
+// idFound is a matching hunk, or part of one.
 type idFound struct {
 	id     HunkID
 	change int
@@ -41,7 +41,7 @@ func newIDSearch(asked []string) *idSearch {
 	return s
 }
 
-// run looks through the hunks of cs, unless no id is asked for.
+// run searches the hunks of cs, unless there is nothing to search for.
 func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	if len(s.asked) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	return s.check(cs)
 }
 
-// look notes what is asked for among the hunks of one change.
+// look notes the matches among the hunks of one change.
 func (s *idSearch) look(change int, hunks []Hunk) {
 	var all []HunkID
 	hit := false
@@ -100,7 +100,7 @@ func (s *idSearch) note(f idFound) bool {
 	return hit
 }
 
-// check makes sure that each id means one hunk.
+// check returns an error unless each id matches one hunk.
 func (s *idSearch) check(cs *ChangeSet) error {
 	for _, text := range s.asked {
 		switch found := s.found[text]; len(found) {
@@ -116,7 +116,7 @@ func (s *idSearch) check(cs *ChangeSet) error {
 	return nil
 }
 
-// mark sets keep for the blocks that text names in a change.
+// mark sets keep to the given value for the blocks of a change that text matches.
 func (s *idSearch) mark(text string, change int, keep map[HunkID]bool, to bool) {
 	for _, f := range s.found[strings.ToLower(text)] {
 		if f.change != change {

@@ -229,11 +229,11 @@ func TestTheLawsOfAccept(t *testing.T) {
 			r.Fatalf("one way %v, the other way %v", sum.Taken, back.Taken)
 		}
 		// The way by hunks must give the agent's tree, too.
-		edit, err := cs.edit(t.Context(), cs.inParts(t))
+		edit, err := newTreeEdit(t.Context(), cs, cs.inParts(t))
 		if err != nil {
 			r.Fatalf("%v", err)
 		}
-		if got, _, err := cs.write(t.Context(), edit); err != nil || got != cs.Tree {
+		if got, _, err := edit.write(t.Context()); err != nil || got != cs.Tree {
 			r.Fatalf("all hunks give %s (%v), want %s", got, err, cs.Tree)
 		}
 		want := expected(t, cs, base, agent, some)

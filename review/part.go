@@ -7,9 +7,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Part is the selection as a change set of its own, to be shown, described and
-// written as a patch. What the workspace holds beside the changes is not in it. A
-// selection that cannot be a tree is a Conflict.
+// Part returns the selection as a change set, to show, describe or write as a patch. It
+// has no refused or ignored files. A selection that no tree can hold is a Conflict.
 func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error) {
 	tree, listed, err := cs.treesOf(ctx, s)
 	if err != nil {
@@ -36,9 +35,9 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 	return part, nil
 }
 
-// Outline is Part for one who only lists and describes. Where what was taken before is
-// what the selection lacks, which Accept alone knows, it is the files that the
-// selection names, as they are in the whole change set.
+// Outline is Part for callers that only list and describe. When the selection needs work
+// that was accepted earlier, which only package accept knows, it returns the selected
+// files as they are in the whole change set.
 func (cs *ChangeSet) Outline(ctx context.Context, s *Selection) (*ChangeSet, error) {
 	part, err := cs.Part(ctx, s)
 	if fault.KindOf(err) != fault.Conflict {

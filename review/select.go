@@ -12,29 +12,29 @@ import (
 	"aibox/review/risk"
 )
 
-// Choice is what the user asks for. The zero value is nothing.
+// Choice is what the user wants to select. The zero value selects nothing.
 type Choice struct {
 	All    bool
 	Files  []string // exact paths, folders or globs, tried in that order; each must match something
-	Hunks  []string // ids of hunks or of their parts, or unique beginnings of them
-	Except []string // ids, likewise, that are not taken though they were chosen
-	Risky  []string // exact paths of files whose risks the person accepts
+	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids
+	Except []string // likewise, ids to leave out of what was chosen
+	Risky  []string // exact paths of files whose risks the user accepts
 }
 
-// Empty reports whether nothing is asked for.
+// Empty reports whether the choice selects nothing.
 func (c Choice) Empty() bool { return !c.All && len(c.Files) == 0 && len(c.Hunks) == 0 }
 
-// Select finds what a choice means. Files with risks that are not in Risky are left
-// out, whichever way they were chosen, and listed in Left. So is what belongs together
-// with them, such as the deletion of the file in whose place they came. What matches nothing, and
-// an id that could be several, is a Usage error.
+// Select returns the selection that a choice means. Files with risks that are not in Risky
+// are left out, however they were chosen, and listed in Left. So are changes that belong to
+// them, such as the deletion of the file that they replace. A name that matches nothing and
+// an ambiguous id are Usage errors.
 func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, error) {
 	chosen := make([]bool, len(cs.Changes))
 	for i := range chosen {
 		chosen[i] = choice.All
 	}
 	for _, pattern := range choice.Files {
-		found, err := cs.matching(pattern)
+		found, err := cs.match(pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -48,10 +48,10 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 	}
 	s := &Selection{Taken: []Taken{}}
 	for i := range cs.Changes {
-		if t, ok := cs.taken(i, chosen[i], choice, ids); ok {
+		if t, ok := ids.taken(cs, i, chosen[i], choice); ok {
 			if cs.Changes[i].Covers && len(t.Blocks) > 0 {
-				return nil, fault.New(fault.Usage, "%s is taken or left as a whole: a file of yours that was hidden from the agent is there", t.Path).
-					Hint("to take it: aibox accept %s --files '%s' --accept-risky '%s'", cs.Session, t.Path, t.Path)
+				return nil, fault.New(fault.Usage, "%s can only be accepted as a whole: it replaces a file of yours that was hidden from the agent", t.Path).
+					Hint("to accept it: aibox accept %s --files '%s' --accept-risky '%s'", cs.Session, t.Path, t.Path)
 			}
 			s.Taken = append(s.Taken, t)
 		}
@@ -60,14 +60,14 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 	return s, s.leaveRisky(cs, choice.Risky)
 }
 
-// taken is what the choice takes of change i.
-func (cs *ChangeSet) taken(i int, whole bool, choice Choice, ids *idSearch) (Taken, bool) {
+// taken returns what the choice selects of change i; false for nothing.
+func (s *idSearch) taken(cs *ChangeSet, i int, whole bool, choice Choice) (Taken, bool) {
 	c := &cs.Changes[i]
 	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.fingerprint(), Mode: c.NewMode, Whole: whole}
 	if c.Folder != nil {
 		t.Files = c.Folder.Files
 	}
-	all, touched := ids.blocks[i]
+	all, touched := s.blocks[i]
 	if !touched {
 		return t, whole
 	}
@@ -76,16 +76,16 @@ func (cs *ChangeSet) taken(i int, whole bool, choice Choice, ids *idSearch) (Tak
 		keep[id] = whole
 	}
 	for _, text := range choice.Hunks {
-		ids.mark(text, i, keep, true)
+		s.mark(text, i, keep, true)
 	}
 	for _, text := range choice.Except {
-		ids.mark(text, i, keep, false)
+		s.mark(text, i, keep, false)
 	}
 	t.take(keep)
 	return t, t.Whole || len(t.Blocks) > 0
 }
 
-// take sets what is taken from all blocks of a file.
+// take sets the selected blocks of a file.
 func (t *Taken) take(blocks map[HunkID]bool) {
 	t.Whole, t.Blocks, t.Of = false, nil, len(blocks)
 	for id, keep := range blocks {
@@ -99,27 +99,27 @@ func (t *Taken) take(blocks map[HunkID]bool) {
 	}
 }
 
-// leaveRisky moves to Left the risky files that the user has not accepted, and what
-// belongs together with them or with what is refused.
+// leaveRisky moves the risky files that the user has not accepted to Left, with the changes
+// that belong to them or to refused files.
 func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	index := make(map[Path]int, len(cs.Changes))
 	for i := range cs.Changes {
 		index[cs.Changes[i].Path] = i
 	}
-	fine := make([]bool, len(cs.Changes))
+	exempt := make([]bool, len(cs.Changes))
 	for _, name := range accepted {
 		c := cs.Named(name)
 		if c == nil {
 			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
-				Hint("`aibox diff --stat %s` lists what was", cs.Session)
+				Hint("`aibox diff --stat %s` lists the changed files", cs.Session)
 		}
-		fine[index[c.Path]] = true
+		exempt[index[c.Path]] = true
 	}
 	chosen := make([]bool, len(cs.Changes))
 	for _, t := range s.Taken {
 		chosen[index[t.Path]] = true
 	}
-	r := newExclusion(cs, chosen, fine)
+	r := newExclusion(cs, chosen, exempt)
 	for i := range cs.Changes {
 		if cs.Changes[i].Risky() {
 			r.exclude(i, "")
@@ -138,8 +138,8 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	return nil
 }
 
-// Named finds the change of a file by its path, its old path, or either of them as
-// aibox prints it.
+// Named finds a change by its path or old path, either raw or as aibox prints it; nil
+// when there is none.
 func (cs *ChangeSet) Named(name string) *Change {
 	if name != everythingElse {
 		name = strings.TrimPrefix(name, "./")
@@ -162,8 +162,8 @@ func (cs *ChangeSet) Named(name string) *Change {
 	return nil
 }
 
-// matching finds the changes that a path, a folder or a glob means.
-func (cs *ChangeSet) matching(pattern string) ([]int, error) {
+// match returns the indexes of the changes that a path, folder or glob matches.
+func (cs *ChangeSet) match(pattern string) ([]int, error) {
 	if c := cs.Named(pattern); c != nil {
 		return cs.indexes([]Path{c.Path})
 	}
@@ -192,7 +192,7 @@ func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 	}
 	if c := foldOf(cs.folds(), clean); c != nil && c.Path != everythingElse {
 		return nil, fault.New(fault.Usage, "%s lies in %s, of which %s are not listed one by one", termtext.Escape(pattern), c.Path, amount.Of(c.Folder.Files, "changed file")).
-			Hint("name %s to take or leave them all", c.Path)
+			Hint("name %s to accept or leave out all of them", c.Path)
 	}
 	return nil, fault.New(fault.Usage, "no changed file is called %s", termtext.Escape(pattern)).
 		Hint("`aibox diff --stat %s` lists the changed files", cs.Session)

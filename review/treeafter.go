@@ -9,38 +9,40 @@ import (
 	"aibox/internal/git"
 )
 
-// TreeAfter is the tree of what was taken before with what is chosen now. What was taken
-// stays, also where the agent went on since and the change set shows something else
-// there; what is chosen now replaces it where both change the same lines.
+// TreeAfter returns the tree of an earlier selection with a new one on top. Earlier work
+// stays, even where the change set has something else by now; the new selection replaces
+// it where both change the same lines.
 func (cs *ChangeSet) TreeAfter(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
 	fresh, stale, err := cs.refresh(ctx, prior)
 	if err != nil {
 		return "", err
 	}
 	all := fresh.Union(chosen)
-	stale = slices.DeleteFunc(stale, func(t Taken) bool { // the agent's file as it is now
+	stale = slices.DeleteFunc(stale, func(t Taken) bool { // replaced by the agent's current file
 		now := chosen.At(t.Path)
 		return now != nil && now.Whole
 	})
 	if len(stale) == 0 {
 		return cs.TreeOf(ctx, all)
 	}
-	edit, err := cs.edit(ctx, all)
+	edit, err := newTreeEdit(ctx, cs, all)
 	if err != nil {
 		return "", err
 	}
-	if err := cs.overlay(ctx, owner, edit, priorTree, chosen, stale); err != nil {
+	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: priorTree}
+	if err := was.Describe(ctx); err != nil {
+		return "", fmt.Errorf("reading earlier accepted work: %w", err)
+	}
+	o := overlay{edit: edit, was: was, owner: owner}
+	if err := o.add(ctx, chosen, stale); err != nil {
 		return "", err
 	}
-	if err := cs.checkPaths(edit); err != nil {
-		return "", err
-	}
-	tree, _, err := cs.write(ctx, edit)
+	tree, _, err := edit.write(ctx)
 	return tree, err
 }
 
-// refresh divides what was taken into what the change set still has and what it has
-// not.
+// refresh divides an earlier selection into changes that the change set still has and
+// those that it no longer has.
 func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selection, stale []Taken, err error) {
 	fresh = &Selection{}
 	if s.Empty() {
@@ -90,13 +92,16 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 	return fresh, stale, err
 }
 
-// overlay puts what was taken before and is not in the change set any more over an
-// edit.
-func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, priorTree string, chosen *Selection, stale []Taken) error {
-	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: priorTree}
-	if err := was.Describe(ctx); err != nil {
-		return fmt.Errorf("looking at what was accepted before: %w", err)
-	}
+// overlay adds earlier accepted work, which the change set no longer has, to an edit.
+type overlay struct {
+	edit  *treeEdit
+	was   *ChangeSet // the earlier accepted work
+	owner string     // session that the hints name
+}
+
+// add adds the stale part of the earlier selection.
+func (o *overlay) add(ctx context.Context, chosen *Selection, stale []Taken) error {
+	e, was := o.edit, o.was
 	byPath := make(map[Path]*Change, len(was.Changes))
 	for i := range was.Changes {
 		byPath[was.Changes[i].Path] = &was.Changes[i]
@@ -111,10 +116,10 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 	for _, t := range stale {
 		if isFold(t.Path) {
 			return fault.New(fault.Conflict, "%s changed after it was accepted", t.Path).
-				Hint("accept all of it as it is now: aibox accept %s --files %s", owner, t.Path)
+				Hint("accept all of it as it is now: aibox accept %s --files %s", o.owner, t.Path)
 		}
 		if now := chosen.At(t.Path); now != nil {
-			if err := was.mergeStale(ctx, owner, e, byPath[t.Path], t); err != nil {
+			if err := o.merge(ctx, byPath[t.Path], t); err != nil {
 				return err
 			}
 			continue
@@ -128,15 +133,16 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 	return nil
 }
 
-// mergeStale adds the text that was taken of c before to what is taken of it now.
-func (cs *ChangeSet) mergeStale(ctx context.Context, owner string, e *treeEdit, c *Change, t Taken) error {
+// merge adds the earlier accepted text of c to the hunks that are selected now.
+func (o *overlay) merge(ctx context.Context, c *Change, t Taken) error {
 	if c == nil {
-		return nil // what was taken is in the baseline
+		return nil // already in the baseline
 	}
+	e := o.edit
 	at := slices.IndexFunc(e.put, func(entry git.Entry) bool { return entry.Path == t.Path.Raw() })
 	if c.Kind != Modified && c.Kind != ModeChanged || at < 0 {
 		return fault.New(fault.Conflict, "%s changed after a part of it was accepted", t.Path).
-			Hint("take all of it, or nothing more of it: aibox accept %s --files %s", owner, t.Path)
+			Hint("take all of it, or nothing more of it: aibox accept %s --files %s", o.owner, t.Path)
 	}
 	if e.put[at].Mode == git.Mode(c.OldMode) {
 		e.put[at].Mode = git.Mode(c.NewMode)
@@ -148,7 +154,7 @@ func (cs *ChangeSet) mergeStale(ctx context.Context, owner string, e *treeEdit, 
 		}
 		return nil
 	}
-	return cs.Files(ctx, func(f FileDiff) error {
+	return o.was.Files(ctx, func(f FileDiff) error {
 		now := e.text[text].blocks
 		mixed := slices.Clone(now)
 		for _, h := range f.Hunks {
@@ -165,9 +171,4 @@ func (cs *ChangeSet) mergeStale(ctx context.Context, owner string, e *treeEdit, 
 		e.text[text].blocks = mixed
 		return nil
 	}, c.Path)
-}
-
-// overlaps reports whether two blocks cannot both be taken.
-func (b block) overlaps(other block) bool {
-	return b.at == other.at || b.at < other.at+other.old && other.at < b.at+b.old
 }
