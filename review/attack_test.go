@@ -10,7 +10,7 @@ import (
 	"aibox/review/scan"
 )
 
-// TestFilesGivenToOtherUsersAreReadAndRemoved does what tar as root in a box
+// TestFilesGivenToOtherUsersAreReadAndRemoved does what tar as root in a sandbox
 // does. As root it needs no namespace; as a user it takes the subordinate ids.
 func TestFilesGivenToOtherUsersAreReadAndRemoved(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"dir/a.txt": "one\n"}).Prepare()

@@ -58,7 +58,7 @@ const (
 	GCObjects       GCKind = "objects" // of git, that nothing names any more
 	GCRepositories  GCKind = "repositories"
 	GCScratch       GCKind = "scratch"
-	GCBoxes         GCKind = "boxes" // that appeared after their session was gone
+	GCSandboxes     GCKind = "boxes" // that appeared after their session was gone
 	GCNetworks      GCKind = "networks"
 	GCImages        GCKind = "images"
 	GCCaches        GCKind = "caches"

@@ -174,32 +174,32 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 	}
 }
 
-// A daemon that was busy makes the box of a supervisor that died long after the
+// A daemon that was busy makes the sandbox of a supervisor that died long after the
 // next command has forgotten that session.
 func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	elsewhere := NewStore(paths.Dirs{State: "/elsewhere"})
-	for _, name := range []string{d.store.BoxName("00001-a"), d.store.BoxName("00009-late"), elsewhere.BoxName("00009-late")} {
+	for _, name := range []string{d.store.SandboxName("00001-a"), d.store.SandboxName("00009-late"), elsewhere.SandboxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
 			Session: name, Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "n"},
 		})
 		d.must(err)
 	}
-	want := "boxes 1: " + d.store.BoxName("00009-late")
+	want := "boxes 1: " + d.store.SandboxName("00009-late")
 	if dry := d.collect(dryRun); freed(dry) != want {
 		t.Errorf("the dry run frees %q, not %q", freed(dry), want)
 	}
 	if r := d.collect(); freed(r) != want {
 		t.Errorf("freed is %q, not %q", freed(r), want)
 	}
-	boxes, err := d.daemon.Sandboxes(t.Context())
+	containers, err := d.daemon.Sandboxes(t.Context())
 	d.must(err)
 	var left []string
-	for _, box := range boxes {
-		left = append(left, box.Session())
+	for _, container := range containers {
+		left = append(left, container.Session())
 	}
-	if want := []string{d.store.BoxName("00001-a"), elsewhere.BoxName("00009-late")}; !slices.Equal(left, want) {
+	if want := []string{d.store.SandboxName("00001-a"), elsewhere.SandboxName("00009-late")}; !slices.Equal(left, want) {
 		t.Errorf("left are %q, not %q", left, want)
 	}
 }

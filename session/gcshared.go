@@ -176,18 +176,18 @@ func (g *gc) docker(ctx context.Context) error {
 		g.report.Keep("sandboxes and networks", err.Error())
 		return nil
 	}
-	return errors.Join(g.boxes(ctx, docker.Backend), g.networks(ctx, docker.Networks))
+	return errors.Join(g.containers(ctx, docker.Backend), g.networks(ctx, docker.Networks))
 }
 
-// boxes removes those of sessions that are not on record. A session is on record
-// before its box is asked for, so a box that is found first and has none is orphaned.
-func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
-	boxes, err := backend.Sandboxes(ctx)
+// sandboxes removes those of sessions that are not on record. A session is on record
+// before its sandbox is asked for, so a sandbox that is found first and has none is orphaned.
+func (g *gc) containers(ctx context.Context, backend runtime.Backend) error {
+	containers, err := backend.Sandboxes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		id, ours := g.store.idOf(box.Session())
+	for _, container := range containers {
+		id, ours := g.store.idOf(container.Session())
 		if !ours {
 			continue
 		}
@@ -195,16 +195,16 @@ func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
 			continue
 		}
 		if !g.options.DryRun {
-			if err := box.Destroy(ctx); err != nil {
+			if err := container.Destroy(ctx); err != nil {
 				return err
 			}
 		}
-		g.report.Add(GCBoxes, box.Session(), 0, 0)
+		g.report.Add(GCSandboxes, container.Session(), 0, 0)
 	}
 	return nil
 }
 
-// networks removes the bridges of the pool that no box uses.
+// networks removes the bridges of the pool that no sandbox uses.
 func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
 	removed, err := networks.Prune(ctx, g.options.DryRun)
 	for _, network := range removed {

@@ -51,5 +51,5 @@ func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, erro
 	return ended, err
 }
 
-// RemainsTimeout is how long what is left of a dead box may take to end by itself.
+// RemainsTimeout is how long what is left of a dead sandbox may take to end by itself.
 const RemainsTimeout = 2 * time.Second

@@ -27,7 +27,7 @@ type Launch struct {
 	Size    screen.Size       `json:"size,omitzero"`     // of the terminal at the start, when Spec.Interactive; zero means 24 by 80
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
-	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box
+	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its sandbox
 	// ReportProbes reports each probe as a step of its own, to show the progress of
 	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`

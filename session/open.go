@@ -26,11 +26,11 @@ type Opened struct {
 	sessions *verifications
 }
 
-// Open starts a shell or a command on a copy of the session's workspace, in a box of
+// Open starts a shell or a command on a copy of the session's workspace, in a sandbox of
 // its own without any network: what the agent wrote may run whenever something is done
-// in a workspace, so nothing is done there outside a box. Nothing comes back. The .git
+// in a workspace, so nothing is done there outside a sandbox. Nothing comes back. The .git
 // of the copy compares with what the agent started from. The session may run; it goes
-// on beside it. The box ends with this process.
+// on beside it. The sandbox ends with this process.
 func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
 	session, err := s.store.Load(id)
 	if err != nil {

@@ -65,7 +65,7 @@ type Spec struct {
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
 
-// withoutNetwork are the settings of a box without a network in which the user looks at the
+// withoutNetwork are the settings of a sandbox without a network in which the user looks at the
 // session's work.
 func (spec *Spec) withoutNetwork() config.Run {
 	return config.Run{
@@ -84,7 +84,7 @@ func (spec *Spec) Policy() netguard.Policy {
 func (spec *Spec) HasModel() bool { return spec.Policy() != netguard.None }
 
 // ServerTools are the kinds of tools of the model's server that are open: each is a way
-// out of the box.
+// out of the sandbox.
 func (spec *Spec) ServerTools() []netguard.ServerTool {
 	var tools []netguard.ServerTool
 	for _, name := range spec.InferenceTools {
@@ -96,7 +96,7 @@ func (spec *Spec) ServerTools() []netguard.ServerTool {
 }
 
 // OpenTools names the kinds of tools of the model's server that are open, with commas
-// between them. Empty means that there is no way out of the box.
+// between them. Empty means that there is no way out of the sandbox.
 func (spec *Spec) OpenTools() string {
 	if !spec.HasModel() {
 		return ""
@@ -126,21 +126,21 @@ type SystemPrompt struct {
 
 // State is what has been done so far. It is replaced as a whole at each step.
 type State struct {
-	Phase      Phase                `json:"phase"`
-	Supervisor runtime.Process      `json:"supervisor"`
-	ImageID    runtime.ImageID      `json:"image_id,omitempty"`
-	Network    *runtime.Network     `json:"network,omitempty"`
-	Box        string               `json:"box,omitempty"`     // the daemon's id
-	Sandbox    runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
-	Watchdog   runtime.Process      `json:"watchdog,omitzero"` // ends the box when the supervisor dies
-	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
-	Degraded   []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
-	Started    time.Time            `json:"started,omitzero"`   // when the agent started
-	Ended      time.Time            `json:"ended,omitzero"`
-	Result     *Result              `json:"result,omitempty"`      // present once Ended; while Computing and Verifying, as far as it is known
-	VerifyFrom int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record
-	Review     Review               `json:"review,omitempty"`
-	Branch     string               `json:"branch,omitempty"` // the branch an accept made
+	Phase       Phase                `json:"phase"`
+	Supervisor  runtime.Process      `json:"supervisor"`
+	ImageID     runtime.ImageID      `json:"image_id,omitempty"`
+	Network     *runtime.Network     `json:"network,omitempty"`
+	ContainerID string               `json:"box,omitempty"`     // the daemon's id
+	Sandbox     runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
+	Watchdog    runtime.Process      `json:"watchdog,omitzero"` // ends the sandbox when the supervisor dies
+	Workspace   *workspace.Workspace `json:"workspace,omitempty"`
+	Degraded    []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
+	Started     time.Time            `json:"started,omitzero"`   // when the agent started
+	Ended       time.Time            `json:"ended,omitzero"`
+	Result      *Result              `json:"result,omitempty"`      // present once Ended; while Computing and Verifying, as far as it is known
+	VerifyFrom  int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record
+	Review      Review               `json:"review,omitempty"`
+	Branch      string               `json:"branch,omitempty"` // the branch an accept made
 	// ContinuedBy is the session that took over this one's workspace.
 	ContinuedBy ID `json:"continued_by,omitempty"`
 }

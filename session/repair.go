@@ -38,7 +38,7 @@ type repairs struct {
 	deps  *Deps
 }
 
-// Repair ends what crashed supervisors left: their boxes are gone afterwards,
+// Repair ends what crashed supervisors left: their sandboxes are gone afterwards,
 // their networks back in the pool, their workspaces and records kept. It returns
 // the sessions it repaired; an error beside them says what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
@@ -93,7 +93,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	if session, err = s.store.Load(id); err != nil || session.State.Phase == Ended {
 		return nil, err
 	}
-	if err := s.endBox(ctx, &session); err != nil {
+	if err := s.endSandbox(ctx, &session); err != nil {
 		return nil, err
 	}
 	if session.State.Started.IsZero() {
@@ -118,16 +118,16 @@ func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
 	return &Repaired{ID: id}, os.RemoveAll(dir)
 }
 
-// boxes ends what is left of sessions' boxes.
-type boxes struct {
+// sandboxes ends what is left of sessions' sandboxes.
+type containers struct {
 	store Store
 	deps  *Deps
 }
 
-// endBox makes sure that no process of the session's box runs and that the daemon
+// endSandbox makes sure that no process of the session's sandbox runs and that the daemon
 // has forgotten it. The kernel is asked first: after a crash of the daemon its
 // word is worth nothing.
-func (s *boxes) endBox(ctx context.Context, session *Session) error {
+func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 	if sandbox := session.State.Sandbox; sandbox.PID > 0 {
 		if err := runtime.KillProcess(sandbox); err != nil {
 			return err
@@ -138,20 +138,20 @@ func (s *boxes) endBox(ctx context.Context, session *Session) error {
 	}
 	docker, err := s.deps.Docker(ctx)
 	if err != nil {
-		if session.State.Box != "" { // a daemon that is dead leaves its shim
-			err = errors.Join(err, runtime.KillBelonging(session.State.Box, RemainsTimeout))
+		if session.State.ContainerID != "" { // a daemon that is dead leaves its shim
+			err = errors.Join(err, runtime.KillBelonging(session.State.ContainerID, RemainsTimeout))
 		}
-		if session.State.Box == "" && session.State.Network == nil {
+		if session.State.ContainerID == "" && session.State.Network == nil {
 			return nil
 		}
 		return fmt.Errorf("the sandbox's remains wait until Docker is back: %w", err)
 	}
-	boxes, err := s.boxesOf(ctx, docker.Backend, session)
+	containers, err := s.containersOf(ctx, docker.Backend, session)
 	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		if err := box.Destroy(ctx); err != nil {
+	for _, container := range containers {
+		if err := container.Destroy(ctx); err != nil {
 			return err
 		}
 	}
@@ -161,26 +161,26 @@ func (s *boxes) endBox(ctx context.Context, session *Session) error {
 	return nil
 }
 
-// boxAppearTimeout is how long the daemon may be busy with a box whose supervisor died
-// while it asked for one: making one takes a busy machine seconds. A box that comes
+// containerAppearTimeout is how long the daemon may be busy with a sandbox whose supervisor died
+// while it asked for one: making one takes a busy machine seconds. A sandbox that comes
 // later still has never run, and is GC's to remove.
-const boxAppearTimeout = 20 * time.Second
+const containerAppearTimeout = 20 * time.Second
 
-// boxesOf finds the session's boxes. When the supervisor may have asked for one
+// containersOf finds the session's sandboxes. When the supervisor may have asked for one
 // that is not there yet, it waits for that: it would not be found later.
-func (s *boxes) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
+func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
 	for {
-		boxes, err := backend.Sandboxes(ctx)
+		containers, err := backend.Sandboxes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		boxes = slices.DeleteFunc(boxes, func(box runtime.Sandbox) bool {
-			id, ours := s.store.idOf(box.Session())
+		containers = slices.DeleteFunc(containers, func(container runtime.Sandbox) bool {
+			id, ours := s.store.idOf(container.Session())
 			return !ours || id != session.ID
 		})
-		asked := session.State.Network != nil && session.State.Box == ""
-		if len(boxes) > 0 || !asked || s.store.age(session.ID) > boxAppearTimeout {
-			return boxes, nil
+		asked := session.State.Network != nil && session.State.ContainerID == ""
+		if len(containers) > 0 || !asked || s.store.age(session.ID) > containerAppearTimeout {
+			return containers, nil
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -1,4 +1,4 @@
-// Package session holds aibox's use cases: start an agent in a box, follow it,
+// Package session holds aibox's use cases: start an agent in a sandbox, follow it,
 // stop it, look at what it changed, take or drop that, and repair what a crash
 // left. Each running session is supervised by a process of its own (package supervisor);
 // everything else works on the sessions' folders and talks to supervisors through
@@ -51,7 +51,7 @@ type Guard interface {
 type Sockets interface {
 	Listener(port int) net.Listener
 	Packet(port int) net.PacketConn
-	// Refuse turns the box's other packets away at once and reports their
+	// Refuse turns the sandbox's other packets away at once and reports their
 	// destinations to log, until ctx ends.
 	Refuse(ctx context.Context, log func(protocol, destination string)) error
 	Close() error
@@ -85,7 +85,7 @@ func newSessions(deps Deps, store Store) *Sessions {
 	feedbacks := &feedbacks{changeSets: sets, store: store}
 	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
 	launches := &launches{deps: &deps}
-	verifications := &verifications{changeSets: sets, launches: launches, boxes: &boxes{store: store, deps: &deps}, store: store}
+	verifications := &verifications{changeSets: sets, launches: launches, containers: &containers{store: store, deps: &deps}, store: store}
 	return &Sessions{
 		store: store, deps: &deps,
 		reader: reader, contact: contact, changeSets: sets, feedbacks: feedbacks,

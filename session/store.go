@@ -50,17 +50,17 @@ func (s Store) dial(id ID) control.Client { return control.Dial(s.Dir(id), s.tim
 // Dir is the folder of a session.
 func (s Store) Dir(id ID) string { return filepath.Join(s.root, string(id)) }
 
-// BoxName names the session at the daemon, which several state folders (of users
+// SandboxName names the session at the daemon, which several state folders (of users
 // of one rootful daemon, or of one user) may share: ids are unique in one only.
-func (s Store) BoxName(id ID) string {
+func (s Store) SandboxName(id ID) string {
 	sum := sha256.Sum256([]byte(s.root))
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
-// idOf is the session of a box of that name, if it is one of this store's.
-func (s Store) idOf(boxName string) (ID, bool) {
-	ours := s.BoxName("")
-	id, found := strings.CutSuffix(boxName, ours)
+// idOf is the session of a sandbox of that name, if it is one of this store's.
+func (s Store) idOf(sandboxName string) (ID, bool) {
+	ours := s.SandboxName("")
+	id, found := strings.CutSuffix(sandboxName, ours)
 	return ID(id), found
 }
 

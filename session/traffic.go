@@ -15,7 +15,7 @@ import (
 // AskedModel is the What of an Access that is a request to the model.
 const AskedModel = "model"
 
-// Access is one thing that a box asked of the network. Refusals of the same thing
+// Access is one thing that a sandbox asked of the network. Refusals of the same thing
 // are one, with a number.
 type Access struct {
 	Session ID
@@ -79,7 +79,7 @@ type Traffic struct {
 	Live    *Live
 }
 
-// WatchTraffic visits what the boxes of all sessions ask of the network, until ctx
+// WatchTraffic visits what the sandboxes of all sessions ask of the network, until ctx
 // ends or visit fails: of the sessions that run what they asked so far and what they
 // ask from now on, and of those that have ended what they asked, the latest first,
 // until about history accesses were visited. visit is called by one goroutine at a

@@ -11,7 +11,7 @@ import (
 )
 
 // A supervisor can be stopped (SIGSTOP), or hang. The kernel still takes connections for
-// it, so that only its silence shows it. Its box keeps running, guarded by its watchdog,
+// it, so that only its silence shows it. Its sandbox keeps running, guarded by its watchdog,
 // and Kill ends it.
 
 const (

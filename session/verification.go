@@ -19,7 +19,7 @@ import (
 )
 
 // A verification is a session of its own that runs one command of the user's on a
-// tree of another session's work: a supervisor, a guarded and proven box without a
+// tree of another session's work: a supervisor, a guarded and proven sandbox without a
 // network to anywhere, the same image and limits. Its workspace is a throwaway copy,
 // so that nothing it does comes back; it has no change set, it is never resumed, and
 // once its result is kept with the other session nothing of it is left.
@@ -88,11 +88,11 @@ func (id ID) Hidden() bool {
 type verifications struct {
 	*changeSets
 	*launches
-	*boxes
+	*containers
 	store Store
 }
 
-// Verify runs a command on the work of an ended session, in a box, and keeps the
+// Verify runs a command on the work of an ended session, in a sandbox, and keeps the
 // result with the session. A command that fails is no error but a result; an error
 // means that the session cannot be verified at all. When ctx ends the command is
 // ended, and the result says so.

@@ -187,7 +187,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 		return err
 	}
 	if session.State.Phase != Ended {
-		if err := s.endBox(ctx, &session); err != nil {
+		if err := s.endSandbox(ctx, &session); err != nil {
 			return err
 		}
 	}

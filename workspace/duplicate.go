@@ -31,7 +31,7 @@ type duplicate struct {
 	device  uint64
 	files   int
 	bytes   int64
-	foreign bool // something belongs to another user, as root in a box may have it
+	foreign bool // something belongs to another user, as root in a sandbox may have it
 
 	special int // what is neither file, folder nor symlink, or lies elsewhere
 	deep    int

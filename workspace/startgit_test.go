@@ -17,7 +17,7 @@ import (
 	"aibox/workspace"
 )
 
-// look is git as it is called in a box on the copy: in the host's process here, which is
+// look is git as it is called in a sandbox on the copy: in the host's process here, which is
 // why a copy with traps in it is not looked at so.
 func look(t testing.TB, copied *workspace.Workspace, args ...string) string {
 	t.Helper()

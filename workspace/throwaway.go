@@ -25,7 +25,7 @@ const (
 
 // ThrowawayRequest describes a throwaway copy.
 type ThrowawayRequest struct {
-	Of      *Workspace // the agent's workspace, which is only read; its box must be dead unless Live
+	Of      *Workspace // the agent's workspace, which is only read; its sandbox must be dead unless Live
 	Has     string     // the tree of Of's change set, in Of's GitDir
 	Tree    string     // the tree that the copy is to hold, in Of's GitDir; equal to Has when nothing is to be changed
 	Session string     // the id of the session that the copy is for: names the folder

@@ -1,6 +1,6 @@
 // Package workspace makes the folder an agent works in: a copy of the user's
 // files at ~/agent_workspace/<repo> with a .git of its own, and the baseline of
-// that copy in a bare repository that aibox owns and no box ever sees. It never
+// that copy in a bare repository that aibox owns and no sandbox ever sees. It never
 // writes to the user's repository, never overwrites an existing workspace, and
 // never reads a workspace's .git.
 package workspace

@@ -28,7 +28,7 @@ const (
 	aliveBytes    = 64 << 20
 )
 
-// CountRunning counts what Workspace would find now, while the box runs. It changes nothing
+// CountRunning counts what Workspace would find now, while the sandbox runs. It changes nothing
 // in the workspace and leaves nothing in ws.GitDir. What the agent is about to change,
 // or has made so that the user may not read it, is not counted.
 func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err error) {

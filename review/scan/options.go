@@ -17,7 +17,7 @@ type Options struct {
 	// one call at a time. It must return at once.
 	Progress func(names int)
 
-	running bool // the box runs: see CountAlive
+	running bool // the sandbox runs: see CountAlive
 }
 
 // withDefaults fills in what is not set.

@@ -28,7 +28,7 @@ import (
 )
 
 // Workspace finds the changes in ws and writes their objects into ws.GitDir. The
-// box must be dead.
+// sandbox must be dead.
 func Workspace(ctx context.Context, ws *workspace.Workspace, opts Options) (*review.ChangeSet, error) {
 	cs, err := computeInto(ctx, git.Owned(ws.GitDir), ws, opts.withDefaults())
 	return cs, diskerr.Explain(err, ws.GitDir)

@@ -24,7 +24,7 @@ const (
 )
 
 // journal is what a delivery is about to do, on the disk before it does it, in a
-// folder that no box sees. Where a crash left off shows in the inodes.
+// folder that no sandbox sees. Where a crash left off shows in the inodes.
 type journal struct {
 	Session string         `json:"session"`
 	Top     string         `json:"top"`   // of the user's working tree

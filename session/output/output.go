@@ -17,12 +17,12 @@ import (
 // Stream is where a piece of output came from.
 type Stream uint8
 
-// The streams of a box.
+// The streams of a sandbox.
 const (
 	Stdout Stream = 1 // the agent's standard output, or all of a terminal's
 	Stderr Stream = 2
 	// Notice is a message of aibox itself to followers, one escaped line a chunk: that
-	// the model fails, for one. The box has no way to write to it. It is no part of
+	// the model fails, for one. The sandbox has no way to write to it. It is no part of
 	// what the agent printed, so screens that show only that leave it out, or show it
 	// beside them.
 	Notice Stream = 3

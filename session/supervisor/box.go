@@ -31,53 +31,53 @@ import (
 )
 
 const (
-	boxWorkdir = "/workspace" // where the box has the workspace
-	boxHome    = "/root"      // the images' HOME
+	sandboxWorkdir = "/workspace" // where the sandbox has the workspace
+	sandboxHome    = "/root"      // the images' HOME
 
-	boxHostname = "aibox"
+	sandboxHostname = "aibox"
 
-	// callTimeout is how long a started box has to call its supervisor.
+	// callTimeout is how long a started sandbox has to call its supervisor.
 	callTimeout = 20 * time.Second
 )
 
-// sandbox is the session's box, with the services that answer it and the watchdog that
+// sandbox is the session's sandbox, with the services that answer it and the watchdog that
 // ends it.
 type sandbox struct {
 	*preparation
 	init     func() (string, error) // waits for the host path of PID 1
-	line     *lifeline.Conn         // nil until the box has called
-	watchdog *watchdog.Watchdog     // nil until it guards the box
+	line     *lifeline.Conn         // nil until the sandbox has called
+	watchdog *watchdog.Watchdog     // nil until it guards the sandbox
 }
 
-// startBox creates the box while its network is being closed, starts it when that
+// startSandbox creates the sandbox while its network is being closed, starts it when that
 // is done, and waits until its PID 1 has called. The lifeline's listener is closed
-// then, before any agent exists, so nothing in the box can pose as PID 1.
-func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
+// then, before any agent exists, so nothing in the sandbox can pose as PID 1.
+func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
-	spec, err := s.boxSpec(k)
+	spec, err := s.sandboxSpec(k)
 	if err != nil {
 		return nil, err
 	}
 	watched := async(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
 	s.onUndo(func(context.Context) error { return s.releaseWatchdog(watched) })
-	box, err := k.docker.Backend.Create(ctx, spec)
+	container, err := k.docker.Backend.Create(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	s.onUndo(box.Destroy)
-	if k.sockets, err = k.awaitSockets(); err != nil { // no box starts before this
+	s.onUndo(container.Destroy)
+	if k.sockets, err = k.awaitSockets(); err != nil { // no sandbox starts before this
 		return nil, err
 	}
 	s.serve(services, k)
 	listener := k.sockets.Listener(netguard.PortLifeline)
-	k.awaitProcess = async(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener, watched) })
+	k.awaitProcess = async(func() (runtime.Process, error) { return s.launchSandbox(ctx, container, listener, watched) })
 	s.onUndo(func(context.Context) error { _, _ = k.awaitProcess(); return nil })
 	conn, hello, err := s.acceptLine(ctx, listener)
 	if err != nil {
 		if _, startErr := k.awaitProcess(); startErr != nil {
 			return nil, startErr
 		}
-		return nil, errors.Join(err, boxFailure(ctx, box))
+		return nil, errors.Join(err, sandboxFailure(ctx, container))
 	}
 	s.onUndo(func(context.Context) error { return conn.Close() })
 	if err := checkKernel(hello.Kernel); err != nil {
@@ -87,13 +87,13 @@ func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers" + scratchText(box))
-	return box, nil
+	done("gVisor's kernel answers" + scratchText(container))
+	return container, nil
 }
 
 // scratchText says which folders of the image are in memory, after a semicolon.
-func scratchText(box runtime.Sandbox) string {
-	scratch, ok := box.(runtime.Scratch)
+func scratchText(container runtime.Sandbox) string {
+	scratch, ok := container.(runtime.Scratch)
 	if !ok {
 		return ""
 	}
@@ -104,7 +104,7 @@ func scratchText(box runtime.Sandbox) string {
 	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
 }
 
-// checkKernel refuses a box that runs on the host's own kernel, whatever the
+// checkKernel refuses a sandbox that runs on the host's own kernel, whatever the
 // daemon's configuration calls its runtime.
 func checkKernel(inside string) error {
 	var host unix.Utsname
@@ -119,26 +119,26 @@ func checkKernel(inside string) error {
 		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
-// launchBox starts the box, gives the watchdog charge of it, and notes which process
-// it is, so that it can be ended without the daemon. The box may call before
+// launchSandbox starts the sandbox, gives the watchdog charge of it, and notes which process
+// it is, so that it can be ended without the daemon. The sandbox may call before
 // this returns, but no agent runs in it yet.
-func (s *sandbox) launchBox(ctx context.Context, box runtime.Sandbox, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
-	if err := box.Start(ctx); err != nil {
+func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
+	if err := container.Start(ctx); err != nil {
 		_ = listener.Close() // no call will come
 		return runtime.Process{}, err
 	}
-	state, err := box.State(ctx)
+	state, err := container.State(ctx)
 	if err != nil {
 		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
-		// It shows when the box is dead, so that its work can be read.
+		// It shows when the sandbox is dead, so that its work can be read.
 		_ = listener.Close()
-		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxFailure(ctx, box))
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), sandboxFailure(ctx, container))
 	}
-	err = s.save(func(st *session.State) { st.Box, st.Sandbox = box.ID(), state.Process })
+	err = s.save(func(st *session.State) { st.ContainerID, st.Sandbox = container.ID(), state.Process })
 	if err == nil {
-		err = s.watchBox(box.ID(), state.Process, watched)
+		err = s.guardSandbox(container.ID(), state.Process, watched)
 	}
 	if err != nil {
 		_ = listener.Close()
@@ -146,8 +146,8 @@ func (s *sandbox) launchBox(ctx context.Context, box runtime.Sandbox, listener n
 	return state.Process, err
 }
 
-// boxSpec says what the box is made from.
-func (s *sandbox) boxSpec(k *resources) (runtime.Spec, error) {
+// sandboxSpec says what the sandbox is made from.
+func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	init, err := s.init()
 	if err != nil {
 		return runtime.Spec{}, err
@@ -156,19 +156,19 @@ func (s *sandbox) boxSpec(k *resources) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	mounts := []runtime.Mount{{Source: k.folder, Target: boxWorkdir}}
+	mounts := []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}
 	for _, folder := range k.agent.Info().StateDirs {
 		source, err := session.MakeStateFolder(s.dir, s.launch.Spec.Agent, folder)
 		if err != nil {
 			return runtime.Spec{}, err
 		}
-		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, strings.TrimPrefix(folder, "~/"))})
+		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(sandboxHome, strings.TrimPrefix(folder, "~/"))})
 		k.state = append(k.state, source)
 	}
 	return runtime.Spec{
-		Session:      s.store.BoxName(s.id),
+		Session:      s.store.SandboxName(s.id),
 		Image:        s.launch.ImageID,
-		Hostname:     boxHostname,
+		Hostname:     sandboxHostname,
 		Init:         init,
 		InitArgs:     []string{net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))},
 		Mounts:       mounts,
@@ -180,15 +180,15 @@ func (s *sandbox) boxSpec(k *resources) (runtime.Spec, error) {
 	}, nil
 }
 
-// etcFiles are the host files that every box has in /etc, read-only, by name. Docker's
+// etcFiles are the host files that every sandbox has in /etc, read-only, by name. Docker's
 // own name server cannot be reached from gVisor's network stack; and its own files of
-// hosts and host name lie on the host's disk, where a box could fill them without end.
+// hosts and host name lie on the host's disk, where a sandbox could fill them without end.
 func (s *sandbox) etcFiles() (map[string]string, error) {
 	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
 		return nil, err
 	}
 	address := netguard.Address().String()
-	hosts := "127.0.0.1\tlocalhost " + boxHostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+	hosts := "127.0.0.1\tlocalhost " + sandboxHostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
 	for _, name := range netguard.Names() {
 		hosts += address + "\t" + name + "\n"
 	}
@@ -196,7 +196,7 @@ func (s *sandbox) etcFiles() (map[string]string, error) {
 	for name, content := range map[string]string{
 		"resolv.conf": "nameserver " + address + "\noptions timeout:1 attempts:1\n",
 		"hosts":       hosts,
-		"hostname":    boxHostname + "\n",
+		"hostname":    sandboxHostname + "\n",
 	} {
 		files[name] = filepath.Join(s.deps.Dirs.Cache, name)
 		if old, err := os.ReadFile(files[name]); err != nil || string(old) != content {
@@ -204,7 +204,7 @@ func (s *sandbox) etcFiles() (map[string]string, error) {
 				return nil, err
 			}
 		}
-		// Users of the box other than root read them, too. The folder is private.
+		// Users of the sandbox other than root read them, too. The folder is private.
 		if err := os.Chmod(files[name], 0o644); err != nil { //nolint:gosec // see above
 			return nil, err
 		}
@@ -212,7 +212,7 @@ func (s *sandbox) etcFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// acceptLine waits for the box's call and its first word, and closes the listener.
+// acceptLine waits for the sandbox's call and its first word, and closes the listener.
 // On a slow machine PID 1 gives up an attempt that took too long and calls again,
 // so a connection that ends without a word is not the last.
 func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
@@ -238,9 +238,9 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 	}
 }
 
-// boxFailure says what the daemon knows about a box that did not call.
-func boxFailure(ctx context.Context, box runtime.Sandbox) error {
-	state, err := box.State(ctx)
+// sandboxFailure says what the daemon knows about a sandbox that did not call.
+func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
+	state, err := container.State(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,20 +252,20 @@ func boxFailure(ctx context.Context, box runtime.Sandbox) error {
 // started, and the top where that is not there.
 func (k *resources) workdir() string {
 	if k.workspace == nil {
-		return boxWorkdir
+		return sandboxWorkdir
 	}
-	return path.Join(boxWorkdir, k.workspace.StartFolder())
+	return path.Join(sandboxWorkdir, k.workspace.StartFolder())
 }
 
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
-func (s *sandbox) startAgent(ctx context.Context, k *resources, box runtime.Sandbox) error {
+func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtime.Sandbox) error {
 	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, k) })
 	process, err := k.awaitProcess()
 	if err != nil {
 		_ = s.line.Close() // ends the probes
 	} else {
-		s.audit(audit.BoxStarted, map[string]any{"id": box.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel})
+		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel})
 	}
 	results, proofErr := proven()
 	if results != nil {
@@ -309,7 +309,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, box runtime.Sand
 	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, time.Now().UTC() })
 }
 
-// prove runs the probes in the box. One that does not come out as it must is an
+// prove runs the probes in the sandbox. One that does not come out as it must is an
 // error beside the results.
 func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)

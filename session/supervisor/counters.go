@@ -16,7 +16,7 @@ const (
 )
 
 // counters counts what the network refused and what the model was asked, while the
-// session runs. It is safe for concurrent use and bounded, since the box decides
+// session runs. It is safe for concurrent use and bounded, since the sandbox decides
 // what it asks for.
 type counters struct {
 	mu       sync.Mutex
@@ -64,7 +64,7 @@ func (t *counters) addRefusal(what, target, reason string) (first bool) {
 }
 
 // addCall counts one request to the model and reports whether it is to be logged (the
-// box decides how many it sends, so the log takes only so many) and whether its
+// sandbox decides how many it sends, so the log takes only so many) and whether its
 // failure is to be reported at once: each only once, and not many.
 func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	t.mu.Lock()

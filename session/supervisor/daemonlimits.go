@@ -11,15 +11,15 @@ import (
 	"aibox/session"
 )
 
-// boxRuntime is the runtime that boxes are started with.
-const boxRuntime = "runsc"
+// sandboxRuntime is the runtime that sandboxes are started with.
+const sandboxRuntime = "runsc"
 
 // unenforcedLimits are the limits that this daemon cannot enforce, a clause each.
 func unenforcedLimits(info runtime.Info) []string {
-	r, known := info.Find(boxRuntime)
+	r, known := info.Find(sandboxRuntime)
 	switch {
 	case !known:
-		return []string{"nothing is known of the runtime " + boxRuntime}
+		return []string{"nothing is known of the runtime " + sandboxRuntime}
 	case !r.Overlay:
 		return []string{"what a sandbox writes outside the workspace goes to the host's disk, without a limit"}
 	case r.OverlaySize == 0:
@@ -29,7 +29,7 @@ func unenforcedLimits(info runtime.Info) []string {
 }
 
 // checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows that:
-// then it is said and recorded. One whose runtime may let the box out is refused
+// then it is said and recorded. One whose runtime may let the sandbox out is refused
 // whatever the user allows; the backend does so too, and here it is before there is
 // anything to undo.
 func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
@@ -37,7 +37,7 @@ func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Bac
 	if err != nil {
 		return err
 	}
-	if r, known := info.Find(boxRuntime); known {
+	if r, known := info.Find(sandboxRuntime); known {
 		if err := r.CheckSafe(); err != nil {
 			return err
 		}

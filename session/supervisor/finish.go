@@ -26,12 +26,12 @@ func (s *supervisor) recordEnd(ended session.Result) {
 	}
 }
 
-// finish ends the box, computes what the agent changed and stores the result;
-// meanwhile the daemon clears the dead box away, and that is waited for last. A
-// crash during that wait leaves nothing: the box removes itself, and the network's
+// finish ends the sandbox, computes what the agent changed and stores the result;
+// meanwhile the daemon clears the dead sandbox away, and that is waited for last. A
+// crash during that wait leaves nothing: the sandbox removes itself, and the network's
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result. stop ends what a client may wait for.
-func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, box runtime.Sandbox, out boxOutcome, cause error) {
+func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, container runtime.Sandbox, out sandboxOutcome, cause error) {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
@@ -45,10 +45,10 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
 	_ = s.line.Close()
-	// The box ends by itself. Only then is the daemon asked: telling it to kill a
-	// box that is about to end takes longer.
+	// The sandbox ends by itself. Only then is the daemon asked: telling it to kill a
+	// sandbox that is about to end takes longer.
 	dead := s.awaitSandboxEnd()
-	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
+	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, container) })
 	if dead == nil { // else it tries once more, when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
@@ -95,7 +95,7 @@ func (s *supervisor) freeReserve(release func(dir string) error) {
 	}
 }
 
-// Of the list of the agent's commits, which comes from the box, this much is kept.
+// Of the list of the agent's commits, which comes from the sandbox, this much is kept.
 const (
 	maxCommits = 200
 	maxSubject = 300 // bytes
@@ -142,15 +142,15 @@ func (s *sandbox) awaitSandboxEnd() error {
 	return nil
 }
 
-// release gives back everything but the workspace: the box, the sockets, the
+// release gives back everything but the workspace: the sandbox, the sockets, the
 // network.
-func (s *sandbox) release(ctx context.Context, k *resources, box runtime.Sandbox) error {
+func (s *sandbox) release(ctx context.Context, k *resources, container runtime.Sandbox) error {
 	closed := async(func() (struct{}, error) {
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})
-	err := box.Destroy(ctx)
+	err := container.Destroy(ctx)
 	if errors.Is(err, runtime.ErrDaemonLost) { // nothing cleans up after the sandbox
-		err = errors.Join(err, runtime.KillBelonging(box.ID(), session.RemainsTimeout))
+		err = errors.Join(err, runtime.KillBelonging(container.ID(), session.RemainsTimeout))
 	}
 	_, closeErr := closed()
 	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))

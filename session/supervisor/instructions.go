@@ -24,7 +24,7 @@ func environmentText(asked session.Spec) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	b.WriteString("# Where you work\n\nYou run in an isolated, short-lived Linux sandbox. These limits are enforced; there is no way around them.\n\n")
-	line("%s is your copy of the repository, the only place whose files are kept. All else in the sandbox, installed packages too, is gone at the end.", boxWorkdir)
+	line("%s is your copy of the repository, the only place whose files are kept. All else in the sandbox, installed packages too, is gone at the end.", sandboxWorkdir)
 	if !asked.HasModel() {
 		line("There is no network: no host can be reached, no name is resolved.")
 	} else {

@@ -22,9 +22,9 @@ func TestAnAbandonedConnectionIsNotTheLifeline(t *testing.T) {
 	if err := call().Close(); err != nil { // as PID 1 gives up a slow attempt
 		t.Fatal(err)
 	}
-	box := lifeline.NewConn(call())
-	defer box.Close()
-	if err := box.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: "gVisor"}); err != nil {
+	container := lifeline.NewConn(call())
+	defer container.Close()
+	if err := container.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: "gVisor"}); err != nil {
 		t.Fatal(err)
 	}
 	line, hello, err := new(sandbox).acceptLine(t.Context(), listener)

@@ -38,7 +38,7 @@ type Inference interface {
 	// Model asks the server which of its models asked names, which proves that it is
 	// there and takes the key. Empty means the only one it has. Errors are faults.
 	Model(ctx context.Context, asked string) (Model, error)
-	// Serve answers the box's requests on listener until ctx ends.
+	// Serve answers the sandbox's requests on listener until ctx ends.
 	Serve(ctx context.Context, listener net.Listener, access ModelAccess) error
 }
 

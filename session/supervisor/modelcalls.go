@@ -55,7 +55,7 @@ func failureText(c session.ModelCall) string {
 	}
 }
 
-// Calls receives what the box asks of the model, from any goroutine.
+// Calls receives what the sandbox asks of the model, from any goroutine.
 type Calls struct {
 	Began    func()                  // a request for an answer begins
 	Received func()                  // a piece of an answer has come; never blocks

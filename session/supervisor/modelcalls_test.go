@@ -156,12 +156,12 @@ func (*talker) Meaning(code int) string {
 func TestARunIsJudgedByTheWorkDone(t *testing.T) {
 	well, blank := session.ModelCall{Generates: true, Status: 200}, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}
 	without := session.ModelCall{Generates: true, Status: 200, Outcome: session.NoAnswer, Error: "it sent nothing"}
-	exit := func(code int) boxOutcome { return boxOutcome{exit: &lifeline.Exit{Code: code}} }
+	exit := func(code int) sandboxOutcome { return sandboxOutcome{exit: &lifeline.Exit{Code: code}} }
 	for _, test := range []struct {
 		name    string
 		agent   agents.Agent
 		calls   []session.ModelCall
-		out     boxOutcome
+		out     sandboxOutcome
 		changed bool
 		fault   string // "" for none
 		note    string
@@ -180,8 +180,8 @@ func TestARunIsJudgedByTheWorkDone(t *testing.T) {
 		{"own failure", &talker{}, []session.ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
 		{"known code", &talker{}, []session.ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
 		{"a failed command", &agents.Shell{}, []session.ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
-		{"a signal", &talker{}, nil, boxOutcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
-		{"no word", &talker{}, nil, boxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
+		{"a signal", &talker{}, nil, sandboxOutcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
+		{"no word", &talker{}, nil, sandboxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
 	} {
 		s := newSupervisor(&run{id: "0abc-talker"})
 		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"

@@ -18,15 +18,15 @@ import (
 	"aibox/workspace"
 )
 
-// resources is what a session is made of before its box starts.
+// resources is what a session is made of before its sandbox starts.
 type resources struct {
 	agent          agents.Agent
 	docker         daemon
 	network        runtime.Network
 	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
 	sockets        session.Sockets                      // what guarded returned
-	awaitProcess   func() (runtime.Process, error)      // waits until the daemon says that the box runs
-	kernel         string                               // of the box, as its PID 1 reported
+	awaitProcess   func() (runtime.Process, error)      // waits until the daemon says that the sandbox runs
+	kernel         string                               // of the sandbox, as its PID 1 reported
 	state          []string                             // the agent's state folders on the host
 	folder         string                               // the workspace's, there but perhaps not filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
@@ -50,7 +50,7 @@ func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
 	return daemon{docker, guard}, err
 }
 
-// preparation makes what a session needs before its box starts.
+// preparation makes what a session needs before its sandbox starts.
 type preparation struct {
 	*modelWatch
 	docker func() (daemon, error) // waits for the daemon
@@ -58,7 +58,7 @@ type preparation struct {
 
 // prepare makes workspace, network and inference side by side, because each of
 // them waits for something else: the disk, the kernel, a server. The network is
-// still being closed and the workspace still being filled when it returns: the box
+// still being closed and the workspace still being filled when it returns: the sandbox
 // needs the one before it starts, the agent the other.
 func (s *preparation) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
@@ -87,7 +87,7 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if err := k.model.err(); err != nil {
 		return nil, err
 	}
-	// Made to be thrown away, so that a task that cannot be done costs no box.
+	// Made to be thrown away, so that a task that cannot be done costs no sandbox.
 	_, err = s.invocation(k, k.model.preview(s.launch.Spec.Model))
 	return k, err
 }
@@ -96,7 +96,7 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 func (s *preparation) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
-		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: boxWorkdir,
+		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: sandboxWorkdir,
 		Resume:       asked.Resumes != "" && s.hasConversation(k.agent.Info().StateDirs),
 		Instructions: instructions(asked),
 		Inference:    inference,

@@ -10,7 +10,7 @@ import (
 	"aibox/runtime"
 )
 
-// ProbePlan is what must be true of a box's network before its agent starts:
+// ProbePlan is what must be true of a sandbox's network before its agent starts:
 // what answers and what does not. inference is whether the gateway serves.
 func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) probe.Plan {
 	guard := func(port int) string {
@@ -47,7 +47,7 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 const pingTimeout = 25
 
 // neighbor is the first host of the /29 after the network's own: where another
-// session's box would be.
+// session's sandbox would be.
 func neighbor(network runtime.Network) netip.Addr {
 	address := network.Subnet.Masked().Addr()
 	for range 1<<(address.BitLen()-network.Subnet.Bits()) + 2 {

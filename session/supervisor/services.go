@@ -12,13 +12,13 @@ import (
 	"aibox/session"
 )
 
-// gatewayURL is the root of the inference gateway as the box sees it.
+// gatewayURL is the root of the inference gateway as the sandbox sees it.
 func gatewayURL() string {
 	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortGateway))
 }
 
-// serve starts what answers the box: names, the model, refusals. They end with
-// ctx; one that fails before that ends the session, because a box must not run
+// serve starts what answers the sandbox: names, the model, refusals. They end with
+// ctx; one that fails before that ends the session, because a sandbox must not run
 // on without its guard.
 func (s *sandbox) serve(ctx context.Context, k *resources) {
 	s.service(ctx, "name server", func() error {
@@ -41,7 +41,7 @@ func (s *sandbox) serve(ctx context.Context, k *resources) {
 			})
 		})
 	case gateway != nil:
-		_ = gateway.Close() // nothing answers there, so the box is refused at once
+		_ = gateway.Close() // nothing answers there, so the sandbox is refused at once
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package supervisor runs one session in a process of its own, from its start to its
-// result. It owns the session's network, model gateway, box, limits, record and log, and
+// result. It owns the session's network, model gateway, sandbox, limits, record and log, and
 // takes everything back when the start fails. Clients reach it through the control socket.
 package supervisor
 
@@ -30,7 +30,7 @@ import (
 	"aibox/session/terminal"
 )
 
-// stopGrace is how long the box has to end by itself after a stop.
+// stopGrace is how long the sandbox has to end by itself after a stop.
 const stopGrace = 3 * time.Second
 
 // Deps are what a supervisor works with.
@@ -41,7 +41,7 @@ type Deps struct {
 	// Inference finds the model server that value (--inference) names. env looks
 	// up the variables that hold keys.
 	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
-	// Names serves the box's name server on the sockets until ctx ends, and
+	// Names serves the sandbox's name server on the sockets until ctx ends, and
 	// reports each name it did not answer to refused.
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 }
@@ -63,10 +63,10 @@ type supervisor struct {
 func newSupervisor(r *run) *supervisor {
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models}
-	box := &sandbox{preparation: prepared}
+	sb := &sandbox{preparation: prepared}
 	return &supervisor{
-		run: r, modelWatch: models, preparation: prepared, sandbox: box,
-		limits: &limits{sandbox: box}, verifier: &verifier{run: r},
+		run: r, modelWatch: models, preparation: prepared, sandbox: sb,
+		limits: &limits{sandbox: sb}, verifier: &verifier{run: r},
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	ctx, left := s.watchWaiter(ctx)
 	defer left()
 	// The session's services live as long as the supervisor, whatever ctx does:
-	// a signal ends the box first and the services after it.
+	// a signal ends the sandbox first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
 	working, stopWork := context.WithCancel(ctx)
@@ -126,9 +126,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	box, err := s.startBox(ctx, services, kit)
+	container, err := s.startSandbox(ctx, services, kit)
 	if err != nil {
-		// A workspace that could not be made is gone, and then there is no box, either.
+		// A workspace that could not be made is gone, and then there is no sandbox, either.
 		stopWork()
 		var cause *fault.Fault
 		if _, wsErr := kit.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
@@ -136,7 +136,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := s.startAgent(ctx, kit, box); err != nil {
+	if err := s.startAgent(ctx, kit, container); err != nil {
 		return err
 	}
 	s.undo.Release()
@@ -145,11 +145,11 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 
 	s.watchModel(kit.agent.Info())
 	releaseMemory()
-	exit, cause := s.watch(ctx, kit, box)
+	exit, cause := s.watch(ctx, kit, container)
 	s.scrollback.Close()
 	s.keepScreen()
 	s.term.Close()
-	s.finish(services, ctx.Done(), kit, box, exit, cause)
+	s.finish(services, ctx.Done(), kit, container, exit, cause)
 	s.term.Wait()
 	shutdown(control)
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // exitFault returns why a session that ended by itself counts as failed, or nil.
-func (s *modelWatch) exitFault(agent agents.Agent, out boxOutcome) error {
+func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {
 	case out.exit == nil:

@@ -29,7 +29,7 @@ type verifier struct {
 }
 
 // verifyWork runs the user's command on the agent's work, as the last part of the
-// session: the box is dead, and what the agent changed is on record. It ends when
+// session: the sandbox is dead, and what the agent changed is on record. It ends when
 // stop is closed, too. What goes wrong is part of the result.
 func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result *session.Result) {
 	asked := s.launch.Spec

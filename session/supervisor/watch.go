@@ -14,25 +14,25 @@ import (
 	"aibox/session/output"
 )
 
-// boxOutcome is what the lifeline brought at its end.
-type boxOutcome struct {
-	exit  *lifeline.Exit // nil when the box ended without a word
+// sandboxOutcome is what the lifeline brought at its end.
+type sandboxOutcome struct {
+	exit  *lifeline.Exit // nil when the sandbox ended without a word
 	errs  []string       // what init could not do
 	cause error          // why the line broke, when exit is nil
 }
 
 // watch records the agent's output until it ends, and ends it when a limit is
 // reached, a stop is requested, or the daemon is lost.
-func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Sandbox) (boxOutcome, error) {
+func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.Sandbox) (sandboxOutcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
 	defer cancel()
 	measuring.Go(func() { s.limitState(watching, k.state) })
-	line := make(chan boxOutcome, 1)
+	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
 	dead, silent := make(chan error, 2), make(chan error, 1)
-	go func() { _, err := box.Wait(watching); dead <- err }()
+	go func() { _, err := container.Wait(watching); dead <- err }()
 	sandbox := s.state().Sandbox
 	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
 	go func() { silent <- s.line.Watch(watching, 0) }()
@@ -80,12 +80,12 @@ func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Sandbo
 	}
 }
 
-// drainTimeout is how long what a dead box has sent may take to arrive. The host's kernel
+// drainTimeout is how long what a dead sandbox has sent may take to arrive. The host's kernel
 // has it, so that only a busy machine needs time for it.
 const drainTimeout = 300 * time.Millisecond
 
-// endUnreachable ends a box that is out of control: its daemon went away, or its PID 1
-// does not answer. Other errors are the ends of boxes and connections, which the
+// endUnreachable ends a sandbox that is out of control: its daemon went away, or its PID 1
+// does not answer. Other errors are the ends of sandboxes and connections, which the
 // lifeline reports better.
 func (s *sandbox) endUnreachable(err error) {
 	switch {
@@ -101,7 +101,7 @@ func (s *sandbox) endUnreachable(err error) {
 	s.killSandbox()
 }
 
-// killSandbox ends the box without anyone's help: its PID 1 ends when the line
+// killSandbox ends the sandbox without anyone's help: its PID 1 ends when the line
 // closes, and its process on the host is killed.
 func (s *sandbox) killSandbox() {
 	_ = s.line.Close()
@@ -112,9 +112,9 @@ func (s *sandbox) killSandbox() {
 	}
 }
 
-// receive takes frames from the box until the agent has ended or the line broke.
-func (s *supervisor) receive() boxOutcome {
-	var out boxOutcome
+// receive takes frames from the sandbox until the agent has ended or the line broke.
+func (s *supervisor) receive() sandboxOutcome {
+	var out sandboxOutcome
 	for {
 		frame, err := s.line.Receive()
 		if err != nil {

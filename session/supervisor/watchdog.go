@@ -13,11 +13,11 @@ import (
 	"aibox/session"
 )
 
-// A session's watchdog is a second process on the host, which ends the box when the
-// supervisor dies. PID 1 of the box does that as well, unless the agent has stopped
+// A session's watchdog is a second process on the host, which ends the sandbox when the
+// supervisor dies. PID 1 of the sandbox does that as well, unless the agent has stopped
 // it. The supervisor in turn ends the session when the watchdog dies.
 
-// startWatchdog starts the session's watchdog, from the program that is PID 1 in boxes.
+// startWatchdog starts the session's watchdog, from the program that is PID 1 in sandboxes.
 func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	dog, err := watchdog.Start(program, string(s.id), os.Stderr)
 	if err != nil {
@@ -33,13 +33,13 @@ func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	return dog, nil
 }
 
-// watchBox gives the watchdog charge of a box. No agent may run in it before.
-func (s *sandbox) watchBox(box string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
+// guardSandbox gives the watchdog charge of a sandbox. No agent may run in it before.
+func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
 		return err
 	}
-	others, err := runtime.Belonging(box)
+	others, err := runtime.Belonging(container)
 	if err != nil {
 		return fmt.Errorf("looking for the processes of the sandbox: %w", err)
 	}

@@ -17,12 +17,12 @@ import (
 )
 
 // stage is the terminal of an interactive session behind a real control socket,
-// with a line to a box that the test plays.
+// with a line to a sandbox that the test plays.
 type stage struct {
 	*Terminal
 	t      *testing.T
 	client control.Client
-	box    *lifeline.Conn
+	container    *lifeline.Conn
 }
 
 func newStage(t *testing.T) *stage {
@@ -37,7 +37,7 @@ func newStage(t *testing.T) *stage {
 	s.client = control.Dial(dir, control.AnswerTimeout)
 	ours, theirs := net.Pipe()
 	line := lifeline.NewConn(ours)
-	s.box = lifeline.NewConn(theirs)
+	s.container = lifeline.NewConn(theirs)
 	go func() { // takes acknowledgements, as the supervisor does
 		for {
 			if _, err := line.Receive(); err != nil {
@@ -49,7 +49,7 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(func() {
 		s.Close()
 		_ = line.Close()
-		_ = s.box.Close()
+		_ = s.container.Close()
 		s.Wait()
 		_ = server.Close()
 	})
@@ -93,16 +93,16 @@ func (a *attached) until(text string) {
 	}
 }
 
-// receive waits for what the box is sent of a type, and merges input.
+// receive waits for what the sandbox is sent of a type, and merges input.
 func (s *stage) receive(kind lifeline.Type) lifeline.Frame {
 	s.t.Helper()
 	for {
-		frame, err := s.box.Receive()
+		frame, err := s.container.Receive()
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		if frame.Type == lifeline.TypeStdin {
-			_ = s.box.Acknowledge(len(frame.Payload))
+			_ = s.container.Acknowledge(len(frame.Payload))
 		}
 		if frame.Type == kind {
 			return frame
@@ -110,7 +110,7 @@ func (s *stage) receive(kind lifeline.Type) lifeline.Frame {
 	}
 }
 
-// resizedTo waits until the box is told a size.
+// resizedTo waits until the sandbox is told a size.
 func (s *stage) resizedTo(rows, cols uint16) {
 	s.t.Helper()
 	for {
@@ -208,7 +208,7 @@ func TestAnAgentThatDoesNotReadInputBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	sent := make(chan error, 1)
-	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the box takes nothing
+	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the sandbox takes nothing
 	s.Feed([]byte(strings.Repeat("\x1b[6n", 100_000)+"shown"), nil)
 	a.until("shown")
 	_ = a.Close()
