@@ -16,20 +16,20 @@ import (
 	"aibox/workspace"
 )
 
-// lastFile holds the number of the newest session. It is beside the repositories, which
-// keep the work of sessions whose records are gone: as long as they name a session, no
-// other one gets its number.
+// lastFile holds the number of the newest session. It is next to the repositories, which
+// keep the work of sessions whose records were removed: as long as a repository names a
+// session, no other session gets its number.
 const lastFile = "last-session"
 
-// numberTimeout is how long another start may take to get its number.
+// numberTimeout is how long to wait for another start to get its number.
 const numberTimeout = 10 * time.Second
 
-// epoch is where the minutes of a number start; five digits last until 2140.
+// epoch is the time of number 0. With minutes in five digits, numbers last until 2140.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// nextNumber returns a number that no session of these folders has had, larger than all of
-// those: the current minute, or the one after the last number. It is spent even when
-// the session never starts.
+// nextNumber returns a number that no session of these folders has had, larger than all
+// earlier ones: the current minute, or the number after the last one. The number is used
+// up even when the session never starts.
 func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {
 		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
@@ -55,7 +55,7 @@ func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 		last = s.largestNumber(ctx)
 	}
 	number := max(int64(now.Sub(epoch)/time.Minute), last+1)
-	// The same bytes are written again each time, which needs no room on the disk.
+	// The file always has the same size, so a write needs no free disk space.
 	if _, err = turn.File().WriteAt([]byte(digits(number)+"\n"), 0); err == nil {
 		err = turn.File().Sync()
 	}
@@ -65,8 +65,8 @@ func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 	return number, nil
 }
 
-// largestNumber is the largest number that a record or a repository names, -1 without any.
-// What cannot be read is left out: ids come from the clock all the same.
+// largestNumber returns the largest number that a record or a repository names, -1
+// without any. Unreadable ones are skipped, since ids also come from the clock.
 func (s Store) largestNumber(ctx context.Context) int64 {
 	last := int64(-1)
 	ids, _ := s.ids()
@@ -79,7 +79,7 @@ func (s Store) largestNumber(ctx context.Context) int64 {
 	return last
 }
 
-// number is what take gave the session; -1 when the id has none.
+// number returns the number in an id; -1 when it has none.
 func (id ID) number() int64 {
 	text := string(id)
 	for _, prefix := range []string{verificationPrefix, openedPrefix} {
@@ -92,13 +92,13 @@ func (id ID) number() int64 {
 	return -1
 }
 
-// digits is a number as ids have it.
+// digits formats a number as in ids.
 func digits(number int64) string {
 	text := strconv.FormatInt(number, 36)
 	return strings.Repeat("0", max(0, 5-len(text))) + text
 }
 
-// parseNumber reads what digits wrote.
+// parseNumber parses the result of digits.
 func parseNumber(text string) (int64, bool) {
 	number, err := strconv.ParseInt(text, 36, 64)
 	return number, err == nil && number >= 0 && digits(number) == text

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// In JSON a number that is not known is null: a script must not take it for 0.
+// In JSON an unknown number is null: a script must not take it for 0.
 
-// MarshalJSON writes null where it is not known what was changed.
+// MarshalJSON writes null for unknown changes.
 func (c Changes) MarshalJSON() ([]byte, error) {
 	type plain Changes
 	if c.Unknown == "" {
@@ -21,7 +21,7 @@ func (c Changes) MarshalJSON() ([]byte, error) {
 	}{plain: plain(c)})
 }
 
-// MarshalJSON writes null where it is not known whether anything was changed.
+// MarshalJSON writes null when it is unknown whether anything was changed.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	if !r.unknown() {
@@ -33,7 +33,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}{plain: plain(r)})
 }
 
-// MarshalJSON writes null where the numbers are lost.
+// MarshalJSON writes null when the numbers were lost.
 func (t Tokens) MarshalJSON() ([]byte, error) {
 	type plain Tokens
 	if t.Lost {

@@ -1,22 +1,22 @@
 package session
 
-// Status is the state of a session in a word or two: its phase until it has ended,
-// then what became of its work.
+// Status is the state of a session in a word or two: its phase until it has ended, then
+// the state of its review.
 type Status string
 
 // The statuses.
 const (
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
-	StatusEnding    Status = "ending"    // its sandbox is dead, and its supervisor is about to conclude
-	StatusComputing Status = "computing" // its agent has ended, and what it changed is being computed
+	StatusEnding    Status = "ending"    // its sandbox has ended, and its supervisor is about to conclude
+	StatusComputing Status = "computing" // its agent has ended, and its changes are being computed
 	StatusVerifying Status = "verifying"
-	StatusAsks      Status = "asks"       // it runs, with a question that waits for an answer
-	StatusToReview  Status = "to review"  // it ended with changes that are not reviewed
+	StatusAsks      Status = "asks"       // it is running, with a request that waits for an answer
+	StatusToReview  Status = "to review"  // it ended with unreviewed changes
 	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
 	StatusAccepted  Status = "accepted"
 	StatusDiscarded Status = "discarded"
-	StatusContinued Status = "continued" // its work is in the session that went on from it
+	StatusContinued Status = "continued" // its work is in the session that continued it
 	StatusFailed    Status = "failed"
 	StatusUnchanged Status = "no changes"
 )
@@ -45,8 +45,8 @@ func (b *Summary) Status() Status {
 	}
 }
 
-// Open reports whether the session has ended with work that waits for a decision, all
-// of it or the rest.
+// Open reports whether the session has ended with work that waits for a decision, all of
+// it or a part.
 func (b *Summary) Open() bool {
 	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
 }

@@ -140,7 +140,7 @@ func TestFilesThatFitNoTreeAreReported(t *testing.T) {
 	// A choice from other changes is noticed.
 	b.Write("dir/in", "something else\n")
 	_, err = b.Compute().TreeOf(t.Context(), both)
-	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Conflict || !strings.Contains(err.Error(), "dir/in is not what it was") {
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Conflict || !strings.Contains(err.Error(), "dir/in changed after it was selected") {
 		t.Errorf("an old choice gives %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func (c Client) Answer(ctx context.Context, request int, yes bool) error {
 	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
 }
 
-// Extend gives the session more time.
+// Extend extends the session's time limit.
 func (c Client) Extend(ctx context.Context, by time.Duration) error {
 	return c.post(ctx, "/v1/extend", url.Values{"by": {by.String()}})
 }

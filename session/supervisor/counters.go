@@ -15,27 +15,27 @@ const (
 	maxNotices      = 5    // distinct failures of the model that are reported at once
 )
 
-// counters counts what the network refused and what the model was asked, while the
-// session runs. It is safe for concurrent use and bounded, since the sandbox decides
-// what it asks for.
+// counters counts the network's refusals and the requests to the model while the session
+// runs. It is safe for concurrent use and bounded, since the sandbox decides how much it
+// requests.
 type counters struct {
 	mu       sync.Mutex
-	counting bool                    // counts refusals: the probes' own do not count
+	counting bool                    // counts refusals, which excludes those of the probes
 	refused  map[session.Refusal]int // Times is 0 in the keys
 	tokens   session.Tokens
 	sent     int64 // bytes that went to the model
 	calls    int
-	flags    map[string]bool // what first was asked about
+	flags    map[string]bool // names that firstTime has seen
 	model    modelCounters
 }
 
-// modelCounters is how the requests for an answer went.
+// modelCounters counts the outcomes of generation requests.
 type modelCounters struct {
 	asked      int // with an outcome that counts
 	failed     int
 	last       session.ModelCall // of those that failed
 	lastFailed bool              // the very last request failed
-	reported   map[string]bool   // what was reported at once
+	reported   map[string]bool   // failures reported at once
 }
 
 // start starts the counting of refusals.
@@ -63,9 +63,9 @@ func (t *counters) addRefusal(what, target, reason string) (first bool) {
 	return t.refused[key] == 1
 }
 
-// addCall counts one request to the model and reports whether it is to be logged (the
-// sandbox decides how many it sends, so the log takes only so many) and whether its
-// failure is to be reported at once: each only once, and not many.
+// addCall counts one request to the model. It reports whether to log the request (the log
+// is limited, as the sandbox decides how many it sends) and whether to report its failure
+// at once: each failure once, up to a limit.
 func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,14 +83,14 @@ func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	return t.calls <= maxCalls, report
 }
 
-// add counts a request for an answer and reports whether it is to be reported.
+// add counts a generation request and reports whether to report its failure.
 func (m *modelCounters) add(c session.ModelCall) (report bool) {
 	if !c.Generates || c.Outcome == session.GivenUp {
 		return false
 	}
 	answered := m.asked > m.failed
 	m.asked++
-	// A model that has done its work may have nothing more to say.
+	// A model that has finished its work may answer with no text.
 	m.lastFailed = failed(c) && (c.Outcome != session.Blank || !answered)
 	if !m.lastFailed {
 		return false
@@ -109,7 +109,7 @@ func (m *modelCounters) add(c session.ModelCall) (report bool) {
 	return true
 }
 
-// addUnfinished counts a model that is not waited for any longer, whose request has not ended.
+// addUnfinished counts a request that is still open when the session ends.
 func (t *counters) addUnfinished(c session.ModelCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,14 +118,14 @@ func (t *counters) addUnfinished(c session.ModelCall) {
 	}
 }
 
-// usage is how many bytes went to the model, and how many tokens it read and wrote.
+// usage returns the bytes sent to the model and the tokens that it read and wrote.
 func (t *counters) usage() (sent, tokens int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sent, int64(t.tokens.Input) + int64(t.tokens.Output)
 }
 
-// firstTime reports whether it is asked about what for the first time.
+// firstTime reports whether it is called with this name for the first time.
 func (t *counters) firstTime(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,21 +139,21 @@ func (t *counters) firstTime(what string) bool {
 	return true
 }
 
-// callCount is the number of requests to the model.
+// callCount returns the number of requests to the model.
 func (t *counters) callCount() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.calls
 }
 
-// modelCalls is how the requests for an answer went until now.
+// modelCalls returns the current counts of generation requests.
 func (t *counters) modelCalls() modelCounters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.model
 }
 
-// result is what was counted, the most frequent refusals first.
+// result returns the counts, the most frequent refusals first.
 func (t *counters) result() ([]session.Refusal, session.Tokens) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,15 +22,15 @@ func (s *supervisor) recordEnd(ended session.Result) {
 	ended.Refused, ended.Tokens = s.counters.result()
 	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
-		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored again with the changes
+		fmt.Fprintln(os.Stderr, "storing the end:", err) // stored again with the changes
 	}
 }
 
-// finish ends the sandbox, computes what the agent changed and stores the result;
-// meanwhile the daemon clears the dead sandbox away, and that is waited for last. A
-// crash during that wait leaves nothing: the sandbox removes itself, and the network's
-// lease ends with this process. finish has no error to return: what goes wrong here
-// is part of the result. stop ends what a client may wait for.
+// finish ends the sandbox, computes the agent's changes and stores the result. Meanwhile
+// the daemon removes the dead sandbox; finish waits for that last. A crash during that
+// wait leaves nothing: the sandbox removes itself, and the network's lease ends with this
+// process. finish returns no error: errors are part of the result. Closing stop ends
+// waits that a client may cancel.
 func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, container runtime.Sandbox, out sandboxOutcome, cause error) {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
@@ -45,11 +45,11 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
 	_ = s.line.Close()
-	// The sandbox ends by itself. Only then is the daemon asked: telling it to kill a
-	// sandbox that is about to end takes longer.
+	// The sandbox ends by itself, and the daemon is asked afterwards: telling it to kill
+	// a sandbox that is about to end takes longer.
 	dead := s.awaitSandboxEnd()
 	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, container) })
-	if dead == nil { // else it tries once more, when this process ends
+	if dead == nil { // otherwise it tries once more when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
 		}
@@ -72,9 +72,9 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	}
 	s.freeReserve(session.ReleaseResultReserve)
 	err := s.save(func(st *session.State) { st.Phase, st.Ended, st.Result = session.Ended, ended, &result })
-	err = errors.Join(err, s.record.Close()) // followers have all of it now
+	err = errors.Join(err, s.record.Close()) // followers have read all of it
 	if err == nil {
-		err = s.store.RemoveLive(s.id) // the result says it all
+		err = s.store.RemoveLive(s.id) // the result holds the same
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "storing the result:", err)
@@ -88,14 +88,14 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	}
 }
 
-// freeReserve gives back a part of the room that was reserved.
+// freeReserve releases a part of the reserved disk space.
 func (s *supervisor) freeReserve(release func(dir string) error) {
 	if err := release(s.dir); err != nil {
 		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
 	}
 }
 
-// Of the list of the agent's commits, which comes from the sandbox, this much is kept.
+// Limits of the agent's list of commits, which comes from the sandbox.
 const (
 	maxCommits = 200
 	maxSubject = 300 // bytes
@@ -112,7 +112,7 @@ func boundCommits(commits []string) []string {
 	return commits
 }
 
-// conclude records the end, and then what the agent changed.
+// conclude records the end, and then the agent's changes.
 func (s *supervisor) conclude(ctx context.Context, k *resources, result *session.Result) {
 	result.Changes.Unknown = session.NotComputedYet
 	s.recordEnd(*result)
@@ -142,7 +142,7 @@ func (s *sandbox) awaitSandboxEnd() error {
 	return nil
 }
 
-// release gives back everything but the workspace: the sandbox, the sockets, the
+// release releases everything but the workspace: the sandbox, the sockets and the
 // network.
 func (s *sandbox) release(ctx context.Context, k *resources, container runtime.Sandbox) error {
 	closed := async(func() (struct{}, error) {
@@ -156,13 +156,13 @@ func (s *sandbox) release(ctx context.Context, k *resources, container runtime.S
 	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
 }
 
-// computeChanges finds what the agent changed and keeps it by a ref.
+// computeChanges computes the agent's changes and keeps them by a ref.
 func (s *supervisor) computeChanges(ctx context.Context, k *resources, result *session.Result) error {
 	set, err := scan.Workspace(ctx, k.workspace, scan.Options{})
 	if err != nil {
 		return err
 	}
-	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
+	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that reads the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
 	s.freeReserve(session.ReleaseResultReserve)
@@ -177,7 +177,8 @@ func (s *supervisor) computeChanges(ctx context.Context, k *resources, result *s
 	return nil
 }
 
-// storeReview says of a session that went on from accepted work what of its own is open.
+// storeReview stores the review of a session that continued accepted work: whether any of
+// its own work is open.
 func (s *supervisor) storeReview(set *review.ChangeSet) error {
 	review, err := s.store.ReviewOf(s.id, set)
 	if err != nil || review == session.Unreviewed {
@@ -186,7 +187,7 @@ func (s *supervisor) storeReview(set *review.ChangeSet) error {
 	return s.save(func(st *session.State) { st.Review = review })
 }
 
-// keepScreen stores what the terminal shows last.
+// keepScreen stores the last screen of the terminal.
 func (s *supervisor) keepScreen() {
 	if s.term == nil {
 		return

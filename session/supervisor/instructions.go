@@ -9,9 +9,9 @@ import (
 	"aibox/session"
 )
 
-// instructions is what an agent gets before its task, in Markdown: where it works
-// and what holds there, so that it does not spend its turns on finding out what
-// cannot be, and then the system prompts that the user chose.
+// instructions returns the text before the agent's task, in Markdown: its environment and
+// its limits, so that it does not spend turns on finding them out, and then the system
+// prompts that the user chose.
 func instructions(asked session.Spec) string {
 	parts := []string{environmentText(asked)}
 	for _, prompt := range asked.Prompts {
@@ -47,7 +47,7 @@ func environmentText(asked session.Spec) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// codeList lists words as code.
+// codeList formats a list of words as code.
 func codeList(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory gives back the memory that the start of a session has needed and its hours will
-// not: of the heap, and of the program's own file, most of which the kernel has mapped
-// for this process once and which comes back page by page where it is called again.
+// releaseMemory returns memory to the system that only the start of a session needed:
+// heap, and pages of the program's own file, most of which were mapped once and are read
+// again when they are needed.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return // it is larger, and that is all
+		return // the process stays larger, which is harmless
 	}
 	defer maps.Close()
 	exe, err := os.Readlink("/proc/self/exe")
@@ -31,8 +31,8 @@ func releaseMemory() {
 	}
 }
 
-// readOnlyMapping is the range of a line of /proc/PID/maps (proc_pid_maps(5)) that maps file
-// so that nothing can be written there: what is dropped of it is read again.
+// readOnlyMapping returns the range of a line of /proc/PID/maps (proc_pid_maps(5)) if it
+// maps file read-only. Dropped pages of such a range are read again from the file.
 func readOnlyMapping(line, file string) (from, size uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || len(fields[1]) != 4 || fields[1][1] != '-' {

@@ -21,22 +21,23 @@ import (
 type Inference interface {
 	// Name is a description without credentials.
 	Name() string
-	// Leaves says where prompts and code go when they leave this machine without the user's choice,
-	// a sentence, escaped; empty when they do not, or when the user chose it.
+	// Leaves describes where prompts and code go when they leave this machine without the
+	// user's choice, in an escaped sentence; empty when they do not, or when the user
+	// chose it.
 	Leaves(models []string) string
-	// Notices are what the user has to know about the server and the session's models,
-	// a line each, escaped.
+	// Notices are warnings about the server and the session's models, one escaped line
+	// each.
 	Notices(models []string) []string
 	// KeyVariable is the environment variable that the server's key comes from, or would
 	// come from; empty when it takes none.
 	KeyVariable() string
-	// Searches reports whether a model goes to the web by itself.
+	// Searches reports whether a model searches the web by itself.
 	Searches(model string) bool
-	// Speaks is what the server may understand of what the gateway lets through.
-	// Empty means unknown.
+	// Speaks lists the dialects that the server may understand, among those of the
+	// gateway. Empty means unknown.
 	Speaks() []agents.Dialect
-	// Model asks the server which of its models asked names, which proves that it is
-	// there and takes the key. Empty means the only one it has. Errors are faults.
+	// Model asks the server for the model that asked names, which proves that the server
+	// runs and accepts the key. Empty means its only model. Errors are faults.
 	Model(ctx context.Context, asked string) (Model, error)
 	// Serve answers the sandbox's requests on listener until ctx ends.
 	Serve(ctx context.Context, listener net.Listener, access ModelAccess) error
@@ -45,21 +46,21 @@ type Inference interface {
 // ModelAccess is what a session may do with its model server.
 type ModelAccess struct {
 	Placeholder secret.Value // what requests must carry
-	// Models are the session's models; no other is asked. It may wait for the server's
-	// word, and is safe for concurrent use.
+	// Models returns the session's models; requests to others are refused. It may wait
+	// for the server's answer, and is safe for concurrent use.
 	Models      func() []string
-	ServerTools []netguard.ServerTool // tools of the server's own that are open
-	UploadLimit int64                 // bytes of all requests; 0 for no limit
-	TokenLimit  int64                 // tokens of all requests, read and written; 0 for no limit
-	Timeout     time.Duration         // how long the server may take for the beginning of an answer; 0 for no limit
+	ServerTools []netguard.ServerTool // the server's own tools that are open
+	UploadLimit int64                 // limit on the bytes of all requests; 0 for none
+	TokenLimit  int64                 // limit on the tokens read and written in all requests; 0 for none
+	Timeout     time.Duration         // how long the server may take to begin an answer; 0 for no limit
 	Calls       Calls                 // receives each request
 }
 
 // Model is the model a session uses.
 type Model struct {
 	ID      string
-	Context int // tokens that fit into one request; 0 when the server does not report it
-	// Warnings are what the user has to know about it, a line each, escaped.
+	Context int // size of the context window in tokens; 0 when the server does not report it
+	// Warnings are warnings about the model, one escaped line each.
 	Warnings []string
 }
 
@@ -67,15 +68,15 @@ type Model struct {
 type modelServer struct {
 	server      Inference
 	placeholder secret.Value
-	answered    <-chan struct{}       // closed when chosen does not wait any more
-	chosen      func() (Model, error) // waits for the server's word about the model
-	models      func() []string       // waits for it, too: ModelAccess.Models
+	answered    <-chan struct{}       // closed when chosen no longer waits
+	chosen      func() (Model, error) // waits for the server's answer about the model
+	models      func() []string       // also waits for it: ModelAccess.Models
 	tools       []string              // ModelAccess.ServerTools by name
 }
 
-// inference finds the model server, unless the policy wants none. The server's word
-// about the model may take longer than everything else here, so it is waited for
-// only before the agent starts: it runs until chosen returns or working ends.
+// inference finds the model server, unless the policy allows none. The server's answer
+// about the model may take longer than everything else here, so only the start of the
+// agent waits for it: the query runs until chosen returns or working ends.
 func (s *preparation) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
@@ -83,7 +84,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 	}
 	server, err := s.findServer(ctx, len(info.Dialects) > 0)
 	if err != nil {
-		if len(info.Dialects) == 0 { // the command may do without
+		if len(info.Dialects) == 0 { // the command may work without
 			var loading notReadyError
 			if fault.KindOf(err) == fault.Refused || errors.As(err, &loading) {
 				s.postNotice("there is no model: " + err.Error())
@@ -102,7 +103,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 	if err := s.checkSearching(server, models); err != nil {
 		return modelServer{}, err
 	}
-	if text := server.Leaves(models); text != "" { // reported before anything is sent, also for a session without a follower
+	if text := server.Leaves(models); text != "" { // reported before anything is sent, even in a session without followers
 		s.report.warn("model", text)
 		s.postNotice(text)
 	}
@@ -123,8 +124,8 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 	return m, nil
 }
 
-// findServer is the model server that was asked for. An agent that needs one waits for
-// one that is not ready.
+// findServer finds the requested model server. An agent that needs one waits for a server
+// that is not ready.
 func (s *preparation) findServer(ctx context.Context, needed bool) (server Inference, err error) {
 	find := func() error {
 		server, err = s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
@@ -140,8 +141,8 @@ func (s *preparation) findServer(ctx context.Context, needed bool) (server Infer
 	return server, err
 }
 
-// checkSearching refuses models that reach the web by themselves, unless web search is
-// open: the gateway could not keep them from it.
+// checkSearching refuses models that search the web by themselves, unless web search is
+// open: the gateway could not stop them.
 func (s *preparation) checkSearching(server Inference, models []string) error {
 	if slices.Contains(s.launch.Spec.ServerTools(), netguard.WebSearch) {
 		return nil
@@ -156,9 +157,9 @@ func (s *preparation) checkSearching(server Inference, models []string) error {
 	return nil
 }
 
-// sessionModels are the models that the session may ask for. An agent that may do
-// without a model was not kept waiting for the server's word about it; without a choice
-// it gets the only model that the server has.
+// sessionModels returns the models that the session may use. An agent that can work
+// without a model did not wait for the server's answer; if the user chose no model, it
+// gets the server's only one.
 func sessionModels(ctx context.Context, server Inference, agent agents.Agent, chosen func() (Model, error)) []string {
 	model, err := chosen()
 	if err == nil && model.ID == "" {
@@ -174,8 +175,8 @@ func sessionModels(ctx context.Context, server Inference, agent agents.Agent, ch
 	return models
 }
 
-// chooseModel asks the server for the model. Agents without a dialect are not kept
-// waiting for it: they may not need one.
+// chooseModel asks the server for the model. Agents without a dialect do not wait for the
+// answer, as they may not need one.
 func (s *preparation) chooseModel(ctx context.Context, server Inference, info agents.Info) (Model, error) {
 	done := s.report.step("model")
 	chosen := Model{ID: s.launch.Spec.Model}
@@ -202,7 +203,7 @@ func (s *preparation) chooseModel(ctx context.Context, server Inference, info ag
 	return chosen, nil
 }
 
-// err is the error of a model that is known to be wrong by now.
+// err returns the error of a model that is already known to be wrong.
 func (m modelServer) err() error {
 	if m.server == nil {
 		return nil
@@ -216,8 +217,8 @@ func (m modelServer) err() error {
 	}
 }
 
-// preview is the model as the agent gets it, as far as that is known before the
-// server has answered: asked is used for its name.
+// preview returns the agent's model as far as it is known before the server has answered:
+// asked is used as its name.
 func (m modelServer) preview(asked string) agents.Inference {
 	if m.server == nil {
 		return agents.Inference{}
@@ -228,7 +229,7 @@ func (m modelServer) preview(asked string) agents.Inference {
 	}
 }
 
-// forAgent is the model as the agent gets it. It waits for the server's word.
+// forAgent returns the agent's model. It waits for the server's answer.
 func (m modelServer) forAgent() (agents.Inference, error) {
 	if m.server == nil {
 		return agents.Inference{}, nil

@@ -6,44 +6,44 @@ import (
 	"aibox/session"
 )
 
-// How long an agent is left alone with a model that fails. Agents try again on
-// their own, some of them for many minutes and without a word, so a run whose model
-// is dead would look like one that thinks.
+// How long an agent may retry with a failing model. Agents retry on their own, some for
+// many minutes without output, so a run with a dead model would look like one that is
+// working.
 const (
-	// refusedTimeout is for what will be refused again, and has been: a wrong key, an
-	// unknown model. The agent needs it to say so and to end by itself.
+	// refusedTimeout applies to requests that were refused more than once and will be
+	// again: a wrong key, an unknown model. The agent needs the time to report it and to
+	// exit.
 	refusedTimeout  = 5 * time.Second
 	refusedFailures = 2
-	// brokenTimeout is for a server that fails or is not there, which may be a
-	// passing thing. It is also for what was refused only once: some agents first ask
-	// another model for something small, such as a title, get over its failure, and
-	// may take a while to come to the task itself.
+	// brokenTimeout applies to a server that fails or cannot be reached, which may be
+	// temporary. It also applies to a first refusal: some agents first ask another model
+	// for something small, such as a title, continue after its failure, and may take a
+	// while to start the task.
 	brokenTimeout = 15 * time.Second
-	// provenTimeout and provenFailures are for a model that has answered in this
-	// session: there is work to lose, and the trouble is likelier to pass.
+	// provenTimeout and provenFailures apply to a model that has answered in this
+	// session: there is work to lose, and the problem is more likely to be temporary.
 	provenTimeout  = time.Minute
 	provenFailures = 3
-	// unprovenBusyTimeout is for a server that only asks to come later. It is alive, and the
-	// agent does right to wait, but an unattended run must not wait for hours.
-	// Limits of rates are mostly counted by the minute. provenBusyPatience is for one
-	// that has answered before.
+	// unprovenBusyTimeout applies to a server that asks to retry later. Waiting is right,
+	// but an unattended run must not wait for hours. Rate limits are mostly per minute.
+	// provenBusyTimeout applies to one that has answered before.
 	unprovenBusyTimeout = 2 * time.Minute
 	provenBusyTimeout   = 10 * time.Minute
-	// emptyFailures in a row without a word are enough whatever the model has answered
-	// before. A server that answers 200 without an answer answers at once, so an agent
-	// that asks again and again would spend hundreds of requests.
+	// emptyFailures is how many empty answers in a row count as a failure, even of a
+	// model that has answered before. A server that answers 200 without content does so
+	// at once, so a retrying agent would send hundreds of requests.
 	emptyFailures = 5
 )
 
-// failureTracker is whether the model of a running agent is dead. It is a state machine
-// without a clock: callers say when things happened. It knows only requests for an
-// answer; those about models say nothing.
+// failureTracker decides whether the model of a running agent is dead. It is a state
+// machine without a clock: callers pass the times of events. It only counts generation
+// requests, not those that list models.
 //
-// A request in flight stops everything, since a model may think for minutes and a
-// late answer must win. Each answer starts the count again. A server that asks to come
-// later ends a row of failures, too, and is waited for from the first time on, unless it
-// asks for more than that: then waiting has no point. What else counts is a row of
-// failures, from the first of them on.
+// A request in flight stops everything, since a model may think for minutes and a late
+// answer must count. Each answer starts over. A server that asks to retry later also ends
+// a row of failures, and is given time from its first such answer, unless it asks for
+// more than that: then waiting is pointless. Otherwise a row of failures counts from its
+// first failure.
 type failureTracker struct {
 	inFlight int  // requests without an outcome yet
 	answered bool // the model has answered in this session

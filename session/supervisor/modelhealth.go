@@ -8,13 +8,13 @@ import (
 	"aibox/session"
 )
 
-// modelHealth connects the health of the model, and its silence, to the clock.
+// modelHealth runs the state machines of the model's failures and silence on the clock.
 type modelHealth struct {
 	mu       sync.Mutex
 	failures failureTracker
 	silence  silenceTracker
-	limit    time.Duration              // of the silence; 0 for none
-	report   func(silent time.Duration) // called when the silence is to be reported; may be nil
+	limit    time.Duration              // of a silence; 0 for none
+	report   func(silent time.Duration) // called to report a silence; may be nil
 	died     func(session.ModelCall)    // called once, with the last failure; nil when it ends nothing
 	last     session.ModelCall
 	timer    *time.Timer
@@ -23,8 +23,8 @@ type modelHealth struct {
 	first     time.Time    // when the first request began: times by the monotonic clock, which stops while the machine sleeps
 }
 
-// onSilence has report called, from a goroutine of its own, when the model is silent for
-// long. limit is how long it may be silent before it counts as dead; 0 for ever.
+// onSilence makes report be called, from a separate goroutine, when the model is silent
+// for long. After limit a silent model counts as dead; 0 means never.
 func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Duration)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -32,7 +32,7 @@ func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Dur
 	v.arm()
 }
 
-// onDeath has dead called when the model counts as dead.
+// onDeath makes dead be called when the model counts as dead.
 func (v *modelHealth) onDeath(dead func(session.ModelCall)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -48,7 +48,7 @@ func (v *modelHealth) stop() {
 	v.arm()
 }
 
-// endsSession reports whether the session is ended when its model counts as dead.
+// endsSession reports whether a dead model ends the session.
 func (v *modelHealth) endsSession() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,9 +67,8 @@ func (v *modelHealth) began() {
 	v.arm()
 }
 
-// pieceReceived notes a piece of an answer. It is called for every piece of a stream, so it
-// leaves everything else to the timer, which looks when it has run down. The request
-// began before, so first is set.
+// pieceReceived notes a piece of an answer. It is called for every piece of a stream, so
+// it leaves all other work to the timer. The request began before, so first is set.
 func (v *modelHealth) pieceReceived() { v.lastPiece.Store(int64(max(1, time.Since(v.first)))) }
 
 func (v *modelHealth) ended(call session.ModelCall) {
@@ -86,7 +85,7 @@ func (v *modelHealth) ended(call session.ModelCall) {
 	v.arm()
 }
 
-// longestSilence is the longest silence that was reported; 0 for none.
+// longestSilence returns the longest reported silence; 0 for none.
 func (v *modelHealth) longestSilence() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,14 +93,14 @@ func (v *modelHealth) longestSilence() time.Duration {
 	return v.silence.longest(time.Now()).Round(100 * time.Millisecond)
 }
 
-// notePieces passes on what pieceReceived has noted.
+// notePieces applies what pieceReceived noted.
 func (v *modelHealth) notePieces() {
 	if at := v.lastPiece.Swap(0); at != 0 {
 		v.silence.pieceReceived(v.first.Add(time.Duration(at)))
 	}
 }
 
-// arm sets the timer to what is due first: the model's death, or word of its silence.
+// arm sets the timer to the next event: the model's death, or a report of its silence.
 func (v *modelHealth) arm() {
 	if v.timer != nil {
 		v.timer.Stop()
@@ -117,8 +116,8 @@ func (v *modelHealth) arm() {
 	}
 }
 
-// deadAt, exhaustedAt and tellAt are when the model counts as dead for its failures,
-// when it does for its silence, and when that is to be reported.
+// deadAt, exhaustedAt and reportAt return when the model counts as dead for its failures,
+// when it does for its silence, and when the silence is reported.
 func (v *modelHealth) deadAt() (time.Time, bool) {
 	at, ok := v.failures.due()
 	return at, ok && v.died != nil
@@ -134,7 +133,8 @@ func (v *modelHealth) reportAt() (time.Time, bool) {
 	return at, ok && v.report != nil
 }
 
-// check may come late, when things have changed. It calls out without the lock.
+// check handles the timer, which may fire after the state has changed. It calls callbacks
+// without the lock.
 func (v *modelHealth) check() {
 	v.mu.Lock()
 	now := time.Now()
@@ -149,7 +149,7 @@ func (v *modelHealth) check() {
 	case past(v.deadAt()):
 		v.died, v.report, report = nil, nil, nil
 	case past(v.reportAt()):
-		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer was in time
+		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer fired in time
 			length = next
 		}
 		v.silence.reported, dead = length, nil

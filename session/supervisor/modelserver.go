@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// readyTimeout is how long a server is waited for that takes connections and does
-	// not answer: it may never do so.
+	// readyTimeout is how long to wait for a server that accepts connections and does not
+	// answer: it may never do so.
 	readyTimeout = 30 * time.Second
-	// readyPoll is the time between two questions whether a server is ready.
+	// readyPoll is the time between two checks whether a server is ready.
 	readyPoll = time.Second
 )
 
-// notReadyError is an error of a model server that is there and not ready yet.
+// notReadyError is the error of a model server that runs but is not ready yet.
 type notReadyError interface {
 	error
-	// Loads reports whether the server says itself that it loads its model.
+	// Loads reports whether the server says that it is loading its model.
 	Loads() bool
 }
 
-// awaitServer asks until the answer is another than that the server is not ready: for
-// as long as a model may be silent when it says that it loads, and not for long when it
-// says nothing. The wait is printed as a step of the start.
+// awaitServer asks until the server is ready: while it reports that it is loading, as
+// long as a model may be silent; otherwise only for a short time. The wait is shown as a
+// step of the start.
 func (s *preparation) awaitServer(ctx context.Context, ask func() error) error {
 	err := ask()
 	var loading notReadyError

@@ -8,20 +8,20 @@ import (
 	"aibox/session"
 )
 
-// silenceReport is how long a model may be silent before that is reported. A model on
-// one's own machine may read a long prompt for minutes, so it is no failure yet.
+// silenceReport is how long a model is silent before that is reported. A local model may
+// read a long prompt for minutes, so silence is not a failure yet.
 const silenceReport = time.Minute
 
-// silenceTracker is how long the model has said nothing although it was asked. It is a state
-// machine without a clock: callers say when things happened. What counts is the time in
-// which a request waits and no piece of an answer has come to any. Slow pieces are
-// pieces. An agent that gives up waiting and asks again does not begin a new silence.
+// silenceTracker tracks how long the model has not answered a request. It is a state
+// machine without a clock: callers pass the times of events. It counts the time in which
+// a request is open and no piece of any answer arrives. An agent that gives up and asks
+// again does not start a new silence.
 type silenceTracker struct {
 	inFlight        int           // requests without an outcome yet
-	before          time.Duration // of requests that the agent has given up
-	since           time.Time     // of those that fly
+	before          time.Duration // of requests that the agent gave up
+	since           time.Time     // of those in flight
 	reported        time.Duration // its length at the last report
-	longestReported time.Duration // the longest that was reported
+	longestReported time.Duration // the longest reported one
 }
 
 func (s *silenceTracker) began(now time.Time) {
@@ -39,7 +39,7 @@ func (s *silenceTracker) pieceReceived(now time.Time) {
 	s.before, s.since, s.reported = 0, now, 0
 }
 
-// ended notes the outcome of a request. Whatever a server says ends the silence.
+// ended notes the outcome of a request. Any answer of the server ends the silence.
 func (s *silenceTracker) ended(now time.Time, outcome session.Outcome) {
 	if outcome != session.GivenUp {
 		s.pieceReceived(now)
@@ -49,7 +49,7 @@ func (s *silenceTracker) ended(now time.Time, outcome session.Outcome) {
 	s.inFlight--
 }
 
-// length is how long the silence is at now.
+// length returns the length of the silence at now.
 func (s *silenceTracker) length(now time.Time) time.Duration {
 	if s.inFlight == 0 {
 		return s.before
@@ -57,13 +57,14 @@ func (s *silenceTracker) length(now time.Time) time.Duration {
 	return s.before + max(0, now.Sub(s.since))
 }
 
-// reaches is when the silence will have lasted for d; not ok while no request waits.
+// reaches returns when the silence will have lasted for d; not ok while no request is
+// open.
 func (s *silenceTracker) reaches(d time.Duration) (at time.Time, ok bool) {
 	return s.since.Add(d - s.before), s.inFlight > 0
 }
 
-// nextReport is the length at which the silence is reported: first after a minute, or after
-// half the time that it may last, and then each time that it has doubled.
+// nextReport returns the length at which to report the silence: first after a minute, or
+// after half of the limit, and then each time it has doubled.
 func (s *silenceTracker) nextReport(limit time.Duration) time.Duration {
 	switch {
 	case s.reported > 0:
@@ -75,7 +76,7 @@ func (s *silenceTracker) nextReport(limit time.Duration) time.Duration {
 	}
 }
 
-// longest is the longest silence that was reported, the one at now included.
+// longest returns the longest reported silence, including the current one.
 func (s *silenceTracker) longest(now time.Time) time.Duration {
 	if s.reported > 0 {
 		return max(s.longestReported, s.length(now))
@@ -83,7 +84,7 @@ func (s *silenceTracker) longest(now time.Time) time.Duration {
 	return s.longestReported
 }
 
-// formatWait is a time without an answer: 60 s, 10 min.
+// formatWait formats a time without an answer: 60 s, 10 min.
 func formatWait(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -95,9 +96,9 @@ func formatWait(d time.Duration) string {
 	}
 }
 
-// requestTimeout is how long one request may wait for the beginning of its answer; 0 for
-// no limit. It is a little longer, so that a run that is ended for the model's silence
-// does not report the request as well.
+// requestTimeout returns how long one request may wait for the beginning of its answer; 0
+// for no limit. It is a little longer than the limit for silence, so that a run that ends
+// for silence does not report the request as well.
 func requestTimeout(spec *session.Spec) time.Duration {
 	if limit := time.Duration(spec.ModelTimeout); limit > 0 {
 		return limit + refusedTimeout
@@ -105,7 +106,7 @@ func requestTimeout(spec *session.Spec) time.Duration {
 	return 0
 }
 
-// reportSilence reports that the model has been silent for a while.
+// reportSilence reports a silence of the model.
 func (s *modelWatch) reportSilence(length time.Duration) {
 	text := "no answer from the model for " + formatWait(length)
 	limit := time.Duration(s.launch.Spec.ModelTimeout)
@@ -118,7 +119,7 @@ func (s *modelWatch) reportSilence(length time.Duration) {
 	s.postNotice(text)
 }
 
-// silenceFault is the end of a run whose model is silent for too long.
+// silenceFault is the fault of a run whose model was silent for too long.
 func silenceFault(f *fault.Fault) *fault.Fault {
 	return f.Hint("--model-timeout sets how long a model may take for its next piece of an answer; 0 for as long as it likes")
 }

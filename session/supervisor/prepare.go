@@ -18,19 +18,19 @@ import (
 	"aibox/workspace"
 )
 
-// resources is what a session is made of before its sandbox starts.
+// resources holds what a session's sandbox is made from.
 type resources struct {
 	agent          agents.Agent
 	docker         daemon
 	network        runtime.Network
 	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
-	sockets        session.Sockets                      // what guarded returned
-	awaitProcess   func() (runtime.Process, error)      // waits until the daemon says that the sandbox runs
+	sockets        session.Sockets                      // set by awaitSockets
+	awaitProcess   func() (runtime.Process, error)      // waits until the daemon reports that the sandbox runs
 	kernel         string                               // of the sandbox, as its PID 1 reported
 	state          []string                             // the agent's state folders on the host
-	folder         string                               // the workspace's, there but perhaps not filled yet
+	folder         string                               // the workspace's, which exists but may not be filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
-	workspace      *workspace.Workspace                 // what prepared returned
+	workspace      *workspace.Workspace                 // set by awaitWorkspace
 	model          modelServer
 	command        agents.Invocation
 }
@@ -50,16 +50,16 @@ func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
 	return daemon{docker, guard}, err
 }
 
-// preparation makes what a session needs before its sandbox starts.
+// preparation prepares a session before its sandbox starts.
 type preparation struct {
 	*modelWatch
 	docker func() (daemon, error) // waits for the daemon
 }
 
-// prepare makes workspace, network and inference side by side, because each of
-// them waits for something else: the disk, the kernel, a server. The network is
-// still being closed and the workspace still being filled when it returns: the sandbox
-// needs the one before it starts, the agent the other.
+// prepare prepares workspace, network and inference concurrently, because they wait for
+// different things: the disk, the kernel, a server. When it returns, the network is still
+// being closed and the workspace still being filled: the sandbox waits for the first
+// before it starts, and the agent for the second.
 func (s *preparation) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
@@ -87,12 +87,13 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if err := k.model.err(); err != nil {
 		return nil, err
 	}
-	// Made to be thrown away, so that a task that cannot be done costs no sandbox.
+	// The command is built once and discarded, so that an invalid task is found before a
+	// sandbox is made.
 	_, err = s.invocation(k, k.model.preview(s.launch.Spec.Model))
 	return k, err
 }
 
-// invocation is the agent's command line with a model.
+// invocation returns the agent's command line for a model.
 func (s *preparation) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
@@ -113,8 +114,7 @@ func async[T any](f func() (T, error)) (wait func() (T, error)) {
 	return func() (T, error) { <-done; return value, err }
 }
 
-// firstCause is the first error that is not just the cancellation another one
-// caused.
+// firstCause returns the first error that is not a cancellation caused by another one.
 func firstCause(errs ...error) error {
 	var canceled error
 	for _, err := range errs {
@@ -128,7 +128,7 @@ func firstCause(errs ...error) error {
 	return canceled
 }
 
-// configuredAgent is the agent with the options the user set.
+// configuredAgent returns the agent with the user's options.
 func (s *preparation) configuredAgent() (agents.Agent, error) {
 	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
 	if err != nil {
@@ -159,8 +159,8 @@ func (s *preparation) configuredAgent() (agents.Agent, error) {
 	return agent, nil
 }
 
-// beginWorkspace returns when the workspace's folder is there, and has it filled
-// meanwhile.
+// beginWorkspace returns when the workspace's folder exists, and goes on filling it in
+// the background.
 func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	if s.launch.Spec.Resumes != "" {
 		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)
@@ -197,7 +197,7 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	return err
 }
 
-// saveWorkspace keeps a workspace in the record as soon as its folder is there, and passes
+// saveWorkspace stores a workspace in the record as soon as its folder exists, and passes
 // its path to made.
 func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
 	return func(begun workspace.Workspace) error {
@@ -209,8 +209,8 @@ func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Works
 	}
 }
 
-// prepareWorkspace makes the workspace for an agent with these folders of its own, and
-// passes its path to made when it exists.
+// prepareWorkspace makes the workspace, and passes its path to made when it exists.
+// scratch are the agent's own folders in it.
 func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
@@ -242,10 +242,10 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	return ws, nil
 }
 
-// maxNamedHidden is how many hidden files the line about the workspace names.
+// maxNamedHidden is how many hidden files the workspace step names.
 const maxNamedHidden = 3
 
-// hiddenFiles says how many files are hidden, and what the first ones are called.
+// hiddenFiles describes the hidden files: how many there are, and the first names.
 func hiddenFiles(ws *workspace.Workspace) string {
 	named := ws.Hidden[:min(len(ws.Hidden), maxNamedHidden)]
 	words := strings.Join(named, ", ")
@@ -255,7 +255,7 @@ func hiddenFiles(ws *workspace.Workspace) string {
 	return fmt.Sprintf("%d hidden (%s)", ws.HiddenFiles, words)
 }
 
-// network takes a bridge from the pool and has it closed, which continues until
+// network takes a bridge from the pool and starts to close it, which continues until
 // awaitSockets returns or guarding ends.
 func (s *preparation) network(ctx, guarding context.Context) (*resources, error) {
 	done := s.report.step("network")

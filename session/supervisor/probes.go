@@ -10,8 +10,8 @@ import (
 	"aibox/runtime"
 )
 
-// ProbePlan is what must be true of a sandbox's network before its agent starts:
-// what answers and what does not. inference is whether the gateway serves.
+// ProbePlan returns what a sandbox's network must and must not reach, which is probed
+// before its agent starts. inference reports whether the gateway serves a model.
 func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) probe.Plan {
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
@@ -41,13 +41,13 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 	return plan
 }
 
-// pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor hands no
-// ICMP errors to a ping socket, so a refusal looks like silence; hence the probe
-// asks the bridge itself, which would answer within one millisecond.
+// pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor reports no ICMP
+// errors to a ping socket, so a refusal looks like a timeout. The probe therefore pings
+// the bridge itself, which would answer within a millisecond.
 const pingTimeout = 25
 
-// neighbor is the first host of the /29 after the network's own: where another
-// session's sandbox would be.
+// neighbor returns the first host of the next /29 network, where another session's
+// sandbox could be.
 func neighbor(network runtime.Network) netip.Addr {
 	address := network.Subnet.Masked().Addr()
 	for range 1<<(address.BitLen()-network.Subnet.Bits()) + 2 {

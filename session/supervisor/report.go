@@ -9,8 +9,8 @@ import (
 	"aibox/session"
 )
 
-// reporter writes messages to the process that launched this supervisor. That
-// process may be gone: then nothing is reported, and the session continues.
+// reporter writes messages to the process that launched this supervisor. Once that
+// process is gone, messages are dropped and the session continues.
 type reporter struct{ out io.WriteCloser }
 
 func (r reporter) send(m session.LaunchMessage) {
@@ -30,7 +30,7 @@ func (r reporter) step(name string) func(detail string) {
 	}
 }
 
-// warn reports something to know before the agent runs.
+// warn reports a warning before the agent runs.
 func (r reporter) warn(name, detail string) {
 	r.send(session.LaunchMessage{Step: &session.Step{Name: name, Done: true, Warning: true, Detail: detail}})
 }

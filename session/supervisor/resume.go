@@ -10,14 +10,14 @@ import (
 	"aibox/workspace"
 )
 
-// takeOver takes over the workspace of the session that this one resumes.
+// takeOver takes over the workspace of the resumed session.
 func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
 	sessions := session.New(s.deps.Deps)
 	s.onUndo(func(context.Context) error { return sessions.ReturnWorkspace(from, s.id) })
 	ws, err := sessions.TakeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
-		// The agent may be another one than before.
+		// The agent may differ from the earlier one.
 		ws.Scratch = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ws.Scratch, scratch))))
 		return s.save(func(st *session.State) { st.Workspace = ws })
 	})
@@ -34,15 +34,15 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 	return ws, nil
 }
 
-// hasConversation reports whether the agent has a conversation to continue: whether
-// there is anything in one of its state folders.
+// hasConversation reports whether one of the agent's state folders has a conversation to
+// continue.
 func (s *preparation) hasConversation(stateDirs []string) bool {
 	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
 		return session.StateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
 	})
 }
 
-// takeFeedback puts the feedback on the resumed session's work into this one's spec.
+// takeFeedback adds the feedback on the resumed session's work to this session's spec.
 func (s *preparation) takeFeedback(sessions *session.Sessions, from session.ID) error {
 	text, err := sessions.SendFeedback(from, s.id, s.launch.Spec.NoFeedback)
 	if err != nil || text == "" {

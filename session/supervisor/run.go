@@ -14,8 +14,7 @@ import (
 	"aibox/session/terminal"
 )
 
-// run is the session that is supervised: what was requested, its record, and why it is
-// ended.
+// run is the supervised session: its request, its record, and why it is being ended.
 type run struct {
 	deps   Deps
 	launch session.Launch
@@ -27,10 +26,10 @@ type run struct {
 	log        *audit.Log
 	record     *output.Recorder
 	term       *terminal.Terminal // nil unless the session is interactive
-	publishing throttle           // of the numbers of the running session
+	publishing throttle           // of the running session's counters
 
 	mu      sync.Mutex // guards what follows
-	undo    undo.Stack // takes back what a failed start has made
+	undo    undo.Stack // undoes a failed start
 	current session.State
 	cause   error         // why the session is being ended, the first reason only
 	ended   chan struct{} // closed with cause
@@ -44,8 +43,8 @@ func (s *run) save(change func(*session.State)) error {
 	return s.store.WriteState(s.id, s.current)
 }
 
-// audit logs an event. An event that cannot be written ends the session: what is
-// not on record must not continue.
+// audit logs an event. An event that cannot be written ends the session: nothing may
+// happen without a record.
 func (s *run) audit(kind audit.Type, data any) {
 	if _, err := s.log.Append(kind, data); err != nil {
 		fmt.Fprintln(os.Stderr, "audit:", err)
@@ -54,7 +53,7 @@ func (s *run) audit(kind audit.Type, data any) {
 	}
 }
 
-// end asks for the end of the session; the first cause counts.
+// end requests the end of the session; the first cause counts.
 func (s *run) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +63,8 @@ func (s *run) end(cause error) {
 	}
 }
 
-// onUndo registers a step that takes back a failed start, from any goroutine.
+// onUndo registers a step that undoes a failed start. It may be called from any
+// goroutine.
 func (s *run) onUndo(step func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *run) state() session.State {
 	return s.current
 }
 
-// postNotice shows followers of the session a message of aibox itself.
-// text is one line that is fit for a terminal.
+// postNotice shows a message of aibox itself to the session's followers. text is one
+// line, already safe for a terminal.
 func (s *run) postNotice(text string) {
 	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
 		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output fails the same way

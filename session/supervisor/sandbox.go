@@ -31,26 +31,25 @@ import (
 )
 
 const (
-	sandboxWorkdir = "/workspace" // where the sandbox has the workspace
+	sandboxWorkdir = "/workspace" // the workspace in the sandbox
 	sandboxHome    = "/root"      // the images' HOME
 
 	sandboxHostname = "aibox"
 
-	// callTimeout is how long a started sandbox has to call its supervisor.
+	// callTimeout is how long a started sandbox has to connect to its supervisor.
 	callTimeout = 20 * time.Second
 )
 
-// sandbox is the session's sandbox, with the services that answer it and the watchdog that
-// ends it.
+// sandbox is the session's sandbox, with the services that it uses and its watchdog.
 type sandbox struct {
 	*preparation
 	init     func() (string, error) // waits for the host path of PID 1
-	line     *lifeline.Conn         // nil until the sandbox has called
+	line     *lifeline.Conn         // nil until the sandbox has connected
 	watchdog *watchdog.Watchdog     // nil until it guards the sandbox
 }
 
-// startSandbox creates the sandbox while its network is being closed, starts it when that
-// is done, and waits until its PID 1 has called. The lifeline's listener is closed
+// startSandbox creates the sandbox while its network is being closed, starts it
+// afterwards, and waits until its PID 1 has connected. The lifeline's listener is closed
 // then, before any agent exists, so nothing in the sandbox can pose as PID 1.
 func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
@@ -91,7 +90,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 	return container, nil
 }
 
-// scratchText says which folders of the image are in memory, after a semicolon.
+// scratchText names the folders of the image that are in memory, after a semicolon.
 func scratchText(container runtime.Sandbox) string {
 	scratch, ok := container.(runtime.Scratch)
 	if !ok {
@@ -104,8 +103,8 @@ func scratchText(container runtime.Sandbox) string {
 	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
 }
 
-// checkKernel refuses a sandbox that runs on the host's own kernel, whatever the
-// daemon's configuration calls its runtime.
+// checkKernel refuses a sandbox that runs on the host's own kernel, whatever the daemon's
+// configuration calls its runtime.
 func checkKernel(inside string) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
@@ -119,12 +118,12 @@ func checkKernel(inside string) error {
 		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
-// launchSandbox starts the sandbox, gives the watchdog charge of it, and notes which process
-// it is, so that it can be ended without the daemon. The sandbox may call before
-// this returns, but no agent runs in it yet.
+// launchSandbox starts the sandbox, puts it under the watchdog, and stores its process,
+// so that it can be ended without the daemon. The sandbox may connect before this
+// returns, but no agent runs in it yet.
 func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := container.Start(ctx); err != nil {
-		_ = listener.Close() // no call will come
+		_ = listener.Close() // no connection will come
 		return runtime.Process{}, err
 	}
 	state, err := container.State(ctx)
@@ -132,7 +131,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
-		// It shows when the sandbox is dead, so that its work can be read.
+		// The process shows when the sandbox has ended, so that its work can be read.
 		_ = listener.Close()
 		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), sandboxFailure(ctx, container))
 	}
@@ -146,7 +145,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 	return state.Process, err
 }
 
-// sandboxSpec says what the sandbox is made from.
+// sandboxSpec returns the definition of the sandbox.
 func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	init, err := s.init()
 	if err != nil {
@@ -180,9 +179,9 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	}, nil
 }
 
-// etcFiles are the host files that every sandbox has in /etc, read-only, by name. Docker's
-// own name server cannot be reached from gVisor's network stack; and its own files of
-// hosts and host name lie on the host's disk, where a sandbox could fill them without end.
+// etcFiles returns the host files that are mounted read-only in /etc of every sandbox, by
+// name. gVisor's network stack cannot reach Docker's name server, and Docker's own hosts
+// and hostname files are on the host's disk, where a sandbox could write without limit.
 func (s *sandbox) etcFiles() (map[string]string, error) {
 	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
 		return nil, err
@@ -212,9 +211,9 @@ func (s *sandbox) etcFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// acceptLine waits for the sandbox's call and its first word, and closes the listener.
-// On a slow machine PID 1 gives up an attempt that took too long and calls again,
-// so a connection that ends without a word is not the last.
+// acceptLine waits for the sandbox to connect and send its hello, then closes the
+// listener. On a slow machine PID 1 gives up an attempt that took too long and connects
+// again, so more connections can follow one that ends without a hello.
 func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -238,7 +237,7 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 	}
 }
 
-// sandboxFailure says what the daemon knows about a sandbox that did not call.
+// sandboxFailure describes what the daemon knows about a sandbox that did not connect.
 func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
 	state, err := container.State(ctx)
 	if err != nil {
@@ -248,8 +247,8 @@ func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
 		Hint("`aibox doctor` checks Docker and runsc")
 }
 
-// workdir is where the agent starts: the folder of the workspace in which the run was
-// started, and the top where that is not there.
+// workdir returns the folder where the agent starts: the one in which the run was
+// started, or the top when it is not in the workspace.
 func (k *resources) workdir() string {
 	if k.workspace == nil {
 		return sandboxWorkdir
@@ -309,8 +308,8 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, time.Now().UTC() })
 }
 
-// prove runs the probes in the sandbox. One that does not come out as it must is an
-// error beside the results.
+// prove runs the probes in the sandbox. A probe with an unexpected result is an error,
+// returned with all results.
 func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
 	plan := ProbePlan(s.launch.Spec.Policy(), k.model.server != nil, k.network)

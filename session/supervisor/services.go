@@ -12,14 +12,14 @@ import (
 	"aibox/session"
 )
 
-// gatewayURL is the root of the inference gateway as the sandbox sees it.
+// gatewayURL returns the root URL of the inference gateway, as the sandbox sees it.
 func gatewayURL() string {
 	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortGateway))
 }
 
-// serve starts what answers the sandbox: names, the model, refusals. They end with
-// ctx; one that fails before that ends the session, because a sandbox must not run
-// on without its guard.
+// serve starts the services of the sandbox: the name server, the model gateway and the
+// refusals. They end with ctx. One that fails before that ends the session, because a
+// sandbox must not run without its guard.
 func (s *sandbox) serve(ctx context.Context, k *resources) {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
@@ -41,12 +41,12 @@ func (s *sandbox) serve(ctx context.Context, k *resources) {
 			})
 		})
 	case gateway != nil:
-		_ = gateway.Close() // nothing answers there, so the sandbox is refused at once
+		_ = gateway.Close() // nothing answers there, so the sandbox's connections are refused at once
 	}
 }
 
-// unresolved is why a question for a name was refused. What a program looks up to
-// reach a host, its addresses, goes without saying; other kinds may be worth a look.
+// unresolved returns why a DNS query was refused. Address queries are the usual case, so
+// only other record types are named.
 func unresolved(kind string) string {
 	const why = "no name is resolved outside"
 	if kind == "A" || kind == "AAAA" {
@@ -68,7 +68,7 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 	}()
 }
 
-// refused records what the network refused, once for each kind.
+// refused records a refusal by the network, once for each kind.
 func (s *modelWatch) refused(what, target, reason string) {
 	if s.counters.addRefusal(what, target, reason) {
 		s.audit(audit.AccessRefused, session.Refusal{What: what, Target: target, Reason: reason, Times: 1})

@@ -15,33 +15,35 @@ import (
 	"aibox/internal/fault"
 )
 
-// maxStateEntries is how many names there may be in them.
+// maxStateEntries limits the number of files in them.
 const maxStateEntries = 200_000
 
 const (
-	// stateCheckInterval is how often the free space of their file system is asked for, which
+	// stateCheckInterval is how often the free space of their file system is read, which
 	// costs one system call.
 	stateCheckInterval = 250 * time.Millisecond
-	// stateMeasureInterval is how long they are left alone at most while that does not change.
+	// stateMeasureInterval is the longest time between two measurements while the free
+	// space does not change.
 	stateMeasureInterval = time.Minute
-	// stateMeasureFactor is for how many times as long as a measurement took the next one waits.
+	// stateMeasureFactor is how many times the duration of a measurement must pass before
+	// the next one.
 	stateMeasureFactor = 20
 )
 
-// stateMeter decides when state folders have to be measured again. It is a state machine
-// without a clock. Nothing on the host can cap a folder without root; but what is written
-// to one is missing from its file system, so only a fall of the free space is a reason
-// to look closely, or that a long time has gone by.
+// stateMeter decides when to measure state folders again. It is a state machine without a
+// clock. Without root, nothing on the host can cap the size of a folder; but files
+// written to it reduce the free space of its file system, so a measurement is only needed
+// when the free space falls or a long time has passed.
 type stateMeter struct {
 	limit  int64
-	used   int64 // when measured last
+	used   int64 // at the last measurement
 	free   int64 // at that time
 	rest   time.Time
 	latest time.Time
 	warned bool
 }
 
-// due reports whether to measure at now, when that many bytes are free.
+// due reports whether to measure at now, with that many bytes free.
 func (m *stateMeter) due(now time.Time, free int64) bool {
 	if now.Before(m.rest) {
 		return false
@@ -50,8 +52,7 @@ func (m *stateMeter) due(now time.Time, free int64) bool {
 	return !now.Before(m.latest) || fell > max((m.limit-m.used)/8, 1<<20)
 }
 
-// measured takes a measurement that began at begin and ended at end, and reports whether
-// it is time to warn.
+// measured records a measurement that ran from begin to end, and reports whether to warn.
 func (m *stateMeter) measured(begin, end time.Time, used, free int64) (warn bool) {
 	m.used, m.free = used, free
 	m.rest, m.latest = end.Add(end.Sub(begin)*stateMeasureFactor), end.Add(stateMeasureInterval)
@@ -87,8 +88,9 @@ func (s *limits) limitState(ctx context.Context, folders []string) {
 	}
 }
 
-// enforceStateLimit ends the session when usage is beyond the limit, at once when it is far
-// beyond: an agent has a few seconds to end, in which it may write on.
+// enforceStateLimit ends the session when usage exceeds the limit, at once when it
+// exceeds it by far, because an ending agent has a few seconds in which it can go on
+// writing.
 func (s *limits) enforceStateLimit(usage diskuse.Usage, limit int64, err error) {
 	what := fmt.Sprintf("the agent's conversation folders have outgrown their limit of %s", amount.Bytes(limit))
 	far := usage.Bytes > limit+limit/4
@@ -116,7 +118,7 @@ func (s *limits) enforceStateLimit(usage diskuse.Usage, limit int64, err error) 
 	}
 }
 
-// freeBytes is what is free on the file system of a folder; 0 when that is not known.
+// freeBytes returns the free space on the file system of a folder; 0 when it is unknown.
 func freeBytes(folder string) int64 {
 	var fs unix.Statfs_t
 	if unix.Statfs(folder, &fs) != nil {

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// liveTime is the shortest time between two numbers of a running session, which is
-// also how stale they may be. Questions do not wait for it, and output alone waits for
-// outputTime, since many agents draw all the time.
+// liveTime is the shortest time between two updates of a running session's counters, and
+// so the age of the published ones at most. Questions do not wait for it. Output alone
+// waits for outputTime, since many agents redraw all the time.
 const (
 	liveTime   = time.Second
 	outputTime = 5 * time.Second
 )
 
-// throttle calls a function soon after it is triggered, but not more often than every
-// liveTime, and not while nothing changes. It is safe for
-// concurrent use; before start it does nothing.
+// throttle calls a function soon after it is triggered, but at most once every liveTime.
+// It is safe for concurrent use; before start it does nothing.
 type throttle struct {
 	mu    sync.Mutex
 	do    func()
@@ -25,7 +24,7 @@ type throttle struct {
 	due   time.Time   // when the timer fires
 }
 
-// start begins, with do at once.
+// start calls do and starts the throttle.
 func (p *throttle) start(do func()) {
 	p.mu.Lock()
 	p.do = do
@@ -33,13 +32,13 @@ func (p *throttle) start(do func()) {
 	p.flush()
 }
 
-// trigger has do done soon.
+// trigger schedules do.
 func (p *throttle) trigger() { p.within(liveTime) }
 
-// triggerLate has do done a while after the last time.
+// triggerLate schedules do for a while after the last call.
 func (p *throttle) triggerLate() { p.within(outputTime) }
 
-// within has do done once that much time has gone by since the last time.
+// within schedules do for when the pause since the last call is over.
 func (p *throttle) within(pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +52,7 @@ func (p *throttle) within(pause time.Duration) {
 	p.due, p.timer = due, time.AfterFunc(time.Until(due), p.fire)
 }
 
-// flush has do done at once, and waits for that.
+// flush calls do now and waits for it.
 func (p *throttle) flush() {
 	p.mu.Lock()
 	if p.timer != nil {
@@ -75,7 +74,7 @@ func (p *throttle) fire() {
 	}
 }
 
-// stop has do done a last time.
+// stop calls do one last time.
 func (p *throttle) stop() {
 	p.flush()
 	p.mu.Lock()

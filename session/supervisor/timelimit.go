@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// maxNoticeBefore is how long before its end a session asks for more time at most; it
-	// is a tenth of the time given last.
+	// maxNoticeBefore is the longest time before its end at which a session asks for more
+	// time; usually it asks when a tenth of the last extension is left.
 	maxNoticeBefore = 2 * time.Minute
-	// maxExtension bounds what is given at once.
+	// maxExtension limits one extension.
 	maxExtension = 30 * 24 * time.Hour
 )
 
-// timeBudget is how long a session may run. It is a state machine without a clock:
-// callers say when things happened. The zero value is no limit.
+// timeBudget tracks how long a session may run. It is a state machine without a clock:
+// callers pass the times of events. The zero value has no limit.
 type timeBudget struct {
 	began     time.Time
 	limit     time.Duration // in all
-	lastGiven time.Duration // what was given last
-	requested bool          // more was asked for, since then
+	lastGiven time.Duration // the last extension
+	requested bool          // more time was requested since then
 	over      bool          // the time is up, or the agent has ended
 	ended     bool          // the agent has ended
 }
 
-// ends is when the time is up; ok is false without a limit.
+// ends returns when the time is up; ok is false without a limit.
 func (a *timeBudget) ends() (at time.Time, ok bool) { return a.began.Add(a.limit), a.limit > 0 }
 
-// due is when something is to be done next: to ask, or to end the session.
+// due returns when to act next: to ask for more time, or to end the session.
 func (a *timeBudget) due() (at time.Time, ok bool) {
 	end, ok := a.ends()
 	if !ok || a.over {
@@ -45,7 +45,7 @@ func (a *timeBudget) due() (at time.Time, ok bool) {
 	return end, true
 }
 
-// extend gives more time.
+// extend extends the time limit.
 func (a *timeBudget) extend(by time.Duration) error {
 	switch {
 	case a.ended:
@@ -63,7 +63,7 @@ func (a *timeBudget) extend(by time.Duration) error {
 	return nil
 }
 
-// countdown connects an allowance to the clock. It is safe for concurrent use.
+// countdown runs a timeBudget on the clock. It is safe for concurrent use.
 type countdown struct {
 	mu    sync.Mutex
 	time  timeBudget
@@ -72,8 +72,8 @@ type countdown struct {
 	end   func(limit time.Duration) // called once, when it is
 }
 
-// start begins to count; limit 0 is none. ask and end are called from a goroutine of
-// their own, never after stop.
+// start starts the countdown; limit 0 means none. ask and end are called from a separate
+// goroutine, never after stop.
 func (c *countdown) start(limit time.Duration, ask func(until time.Time), end func(limit time.Duration)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *countdown) start(limit time.Duration, ask func(until time.Time), end fu
 	c.arm()
 }
 
-// stop ends the counting; the time left stays what it was.
+// stop stops the countdown; the remaining time stays as it is.
 func (c *countdown) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *countdown) stop() {
 	c.arm()
 }
 
-// extend gives more time and returns the limit as it is then.
+// extend extends the time and returns the new limit.
 func (c *countdown) extend(by time.Duration) (time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *countdown) extend(by time.Duration) (time.Duration, error) {
 	return c.time.limit, err
 }
 
-// deadline is when the time is up; zero without a limit.
+// deadline returns when the time is up; zero without a limit.
 func (c *countdown) deadline() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *countdown) deadline() time.Time {
 	return time.Time{}
 }
 
-// arm sets the timer to what is due next. c.mu is held.
+// arm sets the timer to the next event. c.mu is held.
 func (c *countdown) arm() {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -119,7 +119,7 @@ func (c *countdown) arm() {
 	}
 }
 
-// check may come late, when things have changed.
+// check handles the timer, which may fire after the state has changed.
 func (c *countdown) check() {
 	c.mu.Lock()
 	at, ok := c.time.due()
@@ -146,8 +146,8 @@ type limits struct {
 	requests  requestQueue
 }
 
-// limitTime begins to count the session's time. A verification, whose session
-// belongs to another one, does not ask for more.
+// limitTime starts the session's time limit. A verification, whose session belongs to
+// another one, does not ask for more time.
 func (s *limits) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)
@@ -163,7 +163,7 @@ func (s *limits) limitTime() {
 	})
 }
 
-// askForTime asks whether the session gets as much time again as it was given first.
+// askForTime asks the user whether to extend the session by its first limit again.
 func (s *limits) askForTime(step time.Duration, until time.Time) {
 	s.ask(session.Request{
 		What: session.RequestTime, Until: until.UTC(),
@@ -174,7 +174,7 @@ func (s *limits) askForTime(step time.Duration, until time.Time) {
 		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
 }
 
-// Extend gives the session more time.
+// Extend extends the session's time limit.
 func (s *limits) Extend(by time.Duration) error {
 	limit, err := s.timeLimit.extend(by)
 	if err != nil {

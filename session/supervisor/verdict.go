@@ -8,7 +8,7 @@ import (
 	"aibox/session"
 )
 
-// exitFault returns why a session that ended by itself counts as failed, or nil.
+// exitFault returns why a session whose agent exited counts as failed, or nil.
 func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {
@@ -26,8 +26,8 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	}
 }
 
-// exitCodeFault says what an exit code means: what the agent means by it, and the
-// model's failure, when the last thing it got from the model was one.
+// exitCodeFault explains an exit code: what it means for the agent and, if the agent's
+// last request to the model failed, that failure.
 func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 	text := fmt.Sprintf("%s ended with exit code %d", s.launch.Spec.Agent, code)
 	if meaning := agents.Meaning(agent, code); meaning != "" {
@@ -40,8 +40,8 @@ func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 	return s.modelFault(info, model.last, fault.New(fault.AgentFailed, "%s: %s", text, failureText(model.last)))
 }
 
-// checkWork looks at what an agent that ended well has done: some end well although
-// they could not do a thing.
+// checkWork checks the work of an agent that exited with success: some do so although
+// they could not do anything.
 func (s *modelWatch) checkWork(k *resources, result *session.Result) {
 	info, name, model := k.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
 	switch {
@@ -56,7 +56,7 @@ func (s *modelWatch) checkWork(k *resources, result *session.Result) {
 	}
 }
 
-// failures is the model's part of a result; nil when none failed.
+// failures returns the model failures for a result; nil when none failed.
 func (m modelCounters) failures() *session.ModelFailures {
 	if m.failed == 0 {
 		return nil

@@ -20,9 +20,9 @@ import (
 // with a line to a sandbox that the test plays.
 type stage struct {
 	*Terminal
-	t      *testing.T
-	client control.Client
-	container    *lifeline.Conn
+	t         *testing.T
+	client    control.Client
+	container *lifeline.Conn
 }
 
 func newStage(t *testing.T) *stage {
