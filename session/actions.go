@@ -1,19 +1,19 @@
 package session
 
-// Actions is what can be done with a session now. The use cases check again:
-// it says what is worth a key, not what is allowed.
+// Actions are the actions that currently apply to a session, which screens offer. They
+// are only hints: the use cases check again.
 type Actions struct {
-	Attach    bool // take part: its agent has a terminal that is alive
+	Attach    bool // its agent has a running terminal
 	Stop      bool
-	Review    bool // it has changes to look at
+	Review    bool // it has changes to review
 	Accept    bool
 	Discard   bool
 	Restore   bool // its work was discarded
 	Remove    bool
-	Workspace bool // its workspace is there and its own
+	Workspace bool // its workspace exists and belongs to it
 }
 
-// Actions is what can be done with the session.
+// Actions returns the actions that apply to the session.
 func (b *Summary) Actions() Actions {
 	ended := b.Phase == Ended
 	owns := ended && b.ContinuedBy == "" && b.Review != Discarded

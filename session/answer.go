@@ -9,19 +9,19 @@ import (
 	"aibox/session/control"
 )
 
-// Answer is the user's word on a request of a running session. It counts once: a
-// request that is not open any more is a Conflict.
+// Answer answers a request of a running session. A request can be answered once; one that
+// is no longer open is a Conflict.
 func (s *contact) Answer(ctx context.Context, id ID, request int, yes bool) error {
 	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, yes) })
 }
 
-// Extend gives a running session more time. It answers the session's own request
-// for that, if there is one.
+// Extend extends the time limit of a running session. It also answers the session's own
+// request for time, if there is one.
 func (s *contact) Extend(ctx context.Context, id ID, by time.Duration) error {
 	return s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
 }
 
-// send sends a word to the supervisor of a session that has to run.
+// send calls the supervisor of a session, which must be running.
 func (s *contact) send(id ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor

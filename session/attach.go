@@ -8,9 +8,9 @@ import (
 	"aibox/session/control"
 )
 
-// Attach shows the terminal of a running interactive session on a terminal of this
-// size. A session that has ended, or whose supervisor died, is ErrNotAttached.
-// Any number of terminals may show one session: it has the size of the smallest.
+// Attach attaches a terminal of the given size to a running interactive session. It
+// returns ErrNotAttached when the session has ended or its supervisor died. Any number of
+// terminals may be attached; the smallest one sets the size.
 func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
@@ -24,7 +24,7 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err
 		}
-		pause(ctx, reconnectPause) // it is about to open its socket, or about to end
+		pause(ctx, reconnectPause) // its socket is about to open, or it is about to end
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -32,5 +32,5 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 	return nil, ErrNotAttached
 }
 
-// ErrNotAttached says that a session has no terminal any more to attach to.
+// ErrNotAttached reports that a session no longer has a terminal to attach to.
 var ErrNotAttached = errors.New("the session does not run")

@@ -16,16 +16,16 @@ import (
 
 func (s *reader) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
 
-// changeSets computes and keeps what sessions changed. It changes records only while it
-// holds the lock of their session.
+// changeSets computes and stores the changes of sessions. It writes records only while it
+// holds the session's lock.
 type changeSets struct {
 	*contact
 	store Store
 	deps  *Deps
 }
 
-// Changes is the change set of an ended session: computed from the workspace
-// while that is there, else the one computed at the session's end.
+// Changes returns the change set of an ended session: computed from the workspace while
+// that exists, else the one from the session's end.
 func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
 	var set *review.ChangeSet
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -36,8 +36,8 @@ func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, err
 	return set, err
 }
 
-// FinalChanges is the change set as it was computed at the session's end. Unlike
-// Changes it reads no workspace and waits for no other process.
+// FinalChanges returns the change set that was computed at the session's end. Unlike
+// Changes, it reads no workspace and waits for no other process.
 func (s *reader) FinalChanges(id ID) (*review.ChangeSet, error) {
 	set := new(review.ChangeSet)
 	return set, s.store.read(id, changesFile, set)
@@ -74,7 +74,7 @@ func (s *changeSets) changes(ctx context.Context, session *Session) (*review.Cha
 	return set, s.storeComputed(session, set)
 }
 
-// compute looks at the workspace.
+// compute computes the change set from the workspace.
 func (s *changeSets) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws, opts := session.State.Workspace, scan.Options{}
 	over := func() {}
@@ -93,11 +93,11 @@ func (s *changeSets) compute(ctx context.Context, session *Session) (*review.Cha
 }
 
 // cleanupTimeout is how long a command waits for a supervisor that cleans up after its
-// session has ended.
+// session.
 const cleanupTimeout = 10 * time.Second
 
-// withEnded runs use with the session loaded and locked. A session that is alive or
-// never had a workspace is refused.
+// withEnded loads and locks a session and calls use. It refuses a session that is running
+// or never had a workspace.
 func (s *changeSets) withEnded(ctx context.Context, id ID, use func(*Session) error) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if session.State.Workspace == nil {
@@ -111,7 +111,7 @@ func removedFault(id ID) error {
 	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists the saved states", id)
 }
 
-// withRecord is withEnded for sessions without a workspace, too.
+// withRecord is withEnded that also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
 	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
@@ -147,7 +147,7 @@ func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) e
 	return use(&session)
 }
 
-// storeReview stores what became of a session's changes.
+// storeReview stores the review of a session's changes.
 func (s *changeSets) storeReview(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
 	session.State.Review = to
 	change(&session.State)
@@ -165,5 +165,5 @@ func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	return errors.Join(err, log.Close())
 }
 
-// now is the time as records have it.
+// now returns the current time as records have it.
 func now() time.Time { return time.Now().UTC() }

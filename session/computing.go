@@ -11,26 +11,26 @@ import (
 	"aibox/review"
 )
 
-// What an agent changed is computed when its end is on record. Whatever happens then (no
-// memory, a full disk, a kill) the session has ended with its exit code, its changes are
-// unknown, and they are computed again only when you ask for them: what has ended
-// one process would end the next.
+// The agent's changes are computed after its end is on record. Whatever happens then (no
+// memory, a full disk, a kill), the session has ended with its exit code and its changes
+// are unknown. They are computed again only on request, because what killed one process
+// would kill the next.
 
-// The reasons for which changes are unknown, beside those that an error gives.
+// The reasons for unknown changes, besides errors.
 const (
 	NotComputedYet  = "not computed yet"
 	diedComputing   = "aibox ended before it had stored them; the machine may have run out of memory or of room on a disk"
 	diedSupervising = "the session's supervisor died before it computed them"
 )
 
-// unknown reports whether it is not known what a session changed.
+// unknown reports whether the session's changes are unknown.
 func (r *Result) unknown() bool { return r != nil && r.Changes.Unknown != "" }
 
-// ChangesUnknown are changes that are unknown because of err.
+// ChangesUnknown returns Changes that are unknown because of err.
 func ChangesUnknown(err error) Changes { return Changes{Unknown: err.Error(), Disk: diskerr.Is(err)} }
 
-// UnknownChanges says in a fault that it is not known what the session changed; nil when
-// it is.
+// UnknownChanges returns the fault that the session's changes are unknown; nil when they
+// are known.
 func (s *Session) UnknownChanges() error {
 	if !s.State.Result.unknown() {
 		return nil
@@ -56,8 +56,8 @@ func (s *repairs) concludeComputing(session *Session) error {
 		s.store.RemoveLive(session.ID))
 }
 
-// beginCompute notes, before the unknown changes of a session are computed, that they are: a
-// try that does not come to an end is counted. It returns what was on record.
+// beginCompute counts a try to compute a session's unknown changes before it starts, so
+// that a try that never ends is counted too. It returns the earlier record.
 func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 	if !session.State.Result.unknown() {
 		return Changes{}, nil
@@ -71,7 +71,7 @@ func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 	return was, s.store.write(session.ID, stateFile, session.State)
 }
 
-// storeComputed stores what the unknown changes of a session turned out to be.
+// storeComputed stores a session's changes that were unknown.
 func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) error {
 	if !session.State.Result.unknown() {
 		return nil
@@ -89,9 +89,9 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 		s.store.write(session.ID, stateFile, session.State))
 }
 
-// storeFailure stores why the changes of a session are still unknown. A try that the user has
-// broken off says nothing of them, so the earlier record is restored; one that
-// found no room does not count.
+// storeFailure stores why the changes of a session are still unknown. A canceled try
+// proves nothing, so the earlier record is restored; one that failed for lack of disk
+// space does not count.
 func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
 	if !session.State.Result.unknown() {
 		return nil
@@ -108,7 +108,7 @@ func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Cha
 	return s.store.write(session.ID, stateFile, session.State)
 }
 
-// ComputedEvent is what the log keeps of a change set.
+// ComputedEvent returns the log's summary of a change set.
 func ComputedEvent(c Changes) map[string]any {
 	return map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused}
 }

@@ -12,18 +12,18 @@ import (
 	"aibox/review/accept"
 )
 
-// decisionsFile holds what the user accepted of a session's changes.
+// decisionsFile holds the accepted part of a session's changes.
 const decisionsFile = "decisions.json"
 
-// Decisions are what the user accepted of a session's changes so far. A session that
-// continues another one inherits them, since its changes hold those of both.
+// Decisions are the parts of a session's changes that the user has accepted. A session
+// that continues another one inherits them, since its changes include the other's.
 type Decisions struct {
-	Taken    *review.Selection `json:"taken"`              // all of it, wherever it went; never nil
-	Branch   *accept.Prior     `json:"branch,omitempty"`   // what went to a branch of aibox's
-	Worktree *accept.Prior     `json:"worktree,omitempty"` // what went to the user's working tree
+	Taken    *review.Selection `json:"taken"`              // all accepted work, wherever it was delivered; never nil
+	Branch   *accept.Prior     `json:"branch,omitempty"`   // the part delivered to a branch of aibox's
+	Worktree *accept.Prior     `json:"worktree,omitempty"` // the part delivered to the user's working tree
 }
 
-// Decisions of a session: nothing taken when there was no accept.
+// Decisions returns the decisions on a session's work, empty when nothing was accepted.
 func (s *reader) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
 
 func (s Store) decisions(id ID) (*Decisions, error) {
@@ -37,7 +37,7 @@ func (s Store) decisions(id ID) (*Decisions, error) {
 	return d, nil
 }
 
-// inherit gives the session to the decisions on the work of from.
+// inherit copies the decisions on the work of from to the session to.
 func (s Store) inherit(from, to ID) error {
 	d, err := s.decisions(from)
 	if err != nil || d.Taken.Empty() {
@@ -46,7 +46,7 @@ func (s Store) inherit(from, to ID) error {
 	return s.write(to, decisionsFile, d)
 }
 
-// before is what went to a target.
+// before returns the work that was delivered to a target.
 func (d *Decisions) before(target accept.Target) *accept.Prior {
 	if target == accept.ToWorktree {
 		return d.Worktree
@@ -54,7 +54,7 @@ func (d *Decisions) before(target accept.Target) *accept.Prior {
 	return d.Branch
 }
 
-// add notes what was accepted.
+// add adds accepted work.
 func (d *Decisions) add(accepted *accept.Result) {
 	taken := *accepted.Selection
 	taken.Left = nil
@@ -67,7 +67,7 @@ func (d *Decisions) add(accepted *accept.Result) {
 	}
 }
 
-// review is what has become of a change set.
+// review returns the review state of a change set.
 func (d *Decisions) review(set *review.ChangeSet) Review {
 	switch {
 	case d.Taken.Empty():
@@ -78,7 +78,7 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 	return PartlyAccepted
 }
 
-// ReviewOf is what has become of a session's change set, as far as it is recorded.
+// ReviewOf returns the review state of a session's change set, as far as it is recorded.
 func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 	decisions, err := s.decisions(id)
 	if err != nil {
@@ -87,17 +87,17 @@ func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 	return decisions.review(set), nil
 }
 
-// deliveries brings accepted work to the user's repository.
+// deliveries delivers accepted work to the user's repository.
 type deliveries struct {
 	*changeSets
 	store Store
 }
 
-// AcceptSet delivers what opts choose of set, the session's changes as Changes or
-// FinalChanges returned them, whatever has become of the workspace since; what was accepted
-// before is taken into account, so opts.Before stays empty. Hunks that are rejected are
-// left out unless the choice names hunks. A session without changes, and nothing
-// chosen, is review.ErrNothing.
+// AcceptSet delivers the part of set that opts choose. set holds the session's changes,
+// as returned by Changes or FinalChanges, even if the workspace has changed since.
+// Earlier accepted work is taken into account, so opts.Before stays empty. Rejected hunks
+// are left out unless the choice names hunks. It returns review.ErrNothing when the
+// session has no changes or the choice selects none.
 func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	var accepted *accept.Result
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -123,7 +123,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		if err := reserveAccept(dir); err != nil {
 			return errors.Join(err, releaseFile(dir, acceptReserve))
 		}
-		defer func() { _ = releaseFile(dir, acceptReserve) }() // where it has failed
+		defer func() { _ = releaseFile(dir, acceptReserve) }() // after a failure
 		if err := s.logBegin(session, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
@@ -157,8 +157,8 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 	return accepted, err
 }
 
-// Deliverable says why nothing of a session's work can be accepted any more: another
-// one has gone on with it, or it was discarded. That is a fault; nil is that it can be.
+// Deliverable returns a fault when no more of a session's work can be accepted because
+// another session continued it or it was discarded; otherwise nil.
 func (s *Session) Deliverable() error {
 	if s.State.Review == Discarded {
 		return fault.New(fault.Usage, "the work of %s is discarded", s.ID).
@@ -175,7 +175,7 @@ func checkChangesOf(set *review.ChangeSet, session *Session) error {
 	return nil
 }
 
-// alreadyAccepted says that everything chosen was delivered before.
+// alreadyAccepted is the error for a choice whose changes were all delivered before.
 func alreadyAccepted(session *Session, target accept.Target) error {
 	if target == accept.ToWorktree || session.State.Branch == "" {
 		return fault.New(fault.Usage, "what you chose of %s is already accepted", session.ID).

@@ -35,7 +35,7 @@ func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.E
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return err
 		}
-		pause(ctx, reconnectPause) // it is about to open its socket, or about to end
+		pause(ctx, reconnectPause) // its socket is about to open, or it is about to end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

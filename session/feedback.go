@@ -16,16 +16,17 @@ import (
 // feedbackFile holds the user's feedback on a session's work.
 const feedbackFile = "feedback.json"
 
-// What feedback may hold.
+// Limits of feedback.
 const (
 	maxComment    = 16 << 10 // bytes of one comment
 	maxComments   = 1000     // of one session
 	maxRejections = 1000     // of one session
-	maxRejected   = 32 << 10 // bytes of a rejected hunk's diff that are kept
+	maxRejected   = 32 << 10 // bytes kept of a rejected hunk's diff
 )
 
-// Feedback is what the user says about a session's work: comments and rejected hunks. It is kept until the session is removed; a session that resumes this
-// one gets in its prompt what was not sent before.
+// Feedback is the user's feedback on a session's work: comments and rejected hunks. It is
+// kept until the session is removed. A session that resumes this one gets the unsent part
+// in its prompt.
 type Feedback struct {
 	Comments []Comment   `json:"comments"`
 	Rejected []Rejection `json:"rejected"`
@@ -41,23 +42,23 @@ type Comment struct {
 	Diff   string        `json:"diff,omitempty"`  // the hunk, raw, cut: escape before printing. Set by Sessions.Comment
 	Text   string        `json:"text"`
 	Made   time.Time     `json:"made"`           // set by Sessions.Comment
-	Sent   ID            `json:"sent,omitempty"` // the session that got it; empty for none yet
+	Sent   ID            `json:"sent,omitempty"` // the session that got it; empty when unsent
 }
 
-// Rejection is a hunk that the user does not accept as it is.
+// Rejection is a hunk that the user rejected.
 type Rejection struct {
 	Hunk review.HunkID `json:"hunk"`
 	Path review.Path   `json:"path"`
 	Diff string        `json:"diff"` // raw, cut: escape before printing
 	Note string        `json:"note,omitempty"`
 	Made time.Time     `json:"made"`
-	Sent ID            `json:"sent,omitempty"` // the session that got it; empty for none yet
+	Sent ID            `json:"sent,omitempty"` // the session that got it; empty when unsent
 }
 
 // Empty reports whether there is no feedback at all.
 func (f Feedback) Empty() bool { return len(f.Comments) == 0 && len(f.Rejected) == 0 }
 
-// Open is the feedback that no session got yet.
+// Open returns the unsent feedback.
 func (f Feedback) Open() Feedback {
 	var open Feedback
 	for _, c := range f.Comments {
@@ -73,7 +74,7 @@ func (f Feedback) Open() Feedback {
 	return open
 }
 
-// Rejects reports whether the hunk is rejected and the rejection was not sent.
+// Rejects reports whether the hunk has an unsent rejection.
 func (f Feedback) Rejects(hunk review.HunkID) bool {
 	for _, r := range f.Rejected {
 		if r.Hunk == hunk && r.Sent == "" {
@@ -83,7 +84,7 @@ func (f Feedback) Rejects(hunk review.HunkID) bool {
 	return false
 }
 
-// Feedback is what was said of the session's work. Nothing said is no error.
+// Feedback returns the feedback on the session's work. No feedback is not an error.
 func (s *reader) Feedback(id ID) (Feedback, error) {
 	var f Feedback
 	err := s.store.read(id, feedbackFile, &f)
@@ -93,15 +94,14 @@ func (s *reader) Feedback(id ID) (Feedback, error) {
 	return f, err
 }
 
-// feedbacks keeps what the user says of sessions' work.
+// feedbacks stores the feedback on sessions' work.
 type feedbacks struct {
 	*changeSets
 	store Store
 }
 
-// Comment adds a comment to an ended session. Path, Line and Hunk must name
-// something there is in its work; what cannot be found is a Usage fault. It returns
-// the comment as it is kept.
+// Comment adds a comment to an ended session. Path, Line and Hunk must exist in its work;
+// otherwise it returns a Usage fault. It returns the comment as stored.
 func (s *feedbacks) Comment(ctx context.Context, id ID, c Comment) (Comment, error) {
 	c.Text = strings.TrimSpace(strings.ToValidUTF8(c.Text, "\uFFFD"))
 	switch {
@@ -134,8 +134,8 @@ func (s *feedbacks) Comment(ctx context.Context, id ID, c Comment) (Comment, err
 	return c, err
 }
 
-// mayQuote refuses a comment on a line that the agent was not to see: the comment quotes
-// it to the agent. The tree of the change set holds the user's hidden files, too.
+// mayQuote refuses a comment on a line that is hidden from the agent, because the comment
+// quotes the line to the agent. The change set's tree also holds the user's hidden files.
 func (s *feedbacks) mayQuote(id ID, c Comment, set *review.ChangeSet) error {
 	if c.Line == 0 || c.Path == "" || len(set.Changed([]review.Path{c.Path})) > 0 {
 		return nil
@@ -155,7 +155,7 @@ func (s *feedbacks) mayQuote(id ID, c Comment, set *review.ChangeSet) error {
 	return nil
 }
 
-// locate checks what the comment is on and keeps a copy of that.
+// locate checks the comment's place and copies the line or hunk into the comment.
 func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
 	switch {
 	case c.Hunk != "":
@@ -176,8 +176,8 @@ func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
 	return nil
 }
 
-// Uncomment takes comments back, by their numbers. One that is not there is a
-// Usage fault, and none is taken back then.
+// Uncomment removes comments by their numbers. If one does not exist, it removes none and
+// returns a Usage fault.
 func (s *feedbacks) Uncomment(ctx context.Context, id ID, numbers ...int) error {
 	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, number := range numbers {
@@ -196,10 +196,9 @@ func (s *feedbacks) Uncomment(ctx context.Context, id ID, numbers ...int) error 
 	})
 }
 
-// Reject marks hunks of an ended session's work as rejected, each by its id or a
-// prefix that only it has; note says why, and may be empty. A hunk that is rejected
-// already gets the new note. A hunk that is not there is a Usage fault, and none is
-// marked then.
+// Reject marks hunks of an ended session's work as rejected, each by its id or a unique
+// prefix. note says why, and may be empty; it replaces the note of an earlier rejection.
+// If a hunk does not exist, it marks none and returns a Usage fault.
 func (s *feedbacks) Reject(ctx context.Context, id ID, hunks []review.HunkID, note string) error {
 	note = strings.TrimSpace(strings.ToValidUTF8(note, "\uFFFD"))
 	if len(note) > maxComment {
@@ -226,8 +225,8 @@ func (s *feedbacks) Reject(ctx context.Context, id ID, hunks []review.HunkID, no
 	})
 }
 
-// Unreject takes rejections back, by the hunks' ids or prefixes of them. One that
-// is not there is a Usage fault, and none is taken back then.
+// Unreject removes rejections by the hunks' ids or prefixes of them. If one does not
+// exist, it removes none and returns a Usage fault.
 func (s *feedbacks) Unreject(ctx context.Context, id ID, hunks []review.HunkID) error {
 	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, prefix := range hunks {
@@ -251,7 +250,7 @@ func (s *feedbacks) Unreject(ctx context.Context, id ID, hunks []review.HunkID) 
 	})
 }
 
-// drop removes the rejection of a hunk that was not sent yet.
+// drop removes the unsent rejection of a hunk.
 func (f *Feedback) drop(hunk review.HunkID) {
 	left := f.Rejected[:0]
 	for _, r := range f.Rejected {
@@ -262,7 +261,8 @@ func (f *Feedback) drop(hunk review.HunkID) {
 	f.Rejected = left
 }
 
-// changeFeedback changes the feedback of an ended session whose work is its own.
+// changeFeedback changes the feedback of an ended session that no other session
+// continued.
 func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*Feedback) error) error {
 	return s.withEnded(ctx, id, func(session *Session) error {
 		if err := checkNotContinued(session); err != nil {
@@ -283,7 +283,8 @@ func ambiguousHunk(prefix review.HunkID) error {
 	return fault.New(fault.Usage, "%.64q could be several hunks", string(prefix)).Hint("type more of the id")
 }
 
-// cutText is at most limit bytes of text, with a line that says so when it was cut.
+// cutText returns at most limit bytes of text, followed by a line that says so when it
+// was cut.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -9,14 +9,14 @@ import (
 // Filter selects sessions. The zero value selects all of them.
 type Filter struct{ words []condition }
 
-// condition is one condition; a session has to meet all of them.
+// condition is one condition of a filter; a session must meet all of them.
 type condition struct {
 	not    bool
-	column func(*Summary) string // lower case; nil looks everywhere
-	any    []string              // lower case; one of them has to occur
+	column func(*Summary) string // the column in lower case; nil searches all columns
+	any    []string              // lower case; one of them must occur
 }
 
-// filterColumns are the words that may come before a colon.
+// filterColumns are the columns by the words before a colon.
 var filterColumns = map[string]func(*Summary) string{
 	"id":     func(b *Summary) string { return string(b.ID) },
 	"state":  stateWords,
@@ -26,10 +26,9 @@ var filterColumns = map[string]func(*Summary) string{
 	"task":   func(b *Summary) string { return strings.ToLower(b.Task) },
 }
 
-// ParseFilter reads a filter as typed: words that all have to occur in a session's
-// line, in any case. "state:running,failed" looks in one column (those of columns) for
-// either word, and a "-" before a word excludes it. Any text is a filter; a colon
-// after another word is text.
+// ParseFilter parses a filter as typed: words that must all occur in a session's line, in
+// any case. "state:running,failed" searches one column for either word, and "-" before a
+// word excludes it. Any text is valid; an unknown word before a colon is plain text.
 func ParseFilter(text string) Filter {
 	var f Filter
 	for _, typed := range strings.Fields(strings.ToLower(text)) {
@@ -40,7 +39,7 @@ func ParseFilter(text string) Filter {
 		if name, values, ok := strings.Cut(w.any[0], ":"); ok && filterColumns[name] != nil {
 			w.column, w.any = filterColumns[name], strings.Split(values, ",")
 			if values == "" {
-				continue // about to be typed
+				continue // not typed yet
 			}
 		}
 		f.words = append(f.words, w)
@@ -71,8 +70,9 @@ func (f Filter) Match(b *Summary) bool {
 	return true
 }
 
-// stateWords are the words for a session's state: its status, its phase, and "open"
-// where its work waits for a decision. A blank in them is a "-", too, since words have none.
+// stateWords returns the words for a session's state: its status, its phase, and "open"
+// when its work waits for a decision. Spaces in a status match "-", too, since filter
+// words have no spaces.
 func stateWords(b *Summary) string {
 	text := string(b.Status()) + " " + string(b.Phase)
 	if b.Open() {

@@ -15,13 +15,13 @@ import (
 	"aibox/workspace"
 )
 
-// references is what the records that there are refer to.
+// references holds everything that records refer to.
 type references struct {
-	refs    map[string]bool // sessions that workspaces were made for
+	refs    map[string]bool // sessions with workspaces
 	stores  map[string]bool // repositories that aibox owns
 	folders map[string]bool // workspaces
 	images  map[string]bool // ids and references
-	damaged bool            // a record cannot be read, so there may be more
+	damaged bool            // a record is unreadable, so there may be more references
 }
 
 // references reads all records.
@@ -47,8 +47,8 @@ func (g *gc) references() (references, error) {
 	return r, nil
 }
 
-// repositories drops, in each repository that aibox owns, the saved states whose time
-// is over and what no session needs, and removes those that nothing is left in.
+// repositories drops the expired states and the unneeded refs in each repository that
+// aibox owns, and removes repositories that become empty.
 func (g *gc) repositories(ctx context.Context) error {
 	all, err := workspace.Repositories(g.deps.Dirs)
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		return err
 	}
 	defer tidying.Close()
-	// Only now: a session is on record before it can write here.
+	// Read the records only now: a session is on record before it can write here.
 	known, err := g.references()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		return nil
 	}
 	for _, session := range tidying.Sessions() {
-		if known.refs[session] || g.options.DryRun && g.saves[session] { // a saved state would take its place
+		if known.refs[session] || g.options.DryRun && g.saves[session] { // a saved state would replace it
 			continue
 		}
 		g.beforeStep("refs of " + session)
@@ -113,7 +113,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 	return err
 }
 
-// expire drops the saved states whose time is over.
+// expire drops expired states.
 func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir string) error {
 	saved, err := recovery.PointsIn(ctx, gitDir)
 	if err != nil {
@@ -131,7 +131,7 @@ func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir stri
 	return tidying.Drop(ctx, refs...)
 }
 
-// leftovers removes what something broken off has left.
+// leftovers removes the remains of interrupted commands.
 func (g *gc) leftovers(ctx context.Context) error {
 	known, err := g.references()
 	if err != nil {
@@ -169,7 +169,7 @@ func (g *gc) leftovers(ctx context.Context) error {
 	return nil
 }
 
-// docker tidies what the daemon keeps.
+// docker removes leftover sandboxes and networks.
 func (g *gc) docker(ctx context.Context) error {
 	docker, err := g.deps.Docker(ctx)
 	if err != nil {
@@ -179,8 +179,8 @@ func (g *gc) docker(ctx context.Context) error {
 	return errors.Join(g.containers(ctx, docker.Backend), g.networks(ctx, docker.Networks))
 }
 
-// sandboxes removes those of sessions that are not on record. A session is on record
-// before its sandbox is asked for, so a sandbox that is found first and has none is orphaned.
+// containers removes those of sessions that are not on record. A session is on record
+// before its sandbox is created, so a sandbox without a record is orphaned.
 func (g *gc) containers(ctx context.Context, backend runtime.Backend) error {
 	containers, err := backend.Sandboxes(ctx)
 	if err != nil {
@@ -204,7 +204,7 @@ func (g *gc) containers(ctx context.Context, backend runtime.Backend) error {
 	return nil
 }
 
-// networks removes the bridges of the pool that no sandbox uses.
+// networks removes unused bridges of the pool.
 func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
 	removed, err := networks.Prune(ctx, g.options.DryRun)
 	for _, network := range removed {
@@ -213,8 +213,8 @@ func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
 	return err
 }
 
-// Images are the images that the records there are name, by id and by reference. Not
-// known means that a record cannot be read, so there may be more.
+// Images returns the images that records name, by id and by reference. known is false
+// when a record is unreadable, so that there may be more.
 func (s *Sessions) Images() (named map[string]bool, known bool, err error) {
 	r, err := (&gc{store: s.store, deps: s.deps}).references()
 	return r.images, !r.damaged, err

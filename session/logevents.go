@@ -6,17 +6,17 @@ import (
 	"aibox/review/recovery"
 )
 
-// What the log keeps of a decision is bounded: counts replace lists of names, which
-// an agent chose.
+// The log's record of a decision is bounded: it has counts instead of names, which the
+// agent chose.
 
-// logBegin logs that something is about to happen that cannot be taken back, before it
-// does. What cannot be logged must not happen.
+// logBegin logs an irreversible step before it happens. A step that cannot be logged must
+// not happen.
 func (s *changeSets) logBegin(session *Session, kind audit.Type, data map[string]any) error {
 	data["session"] = session.ID
 	return s.append(session.ID, kind, data)
 }
 
-// savedEvent is what the log keeps of a saved state.
+// savedEvent returns the log's record of a saved state.
 func savedEvent(saved *recovery.Point) map[string]any {
 	return map[string]any{
 		"ref": saved.Ref, "commit": saved.Commit, "base": saved.Base, "until": saved.Until,
@@ -24,7 +24,7 @@ func savedEvent(saved *recovery.Point) map[string]any {
 	}
 }
 
-// deliveredEvent is what the log keeps of an accept.
+// deliveredEvent returns the log's record of an accept.
 func deliveredEvent(a *accept.Result) map[string]any {
 	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
 	if a.Target == accept.ToBranch {

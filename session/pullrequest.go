@@ -11,9 +11,9 @@ import (
 	"aibox/review"
 )
 
-// request is the text of a pull request. Whatever the agent, the model or its
-// server chose appears in it as code, which no reader of Markdown takes for a link,
-// a mention, an image or HTML.
+// request returns the text of a pull request. Text by the agent, the model or its server
+// is quoted as code, which no Markdown renderer takes for a link, a mention, an image or
+// HTML.
 func (s Session) request(set *review.ChangeSet, verified []Verification) string {
 	var b strings.Builder
 	if task := s.task(); task != "" {
@@ -56,7 +56,7 @@ func (s Session) names(b *strings.Builder, set *review.ChangeSet) {
 	b.WriteString("\n</details>\n\n")
 }
 
-// verification lists what was run on the work.
+// verification lists the verifications of the work.
 func verification(b *strings.Builder, verified []Verification) {
 	b.WriteString("## Verification\n\n")
 	if len(verified) == 0 {
@@ -69,7 +69,7 @@ func verification(b *strings.Builder, verified []Verification) {
 	b.WriteString("\n")
 }
 
-// made says who did it and how.
+// made describes the agent and the model.
 func (s Session) made(b *strings.Builder) {
 	b.WriteString("## How it was made\n\n")
 	fmt.Fprintf(b, "- agent: %s, in the aibox session %s\n", span(s.Agent), span(string(s.ID)))
@@ -94,7 +94,7 @@ func (s Session) made(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// refusals lists what the network refused.
+// refusals lists the network's refusals.
 func (s Session) refusals(b *strings.Builder) {
 	if s.State.Result == nil || len(s.State.Result.Refused) == 0 {
 		return
@@ -106,7 +106,7 @@ func (s Session) refusals(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// commits quotes what the agent wrote over its own commits.
+// commits quotes the subjects of the agent's own commits.
 func (s Session) commits(b *strings.Builder) {
 	if s.State.Result == nil || len(s.State.Result.Commits) == 0 {
 		return
@@ -122,7 +122,7 @@ func (s Session) commits(b *strings.Builder) {
 	fmt.Fprintf(b, "## The agent's own commits\n\nIn the agent's words, as data:\n\n%s\n", fenced("text", strings.Join(lines, "\n")))
 }
 
-// shorten is text as one safe line that is not too long.
+// shorten returns text as one safe line of limited length.
 func shorten(text string) string {
 	line := []rune(termtext.Escape(text))
 	if len(line) > 200 {
@@ -133,7 +133,7 @@ func shorten(text string) string {
 
 var ticks = regexp.MustCompile("`+")
 
-// fence is a run of backticks that text does not hold.
+// fence returns a run of backticks that does not occur in text.
 func fence(text string) string {
 	longest := 0
 	for _, run := range ticks.FindAllString(text, -1) {
@@ -142,8 +142,8 @@ func fence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// span is text as a code span of Markdown (CommonMark 0.31, 6.1), one safe line.
-// The blanks inside keep backticks and blanks at the ends of text apart from it.
+// span returns text as a Markdown code span (CommonMark 0.31, 6.1) of one safe line. The
+// spaces inside separate the delimiters from backticks and spaces at the ends of text.
 func span(text string) string {
 	line := shorten(text)
 	if line == "" {

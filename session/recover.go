@@ -50,9 +50,8 @@ func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.P
 	return slices.DeleteFunc(all, func(saved recovery.Point) bool { return !slices.Contains(names, saved.Session) }), damaged
 }
 
-// setHandles gives each state what distinguishes it within its session: its number,
-// or its commit where an earlier version of aibox gave the session's id twice, so that
-// two states have one number.
+// setHandles sets each state's Handle: its number, or its commit when an earlier version
+// of aibox used the session's id twice, so that two states have the same number.
 func setHandles(all []recovery.Point) {
 	workspaces := map[string]map[string]bool{} // that `aibox recover` shows with a session
 	for _, saved := range all {
@@ -81,16 +80,16 @@ func setHandles(all []recovery.Point) {
 	}
 }
 
-// handleDigits is how much of a commit a Handle shows, and leastDigits how much of one
-// names a state.
+// handleDigits is how many digits of a commit a Handle shows, and leastDigits how many it
+// takes to name a state.
 const (
 	handleDigits = 12
 	leastDigits  = 4
 )
 
-// Pick finds the state that ref names among saved, which Recoverable gave for text. ref
-// is a Handle, a number, a whole ref, or a commit or the beginning of one. Without ref it
-// is the newest.
+// Pick finds the state that ref names among saved, the result of Recoverable for text.
+// ref is a Handle, a number, a full ref, or a commit or its prefix; empty means the
+// newest state.
 func Pick(saved []recovery.Point, text, ref string) (recovery.Point, error) {
 	found := matching(saved, ref)
 	if ref == "" && len(found) > 1 && !slices.ContainsFunc(found, func(s recovery.Point) bool { return s.GitDir != found[0].GitDir }) {
@@ -118,7 +117,7 @@ func Pick(saved []recovery.Point, text, ref string) (recovery.Point, error) {
 	}
 }
 
-// matching are the states that ref names in the most literal way.
+// matching returns the states that ref names, by the most literal interpretation.
 func matching(saved []recovery.Point, ref string) []recovery.Point {
 	number, _ := strconv.Atoi(ref)
 	for _, names := range []func(recovery.Point) bool{
@@ -129,7 +128,7 @@ func matching(saved []recovery.Point, ref string) []recovery.Point {
 		var found []recovery.Point
 		for _, s := range saved {
 			again := slices.ContainsFunc(found, func(f recovery.Point) bool { return f.Commit == s.Commit && f.GitDir == s.GitDir })
-			if names(s) && !again { // a state that was saved twice is one
+			if names(s) && !again { // a state that was saved twice counts once
 				found = append(found, s)
 			}
 		}
@@ -140,8 +139,8 @@ func matching(saved []recovery.Point, ref string) []recovery.Point {
 	return nil
 }
 
-// resolveSaved finds the session that text names: the whole id of one that has a record
-// or that something is saved of, else the beginning of one, those with records first.
+// resolveSaved finds the session that text names: the full id of a session with a record
+// or saved states, or else a prefix; sessions with records come first.
 func (s *recoveries) resolveSaved(text string, all []recovery.Point) (ID, error) {
 	if slices.ContainsFunc(all, func(saved recovery.Point) bool { return saved.Session == text || saved.By == text }) {
 		return ID(text), nil
@@ -171,7 +170,7 @@ func (s *recoveries) resolveSaved(text string, all []recovery.Point) (ID, error)
 	}
 }
 
-// Restore brings saved back as a branch of the user's repository.
+// Restore restores saved to a branch of the user's repository.
 func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch string) (*accept.Result, error) {
 	restored, err := accept.Restore(ctx, saved, branch)
 	if err != nil {
@@ -184,7 +183,7 @@ func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch s
 	return restored, s.withRecord(ctx, id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
 }
 
-// RestoreNewest is RestoreWorkspace with the newest state that is saved of a session's work.
+// RestoreNewest calls RestoreWorkspace with the newest saved state of a session's work.
 func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
@@ -197,8 +196,8 @@ func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
 	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
 }
 
-// ofOwnWorkspace are the states of the session's own workspace among those of its id, or all of them
-// when there is none of its own.
+// ofOwnWorkspace returns the states of the session's own workspace, or all of them when
+// there are none.
 func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Point {
 	session, err := s.store.Load(id)
 	if err != nil || session.State.Workspace == nil {
@@ -217,9 +216,9 @@ func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Po
 	return own
 }
 
-// RestoreWorkspace recreates the workspace of an ended session from what is saved,
-// so that the session can be resumed and reviewed again: it counts as unreviewed. A
-// session that has its workspace is refused, and so is a state of other work.
+// RestoreWorkspace recreates the workspace of an ended session from a saved state, so
+// that the session can be resumed and reviewed again: it counts as unreviewed. It refuses
+// a session that has its workspace, and a state of other work.
 func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {

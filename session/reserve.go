@@ -12,22 +12,21 @@ import (
 	"aibox/internal/diskerr"
 )
 
-// A session takes room on its disk while it runs, so that its end can be stored even
-// when something has filled the disk. It gives that back in two parts: in between, the
-// objects of its changes are written, which may take all the room there is, on the same
-// disk as often as not.
+// A running session reserves disk space, so that its end can be stored even on a full
+// disk. It releases the space in two parts: in between, the objects of its changes are
+// written, which may use all free space of the same disk.
 const (
-	endReserve    = "reserve"        // for the end of the agent: log, output, state
+	endReserve    = "reserve"        // for the agent's end: log, output, state
 	resultReserve = "reserve.result" // for the list of changes and the result
 
-	acceptReserve = "reserve.accept" // while work is delivered, for the record of that
+	acceptReserve = "reserve.accept" // during a delivery, for its record
 
 	endReserveSize    = 1 << 20
 	resultReserveSize = 2 << 20
 	acceptReserveSize = 256 << 10
 )
 
-// Reserve takes the room.
+// Reserve reserves the space.
 func Reserve(dir string) error {
 	err := reserveFile(filepath.Join(dir, endReserve), endReserveSize)
 	if err == nil {
@@ -39,8 +38,8 @@ func Reserve(dir string) error {
 	return nil
 }
 
-// reserveAccept takes the room for the record of an accept. Without it nothing is
-// delivered: what is accepted and not on record would be accepted again.
+// reserveAccept reserves the space for the record of an accept. Without it nothing is
+// delivered: accepted work that is not on record would be accepted again.
 func reserveAccept(dir string) error {
 	err := releaseFile(dir, acceptReserve) // of one that was killed
 	if err == nil {
@@ -64,18 +63,18 @@ func reserveFile(name string, size int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// releaseReserves gives all of the room back.
+// releaseReserves releases all reserved space.
 func releaseReserves(dir string) error {
 	return errors.Join(releaseFile(dir, endReserve), releaseFile(dir, resultReserve))
 }
 
-// ReleaseEndReserve gives the room for the agent's end back.
+// ReleaseEndReserve releases the space for the agent's end.
 func ReleaseEndReserve(dir string) error { return releaseFile(dir, endReserve) }
 
-// ReleaseResultReserve gives the room for the result back.
+// ReleaseResultReserve releases the space for the result.
 func ReleaseResultReserve(dir string) error { return releaseFile(dir, resultReserve) }
 
-// releaseFile gives a part of the room back. That there is none is no error.
+// releaseFile releases one part of the space, if it is reserved.
 func releaseFile(dir, part string) error {
 	err := os.Remove(filepath.Join(dir, part))
 	if errors.Is(err, fs.ErrNotExist) {

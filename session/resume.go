@@ -13,10 +13,10 @@ import (
 	"aibox/workspace"
 )
 
-// A session that resumes another takes over its workspace, as it is, with the
-// baseline it was prepared from, so that its change set holds the work of both;
-// and the folders in which its agents keep their conversations. The other session
-// keeps its record and names the one that continued it.
+// A session that resumes another takes over its workspace unchanged, with the baseline it
+// was prepared from, so that its change set holds the work of both; and the folders in
+// which the agents keep their conversations. The other session keeps its record and names
+// its successor.
 
 // handovers passes the workspace of a session to the one that resumes it, and back.
 type handovers struct {
@@ -25,9 +25,9 @@ type handovers struct {
 	deps  *Deps
 }
 
-// TakeOver hands the workspace and the conversations of the session from to the
-// session to, whose folder is there. save is given the workspace before anything
-// is moved, so that ReturnWorkspace can repair a crash at any point.
+// TakeOver moves the workspace and the conversations of the session from to the session
+// to, whose folder exists. save receives the workspace before anything is moved, so that
+// ReturnWorkspace can repair a crash at any point.
 func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
@@ -43,8 +43,8 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}
-		// What the user changed in the workspace meanwhile is kept on record, too, and
-		// all of it is saved from what the next agent may do.
+		// Changes that the user made in the workspace meanwhile are recorded too, and all
+		// of it is saved before the next agent can change it.
 		set, err := s.changes(ctx, old)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 	return ws, err
 }
 
-// ReturnWorkspace undoes TakeOver, or as much of it as was done.
+// ReturnWorkspace undoes a TakeOver that may be incomplete.
 func (s *handovers) ReturnWorkspace(from, to ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, 
 	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
 }
 
-// adoptLegacyHome brings the state of the agent of a session that an earlier version
-// has made to where it is kept now. That of an agent that is gone stays where it is.
+// adoptLegacyHome moves the agent state of a session by an earlier version to its current
+// place. State of an agent that no longer exists stays.
 func (s *handovers) adoptLegacyHome(session *Session) error {
 	agent, err := s.deps.Agents.Find(session.Agent)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *handovers) adoptLegacyHome(session *Session) error {
 	return adoptLegacyHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
 }
 
-// moveStateFolders moves the agents' state folders. They are moved as one and never looked
-// into, since an agent wrote what is in them.
+// moveStateFolders moves the agents' state folders as a whole, without opening them,
+// since an agent wrote their content.
 func (s *handovers) moveStateFolders(from, to ID) error {
 	err := os.Rename(filepath.Join(s.store.Dir(from), stateDirsName), filepath.Join(s.store.Dir(to), stateDirsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,8 +122,8 @@ func (s *handovers) moveStateFolders(from, to ID) error {
 	return err
 }
 
-// returnLegacyHome gives back what the start of an earlier version has moved, and
-// then failed or was killed.
+// returnLegacyHome moves back what an earlier version moved in a start that failed or was
+// killed.
 func (s *handovers) returnLegacyHome(from, to ID) error {
 	err := os.Rename(filepath.Join(s.store.Dir(from), legacyHomeName), filepath.Join(s.store.Dir(to), legacyHomeName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (s *handovers) returnLegacyHome(from, to ID) error {
 	return err
 }
 
-// checkNotContinued refuses to work on what another session has taken over.
+// checkNotContinued refuses work that another session has taken over.
 func checkNotContinued(session *Session) error {
 	by := session.State.ContinuedBy
 	if by == "" {

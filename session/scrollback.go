@@ -8,8 +8,8 @@ import (
 	"aibox/session/output"
 )
 
-// Scrollback is what a session's terminal has shown so far. ErrNoScreen says that it never
-// had one, or that its supervisor died before anything scrolled off.
+// Scrollback returns the scrollback of a session's terminal. ErrNoScreen means that it
+// never had one, or that its supervisor died before anything scrolled off.
 func (s *contact) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {

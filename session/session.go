@@ -1,9 +1,9 @@
-// Package session holds aibox's use cases: start an agent in a sandbox, follow it,
-// stop it, look at what it changed, take or drop that, and repair what a crash
-// left. Each running session is supervised by a process of its own (package supervisor);
-// everything else works on the sessions' folders and talks to supervisors through
-// their control sockets. The package knows no Docker, no firewall and no HTTP
-// gateway: it asks for them through the small interfaces of Deps.
+// Package session holds aibox's use cases: start an agent in a sandbox, follow and stop
+// it, review its changes, accept or discard them, and repair sessions after a crash. Each
+// running session has a supervisor process of its own (package supervisor); everything
+// else works on the sessions' folders and talks to supervisors through their control
+// sockets. The package knows no Docker, no firewall and no HTTP gateway: it uses them
+// through the small interfaces of Deps.
 package session
 
 import (
@@ -15,19 +15,19 @@ import (
 	"aibox/runtime"
 )
 
-// Deps are what sessions are made with.
+// Deps are the dependencies of Sessions.
 type Deps struct {
 	Dirs   paths.Dirs
-	Agents agents.Set // those that can be run
-	// Supervise is the command line, without the program's name, that makes aibox
-	// call supervisor.Run with the same Deps.
+	Agents agents.Set // the available agents
+	// Supervise is the command line, without the program's name, with which aibox calls
+	// supervisor.Run with the same Deps.
 	Supervise []string
-	// Docker opens the container daemon. It is called when a use case needs it,
-	// so that looking at old sessions works without one.
+	// Docker opens the container daemon. Only use cases that need the daemon call it, so
+	// that old sessions can be viewed without one.
 	Docker func(ctx context.Context) (Docker, error)
-	// Looking is called when a command begins to scan a workspace: progress receives how
-	// many names were scanned, and over is called at the end. May be nil, and so
-	// may progress.
+	// Looking is called when a command starts to scan a workspace: progress receives the
+	// number of scanned names, and over is called at the end. Looking and progress may be
+	// nil.
 	Looking func() (progress func(names int), over func())
 }
 
@@ -38,7 +38,7 @@ type Docker struct {
 	Guard    func(ctx context.Context) (Guard, error) // of the namespace where the daemon's bridges are
 }
 
-// Guard closes a bridge to all but a few sockets.
+// Guard closes a bridge to everything but a few sockets.
 type Guard interface {
 	// Guard locks the bridge and returns sockets on the guard's address that only
 	// this bridge reaches. It fails when any lock cannot be put in place.
@@ -51,8 +51,8 @@ type Guard interface {
 type Sockets interface {
 	Listener(port int) net.Listener
 	Packet(port int) net.PacketConn
-	// Refuse turns the sandbox's other packets away at once and reports their
-	// destinations to log, until ctx ends.
+	// Refuse rejects the sandbox's other packets and reports their destinations to log,
+	// until ctx ends.
 	Refuse(ctx context.Context, log func(protocol, destination string)) error
 	Close() error
 }
@@ -75,7 +75,7 @@ type Sessions struct {
 	*repairs
 }
 
-// New makes Sessions. It touches nothing.
+// New returns Sessions. It does no I/O.
 func New(deps Deps) *Sessions { return newSessions(deps, NewStore(deps.Dirs)) }
 
 func newSessions(deps Deps, store Store) *Sessions {

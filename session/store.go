@@ -37,27 +37,28 @@ type Store struct {
 	root string // dirs.Sessions()
 	dirs paths.Dirs
 
-	timeout time.Duration // how long a supervisor may take to begin an answer
+	timeout time.Duration // how long a supervisor may take to start its answer
 }
 
 func NewStore(dirs paths.Dirs) Store {
 	return Store{root: dirs.Sessions(), dirs: dirs, timeout: control.AnswerTimeout}
 }
 
-// dial makes a client for the session's supervisor.
+// dial returns a client of the session's supervisor.
 func (s Store) dial(id ID) control.Client { return control.Dial(s.Dir(id), s.timeout) }
 
-// Dir is the folder of a session.
+// Dir returns the folder of a session.
 func (s Store) Dir(id ID) string { return filepath.Join(s.root, string(id)) }
 
-// SandboxName names the session at the daemon, which several state folders (of users
-// of one rootful daemon, or of one user) may share: ids are unique in one only.
+// SandboxName returns the name of the session's sandbox at the daemon. Several state
+// folders (of users of one rootful daemon, or of one user) may share a daemon, and ids
+// are unique in one folder only.
 func (s Store) SandboxName(id ID) string {
 	sum := sha256.Sum256([]byte(s.root))
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
-// idOf is the session of a sandbox of that name, if it is one of this store's.
+// idOf returns the session of a sandbox with that name, if it belongs to this store.
 func (s Store) idOf(sandboxName string) (ID, bool) {
 	ours := s.SandboxName("")
 	id, found := strings.CutSuffix(sandboxName, ours)
@@ -74,12 +75,13 @@ func (s Store) CreateVerification(now time.Time) (ID, error) {
 	return s.createNamed(now, newVerificationID)
 }
 
-// CreateOpened makes the folder of a new session in which a workspace is looked at.
+// CreateOpened makes the folder of a new session that opens a workspace, and returns its
+// id.
 func (s Store) CreateOpened(now time.Time) (ID, error) {
 	return s.createNamed(now, newOpenedID)
 }
 
-// createNamed makes the folder of a session whose id name makes of its number.
+// createNamed makes the folder of a session; name makes its id from a number.
 func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error) {
 	if err := paths.MakePrivate(s.root); err != nil {
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
@@ -94,7 +96,7 @@ func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 		if err == nil {
 			return id, nil
 		}
-		if !errors.Is(err, fs.ErrExist) { // it comes from elsewhere, and the next number is another one
+		if !errors.Is(err, fs.ErrExist) { // something else made it; the next number differs
 			return "", diskerr.Explain(fmt.Errorf("making the session's folder: %w", err), s.root)
 		}
 	}
@@ -113,13 +115,13 @@ func (s Store) write(id ID, file string, value any) error {
 	return diskerr.Explain(err, s.root)
 }
 
-// WriteChanges stores a change set, each change on a line of its own, so that no more than
-// one is held twice.
+// WriteChanges stores a change set. Each change is encoded on a line of its own, so that
+// memory holds at most one of them twice.
 func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
 	return diskerr.Explain(paths.WriteBy(filepath.Join(s.Dir(id), changesFile), set.Encode), s.root)
 }
 
-// touch notifies those who watch the folder of all sessions.
+// touch notifies watchers of the folder of all sessions.
 func (s Store) touch() {
 	now := time.Now()
 	_ = os.Chtimes(s.root, now, now)
@@ -137,7 +139,7 @@ func (s Store) read(id ID, file string, value any) error {
 	return nil
 }
 
-// Load reads a session. One whose spec was never written yields fs.ErrNotExist.
+// Load reads a session. Without a spec it returns fs.ErrNotExist.
 func (s Store) Load(id ID) (Session, error) {
 	var session Session
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), specFile))
@@ -164,11 +166,11 @@ func (s Store) Load(id ID) (Session, error) {
 	return session, nil
 }
 
-// endedState is how write begins the state of a session that has ended.
+// endedState is the beginning of the state file of an ended session, as write formats it.
 const endedState = "{\n  \"phase\": \"" + string(Ended) + "\","
 
-// ended reports whether the session is known to have ended, from the first bytes of
-// its state alone: commands ask that of every session there is. No is no proof.
+// ended reports whether the first bytes of the session's state show that it has ended; it
+// is fast, as commands check every session. False proves nothing.
 func (s Store) ended(id ID) bool {
 	file, err := os.Open(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
@@ -180,7 +182,8 @@ func (s Store) ended(id ID) bool {
 	return err == nil && string(begin[:]) == endedState
 }
 
-// age is how long ago the session's state was stored; very long when it never was.
+// age returns how long ago the session's state was stored; a very long time when it never
+// was.
 func (s Store) age(id ID) time.Duration {
 	info, err := os.Lstat(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
@@ -189,7 +192,7 @@ func (s Store) age(id ID) time.Duration {
 	return time.Since(info.ModTime())
 }
 
-// ids lists the sessions' folders, oldest first. No folder at all is no session.
+// ids lists the sessions' folders, oldest first; none when the folder does not exist.
 func (s Store) ids() ([]ID, error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -255,7 +258,7 @@ func unknownSession(text string, ids []ID) error {
 	return unknown.Hint("`aibox ls` lists the sessions")
 }
 
-// ambiguousSession says which sessions a prefix could be.
+// ambiguousSession is the error that lists the sessions that match a prefix.
 func ambiguousSession(text string, found []ID) error {
 	const most = 4
 	var names []string
@@ -269,7 +272,7 @@ func ambiguousSession(text string, found []ID) error {
 		Hint("type more of the id")
 }
 
-// WriteSpec stores what was asked for.
+// WriteSpec stores the spec.
 func (s Store) WriteSpec(id ID, spec Spec) error { return s.write(id, specFile, spec) }
 
 // WriteState replaces the state.
@@ -280,5 +283,5 @@ func (s Store) OpenLog(id ID) (*audit.Log, error) {
 	return audit.Open(filepath.Join(s.Dir(id), auditFile))
 }
 
-// Lock takes the session's lock. ErrLocked says that another process holds it.
+// Lock takes the session's lock. It returns errLocked when another process holds it.
 func (s Store) Lock(id ID) (*flock.Lock, error) { return lock(s.Dir(id)) }

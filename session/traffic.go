@@ -15,8 +15,8 @@ import (
 // AskedModel is the What of an Access that is a request to the model.
 const AskedModel = "model"
 
-// Access is one thing that a sandbox asked of the network. Refusals of the same thing
-// are one, with a number.
+// Access is one network access by a sandbox. Refusals of the same access are one Access
+// with a count.
 type Access struct {
 	Session ID
 	Time    time.Time // of the first
@@ -24,12 +24,12 @@ type Access struct {
 	What    string    // AskedModel, "name" for a DNS question, else a protocol
 	Target  string    // raw
 	Why     string    // of a refusal: raw
-	Times   int       // how often, as far as it is known
+	Times   int       // how often, if known
 	Call    ModelCall // of AskedModel
 }
 
-// AccessOf is what an event of a session's log says of the network; false when it is
-// about something else.
+// AccessOf returns the network access in an event of a session's log; false when the
+// event is about something else.
 func AccessOf(id ID, e audit.Event) (Access, bool) {
 	a := Access{Session: id, Time: e.Time, Times: 1}
 	switch e.Type {
@@ -53,17 +53,17 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 	return a, true
 }
 
-// Access is the refusal as one of all accesses; it knows neither session nor time.
+// Access returns the refusal as an Access, without session and time.
 func (r Refusal) Access() Access {
 	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
 }
 
-// Same reports whether a is what r counts.
+// Same reports whether a and r are about the same access.
 func (a Access) Same(r Refusal) bool {
 	return !a.Allowed && a.What == r.What && a.Target == r.Target && a.Why == r.Reason
 }
 
-// LiveOf is what a LiveChanged says; false for every other event.
+// LiveOf returns the counters in a LiveChanged event; false for any other event.
 func LiveOf(e audit.Event) (Live, bool) {
 	var live Live
 	if e.Type != LiveChanged || json.Unmarshal(e.Data, &live) != nil {
@@ -72,18 +72,17 @@ func LiveOf(e audit.Event) (Live, bool) {
 	return live, true
 }
 
-// Traffic is an event of the network: an access, or a session's current numbers.
+// Traffic is a network event: an access, or a session's current counters.
 type Traffic struct {
 	Session ID
 	Access  *Access
 	Live    *Live
 }
 
-// WatchTraffic visits what the sandboxes of all sessions ask of the network, until ctx
-// ends or visit fails: of the sessions that run what they asked so far and what they
-// ask from now on, and of those that have ended what they asked, the latest first,
-// until about history accesses were visited. visit is called by one goroutine at a
-// time; its error is returned. Sessions whose logs are damaged are left out.
+// WatchTraffic visits the network accesses of all sessions until ctx ends or visit fails:
+// the past and future ones of running sessions, and those of ended sessions, newest
+// session first, until about history accesses were visited. visit is called by one
+// goroutine at a time; its error is returned. Sessions with damaged logs are skipped.
 func (s *contact) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	changed, err := s.Changed(ctx)
@@ -106,7 +105,7 @@ func (s *contact) WatchTraffic(ctx context.Context, history int, visit func(Traf
 	}
 }
 
-// trafficWatch is a WatchTraffic under way.
+// trafficWatch is a running WatchTraffic.
 type trafficWatch struct {
 	sessions *contact
 	seen     map[ID]*position
@@ -118,15 +117,15 @@ type trafficWatch struct {
 	left  int // of the history
 }
 
-// position is how far a session was visited.
+// position is how far a session has been visited.
 type position struct {
 	mu   sync.Mutex // held while it is visited
 	next int        // event
-	done bool       // nothing comes any more
+	done bool       // no more events come
 }
 
-// visitSessions begins to visit the sessions that run, and visits those that have ended. One
-// that is about to start, or to be repaired, waits for the next change.
+// visitSessions starts to visit running sessions, and visits ended ones. A session that
+// is about to start or to be repaired waits for the next change.
 func (w *trafficWatch) visitSessions(ctx context.Context) error {
 	ids, err := w.sessions.store.ids()
 	if err != nil {
@@ -162,14 +161,14 @@ func (w *trafficWatch) visitSessions(ctx context.Context) error {
 	return nil
 }
 
-// wantsHistory reports whether there is to be more history.
+// wantsHistory reports whether to visit more history.
 func (w *trafficWatch) wantsHistory() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.left > 0
 }
 
-// visitSession visits one session from where it was left.
+// visitSession continues to visit one session.
 func (w *trafficWatch) visitSession(ctx context.Context, id ID, at *position) {
 	err := w.sessions.Watch(ctx, id, at.next, func(e audit.Event) error {
 		at.next = max(at.next, e.Seq+1)

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// The output index says when each piece of a record came, and on which stream. It is
-// a row of blocks, so that a reader finds any offset without reading all of it. A block
-// begins with indexMagic, a time (Unix milliseconds) and an offset into the record, both
+// The output index holds the time and stream of each piece of a record. It is a row of
+// blocks, so that a reader finds any offset without reading all of it. A block begins
+// with indexMagic, a time (Unix milliseconds) and an offset into the record, both
 // little-endian 64 bits. Entries follow, each two varints: the milliseconds since the
-// entry before, and the length of the piece with its stream in the lowest two bits. An
-// entry never has length 0, so zeros fill up a block that has no room for the next one.
+// previous entry, and the length of the piece with its stream in the lowest two bits. An
+// entry never has length 0, so zeros fill a block that has no room for the next one.
 //
 // Sessions of earlier versions have an index without blocks: see readFixedIndex.
 const (
@@ -47,8 +47,8 @@ type indexWriter struct {
 	offset int64 // into the record, after the last entry
 }
 
-// add appends the entry of a piece of the record that follows the last one. A clock
-// that went backwards counts as one that stood still.
+// add appends the entry of the next piece of the record. A clock that went backwards
+// counts as stopped.
 func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
 	now := max(at.UnixMilli(), w.last)
 	entry := binary.AppendUvarint(nil, uint64(now-w.last))
@@ -62,7 +62,7 @@ func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
 		entry = binary.AppendUvarint(out, uint64(length)<<2|uint64(stream))
 	}
 	if _, err := w.file.Write(entry); err != nil {
-		return errors.Join(err, w.file.Truncate(w.size)) // a full disk has taken a part
+		return errors.Join(err, w.file.Truncate(w.size)) // a full disk may have stored a part
 	}
 	w.size += int64(len(entry))
 	w.last, w.offset = now, w.offset+length
@@ -76,12 +76,12 @@ type indexEntry struct {
 	length int64
 }
 
-// errIndexDamaged says that an index cannot be what a recorder wrote.
+// errIndexDamaged reports that no recorder can have written an index.
 var errIndexDamaged = errors.New("the session's output index is damaged")
 
-// readIndex visits the entries from the one that holds the record's offset from, each
-// with its own offset. An entry that is cut off at the end, by a crash or because it is
-// being written, is left out. An index of an earlier version is read, too.
+// readIndex visits the entries with their offsets, from the one that contains the
+// record's offset from. It skips an incomplete entry at the end, which a crash or a
+// concurrent write leaves. It also reads indexes of earlier versions.
 func readIndex(file *os.File, from int64, visit func(offset int64, entry indexEntry) error) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -117,8 +117,8 @@ func readIndex(file *os.File, from int64, visit func(offset int64, entry indexEn
 	return nil
 }
 
-// loadBlock reads a block into buf and returns as much of it as there is: nil when
-// that is less than a header, which a crash may leave at the end.
+// loadBlock reads a block into buf and returns as much of it as exists: nil when that is
+// less than a header, which a crash may leave at the end.
 func loadBlock(file *os.File, i int, buf []byte) ([]byte, error) {
 	n, err := file.ReadAt(buf, int64(i)*indexBlock)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -1,7 +1,6 @@
-// Package output records what the agent of a session prints: raw bytes with an index
-// of times and streams beside them, and what scrolled off an interactive agent's
-// screen. It filters nothing: what it returns must pass the terminal filter before it
-// reaches a terminal.
+// Package output records the output of a session's agent: raw bytes, an index of their
+// times and streams, and the scrollback of an interactive agent. It filters nothing: what
+// it returns must pass the terminal filter before it reaches a terminal.
 package output
 
 import (
@@ -14,17 +13,16 @@ import (
 	"time"
 )
 
-// Stream is where a piece of output came from.
+// Stream is the source of a piece of output.
 type Stream uint8
 
 // The streams of a sandbox.
 const (
 	Stdout Stream = 1 // the agent's standard output, or all of a terminal's
 	Stderr Stream = 2
-	// Notice is a message of aibox itself to followers, one escaped line a chunk: that
-	// the model fails, for one. The sandbox has no way to write to it. It is no part of
-	// what the agent printed, so screens that show only that leave it out, or show it
-	// beside them.
+	// Notice is a message of aibox itself to followers, such as a failure of the model,
+	// one escaped line per chunk. The sandbox cannot write to it. It is not part of the
+	// agent's output, so screens show it separately or not at all.
 	Notice Stream = 3
 )
 
@@ -42,8 +40,8 @@ const (
 	indexName = "output.idx"
 )
 
-// MaxSize bounds a session's record with its index in bytes: an agent that prints
-// for ever must not fill the disk. What comes after is counted and dropped.
+// MaxSize limits the size of a session's record and index in bytes, so that an agent that
+// prints forever does not fill the disk. Output beyond it is counted and dropped.
 const MaxSize = 256 << 20
 
 // Recorder appends output to a session's record and wakes its followers.
@@ -94,7 +92,7 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 	if r.failed != nil {
 		return r.failed
 	}
-	// Room for the data, for its entry and for that of what is pending.
+	// Room for the data, its entry, and the entry of pending data.
 	room := max(r.limit-r.end-r.index.size-indexRoom, 0)
 	if int64(len(data)) > room {
 		r.dropped += int64(len(data)) - room
@@ -108,9 +106,9 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 		return err
 	}
 	if _, err := r.raw.Write(data); err != nil {
-		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk has taken a part
+		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk may have stored a part
 	}
-	if stream != Stdout { // without its entry it would be taken for standard output
+	if stream != Stdout { // without an entry it would count as standard output
 		if err := r.index.add(now, stream, int64(len(data))); err != nil {
 			return errors.Join(err, r.raw.Truncate(r.end))
 		}
@@ -121,12 +119,12 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 	return nil
 }
 
-// indexRoom is what the index may grow by at one record.
+// indexRoom is how much the index may grow by one record.
 const indexRoom = 2 * int64(maxIndexEntry+indexHeader)
 
-// settle gives what is pending its entry where the next bytes need one of their own,
-// and notes when standard output that is now pending began. Only standard output waits:
-// what a crash leaves without an entry is taken for that. r.mu is held.
+// settle writes the entry of pending data if the next bytes need a separate one, and
+// notes when pending standard output began. Only standard output may stay pending: bytes
+// that a crash leaves without an entry count as such. r.mu is held.
 func (r *Recorder) settle(stream Stream, now time.Time, length int) error {
 	pending := r.end - r.index.offset
 	if pending > 0 && (stream != Stdout || now.Sub(r.since) >= indexWindow || pending+int64(length) > indexPiece) {
@@ -142,7 +140,7 @@ func (r *Recorder) settle(stream Stream, now time.Time, length int) error {
 	return nil
 }
 
-// addPending gives the bytes without an entry theirs. r.mu is held.
+// addPending writes the entry of the pending bytes. r.mu is held.
 func (r *Recorder) addPending() error {
 	r.flush.Stop()
 	if pending := r.end - r.index.offset; pending > 0 {
@@ -151,7 +149,7 @@ func (r *Recorder) addPending() error {
 	return nil
 }
 
-// Dropped is the number of bytes that did not fit the record.
+// Dropped returns the number of bytes beyond the record's limit.
 func (r *Recorder) Dropped() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,30 +10,30 @@ import (
 	"path/filepath"
 )
 
-// scrollbackFile holds what scrolled off the screen of an interactive session's agent, as
-// text with colors.
+// scrollbackFile holds the lines that scrolled off an interactive agent's screen, as text
+// with colors.
 const scrollbackFile = "scrolled.txt"
 
-// maxScrollback bounds it in bytes. What comes after is in the record alone, and that is the
-// last line.
+// maxScrollback limits its size in bytes. Its last line then says that later output is in
+// the record alone.
 const (
 	maxScrollback  = 64 << 20
 	scrollbackFull = "… what came then is in the record alone\n"
 )
 
-// ScrollbackWriter appends what scrolls off a screen to a session's folder. One goroutine
-// may use it. A nil one, which is a headless session's, does nothing.
+// ScrollbackWriter appends lines that scroll off a screen to a session's folder. It is
+// not safe for concurrent use. A nil writer, as in headless sessions, does nothing.
 type ScrollbackWriter struct {
 	dir  string
 	file *os.File // nil until something has scrolled off
 	size int
-	full bool // or it cannot be written
+	full bool // or it is not writable
 }
 
-// NewScrollbackWriter keeps what scrolls off in the session folder dir.
+// NewScrollbackWriter returns a writer for the session folder dir.
 func NewScrollbackWriter(dir string) *ScrollbackWriter { return &ScrollbackWriter{dir: dir} }
 
-// Append appends whole lines. That they cannot be kept ends no session.
+// Append appends whole lines. It ignores write errors, which must not end a session.
 func (k *ScrollbackWriter) Append(lines []byte) {
 	if k == nil || len(lines) == 0 || k.full {
 		return
@@ -64,18 +64,18 @@ func (k *ScrollbackWriter) Close() {
 	}
 }
 
-// Scrollback is what the terminal of an interactive session's agent has shown up to a
-// moment: what scrolled off its screen, and below that the screen. What an agent drew
-// on an alternate screen, or drew over, is not in it. It is read like a record: raw
-// text that must pass the terminal filter before it is shown.
+// Scrollback is the text that an interactive agent's terminal has shown up to a moment:
+// the lines that scrolled off its screen, and below them the screen. It has no text from
+// an alternate screen and none that was overwritten. It is read like a record: raw text
+// that must pass the terminal filter before it is shown.
 type Scrollback struct {
 	file  string
 	size  int64 // of it at that moment
 	shown []byte
 }
 
-// OpenScrollback opens what the terminal of the session in dir has shown so far; shown is its
-// screen now, nil for none. Without either it is fs.ErrNotExist.
+// OpenScrollback opens the scrollback of the session in dir; shown is its current screen,
+// nil for none. Without either it returns fs.ErrNotExist.
 func OpenScrollback(dir string, shown []byte) (*Scrollback, error) {
 	p := &Scrollback{file: filepath.Join(dir, scrollbackFile), shown: shown}
 	info, err := os.Stat(p.file)
@@ -88,10 +88,10 @@ func OpenScrollback(dir string, shown []byte) (*Scrollback, error) {
 	return p, nil
 }
 
-// Size is the bytes that there are.
+// Size returns the number of bytes.
 func (p *Scrollback) Size() (int64, error) { return p.size + int64(len(p.shown)), nil }
 
-// Output visits what there is from an offset on. The data is only lent.
+// Output visits the text from an offset on. visit must not keep the data.
 func (p *Scrollback) Output(from int64, visit func(Chunk) error) error {
 	if from < p.size {
 		end, err := p.read(from, visit)
@@ -106,7 +106,7 @@ func (p *Scrollback) Output(from int64, visit func(Chunk) error) error {
 	return nil
 }
 
-// read visits the file, and says where it ends.
+// read visits the file and returns its end offset.
 func (p *Scrollback) read(from int64, visit func(Chunk) error) (int64, error) {
 	file, err := os.Open(p.file)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Scrollback) read(from int64, visit func(Chunk) error) (int64, error) {
 	return from, nil
 }
 
-// Follow is Output: what comes after that moment is not in it.
+// Follow is the same as Output: a Scrollback does not grow.
 func (p *Scrollback) Follow(_ context.Context, from int64, visit func(Chunk) error) error {
 	return p.Output(from, visit)
 }
