@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
 
@@ -15,14 +14,6 @@ import (
 
 // maxCompletions bounds how many words a shell is given to choose from.
 const maxCompletions = 500
-
-// sessionAndPaths checks that there is an id; what follows are paths.
-func sessionAndPaths(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return nil
-	}
-	return fault.New(fault.Usage, "%s takes one session id, not 0", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
-}
 
 // completeSessionAndPaths completes an id, then the names of changed files.
 func (a *cli) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

@@ -52,11 +52,7 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 	if o.request && o.json {
 		return fault.New(fault.Usage, "--pr and --json cannot be used together").Hint("--json includes the pull request text")
 	}
-	service, found, err := o.find(ctx, text)
-	if err != nil {
-		return err
-	}
-	set, err := service.Changes(ctx, found.ID)
+	service, found, set, err := o.findChanges(ctx, text)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (d *detachKeys) wait() time.Duration {
 }
 
 // take returns what goes to the agent, and what the person wants instead, errDetached or
-// errScrollsBack; what they typed behind that is dropped. A ctrl-p waits for the next
+// errScrollBack; what they typed behind that is dropped. A ctrl-p waits for the next
 // key, or for a call without any.
 func (d *detachKeys) take(keys []byte) (send []byte, wish error) {
 	if len(keys) == 0 && d.half {
@@ -79,7 +79,7 @@ func (d *detachKeys) take(keys []byte) (send []byte, wish error) {
 			case ctrlQ:
 				return send, errDetached
 			case ctrlS:
-				return send, errScrollsBack
+				return send, errScrollBack
 			}
 			send = append(send, ctrlP)
 		}

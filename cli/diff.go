@@ -109,11 +109,7 @@ func (o *diffOptions) run(ctx context.Context, text string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	service, found, err := o.find(ctx, text)
-	if err != nil {
-		return err
-	}
-	set, err := service.Changes(ctx, found.ID)
+	service, found, set, err := o.findChanges(ctx, text)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"aibox/internal/fault"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -74,32 +73,4 @@ func (a *cli) each(ctx context.Context, texts []string, do func(context.Context,
 		fmt.Fprintln(a.out, found.ID)
 	}
 	return errors.Join(errs...)
-}
-
-// find is the session that text names, after a repair.
-func (a *cli) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
-	service, err := a.app.Sessions()
-	if err != nil {
-		return nil, session.Session{}, err
-	}
-	a.repair(ctx, service)
-	found, err := service.Find(text)
-	a.about = found.ID
-	return service, found, err
-}
-
-// oneSession and someSessions check the number of ids.
-func oneSession(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return fault.New(fault.Usage, "%s takes one session id, not %d", cmd.CommandPath(), len(args)).
-		Hint("`aibox ls` lists the sessions")
-}
-
-func someSessions(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return nil
-	}
-	return fault.New(fault.Usage, "%s needs a session id", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
 }

@@ -27,8 +27,8 @@ func TestTheDetachKeysAreFoundHoweverTheyComeIn(t *testing.T) {
 		{"ctrl-p twice", []string{"\x10\x10", "\x11"}, "\x10", errDetached},
 		{"ctrl-q alone", []string{"\x11"}, "\x11", nil},
 		{"a pause", []string{"", "a"}, "a", nil},
-		{"back", []string{"ab\x10\x13cd"}, "ab", errScrollsBack},
-		{"back apart", []string{"ab\x10", "\x13"}, "ab", errScrollsBack},
+		{"back", []string{"ab\x10\x13cd"}, "ab", errScrollBack},
+		{"back apart", []string{"ab\x10", "\x13"}, "ab", errScrollBack},
 		{"ctrl-s alone", []string{"\x13"}, "\x13", nil},
 		{"ctrl-s after a pause", []string{"\x10", "", "\x13"}, "\x10\x13", nil},
 		{"other keys", []string{"\x03\x1b[A"}, "\x03\x1b[A", nil},
@@ -109,7 +109,7 @@ func TestTheLastRowBelongsToThePersonUnlessThereAreTooFew(t *testing.T) {
 	}
 	defer master.Close()
 	defer slave.Close()
-	c := &conversation{in: slave, out: slave, label: "0dq4f-codex"}
+	c := &attachedTerminal{in: slave, out: slave, label: "0dq4f-codex"}
 	for rows, want := range map[uint16]screen.Size{24: {Rows: 23, Cols: 30}, 4: {Rows: 3, Cols: 30}, 3: {Rows: 3, Cols: 30}, 1: {Rows: 1, Cols: 30}} {
 		if err := pty.Setsize(master, &pty.Winsize{Rows: rows, Cols: 30}); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,7 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 // shellIn puts the user's terminal through to a shell. It ends with what its last
 // command ended with, which is no failure.
 func (o *workspaceOptions) shell(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
-	err := o.converse(ctx, service, opened.ID)
+	err := o.attachTerminal(ctx, service, opened.ID)
 	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
 		return nil
 	}

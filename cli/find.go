@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// find returns the session with the id or unique prefix text. It first cleans up after
+// crashes.
+func (a *cli) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+	service, err := a.app.Sessions()
+	if err != nil {
+		return nil, session.Session{}, err
+	}
+	a.repair(ctx, service)
+	found, err := service.Find(text)
+	a.about = found.ID
+	return service, found, err
+}
+
+// findChanges returns the session with the id or unique prefix text, and its changes.
+func (a *cli) findChanges(ctx context.Context, text string) (*session.Sessions, session.Session, *review.ChangeSet, error) {
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return nil, found, nil, err
+	}
+	set, err := service.Changes(ctx, found.ID)
+	return service, found, set, err
+}
+
+// oneSession accepts one session id.
+func oneSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes one session id, not %d", cmd.CommandPath(), len(args)).
+		Hint("`aibox ls` lists the sessions")
+}
+
+// someSessions accepts one or more session ids.
+func someSessions(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s needs a session id", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
+}
+
+// sessionAndPaths accepts a session id, followed by any number of paths.
+func sessionAndPaths(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes one session id, not 0", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
+}
