@@ -48,11 +48,20 @@ func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
 			}
 			return batch
 		}
+		if exec, ok := msg.(page.Exec); ok {
+			return tea.Exec(exec.Program, l.done(exec))()
+		}
 		if msg == nil || forRuntime(msg) {
 			return msg
 		}
 		return answer{l, msg}
 	}
+}
+
+// done tags the message that follows a program. Bubble Tea sends it to the root, past the
+// command that asked.
+func (l *layer) done(exec page.Exec) tea.ExecCallback {
+	return func(err error) tea.Msg { return answer{l, exec.Done(err)} }
 }
 
 // forRuntime reports whether Bubble Tea itself handles the message: to set the

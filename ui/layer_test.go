@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"testing"
 
 	"aibox/ui/page"
@@ -38,6 +39,23 @@ func TestAnAnswerReachesOnlyTheScreenThatAsked(t *testing.T) {
 	drive(a, two)
 	if len(below.got) != 1 || len(top.got) != 0 {
 		t.Errorf("after it was closed the screen got %v, the one on top %v", below.got, top.got)
+	}
+}
+
+func TestTheEndOfAProgramReachesOnlyTheScreenThatRanIt(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	below, top := &inbox{}, &inbox{}
+	a.open = []*layer{{Page: below}, {Page: top}}
+	editor := page.Exec{Done: func(err error) tea.Msg { return err }}
+	below.cmd = func() tea.Msg { return editor }
+	if msg := a.open[0].Update("edit")(); !forRuntime(msg) {
+		t.Fatalf("Bubble Tea does not run %T", msg)
+	}
+	below.cmd, below.got = nil, nil
+	ended := errors.New("ended")
+	drive(a, a.open[0].done(editor)(ended))
+	if len(below.got) != 1 || below.got[0] != ended || len(top.got) != 0 {
+		t.Errorf("the screen below got %v, the one on top %v", below.got, top.got)
 	}
 }
 

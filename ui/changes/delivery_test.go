@@ -52,11 +52,7 @@ func TestTheMessageCanBeEdited(t *testing.T) {
 	services := &recorded{set: worked(t), edited: "Better: "}
 	p := newUser(t, services, 120, 40)
 	p.Press("A", "enter")
-	e := &editing{ctx: t.Context(), services: services, text: p.m.delivery.question.message.Value()}
-	if err := e.Run(); err != nil {
-		t.Fatal(err)
-	}
-	p.Send(edited{e.text, nil})
+	p.Press("ctrl+e")
 	p.Sees("Better: Fix it")
 	p.Send(edited{"lost", errors.New("the editor failed")})
 	p.Sees("the editor failed")

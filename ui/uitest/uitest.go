@@ -68,6 +68,8 @@ func (p *Person) Run(cmd tea.Cmd) {
 		}
 	case page.Request:
 		p.Asked = append(p.Asked, msg)
+	case page.Exec:
+		p.Send(msg.Done(msg.Program.Run()))
 	default:
 		if inner, _ := page.Current(msg); p.Quiet != nil && p.Quiet(inner) {
 			p.Dark = append(p.Dark, msg)
