@@ -14,6 +14,7 @@ import (
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/ui/changes/diff"
+	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/theme"
 
@@ -55,12 +56,13 @@ type Model struct {
 	browser
 	positions []position // of the cursor, for each step that the draft can undo
 
-	ask      *dialog.Confirm
-	delivery delivery
-	comment  *commentDialog
-	verify   *verification
-	conflict *conflict
-	verified *session.Verification // the last one of all of the work, or nil
+	ask           *dialog.Confirm
+	delivery      delivery
+	comment       *commentDialog
+	verify        *verification
+	conflict      *conflict
+	verifications page.Latest           // the answers of verify
+	verified      *session.Verification // the last one of all of the work, or nil
 
 	busy string // what is being waited for
 }
@@ -136,13 +138,9 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 	case commented:
 		m.showComment(msg)
 	case printed:
-		if msg.of == m.verify {
-			return m.verify.print(msg)
-		}
+		return m.verify.print(msg)
 	case checked:
-		if msg.of == m.verify {
-			m.showVerified(msg)
-		}
+		m.showVerified(msg)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/changes/diff"
+	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -27,6 +28,7 @@ const maxPrinted = 2000
 // verification runs a command on the work: the question for the command, then its
 // output. nil is none yet.
 type verification struct {
+	answers *page.Latest
 	field   *textinput.Model // for the command; nil once it has started
 	part    bool             // only what is accepted
 	any     bool             // something is accepted
@@ -65,12 +67,13 @@ func (v *verification) paste(msg tea.Msg) { *v.field, _ = v.field.Update(msg) }
 func (v *verification) scroll(by int) { v.back = max(0, min(v.back-by, len(v.lines)-1)) }
 
 // newVerification asks for the command. tally says what there is to verify.
-func newVerification(command string, tally decision.Tally) *verification {
+func newVerification(answers *page.Latest, command string, tally decision.Tally) *verification {
+	answers.Cancel()
 	field := keymap.Field("")
 	field.SetValue(command)
 	field.CursorEnd()
 	field.Focus()
-	return &verification{field: &field, any: tally.AcceptsAny(), part: tally.AcceptsAny() && tally.Undecided+tally.Rejected+tally.Mixed > 0}
+	return &verification{answers: answers, field: &field, any: tally.AcceptsAny(), part: tally.AcceptsAny() && tally.Undecided+tally.Rejected+tally.Mixed > 0}
 }
 
 var (
@@ -106,16 +109,14 @@ func (v *verification) pressOutput(msg tea.KeyPressMsg) {
 	}
 }
 
-// printed brings output of a verification.
+// printed carries output of a verification.
 type printed struct {
-	of   *verification
 	text string
 	more bool // more may follow
 }
 
-// checked brings the result.
+// checked carries the result.
 type checked struct {
-	of     *verification
 	result session.Verification
 	err    error
 }
@@ -135,7 +136,7 @@ func (v *verification) start(ctx context.Context, services Services, id session.
 		defer close(out)
 		var err error
 		if request.Tree, err = tree(ctx); err != nil {
-			return checked{of: v, err: err}
+			return checked{err: err}
 		}
 		filter := termtext.NewFilter(sender{ctx, out}, termtext.Plain)
 		request.Show = func(chunk output.Chunk) error {
@@ -143,9 +144,9 @@ func (v *verification) start(ctx context.Context, services Services, id session.
 			return err
 		}
 		result, err := services.Verify(ctx, id, request)
-		return checked{v, result, err}
+		return checked{result, err}
 	}
-	return tea.Batch(run, v.listen())
+	return tea.Batch(v.answers.Replace(run), v.listen())
 }
 
 // sender sends output to a channel until ctx ends.
@@ -167,7 +168,7 @@ func (s sender) Write(text []byte) (int, error) {
 // listen waits for the next output, and takes all that is there.
 func (v *verification) listen() tea.Cmd {
 	out := v.output
-	return func() tea.Msg {
+	return v.answers.Continue(func() tea.Msg {
 		text, more := <-out
 		for more && len(text) < 64<<10 {
 			select {
@@ -178,8 +179,8 @@ func (v *verification) listen() tea.Cmd {
 			}
 			break
 		}
-		return printed{v, text, more}
-	}
+		return printed{text, more}
+	})
 }
 
 // print keeps output.

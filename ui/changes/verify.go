@@ -23,7 +23,7 @@ func (m *Model) openVerify() {
 	case command == "":
 		command = m.session.Verify
 	}
-	m.verify = newVerification(command, m.draft.Tally())
+	m.verify = newVerification(&m.verifications, command, m.draft.Tally())
 	m.verify.resize(m.width)
 }
 
