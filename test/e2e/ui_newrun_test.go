@@ -87,7 +87,7 @@ func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 	repo := m.repo("shop", map[string]string{"cart.txt": "empty\n"})
 	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"scripted\"\naccept = \"branch\"\n")
 	p := m.sits(usualSize, aibox)
-	p.sees(`There is no session yet`)
+	p.sees(`No sessions yet`)
 	started := func(task string) {
 		p.does("n")
 		p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
