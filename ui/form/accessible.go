@@ -13,9 +13,9 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// ask is the form without a screen: the same questions, one after another, as
-// lines. The end of the input cancels, as ctx does.
-func ask(ctx context.Context, r Request) (done bool, err error) {
+// askLines is the form without a screen: it asks the same questions line by line. The end
+// of the input cancels it, as ctx does.
+func askLines(ctx context.Context, r Request) (done bool, err error) {
 	in, err := newLineReader(ctx, r.In)
 	if err != nil {
 		return false, err
@@ -49,25 +49,25 @@ func ask(ctx context.Context, r Request) (done bool, err error) {
 	return true, spec.Copy(r.Options, draft)
 }
 
-// askOne asks for one field until its answer can stand.
+// askOne asks for one field until the answer is valid.
 func askOne(r Request, in *lineReader, field spec.Field, draft any) error {
 	a := newAnswer(field, draft, plainStyles())
 	a.plain = true
 	if r.Suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
-		a.suggest(safeWords(r.Suggest(field)))
+		a.setSuggestions(safeWords(r.Suggest(field)))
 	}
 	fmt.Fprintf(r.Out, "\n%s\n", a.help())
 	if value := field.Text(draft); value != "" {
 		fmt.Fprintf(r.Out, "Empty keeps %s\n", termtext.Escape(value))
 	}
-	if len(a.offered) > 0 {
-		fmt.Fprintf(r.Out, "Such as %s\n", strings.Join(a.offered[:min(len(a.offered), 10)], ", "))
+	if len(a.suggestions) > 0 {
+		fmt.Fprintf(r.Out, "Such as %s\n", strings.Join(a.suggestions[:min(len(a.suggestions), 10)], ", "))
 	}
 	for {
 		if a.multiline() {
 			a.text = field.Text(draft) // one line, with commas
 			a.before = a.text
-			a.dress(plainStyles())
+			a.makeWidget(plainStyles())
 		}
 		if err := a.widget.RunAccessible(r.Out, in); err != nil || in.ended {
 			return err
@@ -80,9 +80,9 @@ func askOne(r Request, in *lineReader, field spec.Field, draft any) error {
 	}
 }
 
-// lineReader gives one byte at a time, since huh reads each answer with a buffer
-// of its own and would swallow the next ones. The end of the input, and of ctx, is
-// remembered: huh takes either for an empty answer.
+// lineReader returns one byte at a time, since huh reads each answer with a buffer of its
+// own and would swallow the next ones. It records the end of the input and of ctx, which
+// huh takes for an empty answer.
 type lineReader struct {
 	cancelreader.CancelReader
 	in    io.Reader
@@ -92,7 +92,7 @@ type lineReader struct {
 
 func newLineReader(ctx context.Context, in io.Reader) (*lineReader, error) {
 	cancelable, err := cancelreader.NewReader(in)
-	if err != nil { // a file on a disk, which cannot be polled, never waits
+	if err != nil { // a file on a disk cannot be polled, and never blocks
 		cancelable, err = cancelreader.NewReader(struct{ io.Reader }{in})
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd is the terminal, from which huh reads a secret without showing it.
+// Fd is the terminal, which huh needs to read a secret without echo.
 func (l *lineReader) Fd() uintptr {
 	if file, ok := l.in.(interface{ Fd() uintptr }); ok {
 		return file.Fd()

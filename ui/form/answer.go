@@ -7,12 +7,13 @@ import (
 
 	"aibox/agents/spec"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
 )
 
-// answer is the question that is being asked. huh writes into the bound values on
-// each key; they are the draft's only when spec takes them.
+// answer is the current question. huh writes into the bound values on each key; they reach
+// the draft only when spec accepts them.
 type answer struct {
 	field   spec.Field
 	widget  huh.Field
@@ -22,11 +23,11 @@ type answer struct {
 	words []string // bound by choices of several
 	on    bool     // bound by switches
 
-	before   string // what the bound value was at first
-	snapshot any    // the draft at first, for an answer that is taken back
-	offered  []string
-	plain    bool // asked line by line
-	err      error
+	before      string // what the bound value was at first
+	snapshot    any    // the draft at first, for an answer that is taken back
+	suggestions []string
+	plain       bool // asked line by line
+	err         error
 }
 
 // newAnswer asks for field, with its value in draft as the first answer.
@@ -37,29 +38,29 @@ func newAnswer(field spec.Field, draft any, s styles) *answer {
 		a.on, _ = field.Value(draft).(bool)
 	case spec.Choices:
 		a.words, _ = field.Value(draft).([]string)
-	case spec.Secret: // stays where it is; the question begins empty
+	case spec.Secret: // not shown: the question begins empty
 	default:
 		a.text = field.Lines(draft)
 	}
 	a.before = a.print()
-	a.dress(s)
+	a.makeWidget(s)
 	if field.Type != spec.Choice && field.Type != spec.Choices {
-		// An input shows tabs and the like as spaces, which is no change of the user's.
+		// An input turns tabs and the like into spaces. That is no change by the user.
 		a.update(nil)
 		a.before = a.print()
 	}
 	return a
 }
 
-// dress makes the widget, with the bound values as they are.
-func (a *answer) dress(s styles) {
+// makeWidget makes the widget with the bound values.
+func (a *answer) makeWidget(s styles) {
 	a.widget = a.newWidget().WithTheme(s.theme()).WithKeyMap(widgetKeys())
 	a.widget.Init()
-	a.suggest(a.offered)
+	a.setSuggestions(a.suggestions)
 }
 
-// print is the bound value as one string. huh puts several choices in the order in
-// which they stand, so their order says nothing.
+// print is the bound value as one string. huh orders several choices as it shows them, so
+// their order means nothing.
 func (a *answer) print() string {
 	switch a.field.Type {
 	case spec.Bool:
@@ -79,15 +80,15 @@ func (a *answer) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// apply brings the bound value into draft if spec takes it, and reports whether
-// anything is new: the draft or the error.
+// apply writes the bound value to draft if spec accepts it, and reports whether the draft
+// or the error changed.
 func (a *answer) apply(draft any) bool {
-	was, wasWrong := a.field.Lines(draft), a.err
+	oldText, oldErr := a.field.Lines(draft), a.err
 	switch {
 	case a.print() == a.before:
 		a.err = a.field.Copy(draft, a.snapshot)
 	case a.field.Type == spec.Choices && len(a.words) == 0 && a.field.Default != "":
-		a.err = a.field.Decode(draft, []string{}) // the default was taken away
+		a.err = a.field.Decode(draft, []string{}) // the user removed the default
 	case a.field.Type == spec.Choices:
 		a.err = a.field.Set(draft, strings.Join(a.words, ","))
 	default:
@@ -96,11 +97,11 @@ func (a *answer) apply(draft any) bool {
 	if a.err == nil {
 		a.err = spec.Check(draft, a.field)
 	}
-	return a.field.Type == spec.Secret || was != a.field.Lines(draft) || (a.err == nil) != (wasWrong == nil)
+	return a.field.Type == spec.Secret || oldText != a.field.Lines(draft) || (a.err == nil) != (oldErr == nil)
 }
 
-// settle takes the choice under the cursor, which huh tells only when it leaves.
-func (a *answer) settle() {
+// chooseHovered takes the choice under the cursor, which huh reports only when it leaves.
+func (a *answer) chooseHovered() {
 	if choice, ok := a.widget.(*huh.Select[string]); ok {
 		if hovered, found := choice.Hovered(); found {
 			a.text = hovered
@@ -108,25 +109,25 @@ func (a *answer) settle() {
 	}
 }
 
-// suggest offers values to pick from.
-func (a *answer) suggest(values []string) {
-	a.offered = values
+// setSuggestions offers values to pick from.
+func (a *answer) setSuggestions(values []string) {
+	a.suggestions = values
 	if a.field.Type != spec.Choice && a.field.Type != spec.Choices {
 		for _, choice := range a.choices {
-			if !slices.Contains(a.offered, choice) {
-				a.offered = append(a.offered[:len(a.offered):len(a.offered)], choice)
+			if !slices.Contains(a.suggestions, choice) {
+				a.suggestions = append(a.suggestions[:len(a.suggestions):len(a.suggestions)], choice)
 			}
 		}
 	}
-	if input, ok := a.widget.(*huh.Input); ok && len(a.offered) > 0 {
-		input.Suggestions(a.offered)
+	if input, ok := a.widget.(*huh.Input); ok && len(a.suggestions) > 0 {
+		input.Suggestions(a.suggestions)
 	}
 }
 
-// matching is the offered values that hold what was typed, without the one typed.
+// matching returns the suggestions that contain the text, without the text itself.
 func (a *answer) matching() []string {
 	var found []string
-	for _, value := range a.offered {
+	for _, value := range a.suggestions {
 		if value != a.text && strings.Contains(strings.ToLower(value), strings.ToLower(a.text)) {
 			found = append(found, value)
 		}
@@ -143,8 +144,8 @@ func (a *answer) filtering() bool {
 	return ok && choice.GetFiltering()
 }
 
-// lost reports whether the filter matches no choice.
-func (a *answer) lost() bool {
+// noMatch reports whether the filter matches no choice.
+func (a *answer) noMatch() bool {
 	choice, ok := a.widget.(interface{ Hovered() (string, bool) })
 	if !ok {
 		return false
@@ -167,6 +168,24 @@ func (a *answer) endFilter(take bool, draft any, s styles) {
 			a.words = append(a.words, hovered)
 		}
 	}
-	a.dress(s)
+	a.makeWidget(s)
 	_ = a.apply(draft)
+}
+
+// keys are the keys of the question, for the help.
+func (a *answer) keys() []key.Binding {
+	switch {
+	case a.field.Type == spec.Bool:
+		return []key.Binding{bindingFor("←/→", "switch"), bindingFor("y/n", "on or off")}
+	case a.field.Type == spec.Choice:
+		return []key.Binding{bindingFor("↑/↓", "choose"), bindingFor("/", "filter")}
+	case a.field.Type == spec.Choices:
+		return []key.Binding{bindingFor("space", "switch"), bindingFor("/", "filter"), bindingFor("ctrl+a", "all or none")}
+	case a.multiline():
+		return []key.Binding{bindingFor("enter", "new line")}
+	case len(a.suggestions) > 0:
+		return []key.Binding{bindingFor("ctrl+e", "complete"), bindingFor("↑/↓", "suggestions")}
+	default:
+		return nil
+	}
 }

@@ -225,7 +225,7 @@ func TestSuggestionsAreShownFilteredAndTakenWithAKey(t *testing.T) {
 	options := defaults(t)
 	p := newPerson(t, request(options), 80, 24)
 	p.goTo("Model")
-	p.m.Update(suggested{p.m, p.m.asked, "model", []string{"qwen3:8b", "llama3:8b", "bad\x1b[31m"}})
+	p.m.Update(suggested{p.m.questions, p.m.asked, "model", []string{"qwen3:8b", "llama3:8b", "bad\x1b[31m"}})
 	p.sees("llama3:8b")
 	if strings.Contains(p.screen(), "bad") {
 		t.Error("a name with a control sequence was offered")

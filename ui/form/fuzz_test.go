@@ -63,7 +63,7 @@ func typed(t interface{ Fatalf(string, ...any) }, m *model, stream []byte) bool 
 		case b == 254:
 			msg = tea.PasteMsg{Content: "a\nb\x00c\x1b[31m"}
 		case b == 253:
-			msg = suggested{m, m.asked, "model", []string{"one", "two"}}
+			msg = suggested{m.questions, m.asked, "model", []string{"one", "two"}}
 		case b == 252:
 			msg = tea.BackgroundColorMsg{}
 		}

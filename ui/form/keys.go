@@ -5,14 +5,14 @@ import (
 	"charm.land/huh/v2"
 )
 
-// keyMap is every key of the form itself. The questions have more, which huh shows.
+// keyMap are the keys of the form. The questions have more.
 type keyMap struct {
 	Next, Back, Review, Read, Help, Cancel, Quit key.Binding
 
-	Line key.Binding // the key for new lines, and for the end
+	Line key.Binding // inserts a line break, and confirms the review
 
 	Up, Down, PageUp, PageDown key.Binding // in pages that are longer than the screen
-	Moves                      key.Binding // whatever moves a cursor among choices
+	Moves                      key.Binding // every key that moves the cursor among choices
 }
 
 func newKeyMap() keyMap {
@@ -37,8 +37,8 @@ func newKeyMap() keyMap {
 	}
 }
 
-// widgetKeys are huh's keys without those that move between questions, and without
-// the one that starts an editor. Ends of lines are typed with enter.
+// widgetKeys are huh's keys without those that move between questions and the one that
+// starts an editor. Enter inserts a line break.
 func widgetKeys() *huh.KeyMap {
 	none := key.NewBinding()
 	keys := huh.NewDefaultKeyMap()

@@ -11,67 +11,66 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// refresh asks for the preview of the draft.
-func (m *model) refresh() {
+// refreshPreview makes the preview of the draft.
+func (m *model) refreshPreview() {
 	m.preview = nil
 	if m.request.Preview != nil {
 		m.preview = strings.Split(strings.TrimRight(termtext.Text(m.request.Preview(m.draft)), "\n"), "\n")
 	}
 }
 
-// wrapped is the preview in lines of the screen's width.
-func (m *model) wrapped() []string {
+// wrappedPreview is the preview in lines of the screen's width.
+func (m *model) wrappedPreview() []string {
 	var lines []string
 	for _, line := range m.preview {
-		lines = append(lines, strings.Split(ansi.Wrap(line, m.width, " "), "\n")...)
+		lines = append(lines, strings.Split(ansi.Wrap(line, m.screen.width, " "), "\n")...)
 	}
 	return lines
 }
 
-// glimpse is the beginning of the preview, and how much more there is.
-func (m *model) glimpse() []string {
-	lines, height := m.wrapped(), m.glimpseHeight()
+// previewExcerpt is the beginning of the preview, with a note if there is more.
+func (m *model) previewExcerpt() []string {
+	lines, height := m.wrappedPreview(), m.excerptHeight()
 	if len(lines) <= height {
 		return lines
 	}
 	return append(lines[:height-1:height-1], m.styles.Faint.Render("… ctrl+o shows all of it"))
 }
 
-// long is the page that may be longer than the screen, from its scroll on.
-func (m *model) long() []string {
+// scrolledPage is the page from the first line to show.
+func (m *model) scrolledPage() []string {
 	lines := m.pageLines()
-	m.scroll = min(m.scroll, max(0, len(lines)-m.bodyHeight()))
+	m.scroll = min(m.scroll, max(0, len(lines)-m.bodyHeight(0)))
 	return lines[m.scroll:]
 }
 
+// pageLines are all lines of a page without a question.
 func (m *model) pageLines() []string {
-	switch {
-	case m.page == helping:
+	switch m.page {
+	case helpPage:
 		return m.helpLines()
-	case m.page == reading:
-		return m.wrapped()
+	case previewPage:
+		return m.wrappedPreview()
 	}
-	lines := m.wrapped()
+	lines := m.wrappedPreview()
 	if len(lines) == 0 {
-		lines = m.list(len(m.fields) * 2)
+		lines = m.overview(len(m.fields) * 2)
 	}
-	if problem := m.trouble(); problem != "" {
-		lines = append(strings.Split(m.styles.Problem.Render(ansi.Wrap("✗ "+problem, m.width, "")), "\n"), lines...)
-	}
-	return lines
+	return append(m.problemLines(m.screen.width), lines...)
 }
 
-// turn is a key on a page other than the questions.
-func (m *model) turn(msg tea.KeyPressMsg) {
+// pressPage handles a key on the preview or the help.
+func (m *model) pressPage(msg tea.KeyPressMsg) {
 	if key.Matches(msg, m.keys.Cancel, m.keys.Help, m.keys.Read, m.keys.Next) {
-		m.page, m.scroll = asking, 0
+		m.page, m.scroll = questionPage, 0
 		return
 	}
-	m.scrolled(msg)
+	m.scrollBy(msg)
 }
 
-func (m *model) scrolled(msg tea.KeyPressMsg) {
-	switch page := max(1, m.bodyHeight()-1); {
+// scrollBy handles a key that scrolls the page.
+func (m *model) scrollBy(msg tea.KeyPressMsg) {
+	switch page := max(1, m.bodyHeight(0)-1); {
 	case key.Matches(msg, m.keys.Up):
 		m.scroll--
 	case key.Matches(msg, m.keys.Down):
@@ -81,10 +80,10 @@ func (m *model) scrolled(msg tea.KeyPressMsg) {
 	case key.Matches(msg, m.keys.PageDown):
 		m.scroll += page
 	}
-	m.scroll = max(0, min(m.scroll, len(m.pageLines())-m.bodyHeight()))
+	m.scroll = max(0, min(m.scroll, len(m.pageLines())-m.bodyHeight(0)))
 }
 
-// helpLines are every key there is.
+// helpLines are all keys.
 func (m *model) helpLines() []string {
 	lines := []string{}
 	add := func(heading string, bindings ...key.Binding) {
@@ -102,6 +101,6 @@ func (m *model) helpLines() []string {
 	}{{"On or off", spec.Bool}, {"One of several", spec.Choice}, {"Some of several", spec.Choices}, {"Text and lists", spec.Text}} {
 		add(kind.name, (&answer{field: spec.Field{Type: kind.kind}}).keys()...)
 	}
-	add("Where there are suggestions", (&answer{offered: []string{""}}).keys()...)
+	add("Where there are suggestions", (&answer{suggestions: []string{""}}).keys()...)
 	return lines
 }

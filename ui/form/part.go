@@ -10,173 +10,144 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Part is a form as a part of another screen: the questions alone, one at a time with
-// an overview beside it where there is room. It has no end of its own. Its
-// owner reads Draft at any time; Update reports when the user leaves it.
-type Part struct{ m *model }
+// Part is a form within another screen: only the questions, one at a time, with an overview
+// beside them where there is room. The owner reads Draft at any time, and Update reports
+// when the user leaves the form.
+type Part struct{ q *questions }
 
-// Outcome is what a key did to a Part.
+// Outcome is the effect of a key on a Part.
 type Outcome int
 
 // The outcomes.
 const (
-	Stays    Outcome = iota // a question is still open
-	Onward                  // behind the last question
-	Backward                // before the first question
-	Unknown                 // the key is none of the part's
+	Stay      Outcome = iota // a question is still open
+	Next                     // the user left the last question
+	Previous                 // the user left the first question backward
+	Unhandled                // the key is not one of the part's
 )
 
-// NewPart makes a part. Of the request In, Out, Title, Action, Preview and Accessible
-// mean nothing here, and Options is never written.
+// NewPart makes a part. It ignores the request's In, Out, Title, Action, Preview and
+// Accessible, and never writes Options.
 func NewPart(r Request) *Part {
-	r.Preview = nil
-	return &Part{newPartModel(r)}
+	q := newQuestions(r)
+	q.embedded = true
+	q.move(1)
+	return &Part{q}
 }
 
-func newPartModel(r Request) *model {
-	m := newModel(r)
-	m.part = true
-	return m
-}
+// Init asks for suggestions.
+func (p *Part) Init() tea.Cmd { return p.q.begin() }
 
-// Init asks for what can be suggested.
-func (p *Part) Init() tea.Cmd { return p.m.begin() }
+// Draft is a pointer to the options with the valid answers so far. It is only read.
+func (p *Part) Draft() any { return p.q.draft }
 
-// Draft is a pointer to what the answers make so far, with those that cannot stand
-// left as they were. It is only read.
-func (p *Part) Draft() any { return p.m.draft }
-
-// Problem is why the answers cannot stand as they are; nil when they can.
+// Problem is why the answers are invalid; nil if they are valid.
 func (p *Part) Problem() error {
-	if p.m.current != nil && p.m.current.err != nil {
-		return p.m.current.err
+	if p.q.current != nil && p.q.current.err != nil {
+		return p.q.current.err
 	}
-	for _, field := range p.m.fields {
-		if err := spec.Check(p.m.draft, field); err != nil && spec.Visible(p.m.draft, field) {
+	for _, field := range p.q.fields {
+		if err := spec.Check(p.q.draft, field); err != nil && spec.Visible(p.q.draft, field) {
 			return err
 		}
 	}
-	return spec.Validate(p.m.draft)
+	return spec.Validate(p.q.draft)
 }
 
-// Suggest changes where suggestions come from, and asks for them.
+// Suggest replaces the source of suggestions, and asks for them.
 func (p *Part) Suggest(suggest func(spec.Field) []string) tea.Cmd {
-	p.m.request.Suggest = suggest
-	return p.m.ask()
+	p.q.request.Suggest = suggest
+	return p.q.suggest()
 }
 
-// Empty reports whether there is no question.
-func (p *Part) Empty() bool { return p.m.current == nil }
-
-// Asks is the key of the option that is asked for now; empty where there is none.
-func (p *Part) Asks() string {
-	if p.m.current == nil {
+// Current is the key of the current option; empty if there is none.
+func (p *Part) Current() string {
+	if p.q.current == nil {
 		return ""
 	}
-	return p.m.current.field.Key
+	return p.q.current.field.Key
 }
 
 // Filtering reports whether esc belongs to the part.
-func (p *Part) Filtering() bool { return p.m.current != nil && p.m.current.filtering() }
+func (p *Part) Filtering() bool { return p.q.filtering() }
 
-// Update takes a message. Of keys it says what they did.
+// Update handles a message. The outcome is that of a key.
 func (p *Part) Update(msg tea.Msg) (Outcome, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return p.m.pressPart(msg)
+		return p.press(msg)
 	case suggested:
-		p.m.take(msg)
-		return Stays, nil
+		p.q.setSuggestions(msg)
+		return Stay, nil
 	}
-	return Stays, p.m.forward(msg)
+	return Stay, p.q.forward(msg)
 }
 
-// Suggested reports whether a message brings suggestions to a part: each part of a
-// screen is to get it, and takes its own.
+// press handles a key.
+func (p *Part) press(msg tea.KeyPressMsg) (Outcome, tea.Cmd) {
+	k := p.q.keys
+	switch {
+	case p.q.filtering():
+		return Stay, p.q.pressFilter(msg)
+	case p.q.current == nil && key.Matches(msg, k.Next):
+		return Next, nil
+	case p.q.current == nil && key.Matches(msg, k.Back):
+		return Previous, nil
+	case p.q.current == nil, key.Matches(msg, k.Quit, k.Cancel, k.Help, k.Read, k.Review):
+		return Unhandled, nil
+	case key.Matches(msg, k.Back):
+		return p.step(-1)
+	case p.q.goesNext(msg):
+		return p.step(1)
+	}
+	return Stay, p.q.forward(msg)
+}
+
+// step leaves the current question if its answer is valid, for the next visible one or
+// out of the part.
+func (p *Part) step(n int) (Outcome, tea.Cmd) {
+	at := p.q.at
+	cmd := p.q.step(n)
+	switch {
+	case p.q.current != nil && p.q.current.err != nil:
+		return Stay, nil
+	case p.q.current == nil: // after the last question
+		p.q.show(at)
+		return Next, p.q.focus()
+	case n < 0 && p.q.at == at:
+		return Previous, cmd
+	}
+	return Stay, cmd
+}
+
+// Suggested reports whether a message brings suggestions. Its screen passes it to each of
+// its parts.
 func Suggested(msg tea.Msg) bool {
 	_, ok := msg.(suggested)
 	return ok
 }
 
-// SetSize tells the cells there are.
+// SetSize sets the size in cells.
 func (p *Part) SetSize(width, height int) {
-	if p.m.width == width && p.m.height == height {
-		return
+	if p.q.width != width || p.q.height != height {
+		p.q.setSize(width, height)
 	}
-	p.m.width, p.m.height = width, height
-	p.m.resize()
 }
 
 // SetTheme changes the styles.
-func (p *Part) SetTheme(t theme.Theme) {
-	p.m.styles = stylesOf(t)
-	p.m.renew()
-}
+func (p *Part) SetTheme(t theme.Theme) { p.q.setStyles(stylesOf(t)) }
 
-// View is the part, in lines of at most the width, and as many as the height.
+// View returns as many lines as the height, none wider than the width.
 func (p *Part) View() []string {
-	if p.m.current == nil {
-		return fit([]string{p.m.styles.Faint.Render("there is nothing to choose here")}, p.m.height)
+	if p.q.current == nil {
+		return fit([]string{p.q.styles.Faint.Render("there is nothing to choose here")}, p.q.height)
 	}
-	lines := fit(p.m.body(), p.m.height)
+	lines := fit(p.q.body(), p.q.height)
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
 	}
 	return lines
 }
 
-// Keys are the keys that count at the question that is asked.
-func (p *Part) Keys() []key.Binding {
-	next := p.m.keys.Next
-	if p.m.current != nil && p.m.current.multiline() {
-		next.SetHelp("tab", "next")
-	}
-	if p.Filtering() {
-		return []key.Binding{bindingFor("enter", "take"), bindingFor("esc", "all choices")}
-	}
-	keys := []key.Binding{next, p.m.keys.Back}
-	if p.m.current != nil {
-		keys = append(keys, p.m.current.keys()...)
-	}
-	return keys
-}
-
-// pressPart is one key of a part.
-func (m *model) pressPart(msg tea.KeyPressMsg) (Outcome, tea.Cmd) {
-	switch {
-	case m.current == nil:
-		switch {
-		case key.Matches(msg, m.keys.Next):
-			return Onward, nil
-		case key.Matches(msg, m.keys.Back):
-			return Backward, nil
-		}
-		return Unknown, nil
-	case m.current.filtering():
-		return Stays, m.filter(msg)
-	case key.Matches(msg, m.keys.Quit, m.keys.Cancel, m.keys.Help, m.keys.Read, m.keys.Review):
-		return Unknown, nil
-	case key.Matches(msg, m.keys.Back):
-		return m.walk(-1)
-	case key.Matches(msg, m.keys.Next) && (!m.current.multiline() || !key.Matches(msg, m.keys.Line)):
-		return m.walk(1)
-	}
-	return Stays, m.forward(msg)
-}
-
-// walk leaves the current question if its answer can stand, for the next visible one
-// or out of the part.
-func (m *model) walk(n int) (Outcome, tea.Cmd) {
-	at := m.at
-	cmd := m.step(n)
-	switch {
-	case m.current != nil && m.current.err != nil:
-		return Stays, nil
-	case m.current == nil: // where a form has its review
-		m.show(at)
-		return Onward, m.focus()
-	case n < 0 && m.at == at:
-		return Backward, cmd
-	}
-	return Stays, cmd
-}
+// Keys are the keys of the current question.
+func (p *Part) Keys() []key.Binding { return p.q.questionKeys() }

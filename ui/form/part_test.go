@@ -30,17 +30,17 @@ func pressed(p *Part, names ...string) (out Outcome) {
 
 func TestAPartSaysWhenAPersonWalksOutOfIt(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"effort", "fast"}}, 80, 12)
-	if out := pressed(p, "shift+tab"); out != Backward {
+	if out := pressed(p, "shift+tab"); out != Previous {
 		t.Errorf("before the first question it is %d", out)
 	}
-	if out := pressed(p, "tab"); out != Stays || p.Asks() != "fast" {
-		t.Errorf("%d at %q", out, p.Asks())
+	if out := pressed(p, "tab"); out != Stay || p.Current() != "fast" {
+		t.Errorf("%d at %q", out, p.Current())
 	}
-	if out := pressed(p, "tab"); out != Onward || p.Asks() != "fast" {
-		t.Errorf("behind the last question it is %d, at %q", out, p.Asks())
+	if out := pressed(p, "tab"); out != Next || p.Current() != "fast" {
+		t.Errorf("after the last question it is %d, at %q", out, p.Current())
 	}
 	for _, name := range []string{"esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"} {
-		if out := pressed(p, name); out != Unknown {
+		if out := pressed(p, name); out != Unhandled {
 			t.Errorf("%s is taken by the part: %d", name, out)
 		}
 	}
@@ -68,13 +68,13 @@ func TestAPartNeverWritesTheOptionsAndAsksForNothingOfItsOwn(t *testing.T) {
 func TestAWrongAnswerKeepsAPersonInThePart(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"patience"}}, 80, 12)
 	pressed(p, "ctrl+u", "9", "h")
-	if out := pressed(p, "tab"); out != Stays || p.Problem() == nil {
+	if out := pressed(p, "tab"); out != Stay || p.Problem() == nil {
 		t.Errorf("it is %d, with %v", out, p.Problem())
 	}
 	if !strings.Contains(ansi.Strip(strings.Join(p.View(), "\n")), "✗") {
 		t.Error("nobody is told")
 	}
-	if out := pressed(p, "ctrl+u", "1", "h", "tab"); out != Onward || p.Problem() != nil {
+	if out := pressed(p, "ctrl+u", "1", "h", "tab"); out != Next || p.Problem() != nil {
 		t.Errorf("it is %d, with %v", out, p.Problem())
 	}
 }
@@ -83,14 +83,14 @@ func TestSuggestionsForAnotherPartOrOfAnEarlierTimeAreDropped(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
 	other := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
 	p.Suggest(func(spec.Field) []string { return nil })
-	p.Update(suggested{p.m, p.m.asked - 1, "model", []string{"late"}})
-	other.Update(suggested{p.m, p.m.asked, "model", []string{"theirs"}})
+	p.Update(suggested{p.q, p.q.asked - 1, "model", []string{"late"}})
+	other.Update(suggested{p.q, p.q.asked, "model", []string{"theirs"}})
 	for _, part := range []*Part{p, other} {
 		if view := ansi.Strip(strings.Join(part.View(), "\n")); strings.Contains(view, "late") || strings.Contains(view, "theirs") {
 			t.Errorf("it shows %s", view)
 		}
 	}
-	p.Update(suggested{p.m, p.m.asked, "model", []string{"now"}})
+	p.Update(suggested{p.q, p.q.asked, "model", []string{"now"}})
 	if view := ansi.Strip(strings.Join(p.View(), "\n")); !strings.Contains(view, "now") {
 		t.Errorf("it shows %s", view)
 	}
@@ -102,12 +102,12 @@ func TestAPartFillsItsCells(t *testing.T) {
 		for range 14 {
 			lines := p.View()
 			if len(lines) != size[1] {
-				t.Fatalf("%v: %d lines at %s", size, len(lines), p.Asks())
+				t.Fatalf("%v: %d lines at %s", size, len(lines), p.Current())
 			}
 			pressed(p, "tab")
 		}
 	}
-	if p := partOf(t, Request{Options: new(struct{})}, 40, 4); !p.Empty() || pressed(p, "tab") != Onward || pressed(p, "shift+tab") != Backward || len(p.View()) != 4 {
+	if p := partOf(t, Request{Options: new(struct{})}, 40, 4); p.Current() != "" || pressed(p, "tab") != Next || pressed(p, "shift+tab") != Previous || len(p.View()) != 4 {
 		t.Error("a part without questions is no way through")
 	}
 }

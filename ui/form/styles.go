@@ -7,15 +7,15 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// styles are the form's semantic styles, those of every screen. What matters is told
-// by a mark or a word besides its color.
+// styles are the form's styles, from those of every screen. A mark or a word carries the
+// meaning besides the color.
 type styles struct {
 	Title   lipgloss.Style // what the form is for
 	Section lipgloss.Style // a heading
 	Current lipgloss.Style // the current question
 	Value   lipgloss.Style // what is set
 	Faint   lipgloss.Style // help, and what is not set
-	Problem lipgloss.Style // what cannot stand
+	Problem lipgloss.Style // what is invalid
 	Rule    lipgloss.Style // lines between the parts
 	Button  lipgloss.Style // the side of a switch that is on
 }
@@ -46,5 +46,5 @@ func (s styles) theme() huh.Theme {
 	return huh.ThemeFunc(func(bool) *huh.Styles { return t })
 }
 
-// plainStyles color nothing, for lines that are read out.
+// plainStyles have no colors, for line-by-line forms.
 func plainStyles() styles { return styles{} }

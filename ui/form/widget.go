@@ -8,10 +8,10 @@ import (
 	"charm.land/huh/v2"
 )
 
-// unset stands among the choices for none of them.
+// unset is the choice of none.
 const unset = "(not set)"
 
-// newWidget makes huh's field for the answer's type, bound to the answer.
+// newWidget returns huh's field for the type, bound to the answer.
 func (a *answer) newWidget() huh.Field {
 	field := a.field
 	switch field.Type {
@@ -35,7 +35,7 @@ func (a *answer) newWidget() huh.Field {
 	}
 }
 
-// options are the choices, after one for none when there is no default.
+// options are the choices. Without a default, the first one is none.
 func (a *answer) options() []huh.Option[string] {
 	var options []huh.Option[string]
 	if a.field.Type == spec.Choice && (a.field.Default == "" || a.text == "") {
@@ -51,7 +51,7 @@ func (a *answer) options() []huh.Option[string] {
 	return options
 }
 
-// help is the field's sentence with what else is worth knowing to answer.
+// help is the help of the field and of its type.
 func (a *answer) help() string {
 	parts := []string{a.field.Help}
 	switch {

@@ -53,9 +53,9 @@ func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 	}
 	result, cmd := s.part.Update(msg)
 	switch result {
-	case form.Onward:
+	case form.Next:
 		return forward, cmd
-	case form.Backward:
+	case form.Previous:
 		return backward, cmd
 	}
 	return stay, cmd

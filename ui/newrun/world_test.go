@@ -211,7 +211,7 @@ func (p *person) tell(task string) {
 func (p *person) goTo(key string) {
 	p.T.Helper()
 	for range 30 {
-		if p.m.form().Asks() == key {
+		if p.m.form().Current() == key {
 			return
 		}
 		p.Press("tab")
