@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Policy is how much network a session has. The zero value is no policy at all:
-// it prints as "invalid" and allows nothing.
+// Policy says what network access a session has. The zero value is invalid: it prints as
+// "invalid" and allows nothing.
 type Policy uint8
 
 // The policies, from closed to open.
@@ -15,7 +15,7 @@ const (
 	Local                   // the inference gateway only
 )
 
-// ParsePolicy reads a policy's name.
+// ParsePolicy parses a policy's name.
 func ParsePolicy(name string) (Policy, error) {
 	for _, policy := range Policies() {
 		if policy.String() == name {
@@ -48,7 +48,7 @@ func (p Policy) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads a name as ParsePolicy does.
+// UnmarshalText parses a name like ParsePolicy.
 func (p *Policy) UnmarshalText(text []byte) error {
 	policy, err := ParsePolicy(string(text))
 	if err == nil {
@@ -57,11 +57,11 @@ func (p *Policy) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Set reads a name as ParsePolicy does; with Type and String it makes *Policy a
-// command-line flag.
+// Set parses a name like ParsePolicy. With Type and String it makes *Policy a command-line
+// flag.
 func (p *Policy) Set(name string) error { return p.UnmarshalText([]byte(name)) }
 
-// Type names the kind of value in help texts.
+// Type returns the name of the value in help texts.
 func (p *Policy) Type() string { return "policy" }
 
 // TCPPorts returns the ports on Address that a session under p gets a listener for;

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// ServerTool is a kind of tool that a model's own server runs. An agent that asks
-// for one makes that server reach further than the model: to the web, to another
-// server, to stored files. The inference gateway therefore refuses every kind that
-// the user's own settings do not open. The zero value is no kind at all: it prints
-// as "invalid" and opens nothing.
+// ServerTool is a kind of tool that a model server runs itself. A request for one makes that
+// server access more than the model: the web, another server, stored files. The inference
+// gateway therefore rejects every kind that the user's settings do not allow. The zero value
+// is invalid: it prints as "invalid" and allows nothing.
 type ServerTool uint8
 
 // The kinds.
@@ -23,7 +22,7 @@ const (
 	ComputerUse
 )
 
-// serverTools is what each kind is called and what it opens.
+// serverTools has the name of each kind and what it allows.
 var serverTools = [...]struct{ name, opens string }{
 	WebSearch:       {"web-search", "The model's server sends search queries that the agent words to a search engine, and reads the pages that are found."},
 	WebFetch:        {"web-fetch", "The model's server fetches any URL that the agent names, with whatever the agent puts into it."},
@@ -39,7 +38,7 @@ func ServerTools() []ServerTool {
 	return []ServerTool{WebSearch, WebFetch, CodeExecution, FileSearch, MCP, ImageGeneration, ComputerUse}
 }
 
-// ParseServerTool reads the name of a kind.
+// ParseServerTool parses the name of a kind.
 func ParseServerTool(name string) (ServerTool, error) {
 	var names []string
 	for _, tool := range ServerTools() {
@@ -61,8 +60,8 @@ func (t ServerTool) String() string {
 	return serverTools[t].name
 }
 
-// Opens returns one sentence that says what way out of the sandbox the kind opens; empty
-// for an invalid one.
+// Opens returns a sentence that describes the access that the kind allows, or "" for an
+// invalid one.
 func (t ServerTool) Opens() string {
 	if !t.valid() {
 		return ""
@@ -78,7 +77,7 @@ func (t ServerTool) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }
 
-// UnmarshalText reads a name as ParseServerTool does.
+// UnmarshalText parses a name like ParseServerTool.
 func (t *ServerTool) UnmarshalText(text []byte) error {
 	tool, err := ParseServerTool(string(text))
 	if err == nil {

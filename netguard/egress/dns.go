@@ -20,7 +20,7 @@ import (
 	"aibox/netguard"
 )
 
-// Question is one name that a sandbox asked for and did not get.
+// Question is a DNS query that was refused.
 type Question struct {
 	Time time.Time
 	Name string // printable ASCII, at most 256 bytes, without the trailing dot
@@ -41,8 +41,8 @@ const (
 	logsPerSecond  = 50
 	repeatAfter    = 10 * time.Second
 	rememberLimit  = 1024
-	connections    = 16              // TCP, at a time; more wait
-	connectionTime = 5 * time.Second // without a question
+	connections    = 16              // TCP connections at a time; others wait
+	connectionTime = 5 * time.Second // maximum time without a query
 	timeToLive     = 60              // seconds, of the guard's names
 )
 
@@ -79,7 +79,7 @@ func serveUDP(conn net.PacketConn, responder *responder) error {
 			return err
 		}
 		if answer := responder.answer(packet[:n]); answer != nil {
-			_, _ = conn.WriteTo(answer, from) // a lost answer is asked for again
+			_, _ = conn.WriteTo(answer, from) // the client repeats the query if the answer is lost
 		}
 	}
 }
@@ -100,8 +100,8 @@ func serveTCP(ctx context.Context, listener net.Listener, responder *responder) 
 	}
 }
 
-// serveConn answers the questions of one connection, each with its length before
-// it (RFC 1035, 4.2.2).
+// serveConn answers the queries of one TCP connection, each with a length prefix (RFC 1035,
+// 4.2.2).
 func serveConn(conn net.Conn, responder *responder) {
 	for {
 		_ = conn.SetDeadline(time.Now().Add(connectionTime))
@@ -159,8 +159,8 @@ func (t *responder) logQuestion(q Question, now time.Time) {
 	t.log(q)
 }
 
-// answer makes the answer to one packet, nil where none may be sent, and says
-// which question was refused.
+// answer returns the answer to one packet, nil if none must be sent, and the query if it was
+// refused.
 func answer(packet []byte) ([]byte, *Question) {
 	var query, reply dns.Msg
 	if len(packet) < 12 {

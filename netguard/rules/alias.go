@@ -38,8 +38,8 @@ func findAlias() (alias *netlink.Addr, up bool, err error) {
 	return nil, false, nil
 }
 
-// rateLabel begins the label of the address, which holds the limit of ICMP that was
-// in force before: it lives as long as what it is needed for, and needs no file.
+// rateLabel begins the label of the address, which stores the previous ICMP limit: it
+// exists exactly as long as the limit is changed, and needs no file.
 const rateLabel = "lo:"
 
 func addAlias(rateBefore int) error {
@@ -55,7 +55,7 @@ func addAlias(rateBefore int) error {
 	return nil
 }
 
-// removeAlias takes the address away and puts the limit of ICMP back.
+// removeAlias removes the address and restores the ICMP limit.
 func removeAlias() error {
 	alias, _, err := findAlias()
 	if err != nil || alias == nil {
@@ -65,7 +65,7 @@ func removeAlias() error {
 	if err != nil {
 		rate = icmpRateDefault
 	}
-	if icmpRate() == icmpRateOff { // as we left it
+	if icmpRate() == icmpRateOff { // it is still our own value
 		if err := setICMPRate(rate); err != nil {
 			return err
 		}
@@ -80,9 +80,8 @@ func removeAlias() error {
 	return nil
 }
 
-// sessionListening reports whether any process holds a socket on the guard's address, as
-// each running session does. Sockets die with their process, so a crash leaves
-// nothing that looks like one.
+// sessionListening reports whether any process has a socket on the guard's address, as each
+// running session does. Sockets close with their process, so a crash leaves none.
 func sessionListening() (bool, error) {
 	octets := netguard.Address().As4()
 	// The kernel prints addresses as one number in the machine's order.
@@ -104,7 +103,7 @@ func sessionListening() (bool, error) {
 }
 
 // occupiedBridge names a session's bridge that still has a sandbox on it, or "". A sandbox whose
-// supervisor was killed has no sockets left to be known by.
+// supervisor was killed has no sockets left.
 func occupiedBridge() (string, error) {
 	links, err := netlink.LinkList()
 	if err != nil {

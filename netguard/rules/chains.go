@@ -66,16 +66,16 @@ func (f *firewall) drift() []string {
 	return drift
 }
 
-// isCurrent reports whether one of our chains holds what it should and nothing else.
+// isCurrent reports whether one of our chains has exactly the expected rules.
 func (f *firewall) isCurrent(chain string) bool {
 	rules, ok := f.chains[chain]
 	rules = slices.DeleteFunc(slices.Clone(rules), func(rule listedRule) bool { return isMark(rule.spec) })
 	return ok && slices.EqualFunc(rules, f.own()[chain], sameRule)
 }
 
-// startsWith reports whether a chain begins with jumps. FORWARD may begin with Docker's
-// chain instead, which begins with ours and has turned everything away before the
-// rest of FORWARD is asked: Docker puts its jumps on top for each network it makes.
+// startsWith reports whether a chain begins with jumps. FORWARD can begin with Docker's
+// chain instead, which begins with ours and rejects everything before the rest of FORWARD:
+// Docker inserts its jumps at the top for each network that it creates.
 func (f *firewall) startsWith(chain string, jumps []string) bool {
 	rules := f.chains[chain]
 	if chain == "FORWARD" && len(rules) > 0 && rules[0].spec == "-j "+chainDocker {

@@ -17,17 +17,16 @@ import (
 	"aibox/internal/fault"
 )
 
-// Site says where the bridges are: which namespaces a job has to enter. The zero
-// value is refused.
+// Site identifies the namespaces of the bridges, which a job has to enter. The zero value
+// is rejected.
 type Site struct {
 	// PID is a process in the user namespace of the rootless daemon. The job
 	// enters that user namespace, and its network namespace unless NetNS is set.
 	PID int
 	// NetNS is the file of a detached network namespace, entered instead of PID's.
 	NetNS string
-	// InPlace runs the job in the namespaces of aibox itself, whatever PID says
-	// (rootful Docker, by explicit choice): directly as root, else through sudo
-	// without a password.
+	// InPlace ignores PID and runs the job in aibox's own namespaces, for rootful Docker:
+	// directly as root, else through sudo without a password.
 	InPlace bool
 }
 
@@ -35,21 +34,21 @@ type Site struct {
 // and is safe for concurrent use.
 type Client struct {
 	Exe     string   // the program to run as the job; empty means os.Executable()
-	Args    []string // what makes Exe call ServeJob; empty means {"netguard-job"}
+	Args    []string // arguments that make Exe call ServeJob; empty means {"netguard-job"}
 	Site    Site
 	Timeout time.Duration // of one job; 0 means 15 s
 }
 
-// Up puts everything in place that is not per session: alias, firewall chains,
-// order of routing rules, ICMP limits. Doing it twice is doing it once.
+// Up sets up everything that is not per session: alias, firewall chains, order of routing
+// rules, ICMP limits. It is idempotent.
 func (c Client) Up(ctx context.Context) error {
 	_, err := c.call(ctx, request{Op: opUp})
 	return err
 }
 
-// Down takes back everything that Up and Guard put in place, and leaves tables,
-// routing rules and addresses as they were before. While a session holds its
-// sockets that is a fault of kind Refused, because its sandbox would be unguarded.
+// Down removes everything that Up and Guard have set up, and restores tables, routing rules
+// and addresses. While a session has its sockets open it returns a fault of kind Refused,
+// because its sandbox would be unguarded.
 func (c Client) Down(ctx context.Context) error {
 	_, err := c.call(ctx, request{Op: opDown})
 	return err
@@ -70,11 +69,11 @@ type GuardRequest struct {
 	UDP []int `json:"udp,omitempty"`
 }
 
-// Guard makes bridge safe to start a sandbox on, in one job: whatever Up would do,
-// with drift repaired (an error if that fails: never start a sandbox then); the
-// bridge's routing lock, which lets through exactly the ports of r; and sockets
-// bound to that bridge alone. The bridge must exist, named with
-// netguard.BridgePrefix. The caller owns the Sockets.
+// Guard makes bridge safe for a sandbox, in one job: it does what Up does and repairs
+// drift, sets the bridge's routing lock, which admits exactly the ports of r, and opens
+// sockets that are bound to this bridge alone. After an error the caller must not start a
+// sandbox. The bridge must exist, and its name must begin with netguard.BridgePrefix. The
+// caller owns the Sockets.
 func (c Client) Guard(ctx context.Context, bridge string, r GuardRequest) (*Sockets, error) {
 	reply, err := c.call(ctx, request{Op: opGuard, Bridge: bridge, GuardRequest: r})
 	if err != nil {
@@ -83,9 +82,8 @@ func (c Client) Guard(ctx context.Context, bridge string, r GuardRequest) (*Sock
 	return newSockets(reply.files, r)
 }
 
-// Release takes away what Guard let through on bridge and leaves it locked
-// entirely, as a bridge in the pool should be. It is not needed for safety: once
-// a session's sockets are closed nothing answers, so a crash may skip it.
+// Release locks bridge entirely again, as a bridge in the pool should be. It is not needed
+// for safety: once a session's sockets are closed nothing answers, so a crash can skip it.
 func (c Client) Release(ctx context.Context, bridge string) error {
 	_, err := c.call(ctx, request{Op: opRelease, Bridge: bridge})
 	return err
@@ -156,8 +154,8 @@ func (c Client) command() (command.Cmd, error) {
 		if site.NetNS != "" {
 			net = "--net=" + site.NetNS
 		}
-		// The legacy tables are changed by reading, editing and writing them whole, so the
-		// isolate has to be the one that dockerd takes. It is where dockerd sees /run.
+		// The tools read, edit and write the legacy tables as a whole, so they must use the
+		// same lock as dockerd, which is in dockerd's own /run.
 		env := append(command.Base(), lockFile+"=/proc/"+strconv.Itoa(site.PID)+"/root/run/xtables.lock")
 		enter := []string{"-t", strconv.Itoa(site.PID), "-U", "--preserve-credentials", net, "--", exe}
 		return command.Cmd{Name: "nsenter", Args: append(enter, args...), Env: env}, nil
@@ -176,8 +174,8 @@ func (c Client) explain(req request, err error) error {
 	}
 }
 
-// receive takes the answer and its descriptors out of the socket. The job has
-// ended, so they are there or will never be.
+// receive reads the answer and its descriptors from the socket. The job has ended, so it
+// never has to wait.
 func receive(fd int) (*reply, error) {
 	text := make([]byte, messageLimit)
 	rights := make([]byte, unix.CmsgSpace(descriptorLimit*4))

@@ -59,7 +59,7 @@ func readFirewalls() ([]*firewall, error) {
 	return tables, errors.Join(errs...)
 }
 
-// families says for which address families there is a firewall: IPv6 or not.
+// families returns the address families of this machine: false is IPv4, true is IPv6.
 func families() ([]bool, error) {
 	_, err := os.Stat("/proc/self/net/if_inet6")
 	if errors.Is(err, os.ErrNotExist) {
@@ -99,7 +99,7 @@ func findFirewall(v6 bool) (*firewall, error) {
 			first = f
 		}
 		if v6 {
-			break // Docker 20 writes nothing here, so there is nothing to look for
+			break // Docker 20 writes no IPv6 rules
 		}
 	}
 	if first == nil {
@@ -109,9 +109,9 @@ func findFirewall(v6 bool) (*firewall, error) {
 	return first, nil
 }
 
-// readFirewall reads the table of one backend; nil if this machine does not have
-// that backend. The default one has to work, and any has to that is only busy: else
-// a table with Docker's chains, or ours, would be taken for one that is not there.
+// readFirewall reads the table of one backend; nil if this machine does not have that
+// backend. A failure of the default backend or of a busy one is an error: otherwise a table
+// with Docker's chains, or ours, would be overlooked.
 func readFirewall(v6 bool, suffix string) (*firewall, error) {
 	f := &firewall{v6: v6, tool: program(toolName(v6) + suffix)}
 	if f.tool == "" || suffix == "-legacy" && !legacyTables() {
@@ -127,9 +127,9 @@ func readFirewall(v6 bool, suffix string) (*firewall, error) {
 	return f, nil
 }
 
-// legacyTables reports whether the legacy backend may be in use. Asking that
-// backend itself brings an empty table into being, so it is asked only where the
-// list of tables has one or, as in a user namespace, cannot be read.
+// legacyTables reports whether the legacy backend can be in use. Querying that backend
+// creates an empty table, so this is done only if the list of tables has one or cannot be
+// read, as in a user namespace.
 func legacyTables() bool {
 	names, err := os.ReadFile("/proc/net/ip_tables_names")
 	return err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(names), filter)
@@ -144,8 +144,8 @@ func (f *firewall) read() error {
 	if f.table, err = iptables.New(iptables.Path(f.tool), iptables.IPFamily(family), iptables.Timeout(lockWait)); err != nil {
 		return err
 	}
-	// An option instead of a chain's name lists the whole table: one program and one
-	// moment, where ListChains and a ListWithCounters for each would be many.
+	// An option instead of a chain's name lists the whole table at once, with one program
+	// instead of one for each chain.
 	lines, err := f.table.List(filter, "--verbose")
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (f *firewall) read() error {
 	return nil
 }
 
-// counters finds them in a rule: before its target, or at its end.
+// counters matches a rule's counters: before its target, or at its end.
 var counters = regexp.MustCompile(` -c (\d+) \d+( |$)`)
 
 // parseRules reads the lines of iptables -S -v: rules by chain, in order.
@@ -193,7 +193,7 @@ func (f *firewall) hasOwnChains() bool {
 	return input || forward
 }
 
-// view returns what status shows.
+// view returns the firewall's part of the status.
 func (f *firewall) view(ctx context.Context) (Firewall, error) {
 	view := Firewall{Tool: f.tool, Rules: []string{}}
 	var err error
@@ -227,11 +227,11 @@ func (f *firewall) backend(ctx context.Context) (string, error) {
 	if _, backend, ok := strings.Cut(strings.TrimSpace(string(version)), "("); ok {
 		return strings.TrimSuffix(backend, ")"), nil
 	}
-	return "legacy", nil // versions that know no other do not name it
+	return "legacy", nil // old versions do not print a name
 }
 
-// program finds a system tool, also where a normal user's PATH does not look; ""
-// if there is none.
+// program finds a system tool, also outside a normal user's PATH. It returns "" if there is
+// none.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
@@ -244,7 +244,7 @@ func program(name string) string {
 	return ""
 }
 
-// lockFile is the tools' own variable: where the lock of the legacy tables is.
+// lockFile is the tools' variable for the path of the legacy tables' lock.
 const lockFile = "XTABLES_LOCKFILE"
 
 // toolEnv returns the environment of a job in place, and of the tools that a job runs.

@@ -21,7 +21,8 @@ const (
 	opRelease = "release"
 )
 
-// messageLimit bounds a request and an answer; descriptorLimit the sockets of one.
+// messageLimit is the maximum size of a request or an answer, descriptorLimit the maximum
+// number of sockets in one.
 const (
 	messageLimit    = 128 << 10
 	descriptorLimit = 32
@@ -46,8 +47,7 @@ type reply struct {
 // ServeJob is the other side of Client: it answers the one request that arrives
 // on conn, a Unix socket (the job's standard input), by acting on the namespaces
 // this process is in. The hidden command netguard-job calls it and nothing else.
-// The error is one of the conversation; what went wrong with the job is in the
-// answer.
+// The error is about the exchange; an error of the job itself is in the answer.
 func ServeJob(ctx context.Context, conn *os.File) error { return serve(ctx, conn, perform) }
 
 func serve(ctx context.Context, conn *os.File, perform func(context.Context, request) reply) error {

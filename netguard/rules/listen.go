@@ -13,9 +13,9 @@ import (
 	"aibox/netguard"
 )
 
-// open makes the sockets of one session: TCP listeners, then UDP sockets, in the
-// order of ports, then the rejecter's packet socket. All are bound to bridge, so
-// two sessions own the same address and port, each on its own bridge.
+// open creates the sockets of one session: TCP listeners, then UDP sockets, in the order of
+// ports, then the rejecter's packet socket. All are bound to bridge, so sessions can use the
+// same address and port, each on its own bridge.
 func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -44,9 +44,8 @@ func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 	return append(files, file), nil
 }
 
-// releaseTime is how long to wait for a socket's last holder to close it: a process that was
-// killed has not died yet, and one that just forked has a copy in its child until
-// that one runs its program.
+// releaseTime is how long to wait for a socket's last owner to close it: a killed process
+// takes a moment to die, and a forked child has a copy until it executes its program.
 const releaseTime = 250 * time.Millisecond
 
 func bind(bridge string, kind, port int) (*os.File, error) {
@@ -87,8 +86,8 @@ func tryBind(bridge string, kind, port int) (*os.File, error) {
 	return nil, fmt.Errorf("listening on %s port %d: %w", bridge, port, err)
 }
 
-// openPackets makes a socket that sees the IPv4 packets from bridge that ports do
-// not cover. The kernel filters, so allowed traffic costs nothing.
+// openPackets creates a socket that receives the IPv4 packets from bridge to other ports.
+// The kernel filters them, so allowed traffic costs nothing.
 func openPackets(bridge string, ports GuardRequest) (*os.File, error) {
 	link, err := linkIndex(bridge)
 	if err != nil {
@@ -119,8 +118,7 @@ func openPackets(bridge string, ports GuardRequest) (*os.File, error) {
 	return file, nil
 }
 
-// snap is how much of a refused packet is looked at: the longest IPv4 header and
-// a TCP header.
+// snap is how much of a refused packet is read: the longest IPv4 header and a TCP header.
 const snap = 128
 
 // refusedFilter keeps the packets (from the IPv4 header on) that are not to one of

@@ -10,11 +10,9 @@ import (
 	"aibox/internal/fault"
 )
 
-// load puts the lock in place, or what differs of it. It is one transaction of
-// iptables-restore, not calls of the library, because sessions may be running
-// while the lock is repaired: between the emptying and the filling of a
-// chain, or the deletion of a jump that slid down and its return on top, the lock
-// would be open.
+// load installs the lock or repairs it, in one transaction of iptables-restore. Separate
+// calls of the library would leave the lock open for a moment while sessions may be
+// running: after a chain is emptied, or after a misplaced jump is deleted.
 func (f *firewall) load(ctx context.Context) error {
 	script := f.restoreScript(f.marked() || f.pristine(ctx))
 	tool := program(filepath.Base(f.tool) + "-restore")
@@ -61,8 +59,8 @@ func (f *firewall) restoreScript(mark bool) string {
 	return b.String()
 }
 
-// removeFirewalls takes the lock away from every backend where it is found: the
-// machine's default, or dockerd's choice, may have changed since it was put there.
+// removeFirewalls removes the lock from every backend that has it: the machine's default or
+// dockerd's choice can have changed since it was installed.
 func removeFirewalls(ctx context.Context) error {
 	kinds, err := families()
 	if err != nil {
@@ -85,9 +83,9 @@ func removeFirewalls(ctx context.Context) error {
 	return nil
 }
 
-// remove takes the lock away, and the table itself if it was not there before. No
-// sandbox depends on the lock any more, so it may happen in steps, jumps first; an
-// interrupted removal continues the next time.
+// remove removes the lock, and the table itself if we have created it. No sandbox depends on
+// the lock any more, so it works in steps, jumps first; the next call continues an
+// interrupted removal.
 func (f *firewall) remove(ctx context.Context) error {
 	marked := f.marked()
 	for chain, rules := range f.chains {
@@ -100,7 +98,7 @@ func (f *firewall) remove(ctx context.Context) error {
 			}
 		}
 	}
-	for _, chain := range []string{chainForward, chainInput} { // the mark goes last
+	for _, chain := range []string{chainForward, chainInput} { // the mark is removed last
 		if err := f.table.ClearAndDeleteChain(filter, chain); err != nil {
 			return fmt.Errorf("deleting chain %s: %w", chain, err)
 		}
@@ -111,8 +109,8 @@ func (f *firewall) remove(ctx context.Context) error {
 	return nil
 }
 
-// pristine reports whether the family has no filter table at all, and could be left
-// so. Only nf_tables can list and delete one.
+// pristine reports whether the family has no filter table at all, so that down can delete
+// ours. Only nf_tables can list and delete tables.
 func (f *firewall) pristine(ctx context.Context) bool {
 	nft := program("nft")
 	if nft == "" || f.hasDockerChains() || f.hasOwnChains() {
@@ -132,9 +130,9 @@ func (f *firewall) nftFamily() string {
 	return "ip"
 }
 
-// removeTable deletes a table that we made, if nothing else is in it by now: only
-// the built-in chains, empty, with the policy they begin with. An empty table that
-// stays because of an error does nothing.
+// removeTable deletes a table that we have created, if it has only the empty built-in
+// chains with their default policy. An empty table that remains after an error has no
+// effect.
 func (f *firewall) removeTable(ctx context.Context) error {
 	nft := program("nft")
 	if nft == "" {

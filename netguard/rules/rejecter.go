@@ -26,7 +26,7 @@ func (d *rejecter) close() error {
 	return d.file.Close()
 }
 
-// answersPerSecond bounds the work; beyond it the kernel's slower answers have to do.
+// answersPerSecond limits the work; beyond it only the kernel's slower answers are sent.
 const answersPerSecond = 2000
 
 func (d *rejecter) serve(ctx context.Context, log func(Refusal)) error {
@@ -63,7 +63,7 @@ func (d *rejecter) serve(ctx context.Context, log func(Refusal)) error {
 		}
 		if answer != nil && from != nil {
 			_ = conn.Write(func(fd uintptr) bool {
-				_ = unix.Sendto(int(fd), answer, 0, from) // lost answers are asked again
+				_ = unix.Sendto(int(fd), answer, 0, from) // a client repeats its packet if the answer is lost
 				return true
 			})
 		}
@@ -74,7 +74,7 @@ func (d *rejecter) serve(ctx context.Context, log func(Refusal)) error {
 	}
 }
 
-// rawConn is what serve needs of syscall.RawConn.
+// rawConn is the part of syscall.RawConn that serve uses.
 type rawConn interface {
 	Read(func(fd uintptr) bool) error
 }
@@ -95,9 +95,9 @@ func read(conn rawConn, packet []byte) (n int, from *unix.SockaddrLinklayer, err
 	return n, from, err
 }
 
-// reject reads one IPv4 packet (its first bytes) and makes the answer to it: a
-// reset for TCP (RFC 9293, 3.10.7.1), an ICMP error for the rest. The answer is nil
-// where none may be sent: to errors, resets, fragments, groups (RFC 1122, 3.2.2).
+// reject parses the beginning of an IPv4 packet and returns the answer: a reset for TCP
+// (RFC 9293, 3.10.7.1), an ICMP error for the rest. It returns nil for packets that must not
+// be answered: errors, resets, fragments, multicast (RFC 1122, 3.2.2).
 func reject(packet []byte) (Refusal, []byte) {
 	if len(packet) < 20 || packet[0]>>4 != 4 {
 		return Refusal{}, nil
@@ -132,7 +132,7 @@ func reject(packet []byte) (Refusal, []byte) {
 	return refusal, unreachable(packet, headerLen, code)
 }
 
-// isQuery reports whether an ICMP message of kind may be answered by an error.
+// isQuery reports whether an ICMP message of kind can be answered with an error.
 func isQuery(kind byte) bool { return kind == 8 || kind == 13 || kind == 15 || kind == 17 }
 
 func reset(packet, tcp []byte, segment int) []byte {
@@ -174,8 +174,8 @@ func unreachable(packet []byte, headerLen int, code byte) []byte {
 	return answer
 }
 
-// reply4 makes a packet of an IPv4 header and length bytes, back to packet's sender
-// from where it was going.
+// reply4 returns a packet of an IPv4 header and length bytes, from the packet's destination
+// to its sender.
 func reply4(packet []byte, protocol byte, length int) []byte {
 	answer := make([]byte, 20+length)
 	answer[0] = 4<<4 | 5

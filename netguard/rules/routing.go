@@ -13,29 +13,29 @@ import (
 	"aibox/netguard"
 )
 
-// Lock 2 has to be asked before the table of local addresses: else every listener
-// of the namespace, on any of its addresses, would answer a sandbox. That table's rule
-// has priority 0, where nothing can come before it, so it moves after ours.
-// VRF set-ups do the same (Documentation/networking/vrf.rst).
+// Lock 2 must come before the lookup of local addresses: otherwise every listener of the
+// namespace, on any of its addresses, would answer a sandbox. That lookup's rule has priority
+// 0, and nothing can come before it, so it is moved after ours. VRF set-ups do the same
+// (Documentation/networking/vrf.rst).
 const (
 	prefAllow  = 10 // one per port: to the guard's address, look up local addresses
 	prefDeny   = 11 // TCP, UDP, ICMP: unreachable
-	prefARP    = 12 // the bridge's own address: else the kernel would not answer ARP for it
-	prefRest   = 13 // unreachable, whatever it is
-	prefLocal  = 14 // the table of local addresses, moved from 0
+	prefARP    = 12 // the bridge's own address: otherwise the kernel would not answer ARP for it
+	prefRest   = 13 // everything else: unreachable
+	prefLocal  = 14 // the lookup of local addresses, moved from 0
 	tableLocal = unix.RT_TABLE_LOCAL
 
 	actUnreachable = 7 // FR_ACT_UNREACHABLE of linux/fib_rules.h
 )
 
-// isolate lets bridge reach exactly ports on the guard's address. The denials come
-// first, so that no moment is open.
+// isolate lets bridge reach exactly ports on the guard's address. It adds the denials first,
+// so that the bridge is never open.
 func isolate(bridge string, ports GuardRequest) error {
 	link, err := netlink.LinkByName(bridge)
 	if err != nil {
 		return err
 	}
-	// The kernel finds an interface by its other names too, but lock 1 does not.
+	// The kernel also finds an interface by its alternative names, but lock 1 does not.
 	if link.Attrs().Name != bridge || link.Type() != "bridge" {
 		return fmt.Errorf("it is %s %q", link.Type(), link.Attrs().Name)
 	}
@@ -56,7 +56,7 @@ func isolate(bridge string, ports GuardRequest) error {
 	return setRules(bridge, want)
 }
 
-// release leaves bridge with the denials alone, or with nothing if it is no more.
+// release leaves bridge with only the denials, or without rules if it no longer exists.
 func release(bridge string) error {
 	if err := checkBridge(bridge); err != nil {
 		return err
@@ -72,8 +72,8 @@ func release(bridge string) error {
 	return setRules(bridge, denials(bridge))
 }
 
-// setRules makes want the rules of bridge, adding before it deletes. It also
-// deletes the rules of bridges that are no more.
+// setRules replaces the rules of bridge with want, adding before it deletes. It also deletes
+// the rules of bridges that no longer exist.
 func setRules(bridge string, want []*netlink.Rule) error {
 	have, err := ownRules()
 	if err != nil {
@@ -106,7 +106,7 @@ func setRules(bridge string, want []*netlink.Rule) error {
 	return nil
 }
 
-// interfaceGone reports whether there is certainly no such interface.
+// interfaceGone reports whether the interface certainly does not exist.
 func interfaceGone(name string) bool {
 	_, err := netlink.LinkByName(name)
 	var missing netlink.LinkNotFoundError
@@ -165,7 +165,7 @@ func ownRules() ([]netlink.Rule, error) {
 }
 
 func listRules(family int) ([]netlink.Rule, error) {
-	for range 5 { // a dump that was interrupted by a change is asked again
+	for range 5 { // repeat a dump that a change has interrupted
 		rules, err := netlink.RuleList(family)
 		if errors.Is(err, netlink.ErrDumpInterrupted) {
 			continue
@@ -173,7 +173,7 @@ func listRules(family int) ([]netlink.Rule, error) {
 		if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
 			return nil, nil // a kernel without IPv6
 		}
-		// Or it answers with the rules of all families that it has.
+		// Or it returns the rules of all families that it has.
 		return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
 	}
 	return nil, errors.New("the routing rules change faster than they can be read")
@@ -189,8 +189,7 @@ func deleteRule(rule netlink.Rule) error {
 	return nil
 }
 
-// ruleText prints one of our rules much like ip rule does. Two rules that do the same
-// print the same.
+// ruleText prints one of our rules much like ip rule. Equivalent rules print the same text.
 func ruleText(rule netlink.Rule) string {
 	var b strings.Builder
 	family := ""
@@ -232,8 +231,8 @@ func looksUpLocal(rule netlink.Rule) bool {
 	return rule.Table == tableLocal && rule.IifName == "" && rule.OifName == "" && rule.Src == nil && rule.Dst == nil && rule.Mark == 0
 }
 
-// routingOrder says what lets a packet pass before lock 2 is asked. Only the lookup
-// of local addresses is moved; the user has to decide about other programs' rules.
+// routingOrder lists the rules that come before lock 2. Only the lookup of local addresses is
+// moved; the user has to decide about other programs' rules.
 func routingOrder() ([]string, error) {
 	drift := []string{}
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
@@ -245,7 +244,7 @@ func routingOrder() ([]string, error) {
 			switch ownRules := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
 			case rule.Priority > prefRest, ownRules && rule.Priority >= prefAllow:
 			case rule.OifName != "", rule.IifName != "" && !ownRules && !rule.Invert:
-				// Not asked for what comes from a bridge.
+				// It does not apply to packets from a bridge.
 			case looksUpLocal(rule):
 				drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rule.Priority, familyWord(family)))
 			default:
@@ -256,8 +255,8 @@ func routingOrder() ([]string, error) {
 	return drift, nil
 }
 
-// orderRouting moves the lookup of local addresses after the bridges' locks: the
-// new rule is there before the old one goes.
+// orderRouting moves the lookup of local addresses after the bridges' locks. It adds the new
+// rule before it deletes the old one.
 func orderRouting() error {
 	return moveLocal(func(pref int) bool { return pref <= prefRest }, prefLocal)
 }

@@ -27,7 +27,7 @@ import (
 	"aibox/netguard"
 )
 
-// up puts everything in place that is not per session and checks that it holds.
+// up sets up everything that is not per session, and checks the result.
 func up(ctx context.Context) error {
 	state, err := readState()
 	if err != nil {
@@ -61,15 +61,15 @@ func up(ctx context.Context) error {
 		Hint("aibox netguard status")
 }
 
-// While Docker makes a network it puts several rules on top of FORWARD, one after
-// the other. A guard that was repaired in between is repaired again, later and
-// later, before it counts as one that does not hold.
+// While Docker creates a network it inserts several rules at the top of FORWARD, one after
+// the other. So a failed check is repaired several times, with growing pauses, before it
+// counts as a failure.
 const (
 	repairs     = 6
 	repairPause = 15 * time.Millisecond
 )
 
-// down takes back everything, unless a session is still being served.
+// down removes everything, unless a session is running.
 func down(ctx context.Context) error {
 	unlock, err := lockNamespace(unix.LOCK_EX)
 	if err != nil {
@@ -89,22 +89,22 @@ func down(ctx context.Context) error {
 		return err
 	}
 	if bridge != "" {
-		return fault.New(fault.Refused, "a box that outlived its session is still on bridge %s, behind the network guard", bridge).
+		return fault.New(fault.Refused, "a sandbox that outlived its session still uses bridge %s of the network guard", bridge).
 			Hint("docker ps --filter label=aibox.session   # docker kill ID ends it")
 	}
 	if err := removeFirewalls(ctx); err != nil {
-		return err // with lock 2 still there
+		return err // lock 2 is still in place
 	}
 	return errors.Join(removeRouting(), removeAlias())
 }
 
-// guard makes bridge safe and opens its sockets, which the caller owns. It holds
-// down off from the moment it has seen the guard whole until the sockets exist.
+// guard makes bridge safe and opens its sockets, which the caller owns. It blocks down
+// from its check of the guard until the sockets exist.
 func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
 	if err := checkBridge(bridge); err != nil {
 		return nil, err
 	}
-	if len(ports.TCP) == 0 { // down knows a session by its listeners
+	if len(ports.TCP) == 0 { // down recognizes a session by its listeners
 		return nil, errors.New("a session has at least one TCP port")
 	}
 	for range repairs {
@@ -140,11 +140,11 @@ func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*
 	return files, true, nil
 }
 
-// state is what is in place, read once.
+// state is a snapshot of the installed rules.
 type state struct {
 	alias  bool
 	tables []*firewall // IPv4, then IPv6 where the kernel has it
-	order  []string    // what is wrong with the order of routing rules
+	order  []string    // problems with the order of routing rules
 	icmp   bool
 }
 
@@ -181,9 +181,9 @@ func (s *state) intact() bool { return len(s.drift()) == 0 }
 func (s *state) repair(ctx context.Context) error {
 	rate := icmpRate()
 	if slices.ContainsFunc(s.tables, (*firewall).hasOwnChains) {
-		rate = icmpRateDefault // what is in force is our own, or was put back
+		rate = icmpRateDefault // the current value is our own, or was restored
 	}
-	for _, table := range s.tables { // locks first, the address that answers last
+	for _, table := range s.tables { // locks first, then the address
 		if len(table.drift()) > 0 {
 			if err := table.load(ctx); err != nil {
 				return err
@@ -225,9 +225,9 @@ func status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// lockNamespace keeps other jobs in the same network namespace out (unix.LOCK_EX), or only
-// those that change what is not per session (unix.LOCK_SH), until it is undone. The
-// isolate is on the namespace itself, so it needs no path that all jobs can write.
+// lockNamespace excludes other jobs in the same network namespace (unix.LOCK_EX), or only
+// those that change shared state (unix.LOCK_SH), until the returned function is called. The
+// lock is on the namespace itself, so it needs no path that all jobs can write.
 func lockNamespace(kind int) (unlock func(), err error) {
 	file, err := os.Open("/proc/self/ns/net")
 	if err != nil {
@@ -243,8 +243,8 @@ func lockNamespace(kind int) (unlock func(), err error) {
 	return func() { file.Close() }, nil
 }
 
-// checkBridge refuses names that the wildcard of lock 1 would not match, and those
-// with anything in them that Docker's bridges do not have.
+// checkBridge rejects names that the wildcard of lock 1 does not match or that Docker's
+// bridges cannot have.
 func checkBridge(name string) error {
 	rest, ok := strings.CutPrefix(name, netguard.BridgePrefix)
 	odd := strings.ContainsFunc(rest, func(r rune) bool {

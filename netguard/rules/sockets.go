@@ -11,9 +11,8 @@ import (
 	"aibox/netguard"
 )
 
-// Sockets are the ends of one session's network: born in the bridges' namespace
-// and bound to one bridge, held by this process. Connections accepted from them
-// are that session's and no other's.
+// Sockets are the listening sockets of one session, created in the bridges' namespace and
+// bound to one bridge. Every connection that they accept belongs to that session.
 type Sockets struct {
 	TCP map[int]net.Listener   // by port
 	UDP map[int]net.PacketConn // by port
@@ -21,7 +20,7 @@ type Sockets struct {
 	rejecter *rejecter
 }
 
-// newSockets takes over files, in the order that open made them.
+// newSockets takes ownership of files, in the order of open.
 func newSockets(files []*os.File, ports GuardRequest) (*Sockets, error) {
 	s := &Sockets{TCP: map[int]net.Listener{}, UDP: map[int]net.PacketConn{}}
 	if len(files) != len(ports.TCP)+len(ports.UDP)+1 {
@@ -48,20 +47,18 @@ func newSockets(files []*os.File, ports GuardRequest) (*Sockets, error) {
 	return s, nil
 }
 
-// Refusal is one packet of the sandbox that the guard turned away.
+// Refusal describes a packet of the sandbox that the guard has rejected.
 type Refusal struct {
 	Time     time.Time
 	Protocol netguard.Protocol
 	Dst      netip.AddrPort // port 0 for protocols without ports
 }
 
-// Refuse answers whatever the sandbox sends to any other place at once (TCP with a
-// reset, the rest with an ICMP error), so that a tool inside fails in
-// milliseconds instead of at a timeout; the kernel's own answers are limited to
-// about one a second. It does not enforce the isolation; the two locks do. Each
-// attempt is passed to log (may be nil), at most 2000 a second, from the goroutine that
-// Refuse runs in. It returns when ctx ends or Close is
-// called.
+// Refuse rejects packets to all other destinations at once, TCP with a reset and the rest
+// with an ICMP error, so that a tool in the sandbox fails in milliseconds instead of timing
+// out; the kernel sends only about one answer a second. Refuse does not enforce the
+// isolation; the two locks do. It passes each packet to log, which can be nil, at most 2000 a
+// second, on its own goroutine. It returns when ctx ends or Close is called.
 func (s *Sockets) Refuse(ctx context.Context, log func(Refusal)) error {
 	return s.rejecter.serve(ctx, log)
 }
