@@ -24,68 +24,12 @@ import (
 	"time"
 
 	"aibox/internal/redact"
-	"aibox/internal/secret"
 	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/gateway/schema"
 	"aibox/netguard/gateway/usage"
 )
-
-// Config describes a gateway.
-type Config struct {
-	Upstream    modelserver.Server
-	Placeholder secret.Value // the key that the agent must present; required
-	OnRequest   func()       // called when a request for an answer begins, from any goroutine; may be nil
-	OnAnswer    func()       // called when a piece of an answer has come, from any goroutine; must not block, may be nil
-	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
-	MaxBody     int64        // bytes of one request's body; 0 means 32 MiB
-	Concurrent  int          // requests at a time; 0 means 32; more get 429
-
-	// Models are the session's own models: the chosen one and those that the agent's
-	// options name. A request for any other is refused, and with none every one is. It
-	// is called once per request from any goroutine, and may wait for the server.
-	Models func() []string
-	// ServerTools are the kinds of server-side tools that the user's settings open.
-	ServerTools []netguard.ServerTool
-	UploadLimit int64 // bytes that all requests of the session may send; 0 means no limit
-	TokenLimit  int64 // tokens that the session may use, in and out; 0 means no limit
-	// Timeout is how long the upstream may take until its answer begins; 0 means no limit.
-	Timeout time.Duration
-}
-
-// Event is one finished request, without a header, body or key in it. Model and
-// Path come from the agent: bounded, and to be escaped before printing.
-type Event struct {
-	Time         time.Time      `json:"time"`
-	Dialect      schema.Dialect `json:"dialect"`
-	Method       string         `json:"method"`
-	Path         string         `json:"path"` // below the dialect's prefix, without the query, at most 256 bytes
-	Model        string         `json:"model,omitempty"`
-	Status       int            `json:"status"`
-	InputTokens  int64          `json:"input_tokens"`
-	OutputTokens int64          `json:"output_tokens"`
-	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not report its tokens: they are unknown, not 0
-	Millis       int64          `json:"millis"`
-	Error        string         `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
-	// Reason is the model server's own message about its failure: one escaped line of at
-	// most 300 bytes, without the key.
-	Reason  string  `json:"reason,omitempty"`
-	Outcome Outcome `json:"outcome,omitempty"`
-	// RetryAfter is how long a busy server asks to wait; 0 if it does not say.
-	RetryAfter time.Duration `json:"retry_after,omitempty"`
-	// Generates reports whether the request asks the model for an answer; OnRequest was
-	// called for it. Other requests ask about models or are invalid.
-	Generates bool `json:"-"`
-	// LeftOut names the fields, tool kinds and beta headers of the request that did not
-	// go upstream because no list names them, each once per session and at most 32 in
-	// one event. They come from the agent: bounded, and to be escaped before printing.
-	LeftOut []string `json:"left_out,omitempty"`
-	// Sent is how many bytes of the request's body went upstream.
-	Sent int64 `json:"sent,omitempty"`
-	// Limit is the session's limit that the request was refused for.
-	Limit Limit `json:"limit,omitempty"`
-}
 
 // Gateway is the handler of one session. It is safe for concurrent use.
 type Gateway struct {

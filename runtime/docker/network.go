@@ -2,8 +2,6 @@ package docker
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -240,110 +238,4 @@ func networkOf(f network.Summary, mode string) (runtime.Network, bool) {
 func (n *Networks) unused(ctx context.Context, id string) bool {
 	found, err := n.api.NetworkInspect(ctx, id, network.InspectOptions{})
 	return err == nil && len(found.Containers) == 0
-}
-
-// make makes a network on the first free subnet. The lease comes first, so that
-// no other process takes it in between.
-func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
-	lock, err := n.lockPool(ctx)
-	if err != nil {
-		return runtime.Network{}, nil, err
-	}
-	defer lock.release()
-	used, err := n.usedSubnets(ctx)
-	if err != nil {
-		return runtime.Network{}, nil, err
-	}
-	name, err := randomName()
-	if err != nil {
-		return runtime.Network{}, nil, err
-	}
-	held, err := n.lease(name)
-	if err != nil {
-		return runtime.Network{}, nil, err
-	}
-	for subnet := n.pool.Masked().Addr(); n.pool.Contains(subnet); subnet = next(subnet) {
-		prefix := netip.PrefixFrom(subnet, subnetBits)
-		if slices.ContainsFunc(used, prefix.Overlaps) {
-			continue
-		}
-		made, err := n.create(ctx, name, prefix)
-		if err == nil {
-			return made, held, nil
-		}
-		if !strings.Contains(err.Error(), "overlap") {
-			held.remove()
-			held.release()
-			return runtime.Network{}, nil, refusedNetwork(err)
-		}
-		// A route of the machine is in the way, which only the daemon sees.
-	}
-	held.remove()
-	held.release()
-	return runtime.Network{}, nil, fmt.Errorf("%w: %s", runtime.ErrPoolExhausted, n.pool)
-}
-
-func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix) (runtime.Network, error) {
-	gateway := subnet.Addr().Next()
-	noIPv6 := false
-	options := map[string]string{optionName: name, optionICC: "false", optionMasq: "false"}
-	if mode := n.gatewayMode(); mode != "" {
-		options[optionMode] = mode
-	}
-	made, err := n.api.NetworkCreate(ctx, name, network.CreateOptions{
-		Driver:     "bridge",
-		EnableIPv6: &noIPv6,
-		IPAM:       &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: gateway.String()}}},
-		// Not Internal: from Docker 26 on such a network has no default route, and
-		// the gateway's address would be out of reach.
-		Options: options,
-		Labels:  map[string]string{labelPool: "1"},
-	})
-	if err != nil {
-		return runtime.Network{}, n.backend.unreachable(err)
-	}
-	return runtime.Network{ID: made.ID, Bridge: name, Gateway: gateway, Subnet: subnet}, nil
-}
-
-// usedSubnets returns what the daemon's networks, of whatever kind, use.
-func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
-	found, err := n.api.NetworkList(ctx, network.ListOptions{})
-	if err != nil {
-		return nil, n.backend.unreachable(err)
-	}
-	var used []netip.Prefix
-	for _, f := range found {
-		for _, config := range f.IPAM.Config {
-			if subnet, err := netip.ParsePrefix(config.Subnet); err == nil {
-				used = append(used, subnet)
-			}
-		}
-	}
-	return used, nil
-}
-
-// next returns the address of the /29 after.
-func next(subnet netip.Addr) netip.Addr {
-	for range 1 << (32 - subnetBits) {
-		subnet = subnet.Next()
-	}
-	return subnet
-}
-
-func randomName() (string, error) {
-	var raw [4]byte
-	if _, err := rand.Read(raw[:]); err != nil {
-		return "", err
-	}
-	return bridgePrefix + hex.EncodeToString(raw[:]), nil
-}
-
-// refusedNetwork returns err, or what to do where the kernel lacks what a network of
-// ours needs (Docker 26: "cannot restrict inter-container communication").
-func refusedNetwork(err error) error {
-	if !strings.Contains(err.Error(), "restrict inter-container communication") {
-		return err
-	}
-	return fault.New(fault.Environment, "Docker cannot keep sandboxes apart, because the kernel module br_netfilter is not loaded: %w", err).
-		Hint("sudo modprobe br_netfilter").Hint(setupHint)
 }

@@ -1,0 +1,68 @@
+package lifeline
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Watch pings init, and returns ErrSilent when nothing at all has come for limit
+// although Receive, in another goroutine, was waiting. An agent is root beside
+// PID 1 and gVisor lets it stop PID 1 (SIGSTOP), which would then not notice the
+// loss of the lifeline: a sandbox that is silent has to be destroyed. Watch returns
+// ctx's error when ctx ends and another error when the connection fails. A limit
+// of 0 means 10 s.
+func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
+	if limit == 0 {
+		limit = 10 * time.Second
+	}
+	tick := time.NewTicker(limit / looks)
+	defer tick.Stop()
+	var quiet silence
+	pinged := make(chan error, 1)
+	idle := true // no ping is being sent
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.closed:
+			return net.ErrClosed
+		case err := <-pinged:
+			if err != nil {
+				return err
+			}
+			idle = true
+		case now := <-tick.C:
+			c.mu.Lock()
+			silent := c.silent
+			c.mu.Unlock()
+			if quiet.look(silent) && now.Sub(silent) > limit {
+				return ErrSilent
+			}
+			if idle {
+				idle = false
+				go func() { pinged <- c.Send(Frame{Type: TypePing}) }()
+			}
+		}
+	}
+}
+
+// looks is how often Watch looks before it calls a sandbox silent.
+const looks = 4
+
+// silence counts consecutive checks that found the same silence. The clock alone proves
+// nothing: it runs on while the machine suspends both the sandbox and this process.
+type silence struct {
+	since time.Time
+	seen  int
+}
+
+// look records since when nothing has come (zero means that bytes are being received)
+// and reports whether that was seen often enough.
+func (s *silence) look(since time.Time) bool {
+	if since.IsZero() || !since.Equal(s.since) {
+		s.since, s.seen = since, 0
+	}
+	s.seen++
+	return !since.IsZero() && s.seen > looks
+}
