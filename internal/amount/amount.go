@@ -1,6 +1,5 @@
-// Package amount writes numbers, sizes and times for display: short, and
-// never more exact than is of use. Nothing parses that text. The types Duration and MiB
-// are the amounts that records hold.
+// Package amount formats numbers, sizes and times for display, in short and rounded form
+// that nothing parses. The types Duration and MiB are the amounts in records.
 package amount
 
 import (
@@ -9,8 +8,8 @@ import (
 	"time"
 )
 
-// Of returns a number of things: "1 file", "3 files", "2 branches". The noun is the
-// singular of one whose plural takes an s, or es after s, x, z, ch and sh.
+// Of returns a number with its noun: "1 file", "3 files", "2 branches". The noun is a
+// singular whose plural ends in s, or in es after s, x, z, ch and sh.
 func Of(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -65,8 +64,8 @@ func Took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Span returns an exact time without the units that are 0: 30d, 1h, 1m30s; days stand alone.
-// Unlike the others it can be typed where a time is asked for.
+// Span returns an exact time without the units that are 0: 30d, 1h, 1m30s; days have no
+// smaller units. Unlike the others, its result is valid input for a duration.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d != 0 && d%day == 0 {
@@ -82,8 +81,8 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// Bytes returns a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. One digit stands
-// behind the point below 10.
+// Bytes returns a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. Below 10
+// there is one digit after the point.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)

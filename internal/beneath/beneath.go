@@ -5,12 +5,12 @@ package beneath
 
 import "golang.org/x/sys/unix"
 
-// Resolve are the rules every name is resolved with: beneath the workspace, no
-// symlink, no other mount.
+// Resolve has the rules for resolving names: beneath the folder, no symlink, no other
+// mount.
 const Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
-// Open repeats what the kernel asks to repeat: a rename somewhere else makes
-// RESOLVE_BENEATH give up with EAGAIN.
+// Open repeats the call after EAGAIN, with which RESOLVE_BENEATH fails when a file is
+// renamed elsewhere.
 func Open(root int, path string, how *unix.OpenHow) (int, error) {
 	for try := 0; ; try++ {
 		fd, err := unix.Openat2(root, path, how)

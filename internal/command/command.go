@@ -1,5 +1,5 @@
-// Package command runs external programs the one way aibox allows: an argument
-// slice, no shell, an environment made from nothing, a context that ends them.
+// Package command runs external programs: with an argument slice and no shell, an
+// environment built from scratch, and a context that ends them.
 package command
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// stderrLimit bounds how much of a failed program's stderr an error carries.
+// stderrLimit is the maximum length of a failed program's stderr in an error.
 const stderrLimit = 4 << 10
 
 // Cmd describes one run of a program. Values that come from a user belong after
@@ -25,15 +25,15 @@ type Cmd struct {
 	Args   []string   // without the program's name
 	Dir    string     // working directory; empty means aibox's own
 	Env    []string   // NAME=VALUE; nil means Base()
-	Stdin  io.Reader  // a pipe's is closed with ErrEnded when the program has ended before it
+	Stdin  io.Reader  // a pipe is closed with ErrEnded if the program ends before its input
 	Stdout io.Writer  // nil: discarded by Run, returned by Output
-	Stderr io.Writer  // gets all of it, besides the end that an Error carries; may be nil
+	Stderr io.Writer  // receives all of stderr; can be nil
 	Files  []*os.File // become descriptors 3, 4, …
-	Group  bool       // what the program has started ends with it when the context does
+	Group  bool       // when the context ends, also end the program's child processes
 }
 
-// Base returns the environment external programs get: PATH, HOME and XDG_RUNTIME_DIR
-// from aibox's own, the C locale, nothing else.
+// Base returns the default environment of external programs: PATH, HOME and XDG_RUNTIME_DIR
+// from aibox's own, the C locale, and nothing else.
 func Base() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
 	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR"} {
@@ -47,7 +47,7 @@ func Base() []string {
 // Error describes how a program failed.
 type Error struct {
 	Name   string
-	Code   int    // its exit code; -1 when it was killed or never ran
+	Code   int    // its exit code; -1 if it was killed or never ran
 	Stderr string // the last 4 KiB of its stderr, raw: escape before printing
 	Err    error
 }
@@ -61,10 +61,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrEnded is what those learn who write more to a pipe than its program has read.
+// ErrEnded is the error of writing to a pipe whose program has ended.
 var ErrEnded = errors.New("the program has ended")
 
-// Run runs the program to its end, even if its input has not ended. A failure is an *Error.
+// Run runs the program and waits for its end, but not for the end of its input. A failure is
+// an *Error.
 func (c Cmd) Run(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.ExtraFiles = c.Dir, c.Env, c.Stdout, c.Files
@@ -94,8 +95,8 @@ func (c Cmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// feed runs cmd with c.Stdin. Package os/exec would wait for the reader of a pipe that
-// nobody closes, which is forever when its writer waits for the program that has died.
+// feed runs cmd with c.Stdin. Package os/exec would wait until the pipe is closed, which
+// never happens if its writer waits for the program that has ended.
 func (c Cmd) feed(cmd *exec.Cmd) error {
 	pipe, ok := c.Stdin.(*io.PipeReader)
 	if !ok {
@@ -123,7 +124,7 @@ func (c Cmd) feed(cmd *exec.Cmd) error {
 	return err
 }
 
-// tookNoMore reports whether the program ended before its input, which is its own affair.
+// tookNoMore reports whether the program ended before its input, which is not an error.
 func tookNoMore(err error) bool {
 	return err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
 }

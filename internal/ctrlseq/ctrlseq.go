@@ -1,11 +1,11 @@
-// Package ctrlseq splits terminal output into text and control sequences (ECMA-48). It
-// is made for hostile input: memory is bounded, the input may come in pieces of any
-// size, and nothing hides what follows it forever. It never prints or interprets.
+// Package ctrlseq splits terminal output into text and control sequences (ECMA-48). It is
+// made for hostile input: its memory is bounded, the input can arrive in pieces of any size,
+// and no sequence can hide all further output. It never prints or interprets anything.
 //
-// The parser of charmbracelet/x/ansi does not serve here. It takes the bytes 0x80 to
-// 0x9f for 8-bit controls, even inside UTF-8 text of an OSC, which then ends early. A
-// string without an end swallows all further output, and a sequence with too many
-// parameters is cut short and passed on instead of dropped.
+// It is written by hand because the parser of charmbracelet/x/ansi treats the bytes 0x80 to
+// 0x9f as 8-bit controls, even inside UTF-8 text of an OSC, which then ends early. There, a
+// string without an end swallows all further output, and a sequence with too many parameters
+// is shortened and passed on instead of dropped.
 package ctrlseq
 
 // Kind is the kind of a token.
@@ -16,12 +16,12 @@ const (
 	None     Kind = iota // the input ended before a token did
 	Text                 // printable ASCII
 	NonASCII             // bytes from 0x80 on: parts of characters, or invalid
-	Control              // a C0 control or DEL; it may stand inside a sequence
+	Control              // a C0 control or DEL; it can occur inside a sequence
 	Escape               // ESC, intermediates, a final byte
 	CSI                  // ESC [, parameters, intermediates, a final byte
 	OSC                  // ESC ], a string, BEL or ST
 	String               // DCS, APC, PM or SOS with its string and ST
-	Invalid              // a sequence that is too long or was broken off
+	Invalid              // a sequence that is too long or was interrupted
 )
 
 // Token is a piece of terminal output.
@@ -43,7 +43,7 @@ const (
 	maxEndless  = 1 << 20 // after this much, a string without an end is Invalid
 )
 
-// state says where in a sequence the input is.
+// state is the position within a sequence.
 type state int
 
 const (
@@ -65,8 +65,8 @@ type Tokenizer struct {
 	long  bool // the sequence is longer than MaxSequence
 }
 
-// Next returns the first token that ends in p, and how many bytes of p it took. Only a
-// token of kind None takes all of p without ending.
+// Next returns the first token that ends in p, and the number of bytes of p that it used.
+// The kind None means that p ends inside a token; it uses all of p.
 func (t *Tokenizer) Next(p []byte) (token Token, n int) {
 	for n < len(p) {
 		if t.state == ground {
@@ -85,7 +85,7 @@ func (t *Tokenizer) Next(p []byte) (token Token, n int) {
 	return Token{}, n
 }
 
-// Reset leaves the sequence that the input is in: what follows is text.
+// Reset abandons the current sequence: the following bytes are text.
 func (t *Tokenizer) Reset() { t.state = ground }
 
 // run returns the text at the start of p.
@@ -113,7 +113,7 @@ func kindOf(c byte) Kind {
 	}
 }
 
-// step takes one byte that is not text. again means that the byte ended a sequence
+// step processes one byte that is not text. again means that the byte ended a sequence
 // without being part of it.
 func (t *Tokenizer) step(c byte) (token Token, again bool) {
 	if t.state != ground && (c == 0x18 || c == 0x1a) { // CAN and SUB end anything
@@ -147,7 +147,7 @@ func (t *Tokenizer) invalid() Token {
 	return Token{Kind: Invalid}
 }
 
-// escaped takes a byte of a sequence that begins with ESC.
+// escaped processes a byte of a sequence that begins with ESC.
 func (t *Tokenizer) escaped(c byte) (token Token, again bool) {
 	switch {
 	case c == 0x1b:

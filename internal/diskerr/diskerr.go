@@ -1,6 +1,6 @@
-// Package diskerr recognizes the errors of a disk that takes nothing more: by their
-// number, by the words of the C library and of git, and where a program that failed does
-// not say why, by the room that is left. It changes nothing.
+// Package diskerr recognizes errors of a full or read-only disk: by their number, by the
+// messages of the C library and of git, and by the free space, if a failed program reports
+// no reason. It changes nothing.
 package diskerr
 
 import (
@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reason is why a disk takes nothing. All of them end when the user has done something
-// about it.
+// reason is why writing to a disk fails. The user can fix each of them.
 type reason struct {
 	errno syscall.Errno
 	words string // about "the disk of FOLDER"
@@ -28,14 +27,14 @@ var reasons = []reason{
 	{syscall.EROFS, "is read-only", "`findmnt -T FOLDER` shows how it is mounted; the kernel makes a disk read-only after an error"},
 }
 
-// gitFull is what git says when the disk takes a part of what it writes.
+// gitFull is git's message after a short write.
 const gitFull = "out of diskspace"
 
-// noRoom is so little free space, in bytes, that a program that failed without saying why
-// failed for that.
+// noRoom is the free space, in bytes, below which a failure without a message counts as a
+// full disk.
 const noRoom = 64 << 10
 
-// refused is an error with its reason.
+// refused is an error with a reason.
 type refused struct {
 	error
 	reason *reason
@@ -43,12 +42,11 @@ type refused struct {
 
 func (r refused) Unwrap() error { return r.error }
 
-// Is reports whether err says that a disk is full or read-only, or that a quota is used
-// up.
+// Is reports whether err means that a disk is full or read-only, or that a quota is used up.
 func Is(err error) bool { return find(err) != nil }
 
-// Explain adds to an error of that kind which disk it concerns, the one of folder, and
-// what to do. It returns any other error, nil, and an explained one unchanged.
+// Explain adds to such an error the name of the disk, which is that of folder, and a hint. It
+// returns nil, other errors and explained ones unchanged.
 func Explain(err error, folder string) error {
 	if _, said := errors.AsType[refused](err); err == nil || said {
 		return err

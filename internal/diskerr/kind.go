@@ -9,8 +9,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// KindOf tells a disk that takes nothing from objects that git refuses, by the
-// words of the C library that git repeats.
+// KindOf distinguishes a disk error from objects that git rejects, by the C library's
+// messages that git repeats.
 func KindOf(message string) fault.Kind {
 	for _, errno := range []syscall.Errno{unix.EACCES, unix.EIO} {
 		if strings.Contains(strings.ToLower(message), errno.Error()) {

@@ -1,6 +1,6 @@
-// Package diskuse measures what folders take on the disk while a hostile program writes
-// to them. It follows no link, opens no file, leaves no file system and holds few
-// descriptors and little memory, whatever is there. It never decides what is too much.
+// Package diskuse measures the disk use of folders while a hostile program writes to them.
+// It follows no link, opens no file, stays on one file system and uses few descriptors and
+// little memory. It never decides how much is too much.
 package diskuse
 
 import (
@@ -16,11 +16,11 @@ import (
 // Usage is what was found.
 type Usage struct {
 	Bytes   int64 // on the disk: holes in files do not count, folders do
-	Entries int   // names, however many there are of one file
+	Entries int   // names; hard links count separately
 }
 
-// Limits end a measurement: it goes no further once one is exceeded. Entries is also
-// what bounds its time and memory.
+// Limits stop a measurement when one of them is exceeded. Entries also limits its time and
+// memory.
 type Limits struct {
 	Bytes   int64
 	Entries int
@@ -29,19 +29,19 @@ type Limits struct {
 // Exceeded reports whether the usage is beyond the limits.
 func (u Usage) Exceeded(l Limits) bool { return u.Bytes > l.Bytes || u.Entries > l.Entries }
 
-// ErrHidden says that a folder holds something that cannot be measured: it is nested
+// ErrHidden reports that a folder contains something that cannot be measured: it is nested
 // too deeply, or belongs to another user and cannot be read.
 var ErrHidden = errors.New("a folder in it cannot be looked into")
 
-// maxDepth is how deeply folders may be nested. Each level holds a descriptor.
+// maxDepth is the maximum nesting of folders. Each level uses a descriptor.
 const maxDepth = 128
 
-// confined are the rules by which a folder below is opened.
+// confined has the rules for opening a subfolder.
 const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
-// Of measures folders, all together. One that is missing counts as empty; one that is
-// a symbolic link or no folder is an error. What comes and goes meanwhile may or may not
-// count. When a limit is exceeded the usage is a lower bound.
+// Of measures all folders together. A missing one counts as empty; a symbolic link or
+// another file is an error. Files that appear or vanish meanwhile may or may not count. If a
+// limit is exceeded, the usage is a lower bound.
 func Of(folders []string, limits Limits) (Usage, error) {
 	m := meter{limits: limits, linked: map[inode]bool{}}
 	for _, folder := range folders {
@@ -70,7 +70,7 @@ type meter struct {
 	linked map[inode]bool // files with several names that were counted
 }
 
-// folder measures what is in the folder open as fd, which it closes.
+// folder measures the contents of the folder open as fd, and closes it.
 func (m *meter) folder(fd, depth int) error {
 	file := os.NewFile(uintptr(fd), "")
 	defer file.Close()
@@ -108,7 +108,7 @@ func (m *meter) folder(fd, depth int) error {
 	return nil
 }
 
-// count counts names of a folder and returns those of folders.
+// count counts names of a folder and returns those that are folders.
 func (m *meter) count(fd int, names []string) (folders []string, err error) {
 	for _, name := range names {
 		var st unix.Stat_t
@@ -134,8 +134,8 @@ func (m *meter) count(fd int, names []string) (folders []string, err error) {
 	return folders, nil
 }
 
-// open opens the folder called name in the folder dir. A folder whose rights were taken
-// away, from its owner too, is given them until restore is called.
+// open opens the folder called name in the folder dir. If the owner has no access to it, open
+// grants it until restore is called.
 func open(dir int, name string) (fd int, restore func(), err error) {
 	pin, err := openat2(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
 	if err != nil {
@@ -167,7 +167,7 @@ func open(dir int, name string) (fd int, restore func(), err error) {
 	return fd, restore, err
 }
 
-// gone reports that a folder is not there any more, or is none.
+// gone reports whether a folder does not exist any more, or is not a folder.
 func gone(err error) bool {
 	for _, other := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV} {
 		if errors.Is(err, other) {
@@ -177,8 +177,8 @@ func gone(err error) bool {
 	return false
 }
 
-// openat2 repeats what the kernel asks to repeat: a rename somewhere else makes
-// RESOLVE_BENEATH give up with EAGAIN.
+// openat2 repeats the call after EAGAIN, with which RESOLVE_BENEATH fails when a file is
+// renamed elsewhere.
 func openat2(dir int, path string, how *unix.OpenHow) (int, error) {
 	for try := 0; ; try++ {
 		fd, err := unix.Openat2(dir, path, how)

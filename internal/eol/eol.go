@@ -1,10 +1,10 @@
-// Package eol tells and converts line endings by the rules of git.
+// Package eol detects and converts line endings by the rules of git.
 package eol
 
 import "bytes"
 
-// LooksBinary is git's guess where line endings are concerned (convert_is_binary).
-// Content with a lone CR counts as binary there; the caller has none.
+// LooksBinary reports whether git treats content as binary when it converts line endings
+// (convert_is_binary). Git also counts a lone CR as binary; the caller checks for that.
 func LooksBinary(content []byte) bool {
 	printable, odd := 0, 0
 	for i, c := range content {
@@ -23,7 +23,7 @@ func LooksBinary(content []byte) bool {
 	return printable>>7 < odd
 }
 
-// Style is how the lines of a text end.
+// Style is the kind of line endings in a text.
 type Style int
 
 const (
@@ -33,7 +33,7 @@ const (
 	Mixed
 )
 
-// Style sums up the endings that were counted.
+// Style summarizes the counted endings.
 func (l Counter) Style() Style {
 	switch {
 	case l.Lf == 0:
@@ -62,16 +62,16 @@ func Prevailing(text []byte) Style {
 	return LF
 }
 
-// ToCRLF returns text with LF turned into CRLF; it has no CRLF.
+// ToCRLF returns text with LF converted to CRLF. The text must not contain CRLF.
 func ToCRLF(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
 
-// IsBinary is git's guess where differences are concerned.
+// IsBinary reports whether git treats content as binary in differences.
 func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
 
-// Counter counts the line endings of what is written to it.
+// Counter is a writer that counts line endings.
 type Counter struct {
-	Lf, Crlf int64 // newlines in all, and those behind a carriage return
-	cr       bool  // the last byte so far is one
+	Lf, Crlf int64 // all newlines, and those after a carriage return
+	cr       bool  // the last byte is a carriage return
 }
 
 func (l *Counter) Write(data []byte) (int, error) {

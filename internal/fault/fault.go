@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// Kind says what sort of failure happened. Its exit code is part of aibox's
-// contract with scripts (see Kind.ExitCode).
+// Kind is a kind of failure. Scripts can rely on its exit code (see Kind.ExitCode).
 type Kind int
 
 // The kinds. The zero value is Internal, so an unclassified error is
@@ -20,8 +19,8 @@ const (
 	Internal    Kind = iota // aibox itself failed: exit 1
 	AgentFailed             // the agent ended with a failure of its own: exit 1
 	Usage                   // the command line or a setting is wrong: exit 2
-	Environment             // the machine is not ready; `aibox doctor` says what: exit 3
-	Refused                 // a policy or a probe said no: exit 4
+	Environment             // the machine is not ready; `aibox doctor` shows why: exit 3
+	Refused                 // a policy or a probe refused: exit 4
 	Limit                   // a time or other limit was reached: exit 5
 	Conflict                // accept would overwrite the user's work: exit 6
 	Interrupted             // the user interrupted: exit 130
@@ -77,11 +76,11 @@ type Fault struct {
 	Err     error    // the cause, or nil
 }
 
-// errUnnamed takes the place of a missing cause in a sentence.
+// errUnnamed replaces a missing cause.
 var errUnnamed = errors.New("no reason was given")
 
-// New makes a Fault with a formatted sentence. A %w verb sets the cause; a nil
-// cause is reported as unknown, since no sentence may end in "<nil>".
+// New returns a Fault with a formatted sentence. A %w verb sets the cause. A nil cause is
+// reported as unknown, so that no sentence ends in "<nil>".
 func New(kind Kind, format string, args ...any) *Fault {
 	for i, arg := range args {
 		if arg == nil {
@@ -148,7 +147,7 @@ func distinct(texts []string) []string {
 	return first
 }
 
-// kinds are all kinds, for ParseKind.
+// kinds has all kinds, for ParseKind.
 var kinds = []Kind{Internal, AgentFailed, Usage, Environment, Refused, Limit, Conflict, Interrupted}
 
 // ParseKind returns the kind of that name; an unknown name is Internal.

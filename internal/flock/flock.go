@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mode is how a lock is shared. The zero value is with nobody.
+// Mode says whether a lock is shared. The zero value is Exclusive.
 type Mode int
 
 // The modes.
 const (
 	Exclusive Mode = iota // no other process has any lock
-	Shared                // others may have shared ones
+	Shared                // others can have shared locks
 )
 
 // ErrHeld reports that another process holds a conflicting lock.
 var ErrHeld = errors.New("it is locked by another process")
 
-// Lock is a lock that is held until Close. It is not safe for concurrent use.
+// Lock is a lock that lasts until Close. It is not safe for concurrent use.
 type Lock struct{ file *os.File }
 
-// Try takes the lock on the file at path, which it makes when there is none, or fails
-// at once with ErrHeld. It follows no symlink.
+// Try locks the file at path, or fails at once with ErrHeld. It creates a missing file and
+// follows no symlink.
 func Try(path string, mode Mode) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -41,11 +41,11 @@ func Try(path string, mode Mode) (*Lock, error) {
 	return l, nil
 }
 
-// pause is how long Wait waits before it tries again.
+// pause is the time between two attempts of Wait.
 const pause = 20 * time.Millisecond
 
-// Wait is Try, but waits until the lock is free or ctx ends; the error is
-// that of ctx then.
+// Wait is like Try, but waits until the lock is free. If ctx ends first, it returns the error
+// of ctx.
 func Wait(ctx context.Context, path string, mode Mode) (*Lock, error) {
 	for {
 		l, err := Try(path, mode)
@@ -60,8 +60,8 @@ func Wait(ctx context.Context, path string, mode Mode) (*Lock, error) {
 	}
 }
 
-// Change makes it a lock of another mode, or fails at once with ErrHeld. After an
-// error it may be lost.
+// Change changes the mode of the lock, or fails at once with ErrHeld. After an error the lock
+// may be lost.
 func (l *Lock) Change(mode Mode) error {
 	how := unix.LOCK_EX
 	if mode == Shared {
@@ -77,8 +77,8 @@ func (l *Lock) Change(mode Mode) error {
 // File returns the locked file. It belongs to the lock.
 func (l *Lock) File() *os.File { return l.file }
 
-// Close ends the lock. Closing the file alone would not at once: a process that is
-// just being started elsewhere in this one has it open until it runs its program.
+// Close releases the lock. Closing the file alone would not release it at once: a child that
+// this process has just forked keeps the file open until it executes its program.
 func (l *Lock) Close() error {
 	_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN)
 	return l.file.Close()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Blobs reads blobs one after the other from one git process. It is not safe for
-// concurrent use. Close must be called.
+// Blobs reads blobs from one git process, one at a time. It is not safe for concurrent use.
+// The caller must call Close.
 type Blobs struct {
 	ask    *io.PipeWriter
 	answer *bufio.Reader
@@ -21,7 +21,7 @@ type Blobs struct {
 	cancel context.CancelFunc
 }
 
-// Blobs starts to read blobs of r.
+// Blobs starts a process that reads blobs of r.
 func (r *Repo) Blobs(ctx context.Context) *Blobs {
 	ctx, cancel := context.WithCancel(ctx)
 	askRead, ask := io.Pipe()
@@ -36,19 +36,19 @@ func (r *Repo) Blobs(ctx context.Context) *Blobs {
 	return b
 }
 
-// Read gives the content of the blob id. One that is not there is an error.
+// Read returns the content of the blob id. A missing blob is an error.
 func (b *Blobs) Read(id string) ([]byte, error) {
 	content, _, err := b.ReadWithin(id, math.MaxInt64-1)
 	return content, err
 }
 
-// ReadWithin is Read for a blob of at most most bytes; a longer one gives nothing, and
-// cut is set.
+// ReadWithin is like Read for blobs of at most most bytes. For a longer blob it returns
+// nothing and sets cut.
 func (b *Blobs) ReadWithin(id string, most int64) (content []byte, cut bool, err error) {
 	return b.object(id, "blob", most)
 }
 
-// Object gives the content of a commit or a tree.
+// Object returns the content of a commit or a tree.
 func (b *Blobs) Object(kind, id string) ([]byte, error) {
 	content, _, err := b.object(id, kind, math.MaxInt64-1)
 	return content, err
@@ -83,8 +83,8 @@ func (b *Blobs) Copy(id string, w io.Writer) error {
 	return err
 }
 
-// start asks for an object of the kind and reads how many bytes it has, which come next, and then a
-// newline.
+// start requests an object of the kind and reads its size. Its content and a newline follow
+// in the stream.
 func (b *Blobs) start(id, kind string) (size int64, err error) {
 	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
@@ -98,7 +98,7 @@ func (b *Blobs) start(id, kind string) (size int64, err error) {
 		return 0, fmt.Errorf("git has no %s %s", kind, id)
 	}
 	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
-		return 0, fmt.Errorf("git tells no size of %s: %w", id, err)
+		return 0, fmt.Errorf("git reported no size of %s: %w", id, err)
 	}
 	return size, nil
 }

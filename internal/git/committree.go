@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CommitTree makes a commit of a tree on parent, or a first commit when parent is empty,
-// and returns its id. No ref keeps it.
+// CommitTree creates a commit of a tree on parent, or a first commit if parent is empty, and
+// returns its id. No ref points to it.
 func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string, who Signature) (string, error) {
 	date := fmt.Sprintf("%d %s", who.When.Unix(), who.When.Format("-0700"))
 	repo := r.With(

@@ -8,16 +8,15 @@ import (
 	"aibox/internal/slashpath"
 )
 
-// Difference is one file that differs between two trees. A side without a path is not
-// there.
+// Difference is one file that differs between two trees. A side without a path is missing.
 type Difference struct {
 	Path     string
 	Old, Now Entry
 	Known    int // length of the longest folder above it that the first tree has
 }
 
-// Differences compares two trees, file by file in the order of the paths, in memory that
-// does not grow with them: git would hold the whole difference before it prints it.
+// Differences compares two trees file by file, in the order of paths and in constant memory:
+// git diff-tree keeps the whole difference in memory before it prints it.
 func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
 		m := treeMerge{ctx: ctx}
@@ -39,7 +38,7 @@ func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Dif
 	}
 }
 
-// treeMerge goes through the files of two trees side by side.
+// treeMerge iterates over the files of two trees side by side.
 type treeMerge struct {
 	ctx          context.Context //nolint:containedctx // of the one call that it is used in
 	nextA, nextB func() (Entry, error, bool)
@@ -67,7 +66,7 @@ func (m *treeMerge) step(next func() (Entry, error, bool)) (Entry, bool) {
 	return e, more
 }
 
-// next takes the file that comes next in either tree.
+// next advances to the next file of either tree.
 func (m *treeMerge) next() (d Difference, differs bool) {
 	order := 0
 	switch {

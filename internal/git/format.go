@@ -1,6 +1,6 @@
 package git
 
-// FormatOf tells the object format by an id.
+// FormatOf returns the object format of an id.
 func FormatOf(id string) Format {
 	if len(id) == 2*SHA256.Size() {
 		return SHA256

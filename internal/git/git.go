@@ -1,7 +1,10 @@
-// Package git is the one place that runs the git command. It knows two kinds of
-// repository: one that aibox owns, where no configuration but git's defaults
-// counts, and the user's own, where the user's configuration counts but hooks
-// and monitors do not run. It is never pointed at anything an agent can write.
+// Package git runs the git command; nothing else does. It knows two kinds of repository:
+// aibox's own, where only git's default configuration applies, and the user's, where the
+// user's configuration applies but hooks and monitors do not run. It never runs in a folder
+// that an agent can write to.
+//
+// It does not use go-git, which runs no filters and compares whole trees in memory. A Pack is
+// written by hand because git itself then checks and stores it (git index-pack).
 package git
 
 import (
@@ -17,8 +20,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// quiet are the settings that hold in every repository: nothing of the
-// repository's choosing runs, and nothing happens in the background.
+// quiet has the settings for every repository: no program that the repository chooses runs,
+// and nothing runs in the background.
 var quiet = []string{
 	"-c", "core.hooksPath=/dev/null",
 	"-c", "core.fsmonitor=false",
@@ -28,8 +31,8 @@ var quiet = []string{
 	"-c", "submodule.recurse=false",
 }
 
-// inherited are the variables of aibox's own environment that git keeps in the
-// user's own repository: where the user's settings are and how to reach remotes.
+// inherited has the variables of aibox's own environment that git receives in the user's
+// repository: where the user's settings are and how to reach remotes.
 var inherited = []string{
 	"XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 	"SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -41,8 +44,8 @@ type Repo struct {
 	dir      string
 	args     []string
 	env      []string
-	group    bool      // what git starts ends with it
-	warnings io.Writer // gets what git says on stderr; may be nil
+	group    bool      // git's child processes end with it
+	warnings io.Writer // receives git's stderr; can be nil
 }
 
 // Dir returns the folder of the repository, or the one in it that git runs in.
@@ -67,8 +70,8 @@ func Owned(dir string) *Repo {
 	return &Repo{dir: dir, args: args, env: append(env, common...)}
 }
 
-// Scratch makes a bare repository at dir, an empty folder, which sees the objects of the
-// one at of, that aibox made, and is thrown away soon: nothing is brought to the disk.
+// Scratch creates a temporary bare repository in the empty folder dir, which borrows the
+// objects of aibox's own repository at of. It does not sync its files to the disk.
 func Scratch(ctx context.Context, dir, of string, format Format) (*Repo, error) {
 	r := Owned(dir).With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + Quote(filepath.Join(of, "objects")))
 	r.args = append(r.args, "-c", "core.fsync=none")
@@ -94,13 +97,13 @@ func Beside(gitDir, tree, index string) *Repo {
 	return &Repo{dir: tree, args: args, env: env, group: true}
 }
 
-// Anywhere runs git outside any repository with the user's settings, for clone.
+// Anywhere runs git outside any repository, with the user's settings. It is for clone.
 func Anywhere() *Repo {
 	env := append(userEnv(), "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
 	return &Repo{dir: "/", args: append([]string{"-C", "/"}, quiet...), env: env}
 }
 
-// common keeps git from asking, from optional writes and from replaced objects.
+// common prevents prompts, optional writes and replaced objects.
 var common = []string{
 	"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
 	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "GIT_EDITOR=false", "GIT_ASKPASS=",

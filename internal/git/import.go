@@ -15,7 +15,7 @@ import (
 	"aibox/internal/command"
 )
 
-// Signature is who made a commit, and when.
+// Signature is the author or committer of a commit, with the time.
 type Signature struct {
 	Name, Email string
 	When        time.Time
@@ -29,16 +29,16 @@ func (s Signature) String() string {
 	return fmt.Sprintf("%s <%s> %d %s", name, email, s.When.Unix(), s.When.Format("-0700"))
 }
 
-// Commit is a commit to import. It is made of a starting point and edits.
+// Commit is a commit to import: a starting point and edits.
 type Commit struct {
-	Ref     string   // where it is kept; an existing one is overwritten
+	Ref     string   // the ref to set; an existing one is overwritten
 	Parent  string   // commit id, or empty for a first commit
 	Merge   []string // more parents
 	Tree    string   // tree id to start from instead of Parent's; empty: Parent's
 	Who     Signature
 	Message string
-	Remove  []string // paths that go, before anything is put
-	Put     []Entry  // files that are put, in any order
+	Remove  []string // paths to remove, before anything is put
+	Put     []Entry  // files to put, in any order
 }
 
 // Import streams blobs and commits into a repository with git fast-import.
@@ -49,7 +49,7 @@ type Import struct {
 	done    chan error
 }
 
-// Import starts an import into r. End must be called.
+// Import starts an import into r. The caller must call End.
 func (r *Repo) Import(ctx context.Context) *Import {
 	read, write := io.Pipe()
 	im := &Import{pipe: write, out: bufio.NewWriterSize(write, 256<<10), done: make(chan error, 1)}
@@ -79,8 +79,8 @@ func (r *Repo) Import(ctx context.Context) *Import {
 	return im
 }
 
-// removeReports removes what git fast-import says of its own failures, which are on
-// record, and in a file that nobody else would remove.
+// removeReports removes git fast-import's crash reports: the error has their content, and
+// nothing else would remove the files.
 func (r *Repo) removeReports() {
 	reports, _ := filepath.Glob(filepath.Join(r.dir, "fast_import_crash_*"))
 	for _, report := range reports {
@@ -105,8 +105,8 @@ func (im *Import) Commit(c Commit) error {
 	return im.Finish()
 }
 
-// Begin begins a commit, to which Remove and Put may add more until Finish. All that goes
-// must come before anything is put. Finish returns the error.
+// Begin begins a commit, to which Remove and Put can add edits until Finish. All calls of
+// Remove must come before those of Put. Finish returns the error.
 func (im *Import) Begin(c Commit) {
 	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
 	if c.Parent != "" {
@@ -157,8 +157,8 @@ func (im *Import) Made() (commit, tree string, err error) {
 	return "", "", fmt.Errorf("unexpected answer from git fast-import: %q", lines[1])
 }
 
-// End finishes the import and waits for git. After an error, pass it, so that
-// git gives up instead of keeping half of the work.
+// End finishes the import and waits for git. After an error, pass the error, so that git
+// discards the import.
 func (im *Import) End(failed error) error {
 	if failed == nil {
 		_, failed = im.out.WriteString("done\n")

@@ -61,7 +61,7 @@ const (
 	Executable Mode = "100755"
 	Symlink    Mode = "120000"
 	Submodule  Mode = "160000"
-	Folder     Mode = "040000" // in an import alone: all of a tree
+	Folder     Mode = "040000" // only in an import: a whole tree
 )
 
 // Entry is one file of a tree or an index.
@@ -83,7 +83,7 @@ func (r *Repo) Tree(ctx context.Context, treeish string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Quote writes path as git's plumbing reads it back, whatever bytes it has.
+// Quote quotes path, with any bytes, for git's plumbing commands.
 func Quote(path string) string {
 	quoted := make([]byte, 0, len(path)+2)
 	quoted = append(quoted, '"')

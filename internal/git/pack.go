@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Pack is new objects on their way into a repository, compressed in memory.
+// Pack collects new objects for a repository, compressed in memory.
 type Pack struct {
 	format Format
 	ids    map[string]bool
 	body   bytes.Buffer
 }
 
-// NewPack makes an empty pack for a repository of the format.
+// NewPack returns an empty pack for a repository of the format.
 func NewPack(format Format) *Pack { return &Pack{format: format, ids: map[string]bool{}} }
 
-// packKinds are the kinds of objects as packs number them.
+// packKinds has the numbers of the kinds of objects in packs.
 var packKinds = map[string]byte{"commit": 1, "tree": 2, "blob": 3}
 
-// Add puts an object in, once, and gives its id.
+// Add adds an object once and returns its id.
 func (p *Pack) Add(kind string, content []byte) (string, error) {
 	h := p.format.hash()
 	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
@@ -33,7 +33,7 @@ func (p *Pack) Add(kind string, content []byte) (string, error) {
 		return id, nil
 	}
 	p.ids[id] = true
-	// Four bits of the size, with the kind above them, and then seven at a time.
+	// The kind and four bits of the size, then seven bits at a time.
 	size := len(content)
 	first := packKinds[kind]<<4 | byte(size&15)
 	if size >>= 4; size > 0 {
@@ -59,8 +59,8 @@ func (p *Pack) Size() int { return p.body.Len() }
 // Count returns the number of objects.
 func (p *Pack) Count() int { return len(p.ids) }
 
-// Store writes the objects into a repository, as one pack whose name without "pack-" and
-// extension it gives.
+// Store writes the objects to a repository as one pack. It returns the pack's name without
+// "pack-" and the extension.
 func (p *Pack) Store(ctx context.Context, r *Repo) (name string, err error) {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(p.ids)))
 	h := p.format.hash()

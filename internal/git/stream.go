@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// EachRecord runs a git command with -z output and gives its records while they come.
-// The last one may come with an error. Whoever stops early ends the command.
+// EachRecord runs a git command with -z output and yields its records as they arrive. The
+// last one can have an error. Stopping early ends the command.
 func (r *Repo) EachRecord(ctx context.Context, args ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -63,7 +63,7 @@ func (r *Repo) entries(ctx context.Context, args ...string) iter.Seq2[Entry, err
 	}
 }
 
-// argBytes is how many bytes of paths go to one process as arguments.
+// argBytes is the maximum size of the paths in one process's arguments.
 const argBytes = 256 << 10
 
 // EntriesAt returns those of the paths that a tree or a commit has, files and folders.

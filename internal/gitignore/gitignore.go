@@ -1,8 +1,11 @@
-// Package gitignore reads the language of .gitignore files (gitignore(5)) and matches
-// paths by it, as git does on a file system that tells upper case from lower case. It
-// is the one language in which people name files to aibox. It does no I/O, works on
-// bytes, so that names need not be UTF-8, and its time grows with the length of the
-// name times the length of the pattern, whatever stands in either.
+// Package gitignore parses the patterns of .gitignore files (gitignore(5)) and matches paths
+// like git on a case-sensitive file system. All patterns that users give to aibox have this
+// syntax. It does no I/O, and works on bytes, so that names need not be UTF-8.
+//
+// It is written by hand because patterns and names can come from an agent: its time is at
+// most the length of the name times the length of the pattern. go-git's matcher is based on
+// filepath.Match, which lacks [!a] and named classes; doublestar lacks the rules for
+// slashes, folders and negation. A test compares this package with git.
 package gitignore
 
 import "strings"

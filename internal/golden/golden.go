@@ -1,5 +1,5 @@
-// Package golden compares what a test got with a file beside the test. With the
-// flag -update it writes the file again instead. Only tests import it.
+// Package golden compares the result of a test with a file in its testdata folder. With the
+// flag -update it writes the file instead. Only tests import it.
 package golden
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "update the golden files")
 
-// Update reports whether the files are to be written again.
+// Update reports whether the flag -update is set.
 func Update() bool { return *update }
 
 // Check compares got with the file testdata/name in the test's folder.

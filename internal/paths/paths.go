@@ -1,5 +1,5 @@
-// Package paths knows where aibox keeps things (XDG base directories) and makes
-// the folders that hold state: private, owned by the user, never a symlink.
+// Package paths defines aibox's folders (XDG base directories) and creates those with state:
+// private, owned by the user, never a symlink.
 package paths
 
 import (
@@ -19,9 +19,9 @@ type Dirs struct {
 	Config    string // $XDG_CONFIG_HOME/aibox: config.toml
 	State     string // $XDG_STATE_HOME/aibox: sessions/<id>/
 	Data      string // $XDG_DATA_HOME/aibox: repos/
-	Cache     string // $XDG_CACHE_HOME/aibox: what can be made again
-	Runtime   string // $XDG_RUNTIME_DIR/aibox: locks of things that end with the machine; below State without one
-	Workspace string // ~/agent_workspace: one folder a repository
+	Cache     string // $XDG_CACHE_HOME/aibox: files that can be regenerated
+	Runtime   string // $XDG_RUNTIME_DIR/aibox: locks that need not survive a reboot; below State if unset
+	Workspace string // ~/agent_workspace: one folder for each repository
 }
 
 // Default reads the folders from the environment. An XDG variable that is not
@@ -62,9 +62,8 @@ func (d Dirs) Leases() string { return filepath.Join(d.Runtime, "networks") }
 // Repos returns the folder of the repositories that aibox owns.
 func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }
 
-// MakePrivate makes dir with mode 0700, parents included, and refuses one that
-// is a symlink, not a directory, or another user's. The mode of a folder that
-// was there is tightened to 0700.
+// MakePrivate creates dir and its parents with mode 0700. It rejects a symlink, a file, or
+// another user's folder, and restricts the mode of an existing folder to 0700.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -85,8 +84,8 @@ func MakePrivate(dir string) error {
 	return nil
 }
 
-// ReadSmall reads a file that WriteFile has written. It is an error when something else
-// has its name, such as a link or a pipe, or when it has more than most bytes.
+// ReadSmall reads a file that WriteFile has written. Another kind of file, such as a link or
+// a pipe, or a file of more than most bytes is an error.
 func ReadSmall(file string, most int64) ([]byte, error) {
 	in, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -105,9 +104,8 @@ func ReadSmall(file string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, most))
 }
 
-// WriteFile replaces file with data so that a reader or a power cut sees the old
-// content or the new, never a part: temporary file, fsync, rename, fsync of the
-// folder. The mode is 0600.
+// WriteFile replaces file with data atomically, even for a power cut: it writes and syncs a
+// temporary file, renames it, and syncs the folder. The mode is 0600.
 func WriteFile(file string, data []byte) error {
 	return WriteBy(file, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -115,8 +113,8 @@ func WriteFile(file string, data []byte) error {
 	})
 }
 
-// WriteBy is WriteFile with content that write writes piece by piece. An error of write
-// leaves the file as it was.
+// WriteBy is like WriteFile, with content that write writes in pieces. After an error of
+// write the file is unchanged.
 func WriteBy(file string, write func(io.Writer) error) error {
 	dir := filepath.Dir(file)
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*")

@@ -1,7 +1,6 @@
-// Package peer finds which user runs the process at the other end of a TCP
-// connection within this machine. It asks the kernel (sock_diag, and /proc/net
-// where there is none) and trusts nothing that the other end says. It never
-// guesses: what the kernel does not report is an error.
+// Package peer finds the user who runs the process at the other end of a TCP connection
+// within this machine. It asks the kernel, through sock_diag or /proc/net, and does not trust
+// the other end. It never guesses: if the kernel does not report a user, that is an error.
 package peer
 
 import (
@@ -25,7 +24,7 @@ type socket struct {
 	inode uint64
 }
 
-// table finds sockets. A socket that is not there is ErrUnknown.
+// table finds sockets. A missing socket is ErrUnknown.
 type table interface {
 	// connected returns the socket with exactly these ends.
 	connected(local, remote netip.AddrPort) (socket, error)
@@ -40,13 +39,12 @@ func Local(conn net.Conn) bool {
 }
 
 // Owner returns the user id of the process at the other end of conn, a TCP connection
-// within this machine, as this process's user namespace numbers it. Errors wrap
-// ErrUnknown.
+// within this machine, in this process's user namespace. Errors wrap ErrUnknown.
 //
-// It is the process that has accepted the connection, so the answer holds for conn
-// whatever happens to the listening socket. Before that it is the user who listens:
-// when a listening socket is closed the kernel resets what was not accepted, so
-// no other process can take the connection over.
+// It is the user of the process that has accepted the connection, and does not change if the
+// listening socket does. Before that it is the user of the listener: when a listening socket
+// is closed, the kernel resets connections that were not accepted, so no other process can
+// take over the connection.
 func Owner(conn net.Conn) (uint32, error) {
 	here, there, err := ends(conn)
 	if err != nil {
@@ -93,7 +91,7 @@ func ends(conn net.Conn) (here, there netip.AddrPort, err error) {
 	local, ok := conn.LocalAddr().(*net.TCPAddr)
 	remote, both := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok || !both {
-		return here, there, fmt.Errorf("%w: it is no TCP connection", ErrUnknown)
+		return here, there, fmt.Errorf("%w: it is not a TCP connection", ErrUnknown)
 	}
 	return plain(local.AddrPort()), plain(remote.AddrPort()), nil
 }

@@ -37,12 +37,12 @@ func askTCP(ctx context.Context, target string) (string, error) {
 	return "connected", conn.Close()
 }
 
-// askHTTP speaks just enough HTTP/1.1 to see a status line: net/http would make
-// the sandbox's PID 1 twice as large and slower to start.
+// askHTTP is a minimal HTTP/1.1 client: net/http would make the sandbox's PID 1 twice as
+// large and slower to start.
 func askHTTP(ctx context.Context, target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return "", fmt.Errorf("%q is no http URL", target)
+		return "", fmt.Errorf("%q is not an http URL", target)
 	}
 	address := u.Host
 	if u.Port() == "" {
@@ -79,7 +79,7 @@ func exchange(ctx context.Context, address, head string) (string, error) {
 		return "", err
 	}
 	if !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return "", fmt.Errorf("%q is no HTTP answer", line)
+		return "", fmt.Errorf("%q is not an HTTP answer", line)
 	}
 	return string(line[9:]), nil
 }
@@ -161,12 +161,12 @@ func datagram(ctx context.Context, target string, payload []byte) ([]byte, error
 	return answer[:n], err
 }
 
-// askICMP sends an echo request by a ping socket. A sandbox that may open none is
-// refused by its own kernel; raw sockets take a capability no sandbox has.
+// askICMP sends an echo request through a ping socket. If the sandbox must not open one, its
+// own kernel refuses; raw sockets need a capability that no sandbox has.
 func askICMP(ctx context.Context, target string) (string, error) {
 	address, err := netip.ParseAddr(target)
 	if err != nil || !address.Is4() {
-		return "", fmt.Errorf("%q is no IPv4 address", target)
+		return "", fmt.Errorf("%q is not an IPv4 address", target)
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {

@@ -1,24 +1,24 @@
-// Package probe describes and runs the checks that prove a sandbox's network: what
-// must answer, and what must not. The supervisor writes the plan, the sandbox's PID 1
-// runs it. It decides nothing: a failed result is for the supervisor to act on.
+// Package probe describes and runs the checks that prove a sandbox's isolation: which
+// targets must answer, and which must not. The supervisor writes the plan, and the
+// sandbox's PID 1 runs it. The package decides nothing: the supervisor handles failures.
 package probe
 
 import "time"
 
-// Kind says what a probe does.
+// Kind is the kind of a probe.
 type Kind string
 
 // The kinds of probe.
 const (
 	TCP     Kind = "tcp"     // connect to Target (host:port)
 	HTTP    Kind = "http"    // GET Target (a URL): any HTTP response is an answer
-	CONNECT Kind = "connect" // through the proxy Via ask for Target (host:port): a 2xx is an answer
+	CONNECT Kind = "connect" // CONNECT to Target (host:port) through the proxy Via: a 2xx is an answer
 	UDP     Kind = "udp"     // send a datagram to Target: any datagram back is an answer
 	DNS     Kind = "dns"     // ask the server Via for the address of Target: an address is an answer
 	ICMP    Kind = "icmp"    // echo request to Target (an address): a reply is an answer
 )
 
-// Want is what must come of a probe. The zero value is invalid, so that a plan
+// Want is the required result of a probe. The zero value is invalid, so that a plan
 // with a forgotten field fails.
 type Want string
 
@@ -43,21 +43,20 @@ type Probe struct {
 	Target string `json:"target"`
 	Via    string `json:"via,omitempty"` // the proxy or name server, host:port
 	Want   Want   `json:"want"`
-	// Quiet lets silence count as a refusal. For what can only be dropped: a slow
-	// network would look the same.
+	// Quiet makes silence count as a refusal. It is for packets that can only be
+	// dropped: a slow network looks the same.
 	Quiet bool `json:"quiet,omitempty"`
 	// Timeout is in milliseconds; 0 means DefaultTimeout, or QuietTimeout with
 	// Quiet, since every start of a session waits for it.
 	Timeout int `json:"timeout,omitempty"`
 }
 
-// Plan is a set of probes, to be run at the same time. A plan has at most
-// MaxProbes.
+// Plan is a list of at most MaxProbes probes, which run at the same time.
 type Plan struct {
 	Probes []Probe `json:"probes"`
 }
 
-// Result is what came of one probe.
+// Result is the result of one probe.
 type Result struct {
 	Name   string `json:"name"`
 	Kind   Kind   `json:"kind"`
@@ -79,7 +78,7 @@ const (
 	MaxProbes = 256
 )
 
-// Failed returns the results that are not as wanted.
+// Failed returns the results that differ from what the probes require.
 func Failed(results []Result) []Result {
 	var failed []Result
 	for _, r := range results {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// errSilence says that nothing came back, neither an answer nor a refusal.
+// errSilence reports that neither an answer nor a refusal arrived.
 var errSilence = errors.New("no answer in time")
 
-// Run runs every probe of the plan at the same time and returns when all have ended.
-// Each hands over its result as soon as it has, with its place in the plan, perhaps
-// while others do. A probe that cannot be run is a failed result.
+// Run runs all probes of the plan at the same time and returns when they have ended. It
+// passes each result on as soon as it arrives, with its place in the plan, and possibly
+// several at the same time. A probe that cannot run is a failed result.
 func Run(ctx context.Context, plan Plan, ended func(place int, result Result)) {
 	var group sync.WaitGroup
 	for i, p := range plan.Probes {
@@ -31,8 +31,7 @@ func Run(ctx context.Context, plan Plan, ended func(place int, result Result)) {
 	group.Wait()
 }
 
-// Pending returns the result of a probe that has not ended: not as wanted, and without a
-// word of what came of it.
+// Pending returns the result of a probe that has not ended: failed, and without a detail.
 func (p Probe) Pending() Result {
 	return Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want}
 }
@@ -55,7 +54,7 @@ func (p Probe) run(ctx context.Context) Result {
 	return r
 }
 
-// ask returns what answered, or why nothing did.
+// ask returns the answer, or the error.
 func (p Probe) ask(ctx context.Context) (string, error) {
 	switch p.Kind {
 	case TCP:
@@ -71,12 +70,12 @@ func (p Probe) ask(ctx context.Context) (string, error) {
 	case ICMP:
 		return askICMP(ctx, p.Target)
 	default:
-		return "", fmt.Errorf("%q is no kind of probe", p.Kind)
+		return "", fmt.Errorf("%q is not a kind of probe", p.Kind)
 	}
 }
 
-// judge compares what happened with what was wanted. Whatever is neither an
-// answer nor a clear refusal fails both.
+// judge compares the outcome with what the probe requires. An outcome that is neither an
+// answer nor a clear refusal always fails.
 func (p Probe) judge(detail string, err error) (ok bool, text string) {
 	outcome := classify(err)
 	if err != nil {
@@ -92,8 +91,8 @@ func (p Probe) judge(detail string, err error) (ok bool, text string) {
 	}
 }
 
-// words describes what came instead of an answer. The network library names
-// both ends and the call before the cause; the probe has named them already.
+// words describes an error without the addresses and the call, which the network library
+// adds and the probe's name already contains.
 func words(err error) string {
 	var cause syscall.Errno
 	switch {
@@ -115,12 +114,12 @@ const (
 	silent
 )
 
-// refusal is what a server said instead of an answer.
+// refusal is a server's error message.
 type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }
 
-// refusals are the errors by which a kernel says no at once.
+// refusals are the errors with which a kernel refuses at once.
 var refusals = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH,
 	syscall.EACCES, syscall.EPERM, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT,

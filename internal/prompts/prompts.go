@@ -1,7 +1,6 @@
-// Package prompts is the user's library of system prompts: Markdown files in a
-// folder of the user's own and in one of the repository. It reads and writes these
-// files and nothing else, follows no symlink in a repository, and never decides
-// which prompt is used.
+// Package prompts is the user's library of system prompts: Markdown files in the user's
+// configuration folder and in the repository. It reads and writes only these files, follows
+// no symlink in a repository, and never decides which prompt to use.
 package prompts
 
 import (
@@ -22,21 +21,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limit is the largest prompt in bytes. It goes into every conversation whole.
+// Limit is the maximum size of a prompt in bytes. Every conversation contains it whole.
 const Limit = 64 << 10
 
 // RepositoryFolder is where a repository keeps its prompts, below its top.
 const RepositoryFolder = ".aibox/prompts"
 
-// repositoryPrefix names a prompt of the repository where the user has one of the
-// same name.
+// repositoryPrefix selects a prompt of the repository if the user has one with the same
+// name.
 const repositoryPrefix = "repo:"
 
 const suffix = ".md"
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// Source says whose a prompt is.
+// Source says where a prompt comes from.
 type Source string
 
 // The sources.
@@ -47,14 +46,14 @@ const (
 
 // Prompt is one entry of the library.
 type Prompt struct {
-	Name   string `json:"name"` // how to ask for it; "repo:NAME" where the user's own hides the repository's
+	Name   string `json:"name"` // its name; "repo:NAME" if the user has a prompt with the same name
 	Source Source `json:"source"`
 	Path   string `json:"path"`
 	Text   string `json:"-"`
 }
 
-// Title returns the prompt's first line that says something, without the marks of a
-// heading. It is raw: escape it before printing.
+// Title returns the prompt's first line that is not empty, without heading marks. It is not
+// escaped.
 func (p Prompt) Title() string {
 	for line := range strings.Lines(p.Text) {
 		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#")); line != "" {
@@ -64,17 +63,17 @@ func (p Prompt) Title() string {
 	return ""
 }
 
-// Library is the prompts of a user, and of a repository where there is one.
+// Library has the prompts of a user and of an optional repository.
 type Library struct {
 	user, repository string
 }
 
-// Open opens the library in the folder user and, unless repository is empty, that
-// of the repository whose top it is. Neither has to exist.
+// Open opens the library in the folder user and, unless repository is empty, in the
+// repository with that top folder. Neither has to exist.
 func Open(user, repository string) Library { return Library{user, repository} }
 
-// All returns every prompt, sorted by name. Files that are no prompts are left out and
-// named in the error, which may come beside a list.
+// All returns every prompt, sorted by name. The error names the files that are not valid
+// prompts; the list is valid even then.
 func (l Library) All() ([]Prompt, error) {
 	mine, err := readFolder(l.user, User)
 	var theirs []Prompt
@@ -115,8 +114,8 @@ func (l Library) Find(name string) (Prompt, error) {
 	return Prompt{}, unknown.Hint("`aibox prompts edit %s` creates it", plain)
 }
 
-// Path returns the file of the user's own prompt called name, whether it is there or
-// not. A name that cannot be one is a Usage fault.
+// Path returns the path of the user's prompt called name, whether it exists or not. An
+// invalid name is a Usage fault.
 func (l Library) Path(name string) (string, error) {
 	if !nameForm.MatchString(name) {
 		return "", fault.New(fault.Usage, "%q cannot be the name of a prompt", name).
@@ -125,8 +124,8 @@ func (l Library) Path(name string) (string, error) {
 	return filepath.Join(l.user, name+suffix), nil
 }
 
-// fromRepository reads the repository's prompts below its top, which a sandbox may
-// have written to: nothing is followed out of it.
+// fromRepository reads the repository's prompts. A sandbox may have written them, so no link
+// is followed out of the repository.
 func (l Library) fromRepository() ([]Prompt, error) {
 	root, err := os.OpenRoot(l.repository)
 	if err != nil {
@@ -174,8 +173,8 @@ func readRoot(root *os.Root, folder, path string, source Source) ([]Prompt, erro
 	return prompts, errors.Join(errs...)
 }
 
-// read reads one prompt. What is not a regular file, or may block, is refused
-// before it is opened.
+// read reads one prompt. It rejects other files before it opens them, since opening can
+// block.
 func read(root *os.Root, file string) (string, error) {
 	info, err := root.Lstat(file)
 	if err != nil {

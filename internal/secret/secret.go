@@ -7,17 +7,17 @@ import (
 	"log/slog"
 )
 
-// dots stands for every secret, so that not even its length shows.
+// dots replaces every secret, so that not even its length is visible.
 const dots = "••••••••"
 
-// Value is a secret string. Every formatting path prints dots; only Reveal
-// returns the text. The zero value is "no secret".
+// Value is a secret string. All ways of formatting print dots; only Reveal returns the text.
+// The zero value means no secret.
 type Value struct{ text string }
 
 // New wraps text.
 func New(text string) Value { return Value{text} }
 
-// Reveal returns the text, for the one place that has to send it.
+// Reveal returns the text. Call it only where the secret has to be sent.
 func (v Value) Reveal() string { return v.text }
 
 // Empty reports whether there is no secret.

@@ -1,5 +1,5 @@
-// Package slashpath takes slash-separated paths of a repository apart. They are relative and clean, and the
-// top is "", where package path would return ".".
+// Package slashpath splits slash-separated paths of a repository. They are relative and
+// clean, and the top is "", where package path would return ".".
 package slashpath
 
 import "strings"

@@ -1,5 +1,5 @@
-// Package spool keeps records in order: in memory while they are few, then in an unnamed file. It bounds the
-// memory for lists whose length an agent decides.
+// Package spool stores records in order: a few in memory, more in an unnamed file. It limits
+// the memory of lists whose length an agent determines.
 package spool
 
 import (
@@ -12,12 +12,11 @@ import (
 	"os"
 )
 
-// spoolMemory is how many bytes of records a spool keeps in memory.
+// spoolMemory is the maximum size of the records in memory, in bytes.
 const spoolMemory = 1 << 20
 
-// Spool keeps records in the order they came in: in memory while they are few, then in a
-// file without a name. An agent decides how many files there are, and how long their
-// names. It is used by one goroutine at a time; close must be called.
+// Spool stores records in order: a few in memory, more in an unnamed file. It is not safe for
+// concurrent use. The caller must close it.
 type Spool struct {
 	Dir   string // for the file
 	buf   []byte // each record with its length before it

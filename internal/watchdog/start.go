@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerTimeout is how long a watchdog may take to take charge of a box.
+// answerTimeout is the time limit for a watchdog's answer to Guard.
 const answerTimeout = 10 * time.Second
 
 // Watchdog is a watchdog's process, seen by the supervisor that started it. Its
@@ -51,19 +51,19 @@ func (w *Watchdog) PID() int { return w.cmd.Process.Pid }
 // Died is closed when the watchdog's process has ended.
 func (w *Watchdog) Died() <-chan struct{} { return w.died }
 
-// Guard gives the watchdog charge of a box: the pidfds of its sandbox and of what
+// Guard makes the watchdog guard a container: the pidfds of its sandbox process and of what
 // else belongs to it. They stay the caller's to close. When Guard returns without an
-// error the box ends with this process.
+// error the container ends with this process.
 func (w *Watchdog) Guard(sandbox int, others ...int) error {
 	handles := append([]int{sandbox}, others...)
 	if len(handles) > maxHandles {
 		return fmt.Errorf("a sandbox with %d processes", len(handles))
 	}
 	if err := unix.Sendmsg(w.socket, []byte{guard}, unix.UnixRights(handles...), nil, unix.MSG_NOSIGNAL); err != nil {
-		return fmt.Errorf("telling the watchdog about the sandbox: %w", err)
+		return fmt.Errorf("passing the sandbox to the watchdog: %w", err)
 	}
 	if err := w.answered(); err != nil {
-		return fmt.Errorf("waiting for the watchdog to take charge of the sandbox: %w", err)
+		return fmt.Errorf("waiting for the watchdog to guard the sandbox: %w", err)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (w *Watchdog) answered() error {
 // releaseTimeout is how long a watchdog may take to end by itself.
 const releaseTimeout = 2 * time.Second
 
-// Release ends the watchdog, whose box is gone, and waits for its end. It is called
+// Release ends the watchdog, whose container is gone, and waits for its end. It is called
 // once.
 func (w *Watchdog) Release() error {
 	err := unix.Sendmsg(w.socket, []byte{release}, nil, nil, unix.MSG_NOSIGNAL)

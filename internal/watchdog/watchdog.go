@@ -1,7 +1,7 @@
-// Package watchdog ends a box whose supervisor has died, without the help of
-// anything inside the box. PID 1 of a box ends it when the lifeline breaks, but an
-// agent that is root in the box can stop PID 1. The watchdog is a process of its own
-// on the host, out of the agent's reach: it holds handles of the box's processes
+// Package watchdog ends a sandbox whose supervisor has died, without the help of
+// anything inside the sandbox. PID 1 ends the sandbox when the lifeline breaks, but an
+// agent that is root in the sandbox can stop PID 1. The watchdog is a separate process
+// on the host, out of the agent's reach: it holds handles of the container's processes
 // (pidfds) and one end of a socket, and kills them when the supervisor's end is
 // closed without a word. It knows no pids, opens no files and talks to no other process.
 package watchdog
@@ -25,41 +25,41 @@ const (
 	guarded = 'G' // the answer to guard
 )
 
-// maxHandles bounds the handles of one box.
+// maxHandles is the maximum number of handles of one container.
 const maxHandles = 16
 
 const (
 	// deathTimeout is how long a killed process may take to be gone.
 	deathTimeout = 5 * time.Second
-	// grace is how long the rest of a box may take to end by itself after its
+	// grace is how long the rest of a container may take to end by itself after its
 	// sandbox: a living container daemon needs that time to clear it away.
 	grace = 5 * time.Second
 )
 
 // Serve waits on a socket for the supervisor's word or its death. It returns when
-// the box was released, or was ended after the supervisor's death.
+// the container was released, or was ended after the supervisor's death.
 func Serve(socket int) error { return serve(socket, grace) }
 
 func serve(socket int, grace time.Duration) error {
-	end := func(box []int) error { return end(box, grace) }
-	var box []int
+	end := func(container []int) error { return end(container, grace) }
+	var container []int
 	for {
 		what, handles, err := receive(socket)
 		switch {
 		case errors.Is(err, io.EOF):
-			return end(box)
+			return end(container)
 		case err != nil:
-			return errors.Join(err, end(box))
+			return errors.Join(err, end(container))
 		case what == release:
 			return nil
-		case what == guard && box == nil && len(handles) > 0:
-			box = handles
+		case what == guard && container == nil && len(handles) > 0:
+			container = handles
 			err := unix.Sendmsg(socket, []byte{guarded}, nil, nil, unix.MSG_NOSIGNAL)
 			if err != nil && !errors.Is(err, unix.EPIPE) { // EPIPE is the end, which comes next
-				return errors.Join(err, end(box))
+				return errors.Join(err, end(container))
 			}
 		default:
-			return errors.Join(fmt.Errorf("the supervisor sent %q with %d handles", what, len(handles)), end(box))
+			return errors.Join(fmt.Errorf("the supervisor sent %q with %d handles", what, len(handles)), end(container))
 		}
 	}
 }
@@ -93,15 +93,15 @@ func receive(socket int) (what byte, handles []int, err error) {
 	}
 }
 
-// end kills the first process of the box, which is the sandbox, and then what has
+// end kills the first process of the container, which is the sandbox, and then what has
 // not ended by itself within grace.
-func end(box []int, grace time.Duration) error {
-	if len(box) == 0 {
+func end(container []int, grace time.Duration) error {
+	if len(container) == 0 {
 		return nil
 	}
-	err := kill(box[0], deathTimeout)
+	err := kill(container[0], deathTimeout)
 	deadline := time.Now().Add(grace)
-	for _, handle := range box[1:] {
+	for _, handle := range container[1:] {
 		if !await(handle, time.Until(deadline)) {
 			err = errors.Join(err, kill(handle, deathTimeout))
 		}

@@ -16,35 +16,35 @@ import (
 //go:embed failures.json
 var measured []byte
 
-// A FailedRun is what became of an agent whose model server failed in one way at every
-// request for an answer.
+// A FailedRun is the result of a run whose model server failed in one way at every request
+// for an answer.
 type FailedRun struct {
 	Agent    string `json:"agent"`
 	Failure  string `json:"failure"`   // by the name of Failures
 	Seconds  int    `json:"seconds"`   // from the agent's first request to the end of aibox, rounded up
 	ExitCode int    `json:"exit_code"` // of aibox
 	Ended    bool   `json:"ended"`     // by aibox, while the agent still tried
-	Words    string `json:"words"`     // what aibox says of the model server
+	Words    string `json:"words"`     // aibox's message about the model server
 }
 
 // A Failure is a way in which a model server fails.
 type Failure struct{ Name, Does string }
 
-// Failures are the ways that are measured, each at every request for an answer: the
-// server lists its models all the same.
+// Failures returns the measured failures, each at every request for an answer: the server
+// still lists its models.
 func Failures() []Failure {
 	return []Failure{
-		{"401", "It answers 401."},
-		{"404", "It answers 404."},
-		{"429", "It answers 429 with `Retry-After: 2`."},
-		{"500", "It answers 500."},
-		{"cut off", "Its stream ends in the middle of an answer."},
-		{"empty", "It answers 200 and sends nothing."},
-		{"silent", "It takes the request and never answers, with `--model-timeout 15s`."},
+		{"401", "answers 401"},
+		{"404", "answers 404"},
+		{"429", "answers 429 with `Retry-After: 2`"},
+		{"500", "answers 500"},
+		{"cut off", "ends its stream in the middle of an answer"},
+		{"empty", "answers 200 and sends nothing"},
+		{"silent", "accepts the request and never answers, with `--model-timeout 15s`"},
 	}
 }
 
-// FailedRuns are the runs that were measured.
+// FailedRuns returns the measured runs.
 func FailedRuns() ([]FailedRun, error) {
 	var runs []FailedRun
 	if err := json.Unmarshal(measured, &runs); err != nil {
@@ -53,7 +53,7 @@ func FailedRuns() ([]FailedRun, error) {
 	return runs, nil
 }
 
-// writeFailures writes a table of the times, and one of what is said and the exit code.
+// writeFailures writes a table of the times, and one of the messages and exit codes.
 func writeFailures(out *strings.Builder, all []agents.Agent) error {
 	runs, err := FailedRuns()
 	if err != nil {
@@ -67,7 +67,7 @@ func writeFailures(out *strings.Builder, all []agents.Agent) error {
 	for _, agent := range all {
 		writeTimes(out, agent.Info().Name, runs)
 	}
-	out.WriteString("\n| failure | what the server does | exit code | what aibox says |\n| --- | --- | --- | --- |\n")
+	out.WriteString("\n| failure | the server | exit code | message |\n| --- | --- | --- | --- |\n")
 	for _, failure := range Failures() {
 		for _, said := range saidOf(failure.Name, runs) {
 			fmt.Fprintf(out, "| %s | %s | %d | %s |\n", failure.Name, failure.Does, said.ExitCode, cell(said.Words))
@@ -96,7 +96,7 @@ func writeTimes(out *strings.Builder, agent string, runs []FailedRun) {
 	out.WriteString("\n")
 }
 
-// saidOf are the runs of a failure that differ in what was said or in the exit code.
+// saidOf returns the runs of a failure that differ in the message or the exit code.
 func saidOf(failure string, runs []FailedRun) []FailedRun {
 	var said []FailedRun
 	for _, run := range runs {
