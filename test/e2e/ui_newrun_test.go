@@ -89,22 +89,23 @@ func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 	p := m.sits(usualSize, aibox)
 	p.sees(`No sessions yet`)
 	started := func(task string) {
-		p.does("n")
-		p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
-		p.asked(`What does it start from`, "", `▸`, "enter")
-		p.asked(`(?s)agent:.*shell +ready`, "shell", `▸ +shell`, "enter")
 		p.asked(`hat is the agent to do`, task, `sh -c`, "ctrl+s")
 		p.asked(`it can be started`, "", `accept: branch; it is followed on the whole terminal`, "enter")
 	}
 
+	p.does("n")
+	p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
+	p.asked(`What does it start from`, "", `▸`, "enter")
+	p.asked(`(?s)agent:.*shell +ready`, "shell", `▸ +shell`, "enter")
 	started("echo full > cart.txt; echo worked")
 	p.sees(`(?s)worked.*enter goes back`)
 	p.does("enter")
 	p.sees(`1 session`)
-	if branches := m.git(repo, "for-each-ref", "refs/heads/aibox"); strings.Count(branches, "\n") != 0 || branches == "" {
+	if branches := strings.Fields(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox")); len(branches) != 1 {
 		t.Errorf("the branches are %q", branches)
 	}
 
+	p.does("n") // the repository and the agent are remembered
 	started("echo wait''ing; sleep 1000")
 	p.sees(`(?m)^waiting`)
 	p.does("ctrl+c")

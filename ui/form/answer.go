@@ -23,8 +23,8 @@ type answer struct {
 	words []string // bound by choices of several
 	on    bool     // bound by switches
 
-	before      string // what the bound value was at first
-	snapshot    any    // the draft at first, for an answer that is taken back
+	before      string // the bound value at first
+	snapshot    any    // the draft at first, to undo the answer
 	suggestions []string
 	plain       bool // asked line by line
 	err         error
