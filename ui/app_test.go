@@ -102,7 +102,7 @@ func press(key string) tea.KeyPressMsg {
 	}
 }
 
-func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
+func TestATerminalThatIsTooSmallSaysTheSizeItNeeds(t *testing.T) {
 	a := newTestApp(t, 30, 8)
 	if view := shown(a); !strings.Contains(view, "needs a terminal of") {
 		t.Error(view)
@@ -175,7 +175,7 @@ func TestTheThemeFollowsTheBackground(t *testing.T) {
 	}
 }
 
-func TestALookBackAloneLeadsNowhereElseAndIsLeftByAnyKeyThatLeaves(t *testing.T) {
+func TestAScrollbackAloneOpensNoOtherScreenAndClosesByEveryKeyThatCloses(t *testing.T) {
 	for _, key := range []string{"q", "ctrl+c"} {
 		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.Scrollback{ID: "0aaaa-codex"}})
 		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})

@@ -51,7 +51,7 @@ func TestATerminalGetsNoColorsThatItLacks(t *testing.T) {
 	}
 }
 
-func TestTheRowAPersonIsAtIsSeenWithoutColors(t *testing.T) {
+func TestTheSelectedRowShowsWithoutColors(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	if view := rendered(a, colorprofile.ASCII); !regexp.MustCompile(`\x1b\[(?:[0-9;]*;)?7m[^\n]*0aaaa-codex`).MatchString(view) {
 		t.Errorf("%q", view)

@@ -182,7 +182,7 @@ func TestAPanicOfACommandThatHasTheTerminalIsItsError(t *testing.T) {
 	ends(ctx, t, on, 0, `ended: <nil>`)
 }
 
-func TestATerminalThatGoesAwayEndsTheUIAlsoWhenNobodyPassesTheSignalOn(t *testing.T) {
+func TestATerminalThatGoesAwayEndsTheUIEvenWithoutASignal(t *testing.T) {
 	t.Parallel()
 	on, ctx := faultyTerminal(t, "sh", "-c", `trap "" HUP; "$0"; true`)
 	if err := on.Hangup(); err != nil {

@@ -20,7 +20,7 @@ type builder struct {
 
 func (o *builder) Jobs() []bakery.Job { return slices.Clone(o.jobs) }
 
-func TestWhoeverQuitsWhileImagesAreBakedIsAsked(t *testing.T) {
+func TestQuittingAsksWhileImagesAreBaked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestApp(t, 80, 24)
 		builds := &builder{jobs: []bakery.Job{{Name: "codex", State: bakery.Baking}, {Name: "qwen", State: bakery.Waiting}, {Name: "base", State: bakery.Done}}}

@@ -133,7 +133,7 @@ func TestKeysThatWereMeantForSomethingElseAnswerNothing(t *testing.T) {
 	}
 }
 
-func TestAQuestionWaitsWhileSomebodyTypes(t *testing.T) {
+func TestAQuestionWaitsWhileTheUserTypes(t *testing.T) {
 	p := sit(t)
 	p.fakeSessions.open = []session.Request{asks("0a-x", 1)}
 	p.look(true)
@@ -170,7 +170,7 @@ func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
+func TestAQuestionThatIsAnsweredElsewhereCloses(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.open = nil
 	p.look(false)
@@ -205,7 +205,7 @@ func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
+func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")

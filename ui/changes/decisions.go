@@ -44,7 +44,7 @@ func (m *Model) undo() {
 	m.diff.ToRow(m.diff.File().Layout.Find(before.row))
 }
 
-// decideHunk decides about the hunk at the cursor and goes on to the next.
+// decideHunk decides about the hunk at the cursor and moves on to the next.
 func (m *Model) decideHunk(d decision.Decision) tea.Cmd {
 	at, i := m.diff.At, m.diff.Hunk()
 	if i < 0 {
@@ -62,7 +62,7 @@ func (m *Model) decideHunk(d decision.Decision) tea.Cmd {
 	})
 }
 
-// decideFile decides about the current file and goes on to the next.
+// decideFile decides about the current file and moves on to the next.
 func (m *Model) decideFile(d decision.Decision) tea.Cmd {
 	at := m.diff.At
 	return m.withConsent(d, func(consent bool) tea.Cmd {

@@ -79,7 +79,7 @@ func TestWhatIsFoundIsShownWhileTheRestIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestASecondLookKeepsWhatWasKnownAndDropsTheFirst(t *testing.T) {
+func TestASecondRunKeepsOldFindingsAndCancelsTheFirst(t *testing.T) {
 	machine := two{make(chan struct{})}
 	c := New(machine)
 	stale := take(t, c, take(t, c, c.Begin(t.Context())())()) // quick has been found

@@ -28,7 +28,7 @@ func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 	p.Sees("recover")
 }
 
-func TestWhatWasDiscardedIsBroughtBackAfterAQuestion(t *testing.T) {
+func TestDiscardedWorkIsRestoredAfterAQuestion(t *testing.T) {
 	briefs := sampleBriefs()
 	briefs[0].Review = session.Discarded
 	sessions := &fakeSessions{briefs: briefs}
@@ -130,7 +130,7 @@ func TestAMarkThatIsFilteredAwayIsNotActedOn(t *testing.T) {
 	sessions.did(t, "[stop 0dddd-shell]")
 }
 
-func TestOfSeveralThatFailTheFirstIsSaidAndTheMarksStay(t *testing.T) {
+func TestTheFirstOfSeveralFailuresIsReportedAndMarksStay(t *testing.T) {
 	sessions := &fakeSessions{briefs: sampleBriefs(), fail: errors.New("the disk is full")}
 	p := newUser(t, sessions, 200, 60)
 	p.Press("ctrl+a", "delete")

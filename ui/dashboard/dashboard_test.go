@@ -45,7 +45,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
+func TestTheSelectedSessionStaysSelectedWhenOthersComeAndGo(t *testing.T) {
 	p, sessions := open(t, 80, 24)
 	p.Press("down", "down")
 	if p.m.list.at != "0bbbb-aider" {
@@ -70,7 +70,7 @@ func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestADamagedSessionIsSaidUnlessThereIsNewsAndTheOthersAreListed(t *testing.T) {
+func TestADamagedSessionIsReportedAndTheOthersAreListed(t *testing.T) {
 	p := newUser(t, &fakeSessions{briefs: sampleBriefs(), damaged: errors.New("0eeee-codex is damaged")}, 80, 24)
 	p.Sees("0eeee-codex is damaged")
 	p.Sees("4 sessions")
@@ -82,7 +82,7 @@ func TestADamagedSessionIsSaidUnlessThereIsNewsAndTheOthersAreListed(t *testing.
 	p.Sees("0eeee-codex is damaged")
 }
 
-func TestWhatWasSaidGoesWithTheNextKey(t *testing.T) {
+func TestTheNoteIsClearedByTheNextKey(t *testing.T) {
 	p, _ := open(t, 80, 24)
 	for _, key := range []string{"down", "/", "x", "z", "S"} {
 		p.Press("esc", "end", "c")
@@ -116,7 +116,7 @@ func TestTheMouseGoesToASessionAndOpensItWithASecondClick(t *testing.T) {
 	}
 }
 
-func TestThePreviewShowsWhatAnAgentSaysAsItSaysIt(t *testing.T) {
+func TestThePreviewFollowsTheOutput(t *testing.T) {
 	said := make(chan struct{}, 1)
 	said <- struct{}{}
 	close(said)
@@ -161,7 +161,7 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldByColorAlone(t *testing.T) {
+func TestNothingIsShownByColorAlone(t *testing.T) {
 	p, _ := open(t, 120, 40)
 	before := p.View()
 	p.Press("p", "down", "p")

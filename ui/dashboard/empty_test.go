@@ -31,7 +31,7 @@ func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int
 	return p
 }
 
-func TestSomebodyWithoutASessionIsLedToTheFirst(t *testing.T) {
+func TestAUserWithoutSessionsSeesTheStepsToTheFirst(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		p := newcomer(t, &fakeSessions{}, &fresh{}, size[0], size[1])
 		p.Show("no session yet")

@@ -122,7 +122,7 @@ func TestTheViewsAreAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
+func TestTheWorstRowIsSelectedUntilTheUserMoves(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	p.Sees("enter runs: aibox doctor --fix")
 	goTo(p, "git")
@@ -139,7 +139,7 @@ func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
 	p.Sees("enter bakes it: aibox bake codex")
 }
 
-func TestAKeyMendsWhatAnAiboxCommandCanMend(t *testing.T) {
+func TestAKeyFixesWhatAnAiboxCommandCanFix(t *testing.T) {
 	for name, args := range map[string][]string{
 		"iptables":          {"doctor", "--fix"},
 		"settings \x1b[31m": {"config", "edit"},
@@ -174,7 +174,7 @@ func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonHasToDoIsShownAndCopiedAndNotRun(t *testing.T) {
+func TestAFixForTheUserIsShownAndCopiedButNotRun(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	goTo(p, "user namespaces")
 	p.Sees("to fix it: sudo sysctl -w user.max_user_namespaces=28633")
@@ -186,7 +186,7 @@ func TestWhatAPersonHasToDoIsShownAndCopiedAndNotRun(t *testing.T) {
 	p.Sees("copied: sudo sysctl")
 }
 
-func TestWhoeverComesBackSeesTheMachineAsItIsNow(t *testing.T) {
+func TestTheMachineIsCheckedAgainAfterAFix(t *testing.T) {
 	m := sample()
 	p := sit(t, m, 80, 24)
 	m.checks = m.checks[:1]
@@ -198,7 +198,7 @@ func TestWhoeverComesBackSeesTheMachineAsItIsNow(t *testing.T) {
 	}
 }
 
-func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
+func TestFixedRowsAreReportedOnceAllChecksHaveEnded(t *testing.T) {
 	m := sample()
 	p := sit(t, m, 80, 24)
 	p.Send(page.Returned{})
@@ -322,7 +322,7 @@ func TestAllProbesCanBeReachedOnASmallScreen(t *testing.T) {
 	p.Fits("the proof on the smallest screen")
 }
 
-func TestAPersonIsAtTheProbeThatCameOutWrong(t *testing.T) {
+func TestTheFailedProbeIsSelected(t *testing.T) {
 	m := manyProbes()
 	m.proof.Kernel, m.proof.Failed = "", 1
 	m.proof.Results[11].OK, m.proof.Results[11].Detail = false, "connected"

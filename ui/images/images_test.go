@@ -36,7 +36,7 @@ func TestTheViewsAreAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
+func TestBakeAppliesToTheSelectedOrTheMarkedImages(t *testing.T) {
 	p := open(t)
 	p.goTo("gemini")
 	p.Press("b")
@@ -99,7 +99,7 @@ func TestABakeIsGivenUpOnlyAfterAQuestionThatWasRead(t *testing.T) {
 	}
 }
 
-func TestTheEndOfABakeChangesHowItsImageStands(t *testing.T) {
+func TestTheEndOfABakeUpdatesTheStateOfItsImage(t *testing.T) {
 	k := sample()
 	k.jobs = baking()[:1]
 	p := sit(t, k, 120, 40)
@@ -137,7 +137,7 @@ func TestTimesGrowOnlyWhileSomethingIsBaked(t *testing.T) {
 	}
 }
 
-func TestAFailureKeepsWhatWasSaidLast(t *testing.T) {
+func TestAFailureKeepsTheLastOutput(t *testing.T) {
 	p := sit(t, busy(), 120, 40)
 	p.goTo("qwen")
 	for _, want := range []string{"exit code: 1", "→ a second try: aibox bake qwen", "npm error 503"} {
@@ -145,7 +145,7 @@ func TestAFailureKeepsWhatWasSaidLast(t *testing.T) {
 	}
 }
 
-func TestWhyImagesCannotBeListedIsSaid(t *testing.T) {
+func TestTheErrorOfTheImageListIsShown(t *testing.T) {
 	k := &builder{err: fault.New(fault.Environment, "there is no Docker").Hint("aibox doctor --fix")}
 	p := sit(t, k, 80, 24)
 	p.Sees("there is no Docker")

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestTheOutputFollowsItsEndUntilAPersonScrolls(t *testing.T) {
+func TestTheOutputIsFollowedUntilTheUserScrolls(t *testing.T) {
 	p := watch(t)
 	p.goTo("claude")
 	p.Press("enter")

@@ -111,7 +111,7 @@ func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
 	p.DoesNotSee("192.0.2.1:")
 }
 
-func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
+func TestTheSelectedAccessStaysSelected(t *testing.T) {
 	s := busy()
 	p := sit(t, s, "", 80, 24)
 	m := p.Page.(*Model)

@@ -119,7 +119,7 @@ func TestTheEndOfTheAnswersEndsTheConversationWithNothingBegun(t *testing.T) {
 	talked(t, some(), script[:10]...).did("discard 0aaaa-codex")
 }
 
-func TestSessionsAreToldInSentencesAndFoundByWords(t *testing.T) {
+func TestSessionsAreDescribedInSentencesAndFoundByWords(t *testing.T) {
 	s := talked(t, some(), "state:open", "a", "nothing like it", "a", "x", "99")
 	s.sees("4 sessions, 2 running, 1 to review", "1  0dddd-codex, running, shop, 0s old", `0aaaa-codex, to review, shop on dark, 3 files +40 -2, 2 refused, 0s old: evil \x1b]0;title\x07 task`,
 		`1 with "state:open"`, `0 with "nothing like it"`, `"x" is not in the list`, `"99" is not in the list`)
@@ -166,7 +166,7 @@ func TestAnEmptyAnswerShowsTheListAsItIsNow(t *testing.T) {
 	}
 }
 
-func TestWhatWasDiscardedCanBeBroughtBack(t *testing.T) {
+func TestDiscardedWorkCanBeRestored(t *testing.T) {
 	briefs := some()[:1]
 	briefs[0].Review = session.Discarded
 	s := talked(t, briefs, "1", "4", "no", "4", "yes", "q", "q")
@@ -180,7 +180,7 @@ func TestTheNewestSessionComesFirstAsOnTheScreen(t *testing.T) {
 	talked(t, briefs).sees("1  0bbbb-aider", "2  0dddd-codex", "3  0cccc-shell")
 }
 
-func TestASessionThatIsGoneIsSaid(t *testing.T) {
+func TestASessionThatIsGoneIsReported(t *testing.T) {
 	s := &scene{t: t, briefs: some(), answers: []string{"1", "1", "q"}}
 	first := true
 	err := Run(t.Context(), Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: func(context.Context, ...string) error {
@@ -218,7 +218,7 @@ func TestImagesTheMachineTheNetworkAndTheSettingsAreReached(t *testing.T) {
 	s.sees("1  codex, missing")
 }
 
-func TestAFailureIsSaidWithItsHintAndTheConversationGoesOn(t *testing.T) {
+func TestAFailureIsReportedWithItsHintAndTheConversationContinues(t *testing.T) {
 	s := &scene{t: t, briefs: some(), answers: []string{"i", "q"}, broken: fault.New(fault.Environment, "no \x1b[31mdaemon").Hint("start it")}
 	s.run(t.Context())
 	s.sees(`error: no \x1b[31mdaemon`, "try: start it")

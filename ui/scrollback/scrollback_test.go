@@ -101,7 +101,7 @@ func TestTheScreenIsShownBelowAllThatScrolledOff(t *testing.T) {
 	}
 }
 
-func TestWithoutAPastItSaysSo(t *testing.T) {
+func TestAMissingScrollbackIsReported(t *testing.T) {
 	p := sit(t, scrolled(t, "", ""), 80, 24)
 	p.Sees("the terminal's screen is lost")
 	p.Press("/", "g", "up")

@@ -7,7 +7,7 @@ import (
 	"aibox/audit"
 )
 
-func TestEventsAreSaidInWordsThatAreSafe(t *testing.T) {
+func TestEventsAreDescribedInEscapedText(t *testing.T) {
 	for _, test := range []struct {
 		kind audit.Type
 		data string

@@ -20,7 +20,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.T) {
+func TestOutputAndEventsAreShownSideBySide(t *testing.T) {
 	p := open(t, running())
 	for _, want := range []string{
 		"0abcd-codex", "● running", "13k tokens", "4 refused", "until 13:00:00", "step 59 of many",
@@ -38,7 +38,7 @@ func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.
 	p.Sees("step 59 of many")
 }
 
-func TestAnOpenToolOfTheModelsServerIsSeenAllTheTime(t *testing.T) {
+func TestAnOpenToolOfTheModelsServerIsAlwaysShown(t *testing.T) {
 	s := running()
 	p := open(t, s)
 	p.DoesNotSee("way out")
@@ -110,7 +110,7 @@ func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
 	}
 }
 
-func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
+func TestEveryKeyOpensItsScreen(t *testing.T) {
 	interactive := running()
 	interactive.session.Interactive, interactive.screenRows = true, "a prompt\n> \n"
 	for _, test := range []struct {

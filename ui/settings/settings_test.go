@@ -206,7 +206,7 @@ func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
 	}
 }
 
-func TestABrokenFileIsSaidWithItsPlaceAndHowToMendIt(t *testing.T) {
+func TestABrokenFileIsReportedWithItsLineAndAHint(t *testing.T) {
 	d := newFake()
 	d.user = "timeout = 5\npids = \n"
 	p, _ := sit(t, d, 80, 24)

@@ -25,7 +25,7 @@ func marked(l *Language, text string) string {
 	return strings.Join(out, "\n")
 }
 
-func TestPartsOfALineAreTold(t *testing.T) {
+func TestPartsOfALineAreClassified(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.go", `func f(n int) string { return "a\"b" + 'x' } // done`, `k[func] f[f](n t[int]) t[string] { k[return] s["a\"b"] + s['x'] } c[// done]`},
 		{"a.go", "x := `one\ntwo` + y /* a\nb */ z", "x := s[`one]\ns[two`] + y c[/* a]\nc[b */] z"},
@@ -50,7 +50,7 @@ func TestPartsOfALineAreTold(t *testing.T) {
 	}
 }
 
-func TestAFileIsKnownByItsNameOrItsFirstLine(t *testing.T) {
+func TestALanguageIsFoundByTheFilesNameOrItsFirstLine(t *testing.T) {
 	for _, c := range []struct{ name, first, want string }{
 		{"a/b.GO", "", "Go"},
 		{"GNUmakefile", "", "Makefile"},
@@ -68,13 +68,13 @@ func TestAFileIsKnownByItsNameOrItsFirstLine(t *testing.T) {
 	}
 }
 
-func TestAnUnknownFileHasNoParts(t *testing.T) {
+func TestAnUnknownFileHasNoSpans(t *testing.T) {
 	if got := marked(Of("a.unknown", nil), `if "x" // y`); got != `if "x" // y` {
 		t.Error(got)
 	}
 }
 
-func TestALongLineIsCutAndTheNextBeginsAnew(t *testing.T) {
+func TestALongLineIsCutAndResetsTheState(t *testing.T) {
 	l := Of("a.go", nil)
 	spans, state := l.Line([]byte("/*"+strings.Repeat("x", 2*maxLine)), State{}, nil)
 	if len(spans) != 1 || spans[0].To != maxLine || state != (State{}) {

@@ -29,7 +29,7 @@ func TestTheSameRefusalIsOneWithANumber(t *testing.T) {
 	}
 }
 
-func TestAFullLogDropsTheOldestAndGoesOnCounting(t *testing.T) {
+func TestAFullLogDropsTheOldestAndContinuesCounting(t *testing.T) {
 	var l Log
 	dropped := 0
 	for i := range keep + 1 {

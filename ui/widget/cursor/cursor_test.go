@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheLineAPersonIsAtIsAlwaysShown(t *testing.T) {
+func TestTheSelectedLineIsAlwaysShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Cursor
 		c.Fit(rapid.IntRange(0, 50).Draw(t, "lines"), rapid.IntRange(0, 20).Draw(t, "height"))

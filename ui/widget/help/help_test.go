@@ -88,7 +88,7 @@ func TestASearchLeavesOnlyWhatHasTheWords(t *testing.T) {
 	}
 }
 
-func TestTheHelpIsLeftByTheKeysThatSaySo(t *testing.T) {
+func TestTheHelpClosesByTheKeysThatItShows(t *testing.T) {
 	for _, name := range []string{"esc", "q", "?", "f1", "ctrl+c"} {
 		if opened(80, 24).presses(name) != dialog.Left {
 			t.Errorf("%s does not leave", name)

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestAFieldIsStillUntilSomebodyTypes(t *testing.T) {
+func TestAFieldIsStillUntilTheUserTypes(t *testing.T) {
 	field, area := Field("/"), Area()
 	if field.Focus() != nil || area.Focus() != nil {
 		t.Error("what has the keys asks for something")

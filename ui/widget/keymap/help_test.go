@@ -61,7 +61,7 @@ func TestTheHelpFillsTheScreenEvenly(t *testing.T) {
 	}
 }
 
-func TestWhatKeysDoStandsBelowEachOtherInAllGroupsOfAColumn(t *testing.T) {
+func TestHelpTextsAlignInAllGroupsOfAColumn(t *testing.T) {
 	lines := Help(theme.New(true), 30, []Group{
 		{Title: "First", Keys: []key.Binding{Bind("does this", "pgdown", "ctrl+f")}},
 		{Title: "Second", Keys: []key.Binding{Bind("does that", "x")}},

@@ -18,7 +18,7 @@ func TestAKeyPressedByItsNameMatchesItsBinding(t *testing.T) {
 	}
 }
 
-func TestTheLineOfKeysSaysWhereAKeyStands(t *testing.T) {
+func TestTheLineOfKeysKnowsThePositionsOfItsKeys(t *testing.T) {
 	keys := []key.Binding{Bind("review", "enter"), key.NewBinding(key.WithKeys("z"), key.WithHelp("z", "off"), key.WithDisabled()), Bind("stop", "s"), Bind("what does not fit", "w")}
 	line := ansi.Strip(Short(theme.New(true), 24, keys))
 	if line != "enter review · s stop" {

@@ -48,7 +48,7 @@ func TestALineIsWhatATerminalWouldShowInTheEnd(t *testing.T) {
 	}
 }
 
-func TestAStyleGoesOnInTheNextLine(t *testing.T) {
+func TestAStyleContinuesInTheNextLine(t *testing.T) {
 	got := texts("\x1b[31mone\ntwo\x1b[0m\nthree\n")
 	want := []string{"\x1b[31mone\x1b[m", "\x1b[31mtwo\x1b[m", "three"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {

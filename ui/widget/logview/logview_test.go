@@ -108,7 +108,7 @@ func TestACountForOtherWordsIsStaleAndEnds(t *testing.T) {
 	p.Sees("1/1 · ")
 }
 
-func TestARecordThatCannotBeReadIsSaidToBeSo(t *testing.T) {
+func TestALogThatCannotBeReadIsReported(t *testing.T) {
 	s := steps()
 	p := open(t, s)
 	s.fails = errors.New("the disk is gone")
@@ -179,7 +179,7 @@ func TestAStreamOfTheRecordIsTakenAsItComes(t *testing.T) {
 	p.Sees("and now for something else")
 }
 
-func TestOnlyWhatCountsIsSaidOfTheEnd(t *testing.T) {
+func TestOnlyRealErrorsAreReportedAtTheEnd(t *testing.T) {
 	p := open(t, steps())
 	p.DoesNotSee("end follows")
 	p.Press("g")
@@ -195,7 +195,7 @@ func TestOnlyWhatCountsIsSaidOfTheEnd(t *testing.T) {
 	}
 }
 
-func TestWhatSaysNothingSaysSo(t *testing.T) {
+func TestAnEmptyLogSaysSo(t *testing.T) {
 	p := sit(t, &scene{})
 	p.DoesNotSee("said")
 	p.Press("/", "g", "up")

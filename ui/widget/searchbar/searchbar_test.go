@@ -18,7 +18,7 @@ func typed(l *Line, names ...string) dialog.Outcome {
 	return outcome
 }
 
-func TestWhatIsTypedIsKeptOrDropped(t *testing.T) {
+func TestTypedTextIsKeptOrCleared(t *testing.T) {
 	l := New("search", "leave")
 	l.Open()
 	if outcome := typed(&l, "a", "q"); outcome != dialog.Open || !l.Typing() || l.Value() != "aq" {

@@ -39,7 +39,7 @@ func TestWhatIsPutIsTakenInOrderAndTheEndComesLast(t *testing.T) {
 	}
 }
 
-func TestAStreamThatNobodyTakesEndsWithItsContext(t *testing.T) {
+func TestAStreamWithoutAReaderEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	s := Start(ctx, func(_ context.Context, put func(int) error) error {
