@@ -14,6 +14,7 @@ import (
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textinput"
@@ -156,7 +157,7 @@ func (m *Model) await() tea.Cmd {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
-		wait(ctx, pause)
+		stream.Pause(ctx, pause)
 		return sessionsChanged{}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aibox/session"
+	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -52,7 +53,7 @@ func (p *preview) awaitOutput() tea.Cmd {
 		if _, open := <-more; !open {
 			return outputChanged{over: true}
 		}
-		wait(ctx, pause)
+		stream.Pause(ctx, pause)
 		return outputChanged{}
 	})
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"aibox/internal/screen"
@@ -94,20 +93,15 @@ func (p *preview) reader(b *session.Summary) func() previewLoaded {
 	return func() previewLoaded {
 		if interactive {
 			if text, err := sessions.Screen(ctx, id); err == nil {
-				return previewLoaded{id: id, output: lines(string(screen.Recolor(text, screen.Colors16)))}
+				return previewLoaded{id: id, output: frame.Lines(string(screen.Recolor(text, screen.Colors16)))}
 			}
 		}
 		text, err := sessions.Tail(id, tailBytes)
 		if err != nil {
 			return previewLoaded{id: id, err: err}
 		}
-		return previewLoaded{id: id, output: lines(termtext.Text(string(text)))}
+		return previewLoaded{id: id, output: frame.Lines(termtext.Text(string(text)))}
 	}
-}
-
-// lines splits a text into lines, without empty ones at its end.
-func lines(text string) []string {
-	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }
 
 // take stores a session that was loaded. b is the selected one.

@@ -12,6 +12,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -120,10 +121,7 @@ func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 		if _, open := <-changed; !open {
 			return nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		stream.Pause(ctx, pause)
 		return jobsChanged{builder.Jobs(), changed}
 	}
 }

@@ -3,11 +3,12 @@ package sessionview
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -68,11 +69,7 @@ func (t *terminal) await() tea.Cmd {
 		if _, more := <-output; !more {
 			return outputWatched{} // for the last read
 		}
-		timer := time.NewTimer(screenPause)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		if stream.Pause(ctx, screenPause); ctx.Err() != nil {
 			return outputWatched{}
 		}
 		return outputWatched{output: output}
@@ -101,15 +98,10 @@ func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 		m.fit()
 		return m.log.Start()
 	case msg.err == nil:
-		t.rows = lines(string(msg.text))
+		t.rows = frame.Lines(string(msg.text))
 	}
 	if t.output == nil || !msg.more {
 		return nil
 	}
 	return t.await()
-}
-
-// lines splits a text into lines, without empty ones at its end.
-func lines(text string) []string {
-	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }

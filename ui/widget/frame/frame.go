@@ -35,6 +35,9 @@ func Fill(lines []string, height int) []string {
 	return out
 }
 
+// Lines splits a text into lines, without empty ones at its end.
+func Lines(text string) []string { return strings.Split(strings.TrimRight(text, " \n"), "\n") }
+
 // Pad cuts or pads a line to exactly width columns.
 func Pad(line string, width int) string {
 	line = ansi.Truncate(line, width, "…")
