@@ -10,10 +10,10 @@ import (
 	"aibox/internal/git"
 )
 
-// HunkKind is what taking a hunk does.
+// HunkKind is the effect of accepting a hunk.
 type HunkKind string
 
-// The kinds. Like "git add -p", aibox asks for more than text.
+// The kinds of hunks. As in "git add -p", a hunk is not always text.
 const (
 	HunkText    HunkKind = "text"    // replaces lines of the baseline
 	HunkAdded   HunkKind = "added"   // makes the file
@@ -21,17 +21,17 @@ const (
 	HunkContent HunkKind = "content" // replaces a binary file's or a symlink's content as a whole
 	HunkType    HunkKind = "type"    // makes a symlink of a file or the reverse
 	HunkMode    HunkKind = "mode"    // makes the file executable or the reverse
-	HunkFolder  HunkKind = "folder"  // makes all that is folded below a folder as the agent left it
+	HunkFolder  HunkKind = "folder"  // applies all changes below a folded folder
 	HunkRenamed HunkKind = "renamed" // moves the file, with the content and mode of the baseline
 )
 
-// HunkID names a hunk: 32 hex digits. It is a hash of the path, the baseline's
-// blob, the kind and what changes where in the baseline. So it stays the same when
-// other hunks are taken, when the change set is computed again, and when a change
-// nearby makes git show the hunk with other lines around it.
+// HunkID identifies a hunk: 32 hex digits. It is a hash of the path, the baseline's blob,
+// the kind, and the changed lines with their place in the baseline. So it stays the same
+// when other hunks are accepted, when the change set is computed again, and when a nearby
+// change makes git show other context lines.
 type HunkID string
 
-// Hunk is the smallest thing the user takes or leaves.
+// Hunk is the smallest part of a change that the user can accept.
 type Hunk struct {
 	ID       HunkID   `json:"id"`
 	Path     Path     `json:"path"`
@@ -44,9 +44,9 @@ type Hunk struct {
 	NewLines int      `json:"new_lines,omitempty"`
 	Section  string   `json:"section,omitempty"` // what git shows behind @@, raw: escape before printing
 
-	// Lines are the lines with those around them. They are there for text, and to be
-	// shown for added and deleted files and for symlinks; never for binary files or
-	// for files of more than 500,000 changed lines.
+	// Lines are the changed lines with their context. Text hunks have them, and for
+	// display also added and deleted files and symlinks; never binary files or files of
+	// more than 500,000 changed lines.
 	Lines []Line `json:"lines,omitempty"`
 }
 
@@ -84,9 +84,9 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Split divides a text hunk into one hunk for each run of changed lines; lines
-// between two of them are shown in both. Every other hunk is its own only part.
-// The parts' ids are taken wherever a hunk's is.
+// Split divides a text hunk into one hunk for each run of changed lines; context lines
+// between two of them are in both. Any other hunk is its own only part. The id of a part
+// is valid wherever that of a hunk is.
 func (h Hunk) Split() []Hunk {
 	if h.Kind != HunkText {
 		return []Hunk{h}
@@ -132,8 +132,8 @@ func (h *Hunk) counter() *counter {
 	return n
 }
 
-// to is how many there are before line i, which must not lie before the one asked for
-// last.
+// to returns how many there are before line i, which must not be before that of the
+// previous call.
 func (n *counter) to(i int) (before, after int) {
 	for ; n.at < i; n.at++ {
 		if n.lines[n.at].Op != '+' {
@@ -146,7 +146,8 @@ func (n *counter) to(i int) (before, after int) {
 	return n.before, n.after
 }
 
-// span sets the numbers of a hunk whose lines come after so many of each side.
+// span sets the line numbers of a hunk that follows the given number of lines on each
+// side.
 func (h *Hunk) span(before, after int) {
 	h.OldStart, h.OldLines, h.NewStart, h.NewLines = before, 0, after, 0
 	for _, line := range h.Lines {
@@ -165,8 +166,8 @@ func (h *Hunk) span(before, after int) {
 	}
 }
 
-// id hashes what the hunk does; c is the change it belongs to, which text does not
-// need. Each part goes in with its length before it.
+// id returns the hash of the hunk; c is its change, which a text hunk does not need. Each
+// part is hashed after its length.
 func (h *Hunk) id(c Change) HunkID {
 	sum := sha256.New()
 	var length []byte

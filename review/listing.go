@@ -2,21 +2,21 @@ package review
 
 import "strings"
 
-// ListSize bounds how much of a change set is listed change by change.
+// ListSize limits how much of a change set is listed file by file.
 type ListSize struct{ Files, weight int }
 
-// What is listed at most. What is beyond is summed up by folder.
+// Limits of the list. Further changes are folded into folders.
 const (
 	MaxListed = 20_000
 	maxWeight = 16 << 20
 )
 
-// weight is about how many bytes the listing of a path takes: most of what is done with
-// paths costs their length, and some of it their length for each folder above.
+// weight estimates the bytes of a listed path: most operations on paths cost their
+// length, and some cost it once for each parent folder.
 func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
 
 // Add counts one more change.
 func (l *ListSize) Add(path string) { l.Files, l.weight = l.Files+1, l.weight+weight(path) }
 
-// Within reports whether that much is listed.
+// Within reports whether the list is within its limits.
 func (l ListSize) Within(most int) bool { return l.Files <= most && l.weight <= maxWeight }

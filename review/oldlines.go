@@ -8,20 +8,21 @@ import (
 	"aibox/internal/git"
 )
 
-// Span is lines of a file: from one on, counted from 0, up to another.
+// Span is a range of lines of a file: from From, counted from 0, up to but not including
+// To.
 type Span struct{ From, To int }
 
 // MaxLine is how many bytes of a line are kept; a longer line is cut.
 const MaxLine = 64 << 10
 
-// lineCost is the bytes a line takes beside its text.
+// lineCost is the bytes that a line takes in addition to its text.
 const lineCost = 48
 
-// OldLines reads lines of a changed file as the agent was given it, which is where its
-// hunks count their old lines. The spans must be in order and apart. It gives the lines
-// of each, and how many the file has. Of all of them at most most bytes are kept: what
-// is beyond is left out, and so are the ends of lines of more than 64 KB. A new file
-// had none.
+// OldLines reads lines of a changed file as it is in the baseline, which is what hunks
+// count their old lines in. The spans must be in order and must not overlap. It returns
+// the lines of each span and the number of lines in the file. It keeps at most most
+// bytes; lines beyond that are left out, and lines of more than 64 KB are cut. A new file
+// has no old lines.
 func (cs *ChangeSet) OldLines(ctx context.Context, path Path, most int, spans ...Span) (lines [][]Line, total int, err error) {
 	found, err := cs.indexes([]Path{path})
 	if err != nil {
@@ -41,12 +42,12 @@ func (cs *ChangeSet) OldLines(ctx context.Context, path Path, most int, spans ..
 	return read.lines, read.at, nil
 }
 
-// lineReader keeps the lines of spans of what is written to it.
+// lineReader is a writer that keeps the lines of some spans.
 type lineReader struct {
 	spans []Span
 	most  int // bytes that may still be kept
 	lines [][]Line
-	in    int // the span under way, or the next one
+	in    int // the current span, or the next one
 	at    int // the line under way
 	begun bool
 	line  []byte // of it, where it is wanted
@@ -69,7 +70,7 @@ func (r *lineReader) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// wanted reports whether the line under way is to be kept.
+// wanted reports whether to keep the current line.
 func (r *lineReader) wanted() bool {
 	for r.in < len(r.spans) && r.at >= r.spans[r.in].To {
 		r.in++
@@ -77,7 +78,7 @@ func (r *lineReader) wanted() bool {
 	return r.in < len(r.spans) && r.at >= r.spans[r.in].From && r.most > 0
 }
 
-// take ends the line under way.
+// take ends the current line.
 func (r *lineReader) take(noNewline bool) {
 	if r.wanted() {
 		if r.most -= len(r.line) + lineCost; r.most >= 0 {
@@ -91,7 +92,7 @@ func (r *lineReader) take(noNewline bool) {
 	r.at, r.begun = r.at+1, false
 }
 
-// end takes a last line that has no newline.
+// end ends a last line without a newline.
 func (r *lineReader) end() {
 	if r.begun {
 		r.take(true)

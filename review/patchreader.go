@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// maxHunkLines is how many lines of one file are kept. A file with more is taken or
-// left as a whole.
+// maxHunkLines is how many lines of one file are kept. A longer diff can only be accepted
+// as a whole.
 const maxHunkLines = 500_000
 
-// patchVisitor is told what is in the output of git diff-tree --raw -p.
+// patchVisitor receives the parts of the output of git diff-tree --raw -p.
 type patchVisitor interface {
 	raw(line string) error         // a line of the list, with its colon
 	section(s *patchSection) error // the patch of one file, in the order of the list
@@ -28,7 +28,7 @@ type patchSection struct {
 	long  bool   // there are more lines, which are not kept
 }
 
-// lines are the lines of all hunks; none when there are too many.
+// lines returns the lines of all hunks; none when there are too many.
 func (s *patchSection) lines() []Line {
 	if s.long || len(s.hunks) == 0 {
 		return nil
@@ -72,11 +72,10 @@ type patchReader struct {
 	arena textArena
 }
 
-// textArena is for the texts of lines to come.
+// textArena allocates the texts of lines in large blocks.
 type textArena []byte
 
-// arenaSize is how many bytes are allocated at once for the texts of lines, most of
-// which are far shorter.
+// arenaSize is the size of a block, since most lines are far shorter.
 const arenaSize = 32 << 10
 
 // keep copies the text of a line.
@@ -93,8 +92,8 @@ func (r *textArena) keep(text []byte) []byte {
 	return kept
 }
 
-// line is the next line without its newline; it is valid until the next call when
-// it is short.
+// line returns the next line without its newline. A short one is valid until the next
+// call.
 func (p *patchReader) line() ([]byte, error) {
 	line, err := p.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -111,7 +110,7 @@ func (p *patchReader) line() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
-// take reads one line outside of hunks, and with it the hunk it begins.
+// take reads one line outside of hunks, with the hunk that it begins, if any.
 func (p *patchReader) take(line []byte) error {
 	switch {
 	case bytes.HasPrefix(line, []byte("diff --git ")):
@@ -201,7 +200,7 @@ func noNewline(lines []Line) {
 	}
 }
 
-// noEOF says that an end came too early.
+// noEOF turns io.EOF into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -246,7 +245,7 @@ func parseSpan(span string) (start, lines int, err error) {
 	return start, lines, nil
 }
 
-// number reads a number without a sign, of a size that cannot overflow.
+// number parses an unsigned number that cannot overflow.
 func number(digits string) (int, error) {
 	n, err := strconv.ParseUint(digits, 10, 31)
 	return int(n), err

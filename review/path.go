@@ -7,14 +7,14 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Path is a name in the repository, as the agent wrote it: slash-separated,
-// relative, any bytes. Printing it with %s or %v gives a safe, escaped line.
+// Path is a path in the repository, as the agent wrote it: slash-separated, relative, any
+// bytes. Printing it with %s or %v gives a safe, escaped line.
 type Path string
 
-// Raw gives the bytes as they are.
+// Raw returns the unescaped bytes.
 func (p Path) Raw() string { return string(p) }
 
-// String is the path escaped for a terminal.
+// String returns the path, escaped for a terminal.
 func (p Path) String() string { return termtext.Escape(string(p)) }
 
 // MarshalJSON writes a string, or {"bytes": base64} when p is not UTF-8.

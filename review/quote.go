@@ -15,12 +15,12 @@ import (
 // maxQuoted bounds how far into a file Quote looks for a line, in bytes.
 const maxQuoted = 64 << 20
 
-// errQuoted ends the reading of a file when the line was found.
+// errQuoted stops reading a file once the line is found.
 var errQuoted = errors.New("the line is found")
 
-// Quote is line n, from 1, of a file as the agent left it: raw bytes without the
-// newline, cut when it is very long. For n 0 it is empty. A file or line that is
-// not there is a Usage fault; a deleted file is there, but has no lines.
+// Quote returns line n, from 1, of a file as the agent left it: raw bytes without the
+// newline, cut when it is very long. For n 0 it is empty. A missing file or line is a
+// Usage fault; a deleted file exists, but has no lines.
 func (cs *ChangeSet) Quote(ctx context.Context, path Path, n int) (string, error) {
 	if n < 0 {
 		return "", fault.New(fault.Usage, "line numbers start at 1, so there is no line %d", n)
@@ -66,7 +66,7 @@ func (cs *ChangeSet) deletes(path Path) bool {
 	return false
 }
 
-// lineFinder keeps one line of what is written to it.
+// lineFinder is a writer that keeps one line.
 type lineFinder struct {
 	want, at int // lines, from 1; at is the one that is being read
 	read     int64
@@ -110,9 +110,9 @@ func (f *lineFinder) Write(data []byte) (int, error) {
 	return size, nil
 }
 
-// Diff is the hunk as a patch has it, without the header of its file, in about
-// limit bytes at most: raw, as the agent wrote it. What is not text is said in a
-// line, and so is what was left out.
+// Diff returns the hunk as in a patch, without the file header, in about limit bytes at
+// most: raw, as the agent wrote it. Changes without text are described in a line, and so
+// are lines that were left out.
 func (h Hunk) Diff(limit int) string {
 	var out strings.Builder
 	switch h.Kind {

@@ -6,10 +6,10 @@ import (
 	"aibox/internal/git"
 )
 
-// RefPrefix begins the refs of a session.
+// RefPrefix returns the prefix of a session's refs.
 func RefPrefix(session string) string { return "refs/aibox/" + session + "/" }
 
-// Signature is the author of the commits in the repositories that aibox owns.
+// Signature returns the author of commits in the repositories that aibox owns.
 func Signature(when time.Time) git.Signature {
 	return git.Signature{Name: "aibox", Email: "aibox@localhost", When: when}
 }

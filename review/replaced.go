@@ -7,22 +7,22 @@ import (
 	"aibox/internal/slashpath"
 )
 
-// A path that goes and the path that comes in its place are one change to the user, even
-// where git lists two: a folder that became a symlink is a list of deletions and a new
-// file. When risks leave out what comes, what goes for it stays as well, and the other
-// way round. Otherwise a plain accept would delete files and deliver nothing instead.
+// To the user, a removed path and the path that replaces it are one change, even where
+// git lists two: a folder replaced by a symlink is a list of deletions and a new file.
+// When risks leave out the new path, the removed one stays as well, and vice versa.
+// Otherwise a plain accept would delete files and deliver nothing instead.
 
-// exclusion tells which of the chosen changes belong together. Every method costs the
-// depth of a path, so that all of it is linear in the number of changes.
+// exclusion finds which of the chosen changes belong together. Each method takes time in
+// proportion to the depth of a path, so all of it is linear in the number of changes.
 type exclusion struct {
 	cs     *ChangeSet
-	chosen []bool         // by change: it is taken so far
-	exempt []bool         // likewise: it is never held back
-	goes   places         // of chosen changes, the paths that they remove
-	comes  places         // likewise, the paths that they write
-	below  map[string]int // by folder: how many paths come in it
-	open   []int          // changes that are held back, and their partners are not known yet
-	with   map[int]Path   // what each change is held back with
+	chosen []bool         // by change: it is still selected
+	exempt []bool         // by change: it is never left out
+	goes   places         // the paths that chosen changes remove
+	comes  places         // the paths that chosen changes write
+	below  map[string]int // by folder: the number of paths written in it
+	open   []int          // left out changes whose related changes are still to be found
+	with   map[int]Path   // the change that each one was left out with
 }
 
 func newExclusion(cs *ChangeSet, chosen, exempt []bool) *exclusion {
@@ -48,7 +48,7 @@ func newExclusion(cs *ChangeSet, chosen, exempt []bool) *exclusion {
 	return r
 }
 
-// removes is the path that is not there any more after the change, or empty.
+// removes returns the path that the change removes, or "".
 func (c *Change) removes() string {
 	switch c.Kind {
 	case Deleted:
@@ -59,7 +59,7 @@ func (c *Change) removes() string {
 	return ""
 }
 
-// writes is the path that the change puts a file or symlink at, or empty.
+// writes returns the path of the file or symlink that the change writes, or "".
 func (c *Change) writes() string {
 	if c.Kind == Deleted {
 		return ""
@@ -67,7 +67,7 @@ func (c *Change) writes() string {
 	return c.Path.Raw()
 }
 
-// exclude holds change i back, with what path is about.
+// exclude leaves change i out, together with the change at path.
 func (r *exclusion) exclude(i int, path Path) {
 	if !r.chosen[i] || r.exempt[i] {
 		return
@@ -77,7 +77,7 @@ func (r *exclusion) exclude(i int, path Path) {
 	r.open = append(r.open, i)
 }
 
-// excludeRefused holds back what went for something that aibox never takes.
+// excludeRefused leaves out removals of files that refused ones replace.
 func (r *exclusion) excludeRefused(refusals []Refusal) {
 	for _, refusal := range refusals {
 		if !refusal.Inside {
@@ -86,7 +86,7 @@ func (r *exclusion) excludeRefused(refusals []Refusal) {
 	}
 }
 
-// excludeRelated holds back everything that belongs to what is held back.
+// excludeRelated leaves out all changes that belong to left out ones.
 func (r *exclusion) excludeRelated() {
 	for len(r.open) > 0 {
 		i := r.open[len(r.open)-1]
@@ -104,9 +104,9 @@ func (r *exclusion) excludeRelated() {
 	}
 }
 
-// excludeRemovalsFor holds back what went for path, at which nothing comes: the file of that name,
-// the files of a folder of that name, and a file in the place of which nothing but path
-// was to come.
+// excludeRemovalsFor leaves out the removals that belong to path, which will not be
+// written: the file of that name, the files of a folder of that name, and a file that
+// only path was to replace.
 func (r *exclusion) excludeRemovalsFor(path string, with Path) {
 	for _, place := range r.goes.under(path) {
 		r.exclude(place.change, with)
@@ -121,8 +121,8 @@ func (r *exclusion) excludeRemovalsFor(path string, with Path) {
 	}
 }
 
-// excludeReplacementsOf holds back what was to come at path, in a folder of that name, or as a file in
-// the place of a folder of path.
+// excludeReplacementsOf leaves out the changes that write path, files in a folder of that
+// name, or a file in place of one of path's folders.
 func (r *exclusion) excludeReplacementsOf(path string, with Path) {
 	for _, place := range r.comes.under(path) {
 		r.exclude(place.change, with)
@@ -144,12 +144,12 @@ type place struct {
 
 func (p *places) add(path string, change int) { p.all = append(p.all, place{path, change}) }
 
-// sort puts a folder's files right behind the folder's own name.
+// sort puts a folder's files right after the folder's own name.
 func (p *places) sort() {
 	slices.SortFunc(p.all, func(a, b place) int { return comparePaths(a.path, b.path) })
 }
 
-// comparePaths is the order in which slashes come before every other byte.
+// comparePaths compares paths; a slash sorts before any other byte.
 func comparePaths(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -166,7 +166,7 @@ func comparePaths(a, b string) int {
 	return int(a[n]) - int(b[n])
 }
 
-// at are the places with this very path.
+// at returns the places with exactly this path.
 func (p *places) at(path string) []place {
 	from, _ := slices.BinarySearchFunc(p.all, path, func(e place, path string) int { return comparePaths(e.path, path) })
 	to := from
@@ -176,7 +176,7 @@ func (p *places) at(path string) []place {
 	return p.all[from:to]
 }
 
-// under are the places with this path, and those in a folder of that name.
+// under returns the places with this path and those in a folder of that name.
 func (p *places) under(path string) []place {
 	from, _ := slices.BinarySearchFunc(p.all, path, func(e place, path string) int { return comparePaths(e.path, path) })
 	to := from

@@ -1,10 +1,11 @@
-// Package review holds the change set of a session: its changes, hunks and risks, what of them is selected, and
-// the tree that a selection gives. It reads the repository that aibox owns, never a workspace; package scan
-// computes change sets, and package accept delivers them.
+// Package review holds the change set of a session: its changes, hunks and risks, the
+// selected part, and the tree of a selection. It reads the repository that aibox owns,
+// never a workspace; package scan computes change sets, and package accept delivers them.
 //
-// git computes the diffs. The reader of its patches is by hand because their content is the agent's: it bounds
-// the lines that it keeps of one file, counts the lines of each hunk, so that content cannot pose as a header,
-// and takes names from git's raw list, whatever bytes they have. Parsers such as go-gitdiff keep all lines of a file.
+// git computes the diffs. The reader of its patches is written by hand because their
+// content is the agent's: it limits the lines that it keeps of one file, counts the lines
+// of each hunk, so that content is not parsed as a header, and takes names from git's raw
+// list, whatever bytes they have. Parsers such as go-gitdiff keep all lines of a file.
 package review
 
 import (
@@ -21,7 +22,7 @@ import (
 // ErrNothing is what Accept returns for a change set without changes.
 var ErrNothing = errors.New("there is nothing to accept")
 
-// Kind is what happened to a file.
+// Kind is the kind of a change.
 type Kind string
 
 // The kinds.
@@ -32,12 +33,12 @@ const (
 	Renamed     Kind = "renamed"      // perhaps with changes
 	ModeChanged Kind = "mode-changed" // content is the same
 	TypeChanged Kind = "type-changed" // file to symlink or back
-	Folded      Kind = "folded"       // all that changed below a folder and is not listed file by file
+	Folded      Kind = "folded"       // all changes below a folder, which are not listed file by file
 )
 
-// Change is one changed file, or one folder that stands for all that changed below it.
+// Change is one changed file, or one folder that stands for all changes below it.
 type Change struct {
-	Path    Path     `json:"path"`               // of a folder with a slash behind it; "./" is all that is not listed elsewhere
+	Path    Path     `json:"path"`               // a folder ends with a slash; "./" stands for all other folded files
 	OldPath Path     `json:"old_path,omitempty"` // when renamed
 	Kind    Kind     `json:"kind"`
 	OldMode string   `json:"old_mode,omitempty"` // git's octal: 100644, 100755, 120000
@@ -49,23 +50,23 @@ type Change struct {
 	Added   int      `json:"added"`   // lines; 0 when binary
 	Deleted int      `json:"deleted"` // lines; 0 when binary
 	Notes   []string `json:"notes,omitempty"`
-	Covers  bool     `json:"covers,omitempty"` // it takes the place of a file of the user's that the agent did not see
+	Covers  bool     `json:"covers,omitempty"` // it replaces a file of the user's that was hidden from the agent
 
-	Risks []risk.Risk `json:"risks,omitempty"` // gravest first; see Assess
+	Risks []risk.Risk `json:"risks,omitempty"` // most severe first; see Assess
 
 	Folder *Folder `json:"folder,omitempty"` // when Folded; Size is that of all new contents then
 }
 
-// Folder is what changed below a folder and is not listed file by file: an agent decides
-// how many files there are, so that a list of all has no bound. It is taken or left as a
+// Folder sums up the changes below a folded folder. Folding bounds the list, since the
+// agent decides how many files there are. A folded folder is accepted or left out as a
 // whole.
 type Folder struct {
 	Files   int    `json:"files"`             // changed, in all
 	Deleted int    `json:"deleted,omitempty"` // of them
-	Digest  string `json:"digest"`            // tells one state of them from another
+	Digest  string `json:"digest"`            // identifies the state of the files
 }
 
-// Count is how many files the change stands for.
+// Count returns the number of files that the change stands for.
 func (c *Change) Count() int {
 	if c.Folder != nil {
 		return c.Folder.Files
@@ -73,7 +74,7 @@ func (c *Change) Count() int {
 	return 1
 }
 
-// fingerprint tells what the change makes of its path.
+// fingerprint identifies the content of the change.
 func (c *Change) fingerprint() string {
 	if c.Folder != nil {
 		return c.Folder.Digest
@@ -81,20 +82,20 @@ func (c *Change) fingerprint() string {
 	return c.NewBlob
 }
 
-// Refusal is something in the workspace that is not taken, whatever the user
-// accepts, because it is not a file git could hold safely.
+// Refusal is something in the workspace that cannot be accepted, because git could not
+// store it safely as a file.
 type Refusal struct {
 	Path   Path   `json:"path"`
 	Reason string `json:"reason"`           // a clause for people: "is a named pipe"
 	Inside bool   `json:"inside,omitempty"` // Path is a folder, and what is not taken lies in it
 }
 
-// Ignored is a path that is left out by the user's own ignore rules, or because an
-// agent keeps it for itself; a folder stands for all in it.
+// Ignored is a path that the user's own ignore rules leave out, or that the agent keeps
+// for itself; a folder stands for everything in it.
 type Ignored struct {
 	Path  Path `json:"path"`
 	Files int  `json:"files"`          // regular files in it
-	More  bool `json:"more,omitempty"` // counting stopped: there are more
+	More  bool `json:"more,omitempty"` // there are more, which were not counted
 	// Scratch says that no rule of the user's leaves it out: an agent keeps it for itself.
 	Scratch bool `json:"scratch,omitempty"`
 }
@@ -111,9 +112,9 @@ type ChangeSet struct {
 	Changes  []Change  `json:"changes"`
 	Refused  []Refusal `json:"refused,omitempty"`
 	Ignored  []Ignored `json:"ignored,omitempty"`
-	Notes    []string  `json:"notes,omitempty"` // about the whole: limits met
+	Notes    []string  `json:"notes,omitempty"` // notes on the whole change set: limits that were reached
 	Computed time.Time `json:"computed"`
-	Rules    string    `json:"rules,omitempty"` // by which the risks were found; empty: they were not looked for
+	Rules    string    `json:"rules,omitempty"` // version of the rules that found the risks; empty when not assessed
 
 	Callers []git.Entry // files of the baseline that have others run; nil when unknown
 }
@@ -121,7 +122,7 @@ type ChangeSet struct {
 // Empty reports whether there is nothing to accept.
 func (cs *ChangeSet) Empty() bool { return len(cs.Changes) == 0 }
 
-// Count is the number of files that changed.
+// Count returns the number of changed files.
 func (cs *ChangeSet) Count() int {
 	files := 0
 	for i := range cs.Changes {
@@ -130,7 +131,7 @@ func (cs *ChangeSet) Count() int {
 	return files
 }
 
-// ListedTree is the tree with the changes that are listed file by file, and no others.
+// ListedTree returns the tree with only the changes that are listed file by file.
 func (cs *ChangeSet) ListedTree() string {
 	if cs.Listed != "" {
 		return cs.Listed
@@ -138,7 +139,7 @@ func (cs *ChangeSet) ListedTree() string {
 	return cs.Tree
 }
 
-// Totals sums the lines added and deleted, of the changes that are listed file by file.
+// Totals returns the lines added and deleted by the changes that are listed file by file.
 func (cs *ChangeSet) Totals() (added, deleted int) {
 	for _, c := range cs.Changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
@@ -146,7 +147,7 @@ func (cs *ChangeSet) Totals() (added, deleted int) {
 	return added, deleted
 }
 
-// Letter is the kind as git prints it: A, D, R, T, or M for any other change.
+// Letter returns the kind as git prints it: A, D, R, T, or M for any other change.
 func (k Kind) Letter() string {
 	switch k {
 	case Added:
@@ -164,7 +165,7 @@ func (k Kind) Letter() string {
 	}
 }
 
-// Folded says how much a change stands for that is folded.
+// Folded describes the size of a folded change.
 func (c *Change) Folded() string {
 	text := amount.Of(c.Folder.Files, "file") + ", " + amount.Bytes(c.Size)
 	if c.Folder.Deleted > 0 {

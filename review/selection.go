@@ -7,14 +7,14 @@ import (
 	"aibox/review/risk"
 )
 
-// Selection is a part of a change set: what the user took. It is plain data and may
-// be stored as JSON. The zero value is nothing.
+// Selection is the selected part of a change set. It is plain data and may be stored as
+// JSON. The zero value is empty.
 type Selection struct {
 	Taken []Taken   `json:"taken"`          // by path
 	Left  []LeftOut `json:"left,omitempty"` // what was chosen and left out, by path
 }
 
-// Taken is what is taken of one change: the whole, or some of its blocks.
+// Taken is the selected part of one change: all of it, or some of its blocks.
 type Taken struct {
 	Path    Path     `json:"path"`
 	OldPath Path     `json:"old_path,omitempty"`
@@ -30,12 +30,12 @@ type Taken struct {
 // count is how many files t is about.
 func (t *Taken) count() int { return max(1, t.Files) }
 
-// LeftOut is a file that was chosen, but is not taken because of its risks, or because
-// it belongs together with one that is not taken.
+// LeftOut is a file that was chosen but left out because of its risks, or because it
+// belongs to a file that was left out.
 type LeftOut struct {
 	Path  Path        `json:"path"`
 	Risks []risk.Risk `json:"risks"`
-	With  Path        `json:"with,omitempty"` // what it belongs together with; empty when its own risks hold it back
+	With  Path        `json:"with,omitempty"` // the file that it belongs to; empty when it has risks itself
 }
 
 // Empty reports whether nothing is selected.
@@ -51,7 +51,7 @@ func (s *Selection) Complete(cs *ChangeSet) bool {
 	return true
 }
 
-// At is what is taken of the change at path, or nil.
+// At returns the selected part of the change at path, or nil.
 func (s *Selection) At(path Path) *Taken {
 	if s == nil {
 		return nil
@@ -63,13 +63,13 @@ func (s *Selection) At(path Path) *Taken {
 	return &s.Taken[i]
 }
 
-// Fits reports whether t was chosen from c as it is now.
+// Fits reports whether t was selected from the current content of c.
 func (t *Taken) Fits(c *Change) bool {
 	return t.OldPath == c.OldPath && t.Blob == c.fingerprint() && t.Mode == c.NewMode
 }
 
-// Union is what s or other hold. Of a path that changed between the two, what other
-// has counts. Left is other's.
+// Union returns the union of s and other. For a path that changed between the two, other
+// wins. Left is other's.
 func (s *Selection) Union(other *Selection) *Selection {
 	sum := &Selection{}
 	if other != nil {
@@ -97,7 +97,7 @@ func (s *Selection) sort() {
 	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// CountBeyond is how many files s takes more of than other.
+// CountBeyond returns the number of files of which s has more than other.
 func (s *Selection) CountBeyond(other *Selection) int {
 	files := 0
 	for _, t := range s.Taken {

@@ -20,23 +20,23 @@ import (
 	"aibox/workspace"
 )
 
-// Options say how the work is delivered.
+// Options control the delivery.
 type Options struct {
 	Branch  string        // without refs/heads/; empty means aibox/<session>, with a suffix when taken. A named branch that exists is a Conflict
 	Message string        // the commit message; empty means a plain one
-	Choice  review.Choice // what to take; nothing chosen is ErrNothing
+	Choice  review.Choice // what to accept; an empty choice is ErrNothing
 	Target  Target
 
-	Prior *Prior // what earlier accepts took; nil means nothing
+	Prior *Prior // earlier accepted work; nil means none
 
 	FilterTime time.Duration // how long the user's filters may take in all; 0 means 10 minutes
 
-	// Verify is called with the tree that is about to be delivered (of ChangeSet.GitDir)
-	// before anything is delivered; its error ends the accept. May be nil.
+	// Verify, if not nil, is called with the tree (in ChangeSet.GitDir) before anything
+	// is delivered; its error ends the accept.
 	Verify func(ctx context.Context, tree string) error
 }
 
-// Prior is what earlier accepts of a session delivered.
+// Prior is the work that earlier accepts of a session delivered.
 type Prior struct {
 	Selection *review.Selection `json:"selection"`        // all that was taken
 	Tree      string            `json:"tree"`             // of ChangeSet.GitDir: the baseline with it
@@ -80,7 +80,7 @@ func (t *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Result tells where the work is.
+// Result describes the delivered work.
 type Result struct {
 	Target      Target            `json:"target"`
 	Branch      string            `json:"branch,omitempty"`      // without refs/heads/; empty for a working tree
@@ -90,23 +90,22 @@ type Result struct {
 	Paths       []review.Path     `json:"paths,omitempty"` // of a working tree: what was written there
 	Repo        string            `json:"repo"`
 	Tree        string            `json:"tree"`           // of the baseline with all that was taken, now and before
-	Left        []review.LeftOut  `json:"left,omitempty"` // chosen, but not taken because of their risks
+	Left        []review.LeftOut  `json:"left,omitempty"` // chosen, but left out because of their risks
 	Selection   *review.Selection `json:"-"`              // all that was taken, now and before
 
 	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
 	Modules    []branch.Module `json:"modules,omitempty"`     // of a branch: where the work in submodules is, now and before
 }
 
-// Run delivers what opts choose of the change set, in the user's name. It returns
-// ErrNothing when nothing is chosen that was not delivered before. When risks leave
-// out all that was chosen, nothing is delivered and Left alone is set.
+// Run delivers the part of the change set that opts choose, in the user's name. It
+// returns ErrNothing when everything chosen was delivered before. When risks leave out
+// everything, nothing is delivered and only Left is set. Work in submodules goes to
+// branches of theirs, which the commit records.
 //
-// Work in submodules goes to branches of theirs, which the commit records.
-//
-// To a branch it is a commit: on top of the one that aibox made before, when that is
-// still the branch's tip; else on a new branch, which then holds what was taken before,
-// too, unless opts name it. To the working tree it is a three-way merge, all or
-// nothing. HEAD and the index stay untouched in either case.
+// A delivery to a branch makes a commit: on top of aibox's earlier one while that is the
+// branch's tip, else on a new branch, which then also holds the earlier work, unless opts
+// name the branch. A delivery to the working tree is a three-way merge, all or nothing.
+// HEAD and the index never change.
 func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (_ *Result, err error) {
 	if cs.Empty() {
 		return nil, review.ErrNothing
@@ -156,7 +155,7 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 		if err == nil {
 			return
 		}
-		// Nothing was accepted, so there is nothing to go back to.
+		// Nothing was accepted, so there is nothing to restore.
 		if dropped := saved.Drop(context.WithoutCancel(ctx)); dropped != nil {
 			err = errors.Join(err, dropped)
 		}
@@ -204,8 +203,8 @@ func (a *Result) add(made *branch.Delivered, ws *workspace.Workspace) {
 	}
 }
 
-// PlanWorktree plans the delivery of what opts choose of a change set, as Run would
-// deliver it; ErrNothing when that is nothing.
+// PlanWorktree plans the delivery that Run would make to the working tree; ErrNothing
+// when there is nothing to deliver.
 func PlanWorktree(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*worktree.Plan, error) {
 	chosen, err := cs.Select(ctx, opts.Choice)
 	if err != nil {

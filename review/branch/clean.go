@@ -20,13 +20,12 @@ import (
 	"aibox/review/userrepo"
 )
 
-// Cleaner turns accepted files into what `git add` would store of them in the user's
-// repository: with the line endings, the encoding and the filters that the user's own
-// settings and the attributes in the accepted tree name. An agent's file is plain, also
-// where the repository holds it encrypted or in Git LFS.
-//
-// git itself does it, in the user's repository, since filters keep keys and contents
-// there, but in a folder of aibox's with nothing in it but these files and attributes.
+// Cleaner converts accepted files to what `git add` would store in the user's repository:
+// with line endings, encoding and filters from the user's settings and the attributes in
+// the accepted tree. The agent's files are plain, even where the repository stores them
+// encrypted or in Git LFS. The user's git converts them in the user's repository, since
+// filters keep keys and contents there, but in a folder of aibox's that holds only these
+// files and attributes.
 type Cleaner struct {
 	GitDir      string // that aibox owns: it has the trees
 	Session     string
@@ -38,14 +37,14 @@ type Cleaner struct {
 	AsStored    bool   // the agent got the files as they are stored
 	Uncommitted bool   // base has files that the user's repository lacks
 	earlier     *earlier
-	Consent     []string // paths that the user takes in spite of everything
+	Consent     []string // paths that the user accepts despite their risks
 	Limit       time.Duration
 
 	owned      *git.Repo
 	user       userrepo.Settings
 	of         string                    // the user's git directory, once it is known
-	stored     map[string]git.Entry      // by path: what is not stored as it is
-	known      map[string]git.Difference // by path: what earlier made of its files
+	stored     map[string]git.Entry      // by path: the converted blobs
+	known      map[string]git.Difference // by path: the blobs of earlier accepted files
 	attributes []git.Entry               // all attribute files, where they were listed
 	gone       map[string]string         // by blob: a file of base that is not there any more
 }
@@ -63,9 +62,9 @@ const (
 	cleanLimit = 10 * time.Minute
 )
 
-// tree is the tree plain as the user's git would store it. What is as in base is stored
-// already. When that fails nothing of it is left; objects that no ref names are git's to
-// tidy.
+// tree returns the tree plain as the user's git would store it. Files equal to those in
+// base are already stored. After an error, nothing of it is left except unreferenced
+// objects, which git collects.
 func (c *Cleaner) tree(ctx context.Context, plain string) (string, error) {
 	if c.Limit <= 0 {
 		c.Limit = cleanLimit
@@ -97,10 +96,10 @@ func (c *Cleaner) tree(ctx context.Context, plain string) (string, error) {
 	return tree, nil
 }
 
-// errFilterTime says that a filter hangs.
+// errFilterTime reports that a filter took too long.
 var errFilterTime = errors.New("the filters take too long")
 
-// cleanAll finds what is to be cleaned, and cleans it.
+// cleanAll finds the files to convert and converts them.
 func (c *Cleaner) cleanAll(ctx context.Context, plain string) error {
 	var first []git.Difference
 	files := 0
@@ -200,9 +199,9 @@ func (c *Cleaner) differences(ctx context.Context, from, to string) iter.Seq2[gi
 	}
 }
 
-// loadEarlier notes what earlier made of its files. A filter need not give the same twice, and
-// a file that was accepted before should not change again. Other attributes make a new
-// start.
+// loadEarlier loads the blobs of earlier accepted files. A filter may give another result
+// each time, and an accepted file should not change again. Changed attributes discard
+// them.
 func (c *Cleaner) loadEarlier(ctx context.Context, plain string) error {
 	if c.earlier == nil || c.earlier.plain == c.earlier.stored {
 		return nil
@@ -250,7 +249,7 @@ func (c *Cleaner) write(ctx context.Context, plain string) (string, error) {
 	return tree, nil
 }
 
-// failed is the fault for what git could not store.
+// failed returns the fault for files that git could not store.
 func (c *Cleaner) failed(kind fault.Kind, what string) error {
 	failed := fault.New(kind, "%s, so nothing was delivered", what).
 		Hint("see what your filters run: git -C %s config --get-regexp '^filter\\.'", termtext.Escape(c.Repo))
@@ -306,8 +305,8 @@ func (c *Cleaner) allAttributes(ctx context.Context, plain string) ([]git.Entry,
 	return all, nil
 }
 
-// fatal is what git said last of all, which names the file, with the last words of the
-// filter before that.
+// fatal returns git's last message, which names the file, with the last message of the
+// filter before it.
 func fatal(err error) string {
 	last, words := "", ""
 	for line := range strings.Lines(git.Stderr(err)) {

@@ -20,8 +20,8 @@ import (
 	"aibox/review"
 )
 
-// cleanDir is where some files are cleaned: a working tree with these and the attribute
-// files above them, and an index.
+// cleanDir is a folder in which some files are converted: a working tree with the files
+// and the attribute files above them, and an index.
 type cleanDir struct {
 	*Cleaner
 	dir   string
@@ -77,7 +77,7 @@ const inMemory = 1 << 20
 // cleanPlaces are the folders of all processes, in the folder of aibox's repository.
 const cleanPlaces = "*.clean-*"
 
-// place makes the folder. What killed processes have left goes first.
+// place makes the folder. It first removes folders of killed processes.
 func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 	if c.of == "" {
 		of, err := git.User(c.Repo).Line(ctx, "rev-parse", "--absolute-git-dir")
@@ -205,7 +205,7 @@ func (c *Cleaner) settings(ctx context.Context, repo *git.Repo, paths []string) 
 	return c.user.ReadAttributes(ctx, paths)
 }
 
-// consider puts a file into the working tree if git may store something else of it.
+// consider writes a file to the working tree if git may convert it.
 func (p *cleanDir) consider(d git.Difference) error {
 	was, ok := p.known[d.Path]
 	if ok && was.Old.ID == d.Now.ID {
@@ -243,8 +243,8 @@ func (p *cleanDir) consider(d git.Difference) error {
 // storedForms are how contents begin that Git LFS and git-crypt have stored.
 var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
 
-// checkPlain notes a file that would go into the history in plain. Where a filter is not set up,
-// the agent has what is stored, and may have copied it.
+// checkPlain notes a file that would be committed unencrypted or unconverted. If a filter
+// is not configured, the agent has the stored form, and may have copied it.
 func (p *cleanDir) checkPlain(d git.Difference) error {
 	content, cut, err := p.blobReader().ReadWithin(d.Now.ID, inMemory)
 	if err == nil && (cut || !slices.ContainsFunc(storedForms, func(form string) bool { return strings.HasPrefix(string(content), form) })) {
@@ -272,13 +272,13 @@ func (p *cleanDir) notSetUp() error {
 		Hint("or take other files alone: aibox accept %s --files PATH", p.Owner)
 }
 
-// isConsented reports whether the user takes a file by name in spite of its risks.
+// isConsented reports whether the user accepts a file by name despite its risks.
 func (p *cleanDir) isConsented(name string) bool {
 	name = p.prefix + name
 	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
 }
 
-// run has git store the files that wait.
+// run makes git store the pending files.
 func (p *cleanDir) run(ctx context.Context) error {
 	if len(p.wait) == 0 {
 		return nil
@@ -314,7 +314,7 @@ func (p *cleanDir) run(ctx context.Context) error {
 	return nil
 }
 
-// add adds the files that wait to the index.
+// add adds the pending files to the index.
 func (p *cleanDir) add(ctx context.Context) error {
 	var known, names strings.Builder
 	for _, d := range p.wait {
@@ -349,7 +349,7 @@ func (p *cleanDir) required() []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
 }
 
-// setUp is how to set up what keeps contents out of a history.
+// setUp holds the commands that configure each filter program.
 var setUp = map[string]string{
 	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
 }

@@ -45,7 +45,7 @@ type Delivery struct {
 	Earlier []Module           // with modules: what earlier accepts delivered to them
 }
 
-// Delivered is what a delivery made.
+// Delivered is the result of a delivery.
 type Delivered struct {
 	Branch, Commit string
 	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
@@ -93,7 +93,7 @@ func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool 
 	return true
 }
 
-// ChooseName decides what the branch may be called.
+// ChooseName chooses the name of the branch.
 func (d *Delivery) ChooseName(branch, fallback string) error {
 	if branch == "" {
 		// A branch that is called just "aibox" forbids names below it.
@@ -256,7 +256,7 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 // suffixes bounds how many names are tried for a branch.
 const suffixes = 1000
 
-// createBranch makes the branch. It never moves one that exists.
+// createBranch creates the branch. It never moves an existing one.
 func (d *Delivery) createBranch(ctx context.Context, commit string) (string, error) {
 	create := func(branch string) error {
 		return d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))

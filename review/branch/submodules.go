@@ -24,7 +24,7 @@ import (
 // a branch of its own, on top of the commit that the work in it started from, and the
 // repository around it records the tip of that branch.
 
-// Module tells where the work in a submodule is.
+// Module describes the delivered work in a submodule.
 type Module struct {
 	Path        review.Path `json:"path"`
 	Repo        string      `json:"repo"`   // its folder in the user's working tree, or its git directory
@@ -44,7 +44,7 @@ func moduleAt(modules []Module, path string) *Module {
 	return nil
 }
 
-// splitting takes one delivery apart.
+// splitting divides one delivery by submodules.
 type splitting struct {
 	*Delivery
 	joined string            // the commit that the work was compared with
@@ -203,7 +203,7 @@ func (s *splitting) tree(ctx context.Context, path string) (string, error) {
 	return tree, s.From.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", c.Ref)
 }
 
-// around is the submodule that the one at path lies in, or "".
+// around returns the submodule that contains the one at path, or "".
 func (s *splitting) around(path string) string {
 	found := ""
 	for _, m := range s.Modules {
@@ -214,7 +214,7 @@ func (s *splitting) around(path string) string {
 	return found
 }
 
-// undo takes the branches back that this delivery made or moved.
+// undo removes or moves back the branches of this delivery.
 func (s *splitting) undo(ctx context.Context) error {
 	var errs []error
 	for _, m := range slices.Backward(s.made) {

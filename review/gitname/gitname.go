@@ -10,9 +10,9 @@ import (
 	"aibox/review/risk"
 )
 
-// looksLike reports whether some file system takes name for the special name
-// want (lower case): by case, by ignored characters, by trailing dots and spaces
-// or by a stream (NTFS), or by one of the short names.
+// looksLike reports whether some file system treats name as the special name want (lower
+// case): by case, by ignored characters, by trailing dots and spaces or by a stream
+// (NTFS), or by one of the short names.
 func looksLike(name, want string, short ...string) bool {
 	for part := range strings.SplitSeq(name, `\`) { // a separator on Windows
 		part = risk.Fold(part)

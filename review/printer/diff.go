@@ -1,5 +1,6 @@
-// Package printer writes a change set as text: a diff for a terminal, a patch, a table, lists of names. All but
-// the patch and the lists for programs are escaped: an agent's bytes cannot control the terminal.
+// Package printer writes a change set as text: a diff for a terminal, a patch, a table,
+// lists of names. Everything except the patch and the lists for programs is escaped, so
+// the agent's bytes cannot control the terminal.
 package printer
 
 import (
@@ -24,22 +25,22 @@ type DiffOptions struct {
 	Color   bool
 	Context int                           // unchanged lines around a change; negative means DefaultContext
 	Only    func(*review.Change) bool     // the files to show; nil means all
-	Remarks func(*review.Change) []Remark // what else stands beside the file's lines; nil means nothing
+	Remarks func(*review.Change) []Remark // remarks to show with the file's lines; nil means none
 }
 
-// Remark is a line of ours beside a file's lines: a risk, the user's comment.
+// Remark is a note that is shown with a file's lines: a risk, or a comment of the user.
 type Remark struct {
-	Line  int    // that it stands below, counted from 1 in the new file; 0 is above the file's first line
+	Line  int    // the line above it, from 1 in the new file; 0 shows it above the first line
 	Old   bool   // Line counts lines of the old file
 	Alarm bool   // it warns
 	Text  string // in one or several lines; need not be safe
 }
 
-// DefaultContext is how many unchanged lines stand around a change.
+// DefaultContext is the number of unchanged lines around a change.
 const DefaultContext = 3
 
-// Diff writes the diff for the user's terminal: filtered, binary content left
-// out, names readable. It is no patch: that is Patch.
+// Diff writes the diff for a terminal: filtered, without binary content, with readable
+// names. It is not a valid patch; see Patch.
 func Diff(ctx context.Context, cs *review.ChangeSet, w io.Writer, opts DiffOptions) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
@@ -60,7 +61,7 @@ func Diff(ctx context.Context, cs *review.ChangeSet, w io.Writer, opts DiffOptio
 	return errors.Join(err, shown.failed, out.Flush())
 }
 
-// folder writes what stands for the files below a folder.
+// folder writes the entry of a folded folder.
 func (s *diffPrinter) folder(c *review.Change) {
 	s.print(bold, c.Path.String()+": "+c.Folded())
 	if s.opts.Remarks != nil {
@@ -100,7 +101,7 @@ type diffPrinter struct {
 	line []byte
 	long bool // the rest of the line is dropped
 
-	at       int // the change under way; the patch has them in the order of changes
+	at       int // the current change; the patch has the same order
 	sections int // that this change had so far: a change of type has two
 	skipped  bool
 	remarks  []Remark // of this change, those not shown yet
@@ -130,7 +131,7 @@ func (s *diffPrinter) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// take looks at one whole line.
+// take handles one whole line.
 func (s *diffPrinter) take() {
 	line, long := s.line, s.long
 	s.line, s.long = s.line[:0], false
@@ -150,7 +151,7 @@ func (s *diffPrinter) take() {
 	}
 }
 
-// count reads the spans of a hunk's header; another line has none.
+// count parses the spans of a hunk's header; any other line has none.
 func (s *diffPrinter) count(line []byte) {
 	fields := strings.Fields(string(line[:min(len(line), 100)]))
 	if len(fields) < 3 || fields[0] != "@@" {
@@ -201,7 +202,7 @@ func (s *diffPrinter) hunkLine(line []byte, long bool) {
 	}
 }
 
-// flush writes the lines that waited for their counterparts.
+// flush writes the buffered changed lines.
 func (s *diffPrinter) flush() {
 	s.run.highlight()
 	for _, l := range s.run.lines {
@@ -235,7 +236,7 @@ func (s *diffPrinter) nextFile() {
 	}
 }
 
-// endFile writes what remains to be said about a file.
+// endFile writes the remaining remarks of a file.
 func (s *diffPrinter) endFile() {
 	s.flush()
 	if s.at < 0 || s.changes[s.at].Kind == review.TypeChanged && s.sections < 2 {
@@ -252,7 +253,7 @@ func (s *diffPrinter) header(line string) {
 	c := &s.changes[max(s.at, 0)]
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case word == "index": // ids of objects tell a person nothing
+	case word == "index": // object ids mean nothing to the user
 	case word == "---" && rest != "/dev/null":
 		s.print(bold, "--- a/"+oldName(c))
 	case word == "+++" && rest != "/dev/null":

@@ -5,9 +5,9 @@ import (
 	"aibox/review"
 )
 
-// Within lines that were changed, what differs is marked. This is for the eye
-// alone, and cheap: each removed line is compared with its counterpart among the
-// added ones, and one span of each is marked.
+// Changed words in changed lines are marked. This only helps the eye and must be cheap:
+// each removed line is compared with its counterpart among the added ones, and one span
+// of each is marked.
 
 // Bounds of a run whose words are compared.
 const (
@@ -74,7 +74,7 @@ func Hunk(h review.Hunk, color bool) []string {
 	return shown
 }
 
-// run is a group of removed lines with the added ones behind them.
+// run is a group of removed lines followed by added ones.
 type run struct {
 	lines          []hunkLine
 	removed, added int
@@ -94,7 +94,7 @@ func (r *run) add(l hunkLine) {
 
 func (r *run) full() bool { return len(r.lines) >= maxRunLines || r.bytes >= maxRunBytes }
 
-// highlight marks what differs, where as many lines were added as removed.
+// highlight marks the differences if as many lines were added as removed.
 func (r *run) highlight() {
 	if r.removed == 0 || r.removed != r.added || r.bytes >= maxRunBytes {
 		return
@@ -115,9 +115,9 @@ func (r *run) highlight() {
 	}
 }
 
-// ChangedSpan is what differs between two versions of a line, in whole words: of the old
-// one the bytes from up to oldTo, of the fresh one from up to freshTo. All are 0 where
-// so much differs that it tells nothing.
+// ChangedSpan returns the difference of two versions of a line, in whole words: in the
+// old one the bytes from up to oldTo, in the fresh one from up to freshTo. All are 0 when
+// too much differs to be useful.
 func ChangedSpan(old, fresh []byte) (from, oldTo, freshTo int) {
 	head, tail := common(old, fresh)
 	if 3*(head+tail) < max(len(old), len(fresh)) {
@@ -126,8 +126,8 @@ func ChangedSpan(old, fresh []byte) (from, oldTo, freshTo int) {
 	return head, len(old) - tail, len(fresh) - tail
 }
 
-// common is how many bytes at the beginning and the end of a and b are the same,
-// counted in whole words; never part of a character.
+// common returns how many bytes at the beginning and the end of a and b are the same, in
+// whole words; it never splits a character.
 func common(a, b []byte) (head, tail int) {
 	shorter := min(len(a), len(b))
 	for head < shorter && a[head] == b[head] {
@@ -145,7 +145,7 @@ func common(a, b []byte) (head, tail int) {
 	return head, tail
 }
 
-// inWord reports whether a cut at i would part a word.
+// inWord reports whether a cut at i would split a word.
 func inWord(text []byte, i int) bool {
 	return i > 0 && i < len(text) && wordByte(text[i-1]) && wordByte(text[i])
 }

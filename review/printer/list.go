@@ -49,7 +49,7 @@ func NamesZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
 	return writeNames(ctx, cs, w, func(c review.Change) string { return c.Path.Raw() + "\x00" })
 }
 
-// writeNames writes a line for each file, those that are folded included.
+// writeNames writes a line for each file, including folded ones.
 func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line func(review.Change) string) error {
 	out := bufio.NewWriter(w)
 	shown := map[review.Path]bool{}
@@ -103,7 +103,7 @@ func Stat(cs *review.ChangeSet, w io.Writer, width int) error {
 	return err
 }
 
-// bar is the count of changed lines and a bar of at most room signs.
+// bar returns the number of changed lines and a bar of at most room characters.
 func bar(c review.Change, most, room int) string {
 	switch {
 	case c.Kind == review.Folded:

@@ -35,10 +35,10 @@ func PatchWithContext(ctx context.Context, cs *review.ChangeSet, w io.Writer, li
 	return nil
 }
 
-// movesSymlinkForFolder reports whether a symlink was renamed and a folder stands
-// in its place. Written as a rename its mode is not in the patch, so that git
-// apply believes the symlink to be there still and refuses the files behind it
-// ("beyond a symbolic link", seen with git 2.39).
+// movesSymlinkForFolder reports whether a symlink was renamed and a folder took its
+// place. As a rename, its mode is not in the patch, so git apply assumes that the symlink
+// still exists and refuses the files in the folder ("beyond a symbolic link", seen with
+// git 2.39).
 func movesSymlinkForFolder(cs *review.ChangeSet) bool {
 	for _, moved := range cs.Changes {
 		if moved.Kind != review.Renamed || moved.OldMode != "120000" {

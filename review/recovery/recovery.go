@@ -38,16 +38,16 @@ const (
 // Retention is how long a saved state is kept at least.
 const Retention = 30 * 24 * time.Hour
 
-// Point is a state that can be brought back. The ref alone keeps its objects.
+// Point is a saved state that can be restored. Its ref alone keeps its objects.
 type Point struct {
-	Session string           `json:"session"`          // that the workspace was made for; names the ref
+	Session string           `json:"session"`          // the session that the workspace was made for; names the ref
 	By      string           `json:"by"`               // the session that had the workspace at the time
 	Number  int              `json:"number"`           // counts up from 1 within Session
 	Handle  string           `json:"handle,omitempty"` // what `aibox recover By --ref` takes; set by session.Recoverable
 	Ref     string           `json:"ref"`              // refs/aibox/<session>/<n> in GitDir
 	GitDir  string           `json:"git_dir"`
 	Commit  string           `json:"commit"`
-	Base    string           `json:"base"` // the commit it stands on
+	Base    string           `json:"base"` // its parent commit
 	What    Reason           `json:"what"`
 	Repo    string           `json:"repo"` // the user's repository
 	When    time.Time        `json:"when"`
@@ -55,12 +55,12 @@ type Point struct {
 	Files   int              `json:"files"` // changed against Base
 	Added   int              `json:"added"` // lines
 	Deleted int              `json:"deleted"`
-	NotKept []review.Refusal `json:"not_kept,omitempty"` // after PutAway: what the workspace held and git cannot
+	NotKept []review.Refusal `json:"not_kept,omitempty"` // after PutAway: files of the workspace that git cannot store
 }
 
-// PutAway saves the workspace as it is under a ref in ws.GitDir and then removes
-// the folder; what says why. The returned Saved can be restored for 30 days; ignored
-// and refused files are not in it.
+// PutAway saves the workspace under a ref in ws.GitDir and then removes the folder; what
+// says why. The returned Point can be restored for 30 days. It has no ignored and refused
+// files.
 func PutAway(ctx context.Context, ws *workspace.Workspace, what Reason, opts scan.Options) (*Point, error) {
 	cs, err := scan.Workspace(ctx, ws, opts)
 	if err != nil {
@@ -73,8 +73,8 @@ func PutAway(ctx context.Context, ws *workspace.Workspace, what Reason, opts sca
 	return saved, workspace.Remove(ctx, ws)
 }
 
-// Save keeps the tree of cs, a change set of ws, under the next number of the
-// session. It comes before whatever could lose work.
+// Save saves the tree of cs, a change set of ws, under the next number of the session. It
+// must precede every step that could lose work.
 func Save(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, what Reason) (*Point, error) {
 	release, err := workspace.Hold(ctx, ws.GitDir)
 	if err != nil {
@@ -118,14 +118,13 @@ func (s *Point) name(ctx context.Context, repo *git.Repo) error {
 		if err == nil {
 			return nil
 		}
-		if try == 10 { // somebody else took that number, again and again
+		if try == 10 { // other processes took that number every time
 			return diskerr.Explain(fmt.Errorf("saving the work: %w", git.Brief(err)), s.GitDir)
 		}
 	}
 }
 
-// Drop forgets a state that turned out to be of no use: what it was saved from did not
-// happen.
+// Drop deletes a state that is not needed, because the destructive step did not happen.
 func (s *Point) Drop(ctx context.Context) error {
 	if err := git.Owned(s.GitDir).Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", s.Ref, s.Commit); err != nil {
 		return fmt.Errorf("forgetting the saved state %s: %s", s.Ref, git.Message(err))
@@ -133,7 +132,7 @@ func (s *Point) Drop(ctx context.Context) error {
 	return nil
 }
 
-// subjectOf is what the commit of a saved state says of it.
+// subjectOf returns the subject of a saved state's commit.
 func subjectOf(what Reason, by string) string { return "aibox: " + string(what) + " by " + by }
 
 // parseSubject reads what subjectOf wrote, or an older version of it, which named
@@ -144,9 +143,9 @@ func parseSubject(subject string) (what Reason, by string, ours bool) {
 	return Reason(word), by, ours && word != ""
 }
 
-// Points lists what is saved in the repositories below repos
-// (paths.Dirs.Repos), newest first; session "" means of every session. Repositories
-// that cannot be read are named in the error, which may come beside a list.
+// Points lists the saved states in the repositories below repos (paths.Dirs.Repos),
+// newest first; session "" means every session. Unreadable repositories are named in the
+// error, which may come with a list.
 func Points(ctx context.Context, repos, session string) ([]Point, error) {
 	dirs, err := os.ReadDir(repos)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +177,7 @@ func Points(ctx context.Context, repos, session string) ([]Point, error) {
 	return all, errors.Join(errs...)
 }
 
-// PointsIn lists what one of the repositories that aibox owns holds, in no order.
+// PointsIn lists the saved states in one repository that aibox owns, in no order.
 func PointsIn(ctx context.Context, gitDir string) ([]Point, error) {
 	userRepo, err := os.ReadFile(filepath.Join(gitDir, "aibox", "repository"))
 	if err != nil {
@@ -199,8 +198,7 @@ func PointsIn(ctx context.Context, gitDir string) ([]Point, error) {
 	return found, countChanges(ctx, repo, found)
 }
 
-// parseSaved reads one line about a ref; other refs than those of saved states are
-// not ok.
+// parseSaved parses one line about a ref; ok is false for refs that are no saved states.
 func parseSaved(line string) (Point, bool) {
 	fields := strings.SplitN(line, " ", 5)
 	if len(fields) != 5 {
@@ -220,7 +218,8 @@ func parseSaved(line string) (Point, bool) {
 	}, true
 }
 
-// countChanges fills in how much each state changes, with one process for all.
+// countChanges fills in the size of each state's changes, with one process for all
+// states.
 func countChanges(ctx context.Context, repo *git.Repo, states []Point) error {
 	if len(states) == 0 {
 		return nil
@@ -287,8 +286,8 @@ func (s Point) Changes(ctx context.Context) (*review.ChangeSet, error) {
 // modulesLine begins the line of a saved state's message that names its submodules.
 const modulesLine = "submodules: "
 
-// withModules adds the submodules to the message of a saved state, which then stands
-// for itself: a session's record may be gone before it.
+// withModules adds the submodules to the message of a saved state, so that it does not
+// depend on the session's record, which may be removed earlier.
 func withModules(message string, modules []workspace.Module) (string, error) {
 	if len(modules) == 0 {
 		return message, nil

@@ -14,13 +14,13 @@ import (
 // Caller is a text that has programs run: a hook, an install script, a workflow, a
 // setting of the user's git.
 type Caller struct {
-	Name string // for people: a path, "core.hooksPath of your git settings"
+	Name string // for display: a path, "core.hooksPath of your git settings"
 	Dir  string // the folder that relative names in it start from; "" is the top
 	Text []byte
 	rule *rule
 }
 
-// callers are the rules whose files have others run without a person naming them.
+// callers are the rules whose files run others without the user naming them.
 var callers = []string{
 	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "agent-settings", "mcp-servers", "dev-container",
 	"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting", "npm-scripts", "composer", "npm-settings", "node-gyp",
@@ -31,11 +31,11 @@ var callerIndex = lazy(func() *index {
 	return newIndex(func(r *rule) bool { return slices.Contains(callers, r.name) })
 })
 
-// Calls reports whether files of this name have others run.
+// Calls reports whether files of this name can run others.
 func Calls(name string) bool { return callerRule(name) != nil }
 
-// Search asks Calls for many names. It is quick when names of one folder follow each
-// other. It is used by one goroutine.
+// Search calls Calls for many names. It is fast when names of one folder follow each
+// other. It is not safe for concurrent use.
 type Search struct {
 	dir    string
 	inside bool // files of dir may be callers by their folder
@@ -43,7 +43,7 @@ type Search struct {
 	known  bool // the above are of dir
 }
 
-// Calls is the function of that name.
+// Calls reports the same as the function Calls.
 func (s *Search) Calls(name string) bool {
 	x := callerIndex()
 	dir, base := "", name
@@ -62,7 +62,7 @@ func (s *Search) Calls(name string) bool {
 	return Calls(name)
 }
 
-// perhaps reports whether a last part can fit a rule.
+// perhaps reports whether a base name may match a rule.
 func (x *index) perhaps(base string) bool {
 	if base == "" || len(x.folders[base]) > 0 || len(x.names[base]) > 0 || len(x.ends[base]) > 0 {
 		return true
@@ -146,8 +146,8 @@ func GitSetting(key, value string) (c Caller, ok bool) {
 	return Caller{Name: key + " of your git settings", Text: []byte(value), rule: &gitSetting}, true
 }
 
-// Called finds, among changed files that are there, those that callers name. The
-// result is keyed by the index into paths.
+// Called finds the changed files that callers name. The result is keyed by the index into
+// paths.
 func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) map[int]Risk {
 	bases := map[string][]int{}
 	for i, name := range paths {
@@ -171,8 +171,8 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 	return found
 }
 
-// Words are the names that callers have in their texts, to tell quickly that a file is
-// named by none of them. It holds hashes alone.
+// Words is a set of hashes of the names in callers' texts, to rule out quickly that a
+// file is named.
 type Words struct {
 	seed    maphash.Seed
 	bases   map[uint64]struct{}
@@ -201,7 +201,7 @@ func WordsOf(callers iter.Seq[Caller]) *Words {
 	return w
 }
 
-// MayName reports whether Called could find the file; no is sure.
+// MayName reports whether Called could find the file; false is certain.
 func (w *Words) MayName(name string) bool {
 	if w.all {
 		return true
@@ -212,13 +212,13 @@ func (w *Words) MayName(name string) bool {
 	return whole || short || slices.ContainsFunc(w.folders, func(dir string) bool { return strings.HasPrefix(name, dir) })
 }
 
-// worse reports whether a risk at least that grave is known.
+// worse reports whether a risk of at least this severity is already found.
 func worse(found map[int]Risk, i int, severity Severity) bool {
 	known, ok := found[i]
 	return ok && known.Severity <= severity
 }
 
-// risk is that of being called.
+// risk returns the risk of a file that the caller runs.
 func (c Caller) risk() Risk {
 	risk := calledFile.at(0, "named in "+c.Name)
 	risk.Runs, risk.When, risk.By, risk.Severity = "the file itself", c.rule.when, c.rule.by, c.rule.severity
@@ -250,7 +250,7 @@ func (c Caller) dir() (dir string, ok bool) {
 // scripts are the ends of names of files that are started by name.
 var scripts = []string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".php", ".lua", ".cmd", ".bat", ".fish", ".awk", ".groovy", ".exs", ".r", ".jl"}
 
-// means reports whether a word of the caller can be the file name.
+// means reports whether a word of the caller can refer to the file name.
 func (c Caller) means(word, name string, executable bool) bool {
 	script := executable || slices.Contains(scripts, strings.ToLower(path.Ext(name)))
 	short := strings.TrimSuffix(name, path.Ext(name))
@@ -268,8 +268,8 @@ func (c Caller) means(word, name string, executable bool) bool {
 	return false
 }
 
-// words are the stretches of a text that can be names of files, without leading dots
-// and variables; those with dots are tried as names of Python modules, too.
+// words returns the parts of a text that can be names of files, without leading dots and
+// variables; it also tries those with dots as names of Python modules.
 func words(text []byte) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, word := range strings.FieldsFunc(string(text), func(r rune) bool {

@@ -19,16 +19,14 @@ const (
 	symlink    = "120000"
 )
 
-// Side is a file as it was or as it is to be. The zero value is a file that is not
-// there.
+// Side is a file before or after the change. The zero value is a missing file.
 type Side struct {
 	Mode    string // git's octal; empty when the file is not there
 	Content []byte // of a symlink its target; not all of it when Cut
 	Cut     bool   // there is more than Content, which may be empty
 }
 
-// File is one changed file as the rules see it. It is used by one goroutine at a
-// time.
+// File is one changed file as the rules see it. It is not safe for concurrent use.
 type File struct {
 	Path     string  // raw bytes, slash-separated
 	Old, New Side    // Old is what a renamed file was under its old name
@@ -36,7 +34,7 @@ type File struct {
 	Size     int64   // of the new content
 	Binary   bool    // git shows no lines of it
 	Effort   *Effort // shared by the files of a review; nil: this file has its own
-	Covers   bool    // it takes the place of a file of the user's that the agent did not see
+	Covers   bool    // it replaces a file of the user's that was hidden from the agent
 
 	once  sync.Once
 	text  []byte
@@ -44,7 +42,7 @@ type File struct {
 
 	readOnce sync.Once
 	seen     [kinds]sighting
-	hidden   []string // secrets in it; an empty one stands for those not looked for
+	hidden   []string // secrets in it; an empty one means that the search was incomplete
 }
 
 // span is a stretch of added lines of the new text.
@@ -59,7 +57,7 @@ type line struct {
 	text   string
 }
 
-// gone reports whether the change leaves nothing at Path.
+// gone reports whether the change removes Path.
 func (f *File) gone() bool { return f.New.Mode == "" }
 
 // link reports whether the new file is a symlink.
@@ -71,9 +69,9 @@ func (f *File) Text() []byte {
 	return f.text
 }
 
-// stretches are the lines of the new text that the old one does not hold, in order.
-// A line that only moved is not new. Of a file that was too long to compare every
-// line counts.
+// stretches returns the lines of the new text that are not in the old one, in order. A
+// line that only moved is not new. In a file that is too long to compare, every line
+// counts.
 func (f *File) stretches() []span {
 	f.once.Do(f.compare)
 	return f.added
@@ -100,8 +98,8 @@ func (f *File) first() int {
 	return 0
 }
 
-// compare finds the stretches. Lines of the old text are kept as hashes, whose seed
-// nobody outside knows.
+// compare finds the added lines. It keeps the lines of the old text as hashes with a
+// secret seed.
 func (f *File) compare() {
 	f.text = plainText(f.New.Content)
 	if f.gone() || len(f.text) == 0 {

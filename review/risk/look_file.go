@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// andMore says at a risk how often more it was found.
+// andMore adds the number of further findings to a risk.
 func andMore(found []Risk, more int) []Risk {
 	if more > 0 && len(found) > 0 {
 		found[0].Found = fmt.Sprintf("%s (and %d more)", found[0].Found, more)
@@ -88,9 +88,9 @@ func linkOutside(r *rule, f *File) []Risk {
 	return r.one(0, "→ "+target)
 }
 
-// inside reports whether a symlink at from with this target stays in the tree
-// whatever other symlinks there are: only leading dots are trusted, since
-// folder/.. is elsewhere when folder is a symlink.
+// inside reports whether a symlink at from with this target stays in the tree, whatever
+// other symlinks exist. It trusts only leading dots, since folder/.. is elsewhere when
+// folder is a symlink.
 func inside(from, target string) bool {
 	if target == "" || strings.ContainsAny(target, "\\\x00") || strings.HasPrefix(target, "/") || len(target) > 1 && target[1] == ':' {
 		return false
@@ -123,7 +123,7 @@ func linkIntoGit(r *rule, f *File) []Risk {
 	return nil
 }
 
-// textNames are the ends of names of files that people read as text.
+// textNames are suffixes of files that are read as text.
 var textNames = []string{
 	".go", ".c", ".h", ".cc", ".cpp", ".hpp", ".rs", ".py", ".pyi", ".rb", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".tsx", ".java", ".kt", ".kts", ".scala", ".cs", ".fs", ".vb", ".swift", ".m", ".php", ".pl", ".pm", ".lua", ".r", ".jl", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".lisp", ".el", ".vim", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd",
 	".json", ".json5", ".jsonc", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".html", ".htm", ".css", ".scss", ".sql", ".md", ".rst", ".txt", ".tf", ".nix", ".zig", ".nim", ".dart", ".vue", ".svelte", ".gradle", ".cmake", ".mk", ".env", ".lock", ".csv", ".tex", ".proto", ".graphql", ".awk", ".sed", ".service", ".properties",

@@ -52,7 +52,7 @@ func driverLines(r *rule, f *File) []Risk {
 	return found
 }
 
-// before is the change turned around: its added lines are the ones taken away.
+// before returns the reversed change, whose added lines are the removed ones.
 func (f *File) before() *File {
 	return &File{Path: f.Path, Old: f.New, New: f.Old}
 }

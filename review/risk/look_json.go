@@ -44,7 +44,7 @@ func composerJSON(r *rule, f *File) []Risk {
 	}.judge(r, f)
 }
 
-// maxScripts is how many scripts of one file are told one by one.
+// maxScripts is how many scripts of one file are listed one by one.
 const maxScripts = 8
 
 // judge compares the manifest key by key. What cannot be read counts as a whole.
@@ -73,7 +73,7 @@ func (m manifest) judge(r *rule, f *File) []Risk {
 	return found
 }
 
-// judgeScripts tells each script that is new or other than before.
+// judgeScripts reports each new or changed script.
 func (m manifest) judgeScripts(r *rule, f *File, was, now json.RawMessage) []Risk {
 	scripts, err := object(now)
 	if err != nil {
@@ -105,7 +105,7 @@ func (m manifest) judgeScripts(r *rule, f *File, was, now json.RawMessage) []Ris
 	return found
 }
 
-// entries names what differs inside two objects, such as dependencies.
+// entries names the differences between two objects, such as dependencies.
 func entries(was, now json.RawMessage) string {
 	after, err := object(now)
 	if err != nil {

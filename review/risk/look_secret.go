@@ -9,8 +9,8 @@ import (
 	"aibox/review/risk/secrets"
 )
 
-// RulesVersion tells which rules Judge applies: our own, by a number that changes
-// with them, and those for secrets, by gitleaks' release.
+// RulesVersion identifies the rules that Judge applies: aibox's own, by a number that
+// changes with them, and those for secrets, by gitleaks' release.
 const RulesVersion = "2, gitleaks " + secrets.Version
 
 // maxEffort is how many bytes the rules for secrets may go through in one file: a
@@ -71,8 +71,8 @@ func (f *File) secrets() []Risk {
 	return found
 }
 
-// redact says what a secret looks like: its first letters, which are those of its
-// kind when it is long, and its length.
+// redact describes a secret: its first letters, which show its kind when it is long, and
+// its length.
 func redact(secret []byte) string {
 	const long, head = 20, 4
 	if len(secret) < long {
@@ -81,7 +81,7 @@ func redact(secret []byte) string {
 	return fmt.Sprintf("%s… (%d characters)", secret[:head], len(secret))
 }
 
-// withhold takes out of other risks of the file what they repeat of a secret.
+// withhold removes parts of a secret from the file's other risks.
 func (f *File) withhold(all []Risk) {
 	for i := range all {
 		r := &all[i]
@@ -97,8 +97,8 @@ func (f *File) withhold(all []Risk) {
 	}
 }
 
-// repeats reports whether text holds a part of a secret, or may: six characters of
-// one are enough, and so is what would be a secret in a file of any name.
+// repeats reports whether text contains, or may contain, part of a secret: six characters
+// of one are enough, and so is anything that would be a secret in a file of any name.
 func (f *File) repeats(text string) bool {
 	const part, many = 6, 16
 	if text == "" {

@@ -15,9 +15,9 @@ func Ignorable(r rune) bool {
 	return false
 }
 
-// Fold is one part of a path as the most forgiving file systems take it: without
-// case, without what HFS+ ignores, without the dots, spaces and streams that NTFS
-// drops.
+// Fold returns one part of a path as the most lenient file systems compare it: without
+// case, without the characters that HFS+ ignores, without the dots, spaces and streams
+// that NTFS drops.
 func Fold(name string) string {
 	if plainName(name) {
 		return name
@@ -35,7 +35,7 @@ func Fold(name string) string {
 	return name
 }
 
-// plainName reports whether Fold has nothing to do.
+// plainName reports whether Fold would not change the name.
 func plainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]

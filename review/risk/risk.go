@@ -1,7 +1,7 @@
-// Package risk judges changed files by rules: what of them would execute later on
-// the host, what holds a secret, what a person would not see when reading. The
-// rules are pure: they take a file's name, modes and content, and give sentences.
-// The package opens no file, starts no program and never repeats a secret.
+// Package risk judges changed files by rules: what would run later on the host, what
+// holds a secret, and what a reader would not see. The rules are pure functions of a
+// file's name, modes and content. The package opens no file, starts no program and never
+// repeats a secret.
 package risk
 
 import (
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Severity says what a risk means for accepting. The zero value is the gravest.
+// Severity is how serious a risk is. The zero value is the most severe.
 type Severity int
 
 // The severities.
 const (
 	High   Severity = iota // happens without being asked for: on a clone, a commit, opening a folder
-	Medium                 // happens when a person builds, tests or pushes
+	Medium                 // happens when the user builds, tests or pushes
 	Note                   // worth knowing; the file is not held back
 )
 
@@ -43,8 +43,8 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no severity of a risk", text)
 }
 
-// Risk is one reason to look at a changed file before taking it. Its texts are one
-// line each and safe for a terminal.
+// Risk is one reason to review a changed file before accepting it. Its texts are one line
+// each and safe for a terminal.
 type Risk struct {
 	Rule     string   `json:"rule"`            // the rule's name: "vscode-tasks"
 	Title    string   `json:"title"`           // what the file is: "tasks of the editor"
@@ -59,7 +59,7 @@ type Risk struct {
 // Holds reports whether the file is left out of a plain accept.
 func (r Risk) Holds() bool { return r.Severity < Note }
 
-// String says in a line what the risk is.
+// String describes the risk in one line.
 func (r Risk) String() string {
 	var b strings.Builder
 	b.WriteString(r.Title)

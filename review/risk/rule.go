@@ -9,7 +9,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// rule says of files with certain names, or with certain content, what they do.
+// rule describes what files with certain names or content do.
 type rule struct {
 	name     string
 	title    string // what the file is
@@ -22,9 +22,9 @@ type rule struct {
 	// the top, "folder/name" a path's end, "folder/**" all below; * is any characters
 	// of the last name. None: every file.
 	files []string
-	// about says in words which files the rule is about, where patterns do not.
+	// about describes the rule's files in words when there are no patterns.
 	about string
-	// look judges the change; nil means that every change of such a file counts.
+	// look judges the change; nil means that every change of such a file is a risk.
 	look func(r *rule, f *File) []Risk
 }
 
@@ -85,7 +85,7 @@ var tables = []struct {
 	{anyFile, fileRules},
 }
 
-// anyFile is the table that holds extraRules, too.
+// anyFile is the table that also holds extraRules.
 const anyFile = "Any file"
 
 // index finds the rules for a name without trying each.
@@ -223,7 +223,7 @@ func (e end) before(folders []string) bool {
 	return slices.Equal(folders[len(folders)-len(e.parts):], e.parts)
 }
 
-// Judge applies every rule to one changed file, gravest risk first.
+// Judge applies every rule to one changed file and returns the risks, most severe first.
 func Judge(f *File) []Risk {
 	x := byName()
 	var found []Risk
@@ -242,7 +242,7 @@ func Judge(f *File) []Risk {
 	return found
 }
 
-// judge applies the rules to a file that is there.
+// judge applies the rules to an existing file.
 func (x *index) judge(f *File) []Risk {
 	var found []Risk
 	parts := foldPath(f.Path)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind sorts characters by what they do to a reader.
+// kind classifies characters by their effect on a reader.
 type kind int
 
 // The kinds.
@@ -21,8 +21,7 @@ const (
 	kinds
 )
 
-// unseen are characters without a shape of their own. Some are at home in some
-// scripts; see fitting.
+// unseen are invisible characters. Some scripts need some of them; see fitting.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00ad, 0x00ad, 1},
@@ -44,7 +43,7 @@ var unseen = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1bca0, 0x1bca3, 1}, {0x1d173, 0x1d17a, 1}, {0xe0000, 0xe0fff, 1}},
 }
 
-// kindOf sorts one character without looking at its neighbors; a twin is shown.
+// kindOf classifies one character without its neighbors; a twin counts as visible.
 func kindOf(r rune) kind {
 	switch {
 	case r < 0x20 && r != '\t' && r != '\n' && r != '\r' && r != '\f', r >= 0x7f && r <= 0x9f:
@@ -59,7 +58,7 @@ func kindOf(r rune) kind {
 	return shown
 }
 
-// sighting is what was seen of one kind in the added lines.
+// sighting holds the characters of one kind that were found in the added lines.
 type sighting struct {
 	line  int // the first
 	count int
@@ -146,8 +145,8 @@ func (f *File) readSpan(s span, python bool) {
 	}
 }
 
-// lone tells a carriage return in the middle of a line, behind which a terminal
-// writes over what it wrote, from one at its end.
+// lone reports whether a carriage return is in the middle of a line, where a terminal
+// overwrites the line's beginning.
 func lone(rest []byte) kind {
 	rest = bytes.TrimLeft(rest, "\r")
 	if len(rest) == 0 || rest[0] == '\n' {
@@ -156,9 +155,9 @@ func lone(rest []byte) kind {
 	return control
 }
 
-// fitting reports whether an invisible character is at home where it stands: a
-// mark of byte order at the start, joiners between the letters of scripts that need
-// them and between emoji, one variation after something shown.
+// fitting reports whether an invisible character is legitimate in its place: a byte order
+// mark at the start, joiners between letters of scripts that need them and between emoji,
+// one variation selector after a visible character.
 func fitting(text []byte, at, size int, r rune, first int) bool {
 	before, _ := utf8.DecodeLastRune(text[:at])
 	after, _ := utf8.DecodeRune(text[at+size:])
@@ -206,9 +205,8 @@ func inFlag(text []byte) bool {
 	return false
 }
 
-// mistaken reports whether a character can be read as one of ASCII that would mean
-// something else there: a letter in a word that has ASCII letters, too, or a sign
-// right behind some.
+// mistaken reports whether a character can be mistaken for an ASCII one with another
+// meaning: a letter in a word that also has ASCII letters, or a sign right after some.
 func mistaken(text []byte, at, size int, r rune, python bool) bool {
 	ascii, ok := asciiOf(r)
 	if !ok {

@@ -38,7 +38,7 @@ type refusedError string
 
 func (e refusedError) Error() string { return string(e) }
 
-// content is one file's bytes, held still.
+// content is a snapshot of one file's bytes.
 type content struct {
 	size  int64
 	small []byte
@@ -58,7 +58,7 @@ func (c *content) close() {
 	}
 }
 
-// outcome is what reading a candidate told.
+// outcome is the result of reading a candidate.
 type outcome struct {
 	entry   git.Entry
 	size    int64 // of the content as git keeps it; -1 when unknown
@@ -75,7 +75,7 @@ type collector struct {
 	scratch string // folder for snapshots
 	bytes   atomic.Int64
 	start   func() *git.Import
-	each    func(candidate, outcome) // hears of every candidate in tests; may be nil
+	each    func(candidate, outcome) // called with every candidate in tests; may be nil
 
 	mu    sync.Mutex
 	im    *git.Import
@@ -88,7 +88,7 @@ type collector struct {
 // maxReaders is how many files are read at once, each of which may take maxMemory bytes.
 const maxReaders = 8
 
-// collect reads every candidate and keeps what came of it.
+// collect reads every candidate and keeps its outcome.
 func (c *collector) collect(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	batches := make(chan []candidate)
@@ -137,7 +137,7 @@ func (c *collector) batches(ctx context.Context, to chan<- []candidate) error {
 	return err
 }
 
-// look reads one candidate and keeps what came of it.
+// look reads one candidate and keeps its outcome.
 func (c *collector) look(ctx context.Context, cand candidate) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -210,8 +210,8 @@ func (c *collector) readLink(pin int, cand candidate, was *workspace.File) (outc
 	return c.store(cand, was, git.Symlink, data)
 }
 
-// readFile opens the pinned regular file, which can block or trigger nothing
-// now, and takes its content.
+// readFile opens the pinned regular file, which can no longer block or trigger anything,
+// and reads its content.
 func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *workspace.File) (outcome, error) {
 	if st.Size > c.opts.MaxFileSize {
 		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
@@ -249,8 +249,8 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	return c.store(cand, was, mode, data)
 }
 
-// reopen opens the file behind an O_PATH descriptor for reading. Where the agent
-// took the owner's right to read away, the owner takes it back.
+// reopen opens the file of an O_PATH descriptor for reading. If the agent removed the
+// owner's read permission, it restores it.
 func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 	proc := "/proc/self/fd/" + strconv.Itoa(pin)
 	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
@@ -296,7 +296,7 @@ func (c *collector) snapshot(file *os.File, size int64) (*content, error) {
 	return &content{size: n, large: snapshot}, nil
 }
 
-// store compares content with the baseline and keeps it when it is new.
+// store compares content with the baseline and stores it if it is new.
 func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, data *content) (outcome, error) {
 	raw, err := c.hash(data)
 	if err != nil {
@@ -367,7 +367,7 @@ func (w *walk) hasAllNames(file, links uint64) bool {
 			}
 		}
 		w.count(".git", count)
-		_ = w.ignoredFolders.Each(func(dir []byte) error { // what is not counted is refused
+		_ = w.ignoredFolders.Each(func(dir []byte) error { // files beyond the limit are refused
 			w.count(string(dir), count)
 			return nil
 		})

@@ -13,24 +13,24 @@ import (
 	"aibox/workspace"
 )
 
-// Count is how much differs from the baseline.
+// Count sums up the differences from the baseline.
 type Count struct {
 	Files   int
 	Added   int // lines
 	Deleted int // lines
 }
 
-// What is counted of an agent that still works. More is left out: it is asked again and
-// again, and the change set at the end has it all.
+// Limits of a count while the agent works. A count runs again and again, and the change
+// set at the end is complete.
 const (
 	aliveFileSize = 16 << 20
 	aliveFiles    = 20_000
 	aliveBytes    = 64 << 20
 )
 
-// CountRunning counts what Workspace would find now, while the sandbox runs. It changes nothing
-// in the workspace and leaves nothing in ws.GitDir. What the agent is about to change,
-// or has made so that the user may not read it, is not counted.
+// CountRunning counts the changes that Workspace would find now, while the sandbox runs.
+// It changes nothing in the workspace and leaves nothing in ws.GitDir. It skips files
+// that change meanwhile and files that the user may not read.
 func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err error) {
 	beside := filepath.Join(ws.GitDir, "aibox")
 	sweepCounts(beside)
@@ -57,7 +57,7 @@ func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err er
 // countPrefix begins the names of folders to count in.
 const countPrefix = ".count-"
 
-// countKept is how long such a folder is left alone: many times as long as a count may take.
+// countKept is how long such a folder is kept: many times the duration of a count.
 const countKept = 10 * time.Minute
 
 // sweepCounts removes the folders of counts that were killed.

@@ -15,7 +15,7 @@ import (
 	"aibox/workspace"
 )
 
-// folderReader is the work on one folder. What it finds is handed over in one go.
+// folderReader reads one folder. It hands over its findings in batches.
 type folderReader struct {
 	walk     *walk
 	fd       int
@@ -31,13 +31,13 @@ type folderReader struct {
 	foreign bool
 }
 
-// batch is how many bytes of findings are handed over at once.
+// batch is the size of a batch in bytes.
 const batch = 64 << 10
 
-// full reports whether it is time to hand over what was found.
+// full reports whether to hand over the findings.
 func (r *folderReader) full() bool { return r.bytes > batch }
 
-// entries goes through one buffer of linux_dirent64 records.
+// entries reads one buffer of linux_dirent64 records.
 func (r *folderReader) entries(buf []byte) {
 	const header = int(unsafe.Offsetof(unix.Dirent{}.Name))
 	for len(buf) > header {
@@ -58,7 +58,7 @@ func (r *folderReader) entries(buf []byte) {
 	}
 }
 
-// entry sorts out one name.
+// entry classifies one name.
 func (r *folderReader) entry(name []byte) {
 	w := r.walk
 	r.path = append(r.path[:r.base], name...)
@@ -111,7 +111,7 @@ func (w *walk) unchanged(i int, st *unix.Stat_t) bool {
 	return workspace.StatOf(st) == w.baseline.Files[i].Stat && st.Ctim.Nano() < w.racy && !w.baseline.HashAll
 }
 
-// folder decides what becomes of a folder.
+// folder classifies a folder.
 func (r *folderReader) folder() {
 	w, path := r.walk, string(r.path)
 	switch {
@@ -159,7 +159,7 @@ func (r *folderReader) isEmpty(path string) bool {
 	return len(names) == 0
 }
 
-// file decides what becomes of a changed or new file or symlink.
+// file classifies a changed or new file or symlink.
 func (r *folderReader) file(st *unix.Stat_t, was int, known bool) {
 	w, path := r.walk, string(r.path)
 	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
@@ -202,7 +202,7 @@ func (r *folderReader) reportProgress() {
 	}
 }
 
-// flush hands what was found to the walk.
+// flush hands the findings to the walk.
 func (r *folderReader) flush() error {
 	w := r.walk
 	if len(r.found) > 0 && w.first != nil {

@@ -11,10 +11,9 @@ import (
 	"aibox/workspace"
 )
 
-// A changed .gitmodules is taken, among the risks, when it is plain: git follows what it
-// says on the user's machine. One with a name, a path, an address or a command that git
-// has been tricked with is not taken at all, nor is one under a name that a file system
-// takes for .gitmodules.
+// A plain change of .gitmodules is accepted as a risk, since git follows it on the user's
+// machine. One with a name, a path, an address or a command that has been used to trick
+// git is refused, and so is one under a name that a file system treats as .gitmodules.
 
 const maxGitmodules = 64 << 10
 
@@ -68,8 +67,8 @@ func isModuleURL(url string) bool {
 	return relativeURL.MatchString(url) || workspace.IsURL(url) && workspace.CheckURL(url) == nil
 }
 
-// refuseGitmodules says why a .gitmodules named name is not taken, as a reason that
-// refers to the file; "" when it is.
+// refuseGitmodules returns why a .gitmodules named name is refused, as a reason that
+// refers to the file; "" when it is not.
 func refuseGitmodules(name string, mode git.Mode, content *content) string {
 	const not = "says where submodules come from; aibox does not bring this back: "
 	switch {

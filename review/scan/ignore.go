@@ -5,8 +5,8 @@ import (
 	"aibox/workspace"
 )
 
-// newIgnoreRules are the user's own ignore rules as they stood before the agent. What
-// the agent wrote into ignore files since does not count.
+// newIgnoreRules returns the user's own ignore rules from before the agent ran. The
+// agent's changes to ignore files do not count.
 func newIgnoreRules(files []workspace.IgnoreFile) *gitignore.List {
 	rules := &gitignore.List{}
 	for _, file := range files {

@@ -9,9 +9,8 @@ import (
 	"aibox/review/risk"
 )
 
-// maxPath is the longest path that is taken: a longer one cannot be named in one
-// system call on any Linux, so that the user could not check it out. It bounds
-// the depth of the walk, too.
+// maxPath is the longest accepted path: a longer one cannot be used in one system call on
+// any Linux, so the user could not check it out. It also limits the depth of the walk.
 const maxPath = 4095
 
 // maxAttributes is how long a line of a .gitattributes file may be; git takes no
@@ -28,7 +27,7 @@ func longLine(text []byte) bool {
 	return false
 }
 
-// nameNotes says what is odd about a path that is taken all the same.
+// nameNotes returns notes about an unusual path that is accepted anyway.
 func nameNotes(path string) []string {
 	var notes []string
 	if !utf8.ValidString(path) {

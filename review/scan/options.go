@@ -6,15 +6,15 @@ import (
 	"aibox/review"
 )
 
-// Options bound the work of Compute. The zero value means the defaults.
+// Options limit the work of Workspace. The zero value means the defaults.
 type Options struct {
 	MaxFileSize int64 // a larger file is noted and not taken; default 100 MiB
 	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
 	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
 	MaxListed   int   // of more changes than this some are Folded; default 20,000
 	Workers     int   // default: the number of CPUs
-	// Progress, when not nil, hears how many names of the workspace were looked at,
-	// one call at a time. It must return at once.
+	// Progress, if not nil, receives the number of names scanned in the workspace, one
+	// call at a time. It must return quickly.
 	Progress func(names int)
 
 	running bool // the sandbox runs: see CountAlive

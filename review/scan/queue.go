@@ -14,8 +14,8 @@ const (
 	folderCost    = 64      // bytes of one beside its path
 )
 
-// folderQueue are the folders that are still to be read, the last one first. Those that do
-// not fit into memory wait in a file without a name: an agent can make millions.
+// folderQueue is a stack of folders to read. Folders that do not fit into memory wait in
+// an unnamed file, since an agent can make millions.
 type folderQueue struct {
 	dir     string
 	folders []folder

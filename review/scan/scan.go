@@ -34,8 +34,8 @@ func Workspace(ctx context.Context, ws *workspace.Workspace, opts Options) (*rev
 	return cs, diskerr.Explain(err, ws.GitDir)
 }
 
-// computeInto is Compute with the repository that takes the objects, which has those of
-// ws.GitDir.
+// computeInto is Workspace with another repository for new objects, which can read those
+// of ws.GitDir.
 func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, opts Options) (*review.ChangeSet, error) {
 	baseline, err := workspace.LoadBaseline(ws.Baseline)
 	if err != nil {
@@ -139,8 +139,8 @@ func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error)
 	return root, st.Dev, nil
 }
 
-// commit makes one commit of all changes on top of the base, ends the import, and tells
-// how much has changed.
+// commit makes one commit of all changes on top of the base, ends the import, and returns
+// the number of changes.
 func (c *collector) commit(ws *workspace.Workspace, cs *review.ChangeSet) (review.ListSize, error) {
 	total, files := c.made.total, c.walk.baseline.Files
 	for i, there := range c.walk.seen {
@@ -184,8 +184,8 @@ func (c *collector) begin() {
 	}
 }
 
-// end ends the import if it is still going on: with all that was added, or after
-// an error with nothing. What git has to say goes with the error.
+// end ends a running import: with all that was added, or after an error with nothing.
+// Git's message goes with the error.
 func (c *collector) end(failed error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +215,7 @@ func annotate(cs *review.ChangeSet, notes map[string][]string, b *workspace.Base
 	}
 }
 
-// noteLimits notes what the change set does not show one by one.
+// noteLimits adds notes about limits that were reached.
 func (w *walk) noteLimits(cs *review.ChangeSet) {
 	note := func(format string, args ...any) { cs.Notes = append(cs.Notes, fmt.Sprintf(format, args...)) }
 	if w.tooMany > 0 {

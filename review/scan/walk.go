@@ -29,14 +29,13 @@ const (
 	maxCounted  = 100_000 // files counted in one ignored folder
 )
 
-// candidate is a file that may have changed and has to be looked at.
+// candidate is a file that may have changed and must be read.
 type candidate struct {
 	path string
 	was  int // index into the baseline's files; -1 when new
 }
 
-// walk looks at every name in the workspace and sorts them out. It reads no
-// file.
+// walk classifies every name in the workspace. It reads no file.
 type walk struct {
 	root     int
 	device   uint64
@@ -46,7 +45,7 @@ type walk struct {
 	covers   func(path string) bool // where the user has a file that the agent did not see
 	scratch  []string               // globs of folders at the top that agents keep for themselves
 	maxNew   int
-	racy     int64 // a ctime from here on proves nothing
+	racy     int64 // a ctime from here on does not prove that a file is unchanged
 	progress func(names int)
 	first    func() // when not nil, called once when something is found that may have changed
 	running  bool   // nothing in the workspace may be touched
@@ -91,8 +90,8 @@ type folder struct {
 // those in folders below, in the order of their names.
 type knownFolder struct{ files []int32 }
 
-// find returns the index of the file at path, which is in the folder k and whose
-// own name begins at base.
+// find returns the index of the file at path in the folder k; the file's own name begins
+// at base.
 func (k *knownFolder) find(files []workspace.File, path []byte, base int) (int, bool) {
 	if k == nil {
 		return -1, false
@@ -153,7 +152,7 @@ func (w *walk) close() {
 	w.ignoredFolders.Close()
 }
 
-// enter makes dir and those above it known.
+// enter records dir and its parent folders.
 func (w *walk) enter(dir string) *knownFolder {
 	k := w.known[dir]
 	if k == nil {
@@ -166,7 +165,7 @@ func (w *walk) enter(dir string) *knownFolder {
 	return k
 }
 
-// run walks with that many workers and returns when all is seen.
+// run walks the workspace with the given number of workers.
 func (w *walk) run(ctx context.Context, workers int) error {
 	var wg sync.WaitGroup
 	for range workers {

@@ -1,7 +1,7 @@
-// Package userrepo reads what the user's own repository says about paths: its configuration, index and
+// Package userrepo reads the user's own repository: its configuration, index and
 // attributes, and how line endings are converted. It changes nothing and runs no filter.
-//
-// git itself answers, because configuration has includes and conditions, which go-git does not follow.
+// git itself answers, because configuration has includes and conditions, which go-git
+// does not follow.
 package userrepo
 
 import (
@@ -22,8 +22,8 @@ import (
 	"aibox/workspace"
 )
 
-// Settings is what the user's own repository says about paths: its index, its
-// attributes and its configuration, as they stand before anything is delivered.
+// Settings holds the index, attributes and configuration of the user's own repository, as
+// they are before a delivery.
 type Settings struct {
 	Git *git.Repo
 
@@ -43,7 +43,7 @@ type Settings struct {
 	Inner []Inner // submodules whose files may be changed, each one before those in it
 }
 
-// Inner are the settings of a submodule at path.
+// Inner returns the settings of the submodule at path.
 type Inner struct {
 	Path string
 	*Settings
@@ -65,7 +65,7 @@ func (u *Settings) ReadModules(ctx context.Context, modules []workspace.Module) 
 	return nil
 }
 
-// at are the settings that count for path, and path as they name it.
+// at returns the settings that apply to path, and path relative to their repository.
 func (u *Settings) at(path string) (*Settings, string) {
 	for _, in := range slices.Backward(u.Inner) {
 		if rest, ok := strings.CutPrefix(path, in.Path+"/"); ok {
@@ -79,7 +79,7 @@ func (u *Settings) at(path string) (*Settings, string) {
 // "unspecified", "set", "unset" or a value.
 type attributes map[string]string
 
-// asked are the attributes that are read.
+// asked are the attributes to read.
 var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding", "merge"}
 
 // Read asks the user's git about the repository whose working tree is at top.
@@ -216,8 +216,8 @@ func (u *Settings) Encoding(path string) string {
 	return ""
 }
 
-// Forbids says why the user's settings keep a path from being changed, as a reason;
-// "" when they do not.
+// Forbids returns why the user's settings do not allow a change of path, as a reason; ""
+// when they do.
 func (u *Settings) Forbids(path string) string {
 	u, path = u.at(path)
 	switch {
@@ -251,14 +251,15 @@ func (u *Settings) TransformedBy(path string) string {
 	return "ident"
 }
 
-// MergeDriver is what the attributes of path say of merges.
+// MergeDriver returns the merge driver in the attributes of path.
 func (u *Settings) MergeDriver(path string) string {
 	u, path = u.at(path)
 	return u.Attrs[path]["merge"]
 }
 
-// CaseConflict is a path of the user's that the disk does not tell from path, or "".
-// One that the same delivery removes counts, too: it would take the new file along.
+// CaseConflict returns a path of the user's that the disk cannot distinguish from path,
+// or "". One that the same delivery removes counts, too: its removal would remove the new
+// file.
 func (u *Settings) CaseConflict(path string) string {
 	u, path = u.at(path)
 	if !u.ignoreCase {
@@ -272,8 +273,8 @@ func (u *Settings) CaseConflict(path string) string {
 	return ""
 }
 
-// LineEndings says how git converts line endings of a path (gitattributes, "text" and "eol";
-// convert.c).
+// LineEndings is how git converts line endings of a path (gitattributes, "text" and
+// "eol"; convert.c).
 type LineEndings struct {
 	Converts bool // CRLF becomes LF on the way into the repository
 	guesses  bool // only in what looks like text

@@ -17,7 +17,7 @@ import (
 	"aibox/review"
 )
 
-// mergeResult is what becomes of a file that both sides know.
+// mergeResult is the merge of a file that both sides have.
 type mergeResult struct {
 	put
 	action Action
@@ -102,8 +102,8 @@ func permissions(was uint32, mode git.Mode) uint32 {
 	return perm
 }
 
-// checkout is the blob that a new file gets: with the line endings that the user's
-// git would give it.
+// checkout returns the blob of a new file, with the line endings that the user's git
+// would give it.
 func (d *planner) checkout(path string, mode git.Mode, blob string) (string, error) {
 	conversion := d.user.LineEndings(path)
 	if mode == git.Symlink || !conversion.ToCRLF || d.user.Transforms(path) {
@@ -128,9 +128,9 @@ func (d *planner) storeBlob(data []byte) (string, error) {
 	return id, d.merged.Blob(int64(len(data)), bytes.NewReader(data))
 }
 
-// rejectAliases turns what would be kept, and is the very file that is removed under
-// another spelling, into a conflict: the disk does not tell the two names apart, whatever
-// the repository's configuration says.
+// rejectAliases makes a conflict of a kept file that is the same file as a removed one
+// under another spelling: the disk cannot distinguish the two names, whatever the
+// repository's configuration says.
 func (d *planner) rejectAliases() {
 	for _, removal := range d.removals {
 		if i, ok := d.kept[removal.was.Inode]; ok {
@@ -140,8 +140,8 @@ func (d *planner) rejectAliases() {
 	}
 }
 
-// listEmptied lists the folders that may be left empty: those above what is removed,
-// unless something is put there, and those that are cleared.
+// listEmptied lists the folders that may become empty: the parents of removed files,
+// unless something is written there, and cleared folders.
 func (d *planner) listEmptied() error {
 	needed := map[string]bool{}
 	for _, put := range d.puts {

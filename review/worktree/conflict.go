@@ -9,8 +9,8 @@ import (
 	"aibox/review"
 )
 
-// Conflict is lines that both the user and the agent changed, in different ways. They
-// are raw: escape them before printing. What is very long is cut.
+// Conflict holds lines that the user and the agent changed in different ways. They are
+// raw: escape them before printing. Very long ones are cut.
 type Conflict struct {
 	Line   int      // where they begin in the user's file, from 1
 	Yours  []string // as the user has them
@@ -18,7 +18,7 @@ type Conflict struct {
 	Theirs []string // as the agent left them
 }
 
-// What is kept of the conflicts in one file.
+// Limits of the conflicts of one file.
 const (
 	maxMeetings     = 50
 	maxMeetingLines = 200 // of each side

@@ -16,7 +16,7 @@ import (
 	"aibox/review"
 )
 
-// planner is the planning of one delivery.
+// planner plans one delivery.
 type planner struct {
 	*transaction
 	gone    map[string]bool // paths that the delivery removes
@@ -29,8 +29,7 @@ type planner struct {
 	filtered  bool       // likewise: the user changed what git does not store as it is
 }
 
-// decide plans one change. The error is a reason when it is the user's side that
-// stands in the way.
+// decide plans one change. The error is a reason if the user's files prevent the change.
 func (d *planner) decide(ctx context.Context, c review.Change) (Action, error) {
 	for _, path := range []review.Path{c.OldPath, c.Path} {
 		if path == "" {
@@ -63,7 +62,7 @@ func (d *planner) decide(ctx context.Context, c review.Change) (Action, error) {
 	}
 }
 
-// create brings a file to where the agent found none.
+// create plans a file that the agent added.
 func (d *planner) create(c review.Change) (Action, error) {
 	path, mode, blob := c.Path.Raw(), git.Mode(c.NewMode), c.NewBlob
 	blob, err := d.checkout(path, mode, blob)
@@ -78,9 +77,9 @@ func (d *planner) create(c review.Change) (Action, error) {
 	return ActionCreate, nil
 }
 
-// checkVacant checks that a file may be made at path: nothing is there, or a folder
-// that the delivery empties (over). same says that the file is there already, as one
-// of the blobs.
+// checkVacant checks that a file can be created at path: the path is free, or is a folder
+// that the delivery empties (over). same reports that the file already exists, as one of
+// the blobs.
 func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over, same bool, err error) {
 	if other := d.user.CaseConflict(path); other != "" {
 		return false, false, reason("it differs from your " + termtext.Escape(other) + " in case only, which your disk does not tell apart")
@@ -120,8 +119,8 @@ func (d *planner) removesFile(dir string) bool {
 	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
 }
 
-// becameFile reports whether a folder is no longer one, as the agent wants it. Whether
-// what is there is right is another path's matter.
+// becameFile reports whether a folder is already replaced by a file, as in the agent's
+// tree. That file is checked with its own path.
 func (d *planner) becameFile(dir string) bool {
 	if !d.added[dir] {
 		return false
@@ -130,7 +129,7 @@ func (d *planner) becameFile(dir string) bool {
 	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
 }
 
-// addFolders notes folders that have to be made, outer first.
+// addFolders adds the folders to create, outer first.
 func (d *planner) addFolders(dirs []string) {
 	for _, dir := range dirs {
 		if !d.made[dir] {
@@ -140,9 +139,9 @@ func (d *planner) addFolders(dirs []string) {
 	}
 }
 
-// checkEmptied checks that the delivery leaves nothing in a folder that has to give way.
-// Empty folders in it go, too, as they do in a checkout of git's, which does not track
-// them. One that the index has as a submodule stays.
+// checkEmptied checks that the delivery leaves nothing in a folder that a file replaces.
+// Its empty folders are removed, too, as in a git checkout, which does not track them. A
+// submodule in the index stays.
 func (d *planner) checkEmptied(dir string) error {
 	stranger, folders, err := d.tree.findUnexpected(dir, func(path string, folder bool) bool {
 		if folder {
@@ -165,8 +164,8 @@ func (d *planner) checkEmptied(dir string) error {
 	return nil
 }
 
-// modeOf is the mode of what is there, as the user's git sees it; known is that
-// of the tree.
+// modeOf returns the mode of an existing file as the user's git sees it; known is that of
+// the tree.
 func (d *planner) modeOf(now fileState, known git.Mode) git.Mode {
 	if !d.user.FileMode && now.kind == unix.S_IFREG && known != git.Symlink {
 		return known
@@ -174,7 +173,7 @@ func (d *planner) modeOf(now fileState, known git.Mode) git.Mode {
 	return now.mode()
 }
 
-// remove takes away a file that the agent deleted.
+// remove plans the removal of a file that the agent deleted.
 func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	path, mode := c.Path.Raw(), git.Mode(c.OldMode)
 	if slices.ContainsFunc(slashpath.Parents(path), d.becameFile) {
@@ -201,8 +200,8 @@ func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	return ActionDelete, nil
 }
 
-// unchanged reports whether what is at path is the blob, as git would store it, line
-// endings aside.
+// unchanged reports whether the file at path is the blob as git would store it, ignoring
+// line endings.
 func (d *planner) unchanged(ctx context.Context, path string, now fileState, blob string, mode git.Mode) (bool, error) {
 	if (now.kind == unix.S_IFLNK) != (mode == git.Symlink) || now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
 		return false, nil
@@ -224,7 +223,7 @@ func (d *planner) unchanged(ctx context.Context, path string, now fileState, blo
 	return bytes.Equal(s.base, s.yours), nil
 }
 
-// sides reads the three contents of a file. What is too large is a reason.
+// sides reads the three versions of a file. A version that is too large is a reason.
 func (d *planner) sides(path string, now fileState, base, theirs string) (s versions, err error) {
 	if now.stamp.Size > maxMerge {
 		return s, reason("you changed it, too, and it is too large to merge")
@@ -241,7 +240,7 @@ func (d *planner) sides(path string, now fileState, base, theirs string) (s vers
 	return s, err
 }
 
-// replace changes a file that the agent changed.
+// replace plans the change of a file that the agent changed.
 func (d *planner) replace(ctx context.Context, c review.Change) (Action, error) {
 	path := c.Path.Raw()
 	now, err := d.tree.look(path)
@@ -266,7 +265,7 @@ func (d *planner) replace(ctx context.Context, c review.Change) (Action, error) 
 	return result.action, nil
 }
 
-// rename moves a file that the agent renamed, with what the user changed in it.
+// rename plans the move of a file that the agent renamed, with the user's changes to it.
 func (d *planner) rename(ctx context.Context, c review.Change) (Action, error) {
 	from, path := c.OldPath.Raw(), c.Path.Raw()
 	var now fileState

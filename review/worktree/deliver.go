@@ -19,11 +19,11 @@ import (
 	"aibox/review/recovery"
 )
 
-// fewFiles is up to how many files are brought to the disk one by one; with more of
-// them the whole file system is.
+// fewFiles is the largest number of files that are synced one by one; for more, the whole
+// file system is.
 const fewFiles = 256
 
-// deliver carries the plan out.
+// deliver carries out the plan.
 func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) {
 	saved, err := p.savePreimage(ctx)
 	if err != nil {
@@ -67,14 +67,15 @@ func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) 
 		m.journal.Phase = moving
 		return nil, p.storeError("writing down what has happened", err)
 	}
-	// From here on it is done. What clearing up leaves, the next command clears.
+	// From here on the delivery is complete. The next command removes what the cleanup
+	// leaves.
 	if m.point("placed") == nil && m.clear() == nil && m.point("cleared") == nil {
 		_ = m.journal.drop(gitDir)
 	}
 	return p.changedPaths(), nil
 }
 
-// journal says what the plan does.
+// journal returns the journal of the plan.
 func (p *transaction) journal(ref string) *journal {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random)
@@ -115,7 +116,7 @@ func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) er
 	return err
 }
 
-// explain makes of a failed step a fault for the user.
+// explain turns a failed step into a fault for the user.
 func (p *transaction) explain(err error) error {
 	at, ok := errors.AsType[*moveError](err)
 	switch {
@@ -131,7 +132,7 @@ func (p *transaction) explain(err error) error {
 	return err
 }
 
-// stage writes the new files beside the tree's, out of the way.
+// stage writes the new files into the folder Stage.
 func (p *transaction) stage(ctx context.Context, m *mover) error {
 	if err := unix.Mkdirat(p.tree.root, m.journal.Stage, 0o700); err != nil {
 		return fmt.Errorf("making a folder for the new files in %s: %w", termtext.Escape(p.tree.top), err)
@@ -196,7 +197,7 @@ func (p *transaction) stageFile(m *mover, name string, put put) error {
 	return file.Close()
 }
 
-// recheck looks at every target again, just before the first one is touched.
+// recheck checks every target again, just before the first one is changed.
 func (p *transaction) recheck() error {
 	removed := make(map[string]bool, len(p.removals))
 	for _, r := range p.removals {
@@ -228,7 +229,7 @@ func (p *transaction) recheck() error {
 	return p.conflictError(drifted...)
 }
 
-// syncMoves brings the moves to the disk.
+// syncMoves syncs the moves to disk.
 func (p *transaction) syncMoves(m *mover) error {
 	paths := p.changedPaths()
 	if len(paths) > fewFiles {

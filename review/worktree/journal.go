@@ -14,17 +14,17 @@ import (
 	"aibox/review"
 )
 
-// phase is how far a delivery has come.
+// phase is the progress of a delivery.
 type phase string
 
 const (
-	staging phase = "staging" // nothing of the user's has been touched
-	moving  phase = "moving"  // what is not done is taken back
-	placed  phase = "placed"  // everything is in its place: only the clearing up is left
+	staging phase = "staging" // none of the user's files has changed
+	moving  phase = "moving"  // a crash in this phase is rolled back
+	placed  phase = "placed"  // all files are in place; only the cleanup is left
 )
 
-// journal is what a delivery is about to do, on the disk before it does it, in a
-// folder that no sandbox sees. Where a crash left off shows in the inodes.
+// journal lists what a delivery will do. It is synced to disk before the delivery starts,
+// in a folder that no sandbox sees. After a crash the inodes show how far it came.
 type journal struct {
 	Session string         `json:"session"`
 	Top     string         `json:"top"`   // of the user's working tree
@@ -48,11 +48,11 @@ type journalEntry struct {
 func journalFile(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.json") }
 
 // The names in the folder Stage.
-func (j *journal) newName(i int) string     { return "new" + strconv.Itoa(i) } // what Put[i] brings; after an exchange what it took the place of
-func (j *journal) oldName(i int) string     { return "old" + strconv.Itoa(i) } // what Put[i] took the place of, where disks cannot exchange
+func (j *journal) newName(i int) string     { return "new" + strconv.Itoa(i) } // the new file of Put[i]; after an exchange the replaced file
+func (j *journal) oldName(i int) string     { return "old" + strconv.Itoa(i) } // the file that Put[i] replaced, on disks without exchange
 func (j *journal) removedName(i int) string { return "gone" + strconv.Itoa(i) }
 
-// write puts the journal on the disk, for good.
+// write writes and syncs the journal.
 func (j *journal) write(gitDir string) error {
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -77,7 +77,7 @@ func readJournal(gitDir string) (*journal, error) {
 	return j, nil
 }
 
-// drop forgets the journal, for good.
+// drop removes the journal and syncs.
 func (j *journal) drop(gitDir string) error {
 	file := journalFile(gitDir)
 	if err := os.Remove(file); err != nil {
@@ -94,18 +94,18 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Recovered is a delivery onto a working tree that a crash had cut short.
+// Recovered describes a delivery onto a working tree that a crash interrupted.
 type Recovered struct {
 	Session string        `json:"session"`
 	Repo    string        `json:"repo"`
-	Placed  bool          `json:"placed"`         // all was in its place already; else what was done has been taken back
-	Left    []review.Path `json:"left,omitempty"` // changed since by others and therefore left as they are
+	Placed  bool          `json:"placed"`         // it was already complete; otherwise it was rolled back
+	Left    []review.Path `json:"left,omitempty"` // paths that others changed since, which were not restored
 	Ref     string        `json:"ref"`            // the user's files as they were before
 }
 
-// RecoverAll takes back what deliveries onto working trees had done when they were
-// killed, for every repository below repos (paths.Dirs.Repos). One that is still going
-// on is left alone. The error beside the result says what could not be repaired.
+// RecoverAll rolls back killed deliveries onto working trees, for every repository below
+// repos (paths.Dirs.Repos). It skips running ones. The error, which may come with a
+// result, says what could not be repaired.
 func RecoverAll(repos string) ([]Recovered, error) {
 	dirs, err := os.ReadDir(repos)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,9 +139,9 @@ func RecoverAll(repos string) ([]Recovered, error) {
 	return recovered, errors.Join(errs...)
 }
 
-// recoverDelivery ends what a dead delivery left in a store; the caller has the lock.
-// It returns nil when there is nothing to do, or when the working tree is away: on a
-// disk that is not there now it may come back.
+// recoverDelivery rolls back a killed delivery of a store; the caller holds the lock. It
+// returns nil when there is nothing to do, or when the working tree is missing: its disk
+// may be mounted later.
 func recoverDelivery(gitDir string) (*Recovered, error) {
 	if err := os.RemoveAll(mergeDir(gitDir)); err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"aibox/workspace"
 )
 
-// Files that the user's git does not store as they are: it encrypts them, keeps them in
-// Git LFS, or in another encoding. In the working tree they are plain, as the agent had
-// them, so the agent's bytes are put there, and the user's git stores them when the user
-// adds them. What the trees hold of unchanged files is what git stores, which
-// the user's bytes cannot be compared with.
+// Converted files are those that the user's git does not store byte for byte: it encrypts
+// them, keeps them in Git LFS, or in another encoding. In the working tree they are
+// plain, as the agent had them, so a delivery writes the agent's bytes there, and the
+// user's git converts them when the user adds them. For unchanged files the trees hold
+// what git stores, which cannot be compared with the user's bytes.
 
-// mergeFiltered decides the content of such a file that is at path. It is not merged.
+// mergeFiltered decides the content of a converted file at path. It is not merged.
 func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob {
 		return now.id, nil
@@ -44,8 +44,9 @@ func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState,
 	return d.storeBlob(data)
 }
 
-// unmodified reports whether the file that is at path is what git stores as blob: as
-// it was put there before, as it was when the agent began, or as it was checked out.
+// unmodified reports whether git would store the file at path as blob: because an earlier
+// delivery wrote it, because it is unchanged since the agent began, or because it was
+// checked out.
 func (d *planner) unmodified(ctx context.Context, path string, now fileState, blob string) (bool, error) {
 	if now.id == blob {
 		return true, nil

@@ -17,15 +17,15 @@ import (
 	"aibox/workspace"
 )
 
-// maxMerge is the largest file that is merged, or whose line endings are looked at.
+// maxMerge is the size limit for merges and for checks of line endings.
 const maxMerge = 16 << 20
 
 // versions are the three contents of a merge.
 type versions struct{ base, yours, theirs []byte }
 
-// normal are the sides with LF alone, where their line endings let them be compared
-// so, and the endings that the result gets. Where git converts line endings, mixed
-// ones on the disk are no difference.
+// normal returns the sides with LF line endings, if they can be compared that way, and
+// the line endings of the result. Where git converts line endings, mixed ones on disk are
+// no difference.
 func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	base, yours, theirs := eol.StyleOf(s.base), eol.StyleOf(s.yours), eol.StyleOf(s.theirs)
 	if yours == eol.Mixed && c.Converts && (base == eol.LF || base == eol.None) {
@@ -41,7 +41,7 @@ func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	return versions{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
 }
 
-// errConflict says that both sides changed the same lines.
+// errConflict reports that both sides changed the same lines.
 var errConflict = errors.New("both changed the same lines")
 
 // merge combines both sides' changes. It fails with errConflict, with what parseConflicts

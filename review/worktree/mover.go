@@ -14,9 +14,9 @@ import (
 	"aibox/review"
 )
 
-// mover does on the disk what a journal says, and takes it back. Each file is moved
-// by one rename, and nothing is ever written to or deleted under its own name, so that
-// the inodes tell at any time how far it has come.
+// mover carries out a journal on disk, and undoes it. It moves each file by one rename,
+// and never writes to or deletes a file under its own name, so that the inodes always
+// show its progress.
 type mover struct {
 	tree    *userTree
 	journal *journal
@@ -24,7 +24,7 @@ type mover struct {
 	at      func(point string) error
 }
 
-// errChanged says that another program changed a file between the look and the move.
+// errChanged reports that another program changed a file between the check and the move.
 var errChanged = errors.New("it has just been changed")
 
 func (m *mover) close() {
@@ -41,7 +41,7 @@ func (m *mover) openStage() (err error) {
 	return err
 }
 
-// point tells a test where the work is.
+// point is a hook for tests.
 func (m *mover) point(format string, args ...any) error {
 	if m.at == nil {
 		return nil
@@ -49,7 +49,7 @@ func (m *mover) point(format string, args ...any) error {
 	return m.at(fmt.Sprintf(format, args...))
 }
 
-// move does everything. After an error, undo takes back what was done.
+// move carries out the journal. After an error, call undo.
 func (m *mover) move() error {
 	for i, r := range m.journal.Removed {
 		if err := m.remove(i, r); err != nil {
@@ -60,8 +60,8 @@ func (m *mover) move() error {
 		}
 	}
 	for _, e := range m.journal.Emptied {
-		// One that is not empty stays. Where it has to go, the file that is to stand
-		// there finds out.
+		// A folder that is not empty stays. If a file must replace it, the move of that
+		// file fails.
 		_ = m.tree.in(e.Path.Raw(), func(folder int, name string) error {
 			return unix.Unlinkat(folder, name, unix.AT_REMOVEDIR)
 		})
@@ -104,8 +104,8 @@ func (m *mover) remove(i int, r journalEntry) error {
 	return m.checkMoved(kept, *r.Was)
 }
 
-// put moves a new file in. What it takes the place of goes out by the same rename,
-// or where the disk cannot do that by one before it.
+// put moves a new file in. The file that it replaces is moved out by the same rename, or
+// on disks without exchange by one before it.
 func (m *mover) put(i int, p journalEntry) error {
 	fresh, old := m.journal.newName(i), m.journal.oldName(i)
 	return m.tree.in(p.Path.Raw(), func(folder int, name string) error {
@@ -137,7 +137,7 @@ func (m *mover) put(i int, p journalEntry) error {
 	})
 }
 
-// place moves a staged file to where nothing may stand.
+// place moves a staged file to a path that must be free.
 func (m *mover) place(fresh string, folder int, name string) error {
 	err := m.point("place %s", fresh)
 	if err == nil {
@@ -152,8 +152,8 @@ func (m *mover) place(fresh string, folder int, name string) error {
 	return err
 }
 
-// placeByLink is place for disks whose rename knows no conditions: a link fails where
-// something stands; without links there is only the look before.
+// placeByLink is place for disks without conditional renames: a link fails if the path
+// exists. Without links there is only the check before.
 func (m *mover) placeByLink(fresh string, folder int, name string) error {
 	err := unix.Linkat(m.stage, fresh, folder, name, 0)
 	if err == nil {
@@ -169,12 +169,13 @@ func (m *mover) placeByLink(fresh string, folder int, name string) error {
 	return unix.Renameat(m.stage, fresh, folder, name)
 }
 
-// unsupported reports whether err says that a disk cannot do what was asked of it.
+// unsupported reports whether err means that the file system does not support an
+// operation.
 func unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// staged is the stamp of a file in the folder Stage.
+// staged returns the stamp of a file in the folder Stage.
 func (m *mover) staged(name string) (stamp, error) {
 	if m.stage < 0 {
 		return stamp{}, unix.ENOENT
@@ -216,8 +217,8 @@ func (m *mover) checkLateWrites() error {
 	return nil
 }
 
-// undo takes back whatever has been done, in reverse, from any point and as often as
-// it takes. What another program changed since is left as it is, and returned.
+// undo undoes the completed steps in reverse order. It can start from any point and be
+// repeated. It leaves files that other programs changed since, and returns them.
 func (m *mover) undo() (left []review.Path, err error) {
 	var errs []error
 	take := func(path review.Path, back func(i int, j journalEntry) (bool, error), i int, j journalEntry) {
@@ -232,7 +233,7 @@ func (m *mover) undo() (left []review.Path, err error) {
 		take(p.Path, m.undoPut, i, p)
 	}
 	for _, dir := range slices.Backward(m.journal.Made) {
-		// One that another program put something into stays.
+		// A folder into which another program wrote something stays.
 		_ = m.tree.in(dir.Raw(), func(folder int, name string) error {
 			return unix.Unlinkat(folder, name, unix.AT_REMOVEDIR)
 		})
@@ -284,7 +285,7 @@ func (m *mover) undoPut(i int, p journalEntry) (bool, error) {
 	})
 }
 
-// replacedName is the name in Stage of what Put[i] took the place of, or "".
+// replacedName returns the name in Stage of the file that Put[i] replaced, or "".
 func (m *mover) replacedName(i int, p journalEntry) string {
 	if _, err := m.staged(m.journal.oldName(i)); err == nil {
 		return m.journal.oldName(i)
@@ -295,7 +296,7 @@ func (m *mover) replacedName(i int, p journalEntry) string {
 	return ""
 }
 
-// undoRemove undoes remove. It reports false when something else is there now.
+// undoRemove undoes remove. It reports false if the path exists again.
 func (m *mover) undoRemove(i int, r journalEntry) (bool, error) {
 	kept := m.journal.removedName(i)
 	if _, err := m.staged(kept); isAbsent(err) {
@@ -335,7 +336,7 @@ func (m *mover) clear() error {
 	return unix.Unlinkat(m.tree.root, m.journal.Stage, unix.AT_REMOVEDIR)
 }
 
-// moveError is what went wrong with one path.
+// moveError is the error of one path.
 type moveError struct {
 	path review.Path
 	err  error

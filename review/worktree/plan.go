@@ -12,7 +12,7 @@ import (
 	"aibox/review"
 )
 
-// put is a file or symlink that is brought to its place.
+// put is a file or symlink to write.
 type put struct {
 	path string
 	mode git.Mode
@@ -22,20 +22,19 @@ type put struct {
 	over bool   // a folder stands there, which the delivery empties first
 }
 
-// removal is a file or symlink of the user's that goes.
+// removal is a file or symlink of the user's to remove.
 type removal struct {
 	path string
 	was  stamp
 }
 
-// emptied is a folder that is removed when the delivery leaves nothing in it.
+// emptied is a folder that is removed if the delivery leaves it empty.
 type emptied struct {
 	Path review.Path `json:"path"`
 	Mode uint32      `json:"mode"`
 }
 
-// plan decides about each path. Only a failure to look is an error; what stands in
-// the way is a step.
+// plan plans each path. Only a failed read is an error; an obstacle is a step.
 func (p *transaction) plan(ctx context.Context) error {
 	changes, err := p.changes(ctx)
 	if err != nil {
@@ -82,7 +81,7 @@ func (p *transaction) plan(ctx context.Context) error {
 	return d.listEmptied()
 }
 
-// changes are what differs between the two trees.
+// changes returns the differences between the two trees.
 func (p *transaction) changes(ctx context.Context) ([]review.Change, error) {
 	changes, err := review.DiffTrees(ctx, p.repo, p.job.Before, p.job.After)
 	switch {

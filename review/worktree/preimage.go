@@ -21,8 +21,8 @@ import (
 	"aibox/workspace"
 )
 
-// savePreimage keeps the files that the delivery changes as they are now, so that
-// they can be brought back. The state is the tree before, with these files in it.
+// savePreimage saves the files that the delivery will change, so that they can be
+// restored. The saved state is the tree before with these files in it.
 func (p *transaction) savePreimage(ctx context.Context) (*recovery.Point, error) {
 	ws := p.job.Workspace
 	commit := git.Commit{
@@ -80,8 +80,8 @@ func (p *transaction) putPreimages(im *git.Import, commit *git.Commit) error {
 	return nil
 }
 
-// preimage stores one file: as git would where it has the line endings that git
-// turns, so that only real changes show, else byte for byte.
+// preimage stores one file: as git would if only line endings are converted, so that only
+// real changes show, and otherwise byte for byte.
 func (p *transaction) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
 	s := fileState{kind: was.Mode & unix.S_IFMT, stamp: was}
 	entry := git.Entry{Path: path, Mode: s.mode()}
@@ -109,7 +109,7 @@ func (p *transaction) preimage(im *git.Import, path string, was stamp) (git.Entr
 	return entry, unchangedSince(file, was, was.Size)
 }
 
-// pathError is a path and what stands in its way.
+// pathError is a path with the reason why it cannot be changed.
 type pathError struct {
 	path review.Path
 	why  reason
@@ -117,7 +117,7 @@ type pathError struct {
 
 func (e *pathError) Error() string { return e.path.String() + ": " + string(e.why) }
 
-// asConflict is the fault for a path that stands in the way, else other.
+// asConflict returns the conflict fault for a path error, or else other.
 func (p *transaction) asConflict(err, other error) error {
 	if at, ok := errors.AsType[*pathError](err); ok {
 		return p.conflictError(Step{Path: at.path, Action: ActionConflict, Reason: string(at.why)})

@@ -20,8 +20,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// userTree is the user's working tree. Names in it are resolved beneath its top,
-// without symlinks, and nothing of it is changed except by a transaction.
+// userTree is the user's working tree. Names are resolved beneath its top without
+// following symlinks, and only a transaction changes it.
 type userTree struct {
 	top    string
 	root   int // descriptor of top
@@ -73,7 +73,7 @@ func reasonFor(err error) reason {
 	return reason(termtext.Escape(err.Error()))
 }
 
-// stamp tells a file from another one, and from itself once it has changed.
+// stamp identifies a file and its version.
 type stamp struct {
 	Inode uint64 `json:"inode"`
 	Size  int64  `json:"size"`
@@ -93,7 +93,7 @@ func (s stamp) sameContent(now stamp) bool {
 	return s == now
 }
 
-// fileState is what is at a path of the user's.
+// fileState is the state of a path in the user's working tree.
 type fileState struct {
 	kind  uint32 // S_IFREG, S_IFLNK, S_IFDIR, …; 0: nothing
 	stamp stamp
@@ -111,7 +111,7 @@ func (s fileState) mode() git.Mode {
 	return git.File
 }
 
-// look reads what is at path. The error is a reason.
+// look reads the state of path. The error is a reason.
 func (u *userTree) look(path string) (fileState, error) {
 	pin, err := u.openPath(path)
 	if isAbsent(err) {
@@ -143,7 +143,7 @@ func (u *userTree) look(path string) (fileState, error) {
 	return s, nil
 }
 
-// openPath holds what is at path, whatever it is, without opening it.
+// openPath pins the file at path, of any kind, without opening it.
 func (u *userTree) openPath(path string) (int, error) {
 	return beneath.Open(u.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve})
 }
@@ -176,7 +176,7 @@ func unchangedSince(file *os.File, was stamp, n int64) error {
 	return nil
 }
 
-// content is the bytes of the regular file at path, which is as s says.
+// content returns the bytes of the regular file at path, which must still be as in s.
 func (u *userTree) content(path string, s fileState) ([]byte, error) {
 	pin, err := u.openPath(path)
 	if err != nil {
@@ -203,7 +203,7 @@ func (u *userTree) content(path string, s fileState) ([]byte, error) {
 	return data, unchangedSince(file, s.stamp, int64(len(data)))
 }
 
-// open opens what is at path for reading; it may be no file.
+// open opens the file or folder at path for reading.
 func (u *userTree) open(path string) (*os.File, error) {
 	pin, err := u.openPath(path)
 	if err != nil {
@@ -232,7 +232,7 @@ func (u *userTree) folder(dir string) (int, error) {
 	return beneath.Open(u.root, dir, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath.Resolve})
 }
 
-// in runs use in the folder of path, with the last part of its name.
+// in calls use with the folder of path and its base name.
 func (u *userTree) in(path string, use func(folder int, name string) error) error {
 	dir, name := slashpath.Split(path)
 	fd, err := u.folder(dir)
@@ -243,8 +243,7 @@ func (u *userTree) in(path string, use func(folder int, name string) error) erro
 	return use(fd, name)
 }
 
-// lstat is the stamp of what is at path; an error of ENOENT or ENOTDIR when
-// nothing does.
+// lstat returns the stamp of path; the error is ENOENT or ENOTDIR when it does not exist.
 func (u *userTree) lstat(path string) (stamp, error) {
 	var st unix.Stat_t
 	err := u.in(path, func(folder int, name string) error {
@@ -258,8 +257,8 @@ func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
-// enter looks at the folders that path lies in: which of them are missing, and
-// whether the innermost that is there may be changed. The error is a reason.
+// enter checks the parent folders of path: which of them are missing, and whether the
+// innermost existing one may be changed. The error is a reason.
 func (u *userTree) enter(path string) (missing []string, err error) {
 	dirs := append([]string{""}, slashpath.Parents(path)...)
 	for i := len(dirs) - 1; ; i-- {
@@ -301,7 +300,7 @@ func (u *userTree) checkWritable(fd int, dir string) error {
 	return nil
 }
 
-// nestedRepository is the outermost folder on the way to dir that has a .git of its own.
+// nestedRepository returns the outermost parent of dir that has a .git of its own.
 func (u *userTree) nestedRepository(dir string) string {
 	if found, known := u.nested[dir]; known {
 		return found
@@ -317,9 +316,8 @@ func (u *userTree) nestedRepository(dir string) string {
 	return found
 }
 
-// findUnexpected looks through the folder dir, and through every folder in it, for what is
-// not expected there and returns the first of it, else the folders in dir and dir
-// itself, inner first.
+// findUnexpected searches the folder dir recursively and returns the first unexpected
+// name; if there is none, the folders in dir and dir itself, inner first.
 func (u *userTree) findUnexpected(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {
 	entries, err := u.entries(dir)
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"aibox/workspace"
 )
 
-// BeforeWorktree is the occasion on which the user's own files are saved as they are
-// before a delivery onto the working tree changes them.
+// BeforeWorktree is the reason of states that save the user's own files before a delivery
+// onto the working tree changes them.
 const BeforeWorktree recovery.Reason = "before-worktree"
 
 // Job is one delivery onto the user's working tree.
@@ -37,15 +37,15 @@ type Job struct {
 	Before    string // tree in ws.GitDir: the baseline with what was accepted earlier
 	After     string // tree in ws.GitDir: before with what is accepted now
 
-	hook func(point string) error // called at each step by tests; nil: not. An error is a failure there
+	hook func(point string) error // called at each step by tests; may be nil. An error makes the step fail
 }
 
-// Apply brings what differs between the two trees onto the user's
-// working tree, by three-way merge where the user's files differ from before, and
-// returns the paths it changed, sorted; none when the work is there already. It is
-// all or nothing: a conflict, or a file that changes meanwhile, is a fault of kind
-// Conflict around a WorktreeConflict, and no file has been touched then. The index and
-// HEAD are never touched. What the files held is saved first (BeforeWorktree).
+// Apply applies the differences between the two trees to the user's working tree, by
+// three-way merge where the user's files differ from before. It returns the paths that it
+// changed, sorted; none when the work is already there. It is all or nothing: a conflict,
+// or a file that changes meanwhile, is a fault of kind Conflict around a ConflictError,
+// and then no file has been changed. It never touches the index or HEAD. The old contents
+// are saved first (BeforeWorktree).
 func Apply(ctx context.Context, job Job) ([]review.Path, error) {
 	p, err := openTransaction(ctx, job)
 	if err != nil {
@@ -64,7 +64,7 @@ func Apply(ctx context.Context, job Job) ([]review.Path, error) {
 	return p.deliver(ctx)
 }
 
-// Action is what a delivery does with one path.
+// Action is what a delivery does to one path.
 type Action string
 
 // The actions.
@@ -77,7 +77,7 @@ const (
 	ActionConflict Action = "conflict"
 )
 
-// Step is what a delivery onto the working tree would do with one path.
+// Step is what a delivery onto the working tree would do to one path.
 type Step struct {
 	Path   review.Path `json:"path"`
 	From   review.Path `json:"from,omitempty"` // where a renamed file comes from
@@ -95,7 +95,7 @@ type Plan struct {
 	Steps []Step `json:"steps"` // sorted by path
 }
 
-// Conflicts are the steps that stand in the way.
+// Conflicts returns the steps that prevent the delivery.
 func (p *Plan) Conflicts() []Step {
 	var clashes []Step
 	for _, step := range p.Steps {
@@ -106,8 +106,8 @@ func (p *Plan) Conflicts() []Step {
 	return clashes
 }
 
-// NewPlan says what it would take to bring what differs between two trees of
-// ws.GitDir onto the user's working tree. It changes nothing there.
+// NewPlan plans the delivery of the differences between two trees of ws.GitDir onto the
+// user's working tree. It changes nothing there.
 func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string) (*Plan, error) {
 	p, err := openTransaction(ctx, Job{Workspace: ws, Before: before, After: after})
 	if err != nil {
@@ -120,8 +120,8 @@ func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string)
 	return &Plan{Repo: ws.Repo, Steps: p.steps}, nil
 }
 
-// ConflictError lists what stands in the way of a delivery. The fault around it is
-// of kind Conflict.
+// ConflictError lists the paths that prevent a delivery. The fault around it is of kind
+// Conflict.
 type ConflictError struct {
 	Repo      string
 	Conflicts []Step
@@ -137,7 +137,7 @@ func (c *ConflictError) Error() string {
 	return text.String()
 }
 
-// conflict is the fault for the conflicts that the plan found, or nil.
+// conflict returns the fault for the conflicts in the plan, or nil.
 func (p *transaction) conflict() error {
 	clashes := (&Plan{Steps: p.steps}).Conflicts()
 	if len(clashes) == 0 {
@@ -146,7 +146,7 @@ func (p *transaction) conflict() error {
 	return p.conflictError(clashes...)
 }
 
-// conflictError is the fault for these steps.
+// conflictError returns the fault for these steps.
 func (p *transaction) conflictError(steps ...Step) error {
 	conflict := fault.New(fault.Conflict, "%w", &ConflictError{Repo: p.job.Workspace.Repo, Conflicts: steps})
 	if !slices.ContainsFunc(steps, func(s Step) bool { return !s.Kept }) {
@@ -156,7 +156,7 @@ func (p *transaction) conflictError(steps ...Step) error {
 	return conflict.Hint("take it as a branch, where git merges it: aibox accept %s --to branch", p.job.Workspace.Owner())
 }
 
-// transaction is the work of one delivery onto a working tree.
+// transaction is one delivery onto a working tree.
 type transaction struct {
 	job    Job
 	repo   *git.Repo
@@ -199,7 +199,7 @@ func openTransaction(ctx context.Context, job Job) (_ *transaction, err error) {
 	if p.release, err = workspace.Hold(ctx, ws.GitDir); err != nil {
 		return nil, err
 	}
-	// What an earlier one left must not be mistaken for the user's work.
+	// Remains of an earlier delivery must not be mistaken for the user's work.
 	if _, err = recoverDelivery(ws.GitDir); err != nil {
 		return nil, err
 	}
@@ -241,8 +241,8 @@ func (p *transaction) close() {
 // lockTimeout is how long a delivery waits for another one to the same repository.
 const lockTimeout = 30 * time.Second
 
-// lockDeliveries makes this the only delivery from a store. The kernel gives the lock
-// back when the process dies, so a journal under a free lock is a dead one's.
+// lockDeliveries locks a store for one delivery. The kernel releases the lock when the
+// process dies, so a journal without a held lock belongs to a dead process.
 func lockDeliveries(ctx context.Context, gitDir string) (*flock.Lock, error) {
 	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
@@ -255,7 +255,7 @@ func lockDeliveries(ctx context.Context, gitDir string) (*flock.Lock, error) {
 
 func lockFile(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
 
-// changedPaths are the paths that a delivery changes, sorted.
+// changedPaths returns the paths that a delivery changes, sorted.
 func (p *transaction) changedPaths() []review.Path {
 	paths := make([]review.Path, 0, len(p.puts)+len(p.removals))
 	for _, put := range p.puts {

@@ -11,14 +11,14 @@ type entry struct {
 	rule int
 }
 
-// shelf holds the keywords by their first two bytes; every keyword has two.
-type shelf struct {
+// keywordTable holds the keywords by their first two bytes; every keyword has two.
+type keywordTable struct {
 	at      [1 << 16]uint8 // 0: none; else one more than the place in entries
 	entries [][]entry
 }
 
-var table = sync.OnceValue(func() *shelf {
-	t := new(shelf)
+var table = sync.OnceValue(func() *keywordTable {
+	t := new(keywordTable)
 	for i := range rules {
 		for _, word := range rules[i].Keywords {
 			at := &t.at[int(word[0])<<8|int(word[1])]
