@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -19,7 +18,6 @@ import (
 	"aibox/internal/beneath"
 	"aibox/internal/eol"
 	"aibox/internal/git"
-	"aibox/internal/spool"
 	"aibox/review/gitname"
 	"aibox/workspace"
 )
@@ -37,26 +35,6 @@ var errChanging = errors.New("it keeps changing")
 type refusedError string
 
 func (e refusedError) Error() string { return string(e) }
-
-// content is a snapshot of one file's bytes.
-type content struct {
-	size  int64
-	small []byte
-	large *os.File // an unlinked copy, when small is nil
-}
-
-func (c *content) reader() io.Reader {
-	if c.large != nil {
-		return io.NewSectionReader(c.large, 0, c.size)
-	}
-	return bytes.NewReader(c.small)
-}
-
-func (c *content) close() {
-	if c.large != nil {
-		c.large.Close()
-	}
-}
 
 // outcome is the result of reading a candidate.
 type outcome struct {
@@ -265,35 +243,6 @@ func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), ""), nil
-}
-
-// snapshot takes at most size+1 bytes of file into memory or an unnamed file.
-func (c *collector) snapshot(file *os.File, size int64) (*content, error) {
-	limited := io.LimitReader(file, size+1)
-	if size <= maxMemory {
-		buf := make([]byte, 0, size+1)
-		for len(buf) < cap(buf) {
-			n, err := limited.Read(buf[len(buf):cap(buf)])
-			buf = buf[:len(buf)+n]
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return nil, refusedError("cannot be read: " + describeError(err))
-			}
-		}
-		return &content{size: int64(len(buf)), small: buf}, nil
-	}
-	snapshot, err := spool.CreateUnnamed(c.scratch)
-	if err != nil {
-		return nil, err
-	}
-	n, err := io.Copy(snapshot, limited)
-	if err != nil {
-		snapshot.Close()
-		return nil, fmt.Errorf("keeping a large file: %w", err)
-	}
-	return &content{size: n, large: snapshot}, nil
 }
 
 // store compares content with the baseline and stores it if it is new.

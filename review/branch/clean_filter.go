@@ -1,0 +1,86 @@
+package branch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// storedForms are how contents begin that Git LFS and git-crypt have stored.
+var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
+
+// checkPlain notes a file that would be committed unencrypted or unconverted. If a filter
+// is not configured, the agent has the stored form, and may have copied it.
+func (p *cleanDir) checkPlain(d git.Difference) error {
+	content, cut, err := p.blobReader().ReadWithin(d.Now.ID, inMemory)
+	if err == nil && (cut || !slices.ContainsFunc(storedForms, func(form string) bool { return strings.HasPrefix(string(content), form) })) {
+		p.plain = append(p.plain, d)
+	}
+	return err
+}
+
+// notSetUp is the fault for files that would go into the history in plain.
+func (p *cleanDir) notSetUp() error {
+	first := p.plain[0].Path
+	filter := p.user.Attrs[first]["filter"]
+	first = p.prefix + first
+	name, which, belong := filterProgram(filter), review.Path(first).String(), "belongs"
+	if more := len(p.plain) - 1; more > 0 {
+		which, belong = which+" and "+amount.Of(more, "more file"), "belong"
+	}
+	refused := fault.New(fault.Refused, "%s %s to %s (filter=%s), which your git is not set up for: the content itself would go into your history, so nothing was delivered",
+		which, belong, name, termtext.Escape(filter)).
+		Hint("set it up, then try again: %s", setUp[name])
+	if p.Owner == "" {
+		return refused
+	}
+	return refused.Hint("or take the content itself, file by file: aibox accept %s --accept-risky %s", p.Owner, review.Path(first)).
+		Hint("or take other files alone: aibox accept %s --files PATH", p.Owner)
+}
+
+// isConsented reports whether the user accepts a file by name despite its risks.
+func (p *cleanDir) isConsented(name string) bool {
+	name = p.prefix + name
+	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
+}
+
+// required makes git fail where it would store the plain content because a filter fails.
+func (p *cleanDir) required() []string {
+	var env []string
+	n := 0
+	for name, cleans := range p.user.Filters {
+		if cleans {
+			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=filter.%s.required", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=true", n))
+			n++
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
+}
+
+// setUp holds the commands that configure each filter program.
+var setUp = map[string]string{
+	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
+}
+
+// filterProgram names the program that files with this filter are kept out of the history by;
+// "" for filters that do something else, or that are unknown.
+func filterProgram(filter string) string {
+	switch {
+	case filter == "lfs":
+		return "Git LFS"
+	case filter == "git-crypt", strings.HasPrefix(filter, "git-crypt-"):
+		return "git-crypt"
+	case filter == "crypt":
+		return "transcrypt"
+	case filter == "annex":
+		return "git-annex"
+	}
+	return ""
+}

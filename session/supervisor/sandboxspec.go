@@ -1,0 +1,80 @@
+package supervisor
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"aibox/internal/paths"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// sandboxSpec returns the definition of the sandbox.
+func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
+	init, err := s.init()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	etc, err := s.etcFiles()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	mounts := []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}
+	for _, folder := range k.agent.Info().StateDirs {
+		source, err := session.MakeStateFolder(s.dir, s.launch.Spec.Agent, folder)
+		if err != nil {
+			return runtime.Spec{}, err
+		}
+		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(sandboxHome, strings.TrimPrefix(folder, "~/"))})
+		k.state = append(k.state, source)
+	}
+	return runtime.Spec{
+		Session:      s.store.SandboxName(s.id),
+		Image:        s.launch.ImageID,
+		Hostname:     sandboxHostname,
+		Init:         init,
+		InitArgs:     []string{net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))},
+		Mounts:       mounts,
+		Network:      k.network,
+		ResolvConf:   etc["resolv.conf"],
+		Hosts:        etc["hosts"],
+		HostnameFile: etc["hostname"],
+		Labels:       map[string]string{"aibox.agent": s.launch.Spec.Agent},
+	}, nil
+}
+
+// etcFiles returns the host files that are mounted read-only in /etc of every sandbox, by
+// name. gVisor's network stack cannot reach Docker's name server, and Docker's own hosts
+// and hostname files are on the host's disk, where a sandbox could write without limit.
+func (s *sandbox) etcFiles() (map[string]string, error) {
+	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
+		return nil, err
+	}
+	address := netguard.Address().String()
+	hosts := "127.0.0.1\tlocalhost " + sandboxHostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+	for _, name := range netguard.Names() {
+		hosts += address + "\t" + name + "\n"
+	}
+	files := map[string]string{}
+	for name, content := range map[string]string{
+		"resolv.conf": "nameserver " + address + "\noptions timeout:1 attempts:1\n",
+		"hosts":       hosts,
+		"hostname":    sandboxHostname + "\n",
+	} {
+		files[name] = filepath.Join(s.deps.Dirs.Cache, name)
+		if old, err := os.ReadFile(files[name]); err != nil || string(old) != content {
+			if err := paths.WriteFile(files[name], []byte(content)); err != nil {
+				return nil, err
+			}
+		}
+		// Users of the sandbox other than root read them, too. The folder is private.
+		if err := os.Chmod(files[name], 0o644); err != nil { //nolint:gosec // see above
+			return nil, err
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,205 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// copyModules copies the files of the submodules, and of the submodules in them.
+func (p *preparation) copyModules(ctx context.Context) error {
+	sources, err := p.src.openModules(ctx, p.list, p.req.Dirs.Workspace)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		m := &preparation{
+			req: p.req, src: src, store: p.store, hide: p.hide,
+			ws: &Workspace{Session: p.ws.Session, Path: join(p.ws.Path, strings.TrimPrefix(strings.TrimSuffix(src.prefix, "/"), p.src.prefix))},
+		}
+		if m.list, err = src.list(ctx, p.hide, aiboxFolders(p.req.Dirs)); err != nil {
+			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
+		}
+		if _, err := p.store.copyHistory(ctx, src, &Globs{}, 1); err != nil {
+			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
+		}
+		if err := os.MkdirAll(m.ws.Path, 0o755); err != nil { //nolint:gosec // in a private folder
+			return err
+		}
+		if err := m.copyFiles(ctx); err != nil {
+			return err
+		}
+		if err := m.copyModules(ctx); err != nil {
+			return err
+		}
+		p.ws.Hide = append(slices.Clip(p.ws.Hide), m.ws.Hide...) // of private keys
+		p.modules = append(p.modules, m)
+	}
+	return nil
+}
+
+// hidesKeys is Globs.hidesKeys for a path in p's source.
+func (p *preparation) hidesKeys(path string) bool { return p.hide.hidesKeys(p.src.prefix + path) }
+
+// eachModule calls visit for every submodule, the outer ones first.
+func (p *preparation) eachModule(visit func(m *preparation)) {
+	for _, m := range p.modules {
+		visit(m)
+		m.eachModule(visit)
+	}
+}
+
+// allFiles returns all copied files, sorted by their paths in the workspace, including
+// those of submodules.
+func (p *preparation) allFiles() []copied {
+	if len(p.modules) == 0 {
+		return p.files
+	}
+	all := slices.Clone(p.files)
+	p.eachModule(func(m *preparation) {
+		for _, f := range m.files {
+			f.Path = m.src.prefix + f.Path
+			all = append(all, f)
+		}
+	})
+	slices.SortFunc(all, func(a, b copied) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// allVisible returns the paths of all files that the agent gets, including submodules.
+func (p *preparation) allVisible() []string {
+	return p.allPaths(func(l *listing) []string { return l.visible })
+}
+
+// allHidden returns the sorted paths of all hidden files, including submodules.
+func (p *preparation) allHidden() []string {
+	return p.allPaths(func(l *listing) []string { return l.hidden })
+}
+
+func (p *preparation) allPaths(of func(*listing) []string) []string {
+	all := slices.Clone(of(p.list))
+	p.eachModule(func(m *preparation) {
+		for _, path := range of(m.list) {
+			all = append(all, m.src.prefix+path)
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// commitModules records the user's uncommitted work in the submodules.
+func (p *preparation) commitModules(ctx context.Context) (err error) {
+	p.eachModule(func(m *preparation) {
+		if err == nil {
+			err = m.commitUncommitted(ctx)
+		}
+	})
+	return err
+}
+
+// joinModules creates the commit that changes are compared with. It holds the starting
+// files, and the submodules' files in place of their commits. Its parents are the commits
+// that it is made of, so that one ref keeps all of them.
+func (p *preparation) joinModules(ctx context.Context) error {
+	if len(p.modules) == 0 {
+		return nil
+	}
+	c := git.Commit{
+		Ref: ref(p.ws.Session, "files"), Parent: p.ws.BaseCommit(), Tree: p.ws.BaseTree, Who: p.src.who,
+		Message: "Files of aibox session " + p.ws.Session + ", with those of submodules\n",
+	}
+	p.eachModule(func(m *preparation) {
+		path := strings.TrimSuffix(m.src.prefix, "/")
+		made := Module{Path: path, Repo: m.src.top, GitDir: m.src.gitDir, Head: m.src.head, Uncommitted: m.ws.Uncommitted}
+		p.ws.Modules = append(p.ws.Modules, made)
+		c.Put = append(c.Put, git.Entry{Mode: git.Folder, ID: m.ws.BaseTree, Path: path})
+		c.Merge = append(c.Merge, made.BaseCommit())
+	})
+	slices.Sort(c.Merge)
+	c.Merge = slices.Compact(c.Merge)
+	im := p.store.git.Import(ctx)
+	err := im.Commit(c)
+	commit, tree := "", ""
+	if err == nil {
+		commit, tree, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return fmt.Errorf("joining the files of submodules: %s", git.Message(err))
+	}
+	p.ws.Joined, p.ws.BaseTree = commit, tree
+	return nil
+}
+
+// startModules adds a commit with the visible files of the submodules on top of parent, in
+// the store, and packs its new objects: git in the sandbox sees a single repository.
+func (p *preparation) startModules(ctx context.Context, parent string) (pack, commit string, err error) {
+	c := git.Commit{
+		Ref: ref(p.ws.Session, "modules"), Parent: parent, Who: p.src.who,
+		Message: "Files of submodules\n\nIn this copy submodules are plain folders.\n",
+	}
+	brought := make(map[string]bool, len(p.ws.Modules))
+	for _, m := range p.ws.Modules {
+		brought[m.Path] = true
+		c.Remove = append(c.Remove, m.Path)
+	}
+	hidden := p.hide.Matcher()
+	for _, m := range p.ws.Modules {
+		entries, err := p.store.git.Tree(ctx, m.Head)
+		if err != nil {
+			return "", "", err
+		}
+		for _, e := range entries {
+			if e.Path = m.Path + "/" + e.Path; !hidden(e.Path) && !brought[e.Path] {
+				c.Put = append(c.Put, e)
+			}
+		}
+	}
+	im := p.store.git.Import(ctx)
+	err = im.Commit(c)
+	if err == nil {
+		commit, _, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return "", "", err
+	}
+	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), func(string) {})
+	return pack, commit, err
+}
+
+// leftModules returns the submodules that are empty folders in the workspace.
+func (p *preparation) leftModules() []string {
+	left := []string{}
+	brought := make(map[string]bool, len(p.ws.Modules))
+	for _, m := range p.ws.Modules {
+		brought[m.Path] = true
+	}
+	for _, path := range p.list.modules {
+		if !brought[path] { // which a workspace that is made again knows from its record
+			left = append(left, path)
+		}
+	}
+	p.eachModule(func(m *preparation) {
+		for _, path := range m.list.modules {
+			left = append(left, m.src.prefix+path)
+		}
+	})
+	return left
+}
+
+// allSparse returns the files that sparse checkouts leave out, by path in the workspace.
+func (p *preparation) allSparse() map[string]bool {
+	all := maps.Clone(p.list.sparse)
+	p.eachModule(func(m *preparation) {
+		for path := range m.list.sparse {
+			all[m.src.prefix+path] = true
+		}
+	})
+	return all
+}
