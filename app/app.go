@@ -1,6 +1,6 @@
 // Package app joins the use cases with their adapters: it opens the sessions, the
 // container daemon, the network guard, the image builder, the settings, the agents
-// and the model servers. No other package knows which adapter stands for which
+// and the model servers. No other package knows which adapter implements which
 // interface. It prints nothing, and knows neither the command line nor a terminal.
 package app
 

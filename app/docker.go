@@ -36,8 +36,8 @@ func (a *App) Docker(ctx context.Context) (session.Docker, error) {
 	}, nil
 }
 
-// DaemonFault returns the error of the daemon where that explains err, which came from
-// building or finding an image: it says how to get a daemon. Otherwise it returns err.
+// DaemonFault explains an error of building or finding an image. If the daemon cannot be
+// used, it returns that error, which says how to get a daemon; otherwise it returns err.
 func (a *App) DaemonFault(ctx context.Context, err error) error {
 	if errors.Is(err, bakery.ErrNoImage) || ctx.Err() != nil {
 		return err

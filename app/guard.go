@@ -37,8 +37,8 @@ func (a *App) Locks(ctx context.Context) (doctor.Guard, error) {
 	}, err
 }
 
-// ServeGuardJob changes the network of the namespace that this process runs in, as the
-// job on in says. The guard starts such a process through nsenter.
+// ServeGuardJob reads a job from in, and changes the network of this process's namespace.
+// The guard starts such a process through nsenter.
 func ServeGuardJob(ctx context.Context, in *os.File) error { return rules.ServeJob(ctx, in) }
 
 func guardOf(ctx context.Context, backend runtime.Backend) (rules.Client, error) {

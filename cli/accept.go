@@ -90,7 +90,7 @@ listed and left out unless --accept-risky names them.`,
 	return cmd
 }
 
-// check finds flags that contradict each other.
+// check returns an error for flags that contradict each other.
 func (o *acceptOptions) check() error {
 	var target accept.Target
 	if err := target.UnmarshalText([]byte(o.to)); err != nil {
@@ -116,14 +116,14 @@ func (o *acceptOptions) check() error {
 	return nil
 }
 
-// target is where the work goes; check has made sure of it.
+// target returns the target of the delivery; check has validated it.
 func (o *acceptOptions) target() accept.Target {
 	var target accept.Target
 	_ = target.UnmarshalText([]byte(o.to))
 	return target
 }
 
-// choice is what the flags ask for.
+// choice returns the changes that the flags select.
 func (o *acceptOptions) choice() review.Choice {
 	return review.Choice{
 		All: len(o.files)+len(o.hunks) == 0, Files: o.files, Hunks: o.hunks, Risky: o.risky,
@@ -206,7 +206,7 @@ func nothingToAccept(id session.ID) error {
 		Hint("`aibox logs %s` shows the agent's output", id)
 }
 
-// tellAccepted tells where the work is, and what was left out.
+// printAccepted prints where the work was delivered and what was left out.
 func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Result) error {
 	if o.json {
 		if err := printJSON(o.out, accepted); err != nil {
@@ -239,8 +239,8 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 	return nil
 }
 
-// printLeftOut lists what was left out because of its risks, or of those of a file that it
-// belongs together with.
+// printLeftOut lists the files that were left out because of their risks, or because they
+// depend on such a file.
 func (c *console) printLeftOut(id session.ID, left []review.LeftOut) {
 	for _, file := range left {
 		fmt.Fprintf(c.err, "%s left out: %s\n", c.errTerm.warn("!"), file.Path)

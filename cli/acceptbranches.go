@@ -8,8 +8,8 @@ import (
 	"aibox/workspace"
 )
 
-// printBranches tells what belongs to a branch that was made: those of submodules, and in
-// a repository that aibox cloned from a URL, how to get it from there.
+// printBranches prints what belongs to a new branch: the branches of submodules and, for a
+// repository that aibox cloned from a URL, how to fetch it.
 func (c *console) printBranches(ws *workspace.Workspace, accepted *accept.Result) {
 	for _, m := range accepted.Modules {
 		fmt.Fprintf(c.err, "%s submodule %s: branch %s in %s, which the commit records\n",

@@ -53,8 +53,8 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessio
 	return p.draft.Choice(), o.storeFeedback(ctx, service, found.ID, p)
 }
 
-// newHunkPrompt makes a prompt for the files of a scope, with what was accepted and
-// said of them earlier. It still needs an input.
+// newHunkPrompt returns a prompt for the files of a scope, with their earlier decisions
+// and feedback. The caller sets its input.
 func (c *console) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *console) newHunkPrompt(service *session.Sessions, id session.ID, scope 
 	return p, nil
 }
 
-// confirmChoice shows what was decided and asks for confirmation.
+// confirmChoice shows the decisions and asks for confirmation.
 func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet) error {
 	choice, rejections := p.draft.Choice(), len(p.draft.Rejections())
 	p.line("")

@@ -15,17 +15,17 @@ import (
 // plannedAccept is the JSON of `aibox accept --dry-run`.
 type plannedAccept struct {
 	Target  accept.Target    `json:"target"`
-	Branch  string           `json:"branch,omitempty"` // as asked for; empty means a name of aibox's
+	Branch  string           `json:"branch,omitempty"` // as given; empty means the default name
 	Repo    string           `json:"repo"`
 	Tree    string           `json:"tree"`
 	Taken   []review.Taken   `json:"taken"`
 	Changes []review.Change  `json:"changes"` // as they would be delivered
 	Left    []review.LeftOut `json:"left,omitempty"`
 
-	Worktree *worktree.Plan `json:"worktree,omitempty"` // what would become of the user's files
+	Worktree *worktree.Plan `json:"worktree,omitempty"` // the effect on the user's files
 }
 
-// printPlan prints what would be delivered. files is what would become of the user's
+// printPlan prints what would be delivered. files describes the effect on the user's
 // files; nil for a branch.
 func (o *acceptOptions) printPlan(found session.Session, plan *decision.Plan, files *worktree.Plan) error {
 	repo := found.Repository

@@ -19,13 +19,13 @@ func (o *runOptions) acceptTarget() *accept.Target {
 	return target
 }
 
-// printPlaced says what was put onto the working tree.
+// printPlaced reports what was merged into the working tree.
 func (c *console) printPlaced(accepted *accept.Result) {
 	fmt.Fprintf(c.err, "%s %s in your working tree %s\n", c.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }
 
-// printSteps says what of a plan is not plain: what would be merged, what is there
-// already, and what stands in the way. plan may be nil.
+// printSteps lists the files of a plan that would be merged, that already match, or that
+// conflict. plan may be nil.
 func (c *console) printSteps(plan *worktree.Plan) {
 	if plan == nil {
 		return
@@ -41,8 +41,8 @@ func (c *console) printSteps(plan *worktree.Plan) {
 		default:
 		}
 	}
-	if clashes := len(plan.Conflicts()); clashes > 0 {
-		fmt.Fprintf(c.err, "%s %s in the way, so nothing would change\n", c.errTerm.warn("!"), amount.Of(clashes, "file"))
+	if conflicts := len(plan.Conflicts()); conflicts > 0 {
+		fmt.Fprintf(c.err, "%s %s in the way, so nothing would change\n", c.errTerm.warn("!"), amount.Of(conflicts, "file"))
 	}
 }
 

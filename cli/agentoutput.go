@@ -14,11 +14,11 @@ import (
 	"aibox/session/output"
 )
 
-// agentOutput prints what an agent says through the terminal filter, beside aibox's own
-// words. On a terminal each row of the agent's has a mark that no row of aibox's has, and
-// whatever the agent prints, it cannot write where there is none: so it can neither
-// imitate aibox nor change what aibox has said. Elsewhere the output goes on as it is,
-// since programs read it. It is safe for concurrent use.
+// agentOutput prints an agent's output through the terminal filter, next to aibox's own
+// messages. On a terminal every row of the agent has a mark that aibox's rows do not have,
+// and the agent cannot write outside its rows. So it can neither imitate nor overwrite
+// aibox's messages. Elsewhere programs read the output, so it has no marks. It is safe for
+// concurrent use.
 type agentOutput struct {
 	mu             sync.Mutex
 	stdout, stderr *termtext.Filter
@@ -105,8 +105,8 @@ func (o *agentOutput) show(chunk output.Chunk) error {
 	return err
 }
 
-// say prints aibox's own words in the middle of an agent's output.
-func (o *agentOutput) say(format string, args ...any) {
+// printf prints a message of aibox in the middle of an agent's output.
+func (o *agentOutput) printf(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
@@ -131,8 +131,8 @@ func (o *agentOutput) own(text string) error {
 	return err
 }
 
-// close ends both streams, and on a terminal the agent's row. What the agent says after
-// that begins a new row.
+// close ends both streams and, on a terminal, the agent's row. Later output of the agent
+// starts a new row.
 func (o *agentOutput) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -78,14 +78,14 @@ func (o *agentsOptions) list(ctx context.Context, asJSON bool) error {
 	return o.overview("AGENT\tIMAGE\tVERSION\tDESCRIPTION", rows)
 }
 
-// dockerPatience is how long a list of agents waits for the daemon to tell of
-// their images.
-const dockerPatience = 700 * time.Millisecond
+// dockerTimeout bounds how long a list of agents waits for the daemon to report their
+// images.
+const dockerTimeout = 700 * time.Millisecond
 
-// imageStates are the states of all images, as far as the daemon tells them at
-// once; nil when it does not.
+// imageStates returns the states of all images by name, or nil if the daemon does not
+// answer in time.
 func (a *cli) imageStates(ctx context.Context) map[string]bakery.State {
-	ctx, cancel := context.WithTimeout(ctx, dockerPatience)
+	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
 	defer cancel()
 	builder, err := a.app.Builder(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *cli) imageStates(ctx context.Context) map[string]bakery.State {
 	return states
 }
 
-// stateOf is the state of an image in a table.
+// stateOf returns the state of an image for a table.
 func stateOf(states map[string]bakery.State, image string) string {
 	if state, ok := states[image]; ok {
 		return state.String()
@@ -110,8 +110,8 @@ func stateOf(states map[string]bakery.State, image string) string {
 	return "?"
 }
 
-// speech says how an agent talks to a model.
-func speech(info agents.Info) string {
+// dialectsOf lists the dialects in which an agent talks to a model.
+func dialectsOf(info agents.Info) string {
 	if info.OwnCloud {
 		return "its own cloud"
 	}
@@ -125,7 +125,7 @@ func speech(info agents.Info) string {
 	return strings.Join(names, ", ")
 }
 
-// description is an agent as JSON shows it.
+// description is the JSON of an agent.
 type description struct {
 	Name        string              `json:"name"`
 	Title       string              `json:"title"`
@@ -133,7 +133,7 @@ type description struct {
 	Homepage    string              `json:"homepage,omitempty"`
 	Version     string              `json:"version,omitempty"`
 	Image       string              `json:"image"`
-	State       *bakery.State       `json:"image_state,omitempty"` // absent when the daemon did not tell
+	State       *bakery.State       `json:"image_state,omitempty"` // absent if the daemon did not answer
 	Dialects    []agents.Dialect    `json:"dialects"`
 	OwnCloud    bool                `json:"own_cloud"`
 	NeedsPrompt bool                `json:"needs_prompt"`
@@ -141,11 +141,11 @@ type description struct {
 	Scratch     []string            `json:"scratch"`
 	Hosts       []string            `json:"hosts"`
 	Notes       []string            `json:"notes"`
-	File        string              `json:"file,omitempty"` // where one of the user's own stands
+	File        string              `json:"file,omitempty"` // of an agent of the user's own
 	Options     []optionDescription `json:"options"`
 }
 
-// optionDescription is an option as JSON shows it.
+// optionDescription is the JSON of an option.
 type optionDescription struct {
 	Key     string     `json:"key"`
 	Label   string     `json:"label"`

@@ -72,7 +72,7 @@ func (o *checkOptions) run(ctx context.Context, name string) error {
 	}
 }
 
-// printStep prints a step of the check, unless JSON was asked for.
+// printStep prints a step of the check, unless --json is set.
 func (o *checkOptions) printStep(step agentcheck.Step) {
 	if *o.json {
 		return

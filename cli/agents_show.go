@@ -16,7 +16,7 @@ func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State)
 	if info.Homepage != "" {
 		fmt.Fprintln(o.out, info.Homepage)
 	}
-	facts := [][]string{{"speaks to the model", speech(info)}, {"image", info.Image + ", " + stateOf(states, info.Image)}}
+	facts := [][]string{{"speaks to the model", dialectsOf(info)}, {"image", info.Image + ", " + stateOf(states, info.Image)}}
 	if len(info.StateDirs) > 0 {
 		facts = append(facts, []string{"conversations", strings.Join(info.StateDirs, ", ") + ", saved with the session"})
 	}
@@ -69,7 +69,7 @@ func (c *console) showOptions(name string, options any) error {
 	return c.explained(rows)
 }
 
-// optionValues says what an option takes.
+// optionValues describes the values of an option.
 func optionValues(f spec.Field) string {
 	switch {
 	case f.Type == spec.Secret:

@@ -11,10 +11,9 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// lines reads the user's answers, one per line. The terminal's own line editing
-// holds, so nothing about the terminal is changed that would have to be given back.
-// Not a byte behind a line is taken before it is asked for: it may be meant for a
-// command that is run in between.
+// lines reads the user's answers, one per line. It leaves line editing to the terminal and
+// does not change its modes. It reads no byte after a line before the next call, because
+// that input may be for a command that runs in between.
 type lines struct {
 	in    *bufio.Reader
 	close func()

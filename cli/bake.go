@@ -94,14 +94,14 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 		o.printUnsaved()
 		return nil
 	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "interrupted; finished images are kept, unfinished ones left nothing behind")
+		return fault.New(fault.Interrupted, "interrupted; finished images are kept, unfinished ones were removed")
 	default:
 		return o.app.DaemonFault(ctx, err)
 	}
 }
 
-// warnUnservable says of agents that were named which of them no session can run,
-// whether their images can be baked or not.
+// warnUnservable warns about named agents that no session can run, even though their
+// images can be baked.
 func (o *bakeOptions) warnUnservable(names []string) {
 	for _, name := range names {
 		agent, err := o.app.Agents().Find(name)
@@ -114,8 +114,8 @@ func (o *bakeOptions) warnUnservable(names []string) {
 	}
 }
 
-// printUnsaved tells how a run finds images that were baked otherwise than the
-// settings say.
+// printUnsaved prints the settings that make runs use images baked with other versions or
+// another base.
 func (o *bakeOptions) printUnsaved() {
 	own, err := o.app.UserSettings()
 	if err != nil {
@@ -146,8 +146,7 @@ func (c *console) bakeWith(ctx context.Context, builder *bakery.Bakery, names []
 	return baked, err
 }
 
-// imagesOf are the images of the named agents, each once. An image's own name is
-// taken too, so that "base" can be baked.
+// images returns the images of the named agents, each once. It also accepts "base".
 func (o *bakeOptions) images(names []string) ([]string, error) {
 	var images []string
 	seen := map[string]bool{}
@@ -209,7 +208,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// printUnpinned names what no checksum pins of the images that a bake would make.
+// printUnpinned lists what a bake would download without a checksum.
 func (o *bakeOptions) printUnpinned(states []bakery.Status) {
 	heading := "\nNot pinned by checksum:\n"
 	for _, s := range states {

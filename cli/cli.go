@@ -46,11 +46,11 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 	}
 	err := a.execute(ctx, args)
 	if result != nil {
-		told := err
+		reported := err
 		if a.parsed && !a.json {
-			told = nil // "--json" was the value of another flag
+			reported = nil // "--json" was the value of another flag
 		}
-		err = errors.Join(err, quietly(result.close(told, a.about)))
+		err = errors.Join(err, quietly(result.close(reported, a.about)))
 	}
 	if err == nil {
 		return 0
@@ -59,14 +59,14 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 	return fault.KindOf(err).ExitCode()
 }
 
-// cli is what every command works with: the console, and the app behind it.
+// cli is what every command works with: the console and the app.
 type cli struct {
 	*console
 	app          *app.App
 	rootful      bool // --rootful: use the system's Docker
 	rootfulGiven bool // whether --rootful was set
 
-	parsed, json bool       // the command line was read, and asked for JSON
+	parsed, json bool       // the command line was parsed; it has --json
 	about        session.ID // the session that the command is about, if any
 }
 
@@ -169,8 +169,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 const ranKey = "aibox.ran"
 
-// markRan records that parsing has ended, so that later errors are not taken for errors
-// of the command line.
+// markRan records that parsing has ended: later errors are not errors of the command
+// line.
 func markRan(root *cobra.Command) { root.Annotations = map[string]string{ranKey: "yes"} }
 
 func ran(root *cobra.Command) bool { return root.Annotations[ranKey] != "" }

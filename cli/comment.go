@@ -93,7 +93,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// commentText is the text of the command line, else of standard input.
+// text returns the text of the command line, or else of standard input.
 func (o *commentOptions) text(words []string) (string, error) {
 	if len(words) > 0 {
 		return words[0], nil
@@ -109,8 +109,8 @@ func (o *commentOptions) text(words []string) (string, error) {
 	return string(text), nil
 }
 
-// place reads "FILE", "FILE:LINE" or ".", which is the work as a whole. A file whose
-// own name ends like a line is that file.
+// place parses "FILE", "FILE:LINE" or ".", which means the work as a whole. If a file's
+// name ends in a colon and a number, it names that file.
 func (o *commentOptions) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
 	if text == "." {
 		return "", 0, nil
@@ -136,7 +136,7 @@ func (o *commentOptions) place(ctx context.Context, service *session.Sessions, i
 	return review.Path(path[:at]), line, nil
 }
 
-// listFeedback prints what was said of a session's work.
+// list prints the comments on a session's work and the rejected hunks.
 func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON bool) error {
 	f, err := service.Feedback(id)
 	if err != nil {
@@ -165,7 +165,7 @@ func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON b
 	return o.overview("NUMBER\tON\tSENT\tTEXT", rows)
 }
 
-// commentPlace says what a comment is on.
+// commentPlace describes what a comment is on.
 func commentPlace(c session.Comment) string {
 	switch {
 	case c.Path == "":
@@ -186,7 +186,7 @@ func sentTo(id session.ID) string {
 	return string(id)
 }
 
-// oneLine is text for a table.
+// oneLine returns text for a table cell.
 func oneLine(text string) string {
 	return termtext.Escape(firstLine(text, 200))
 }
@@ -269,7 +269,7 @@ func (o *rejectOptions) run(ctx context.Context, text string, words []string) er
 	return nil
 }
 
-// hunksOf are the ids of all hunks of the named files.
+// hunksOf returns the ids of all hunks of the named files.
 func hunksOf(ctx context.Context, set *review.ChangeSet, names []string) ([]review.HunkID, error) {
 	var ids []review.HunkID
 	var paths []review.Path

@@ -23,8 +23,8 @@ func (a *cli) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix 
 	return a.completeChanged(func(review.Change) bool { return true })(cmd, args, prefix)
 }
 
-// completeChanged completes the names of changed files that fit. Names that a shell
-// would not show as they are, are left out.
+// completeChanged completes the names of changed files that fit. It leaves out names with
+// characters that a shell would escape.
 func (a *cli) completeChanged(fits func(review.Change) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		set := a.completedSet(args)
@@ -62,8 +62,8 @@ func (a *cli) completeHunks(cmd *cobra.Command, args []string, prefix string) ([
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completedSet is the change set of the session whose id was typed already, as it
-// was last computed; nil when there is none.
+// completedSet returns the latest change set of the session on the command line, or nil if
+// there is none.
 func (a *cli) completedSet(args []string) *review.ChangeSet {
 	service, err := a.app.Sessions()
 	if err != nil || len(args) == 0 {

@@ -83,8 +83,8 @@ func (a *cli) describeSet(service *session.Sessions, found session.Session, set 
 	return session.Describe(found, set, verified), nil
 }
 
-// proposedMessage is the commit message for the chosen changes, or of all where that
-// cannot be told apart.
+// proposedMessage returns the commit message for the chosen changes, or for all changes if
+// the choice cannot be applied.
 func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
 		set = plan.Part
@@ -96,7 +96,7 @@ func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, fo
 // scissors is the line below which nothing counts, as in git.
 const scissors = "# ------------------------ >8 ------------------------"
 
-// editMessage lets the person edit a commit message. An empty one cancels.
+// editMessage lets the user edit a commit message. An empty one cancels.
 func (c *console) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
 	dir, err := os.MkdirTemp("", "aibox-message-")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detachWait is how long a ctrl-p waits for the key behind it before it goes to the agent,
-// some of which have a use for it.
+// detachWait is how long a ctrl-p waits for the next key before it is sent to the agent:
+// some agents use ctrl-p themselves.
 const detachWait = 600 * time.Millisecond
 
-// readKeys reads from a terminal, or until ctx ends: a plain read would stay behind
-// and take the next key from whoever comes after. Nothing within wait, unless that
-// is 0, is no error.
+// readKeys reads from a terminal until ctx ends. A plain read would continue in the
+// background and take a key from the next reader. It returns no keys and no error after
+// wait, if that is not 0.
 func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) (int, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -64,10 +64,10 @@ func (d *detachKeys) wait() time.Duration {
 	return 0
 }
 
-// take returns what goes to the agent, and what the person wants instead, errDetached or
-// errScrollBack; what they typed behind that is dropped. A ctrl-p waits for the next
-// key, or for a call without any.
-func (d *detachKeys) take(keys []byte) (send []byte, wish error) {
+// take returns the keys for the agent, and the user's request: errDetached, errScrollBack
+// or nil. It drops the keys after a request. A ctrl-p waits for the next key, or for a call
+// without keys.
+func (d *detachKeys) take(keys []byte) (send []byte, request error) {
 	if len(keys) == 0 && d.half {
 		d.half = false
 		return []byte{ctrlP}, nil
@@ -92,5 +92,5 @@ func (d *detachKeys) take(keys []byte) (send []byte, wish error) {
 	return send, nil
 }
 
-// dropKeys forgets what was typed and not read.
+// dropKeys discards typed keys that were not read.
 func dropKeys(in *os.File) { _ = unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

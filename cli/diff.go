@@ -70,7 +70,7 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
 	return cmd
 }
 
-// check finds flags that contradict each other.
+// check returns an error for flags that contradict each other.
 func (o *diffOptions) check() error {
 	var forms []string
 	for _, form := range []struct {
@@ -134,12 +134,12 @@ func (o *diffOptions) run(ctx context.Context, text string) error {
 	})
 }
 
-// plain reports whether the standard output gets a patch because no person reads it.
+// plain reports whether the standard output gets a patch because it is not a terminal.
 func (o *diffOptions) plain(t terminal) bool {
 	return !t.interactive && o.color != "always" && !o.stat && !o.names && !o.status
 }
 
-// diffPatch writes bytes as the agent wrote them.
+// printPatch writes a patch with the agent's bytes unchanged.
 func (o *diffOptions) printPatch(ctx context.Context, scope *decision.Scope) error {
 	if scope.Whole.Empty() {
 		fmt.Fprintln(o.err, "nothing was changed")
@@ -152,7 +152,7 @@ func (o *diffOptions) printPatch(ctx context.Context, scope *decision.Scope) err
 	return o.piped(func(w io.Writer) error { return printer.PatchWithContext(ctx, set, w, o.context) })
 }
 
-// diffList writes one line for each file.
+// printList writes one line per file.
 func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.ChangeSet) error {
 	if set.Empty() {
 		fmt.Fprintln(o.err, "nothing was changed")
@@ -172,8 +172,8 @@ func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.Ch
 	}
 }
 
-// show writes the diff for a terminal: what there is to know, the files that are
-// held back because of their risks, the others.
+// show writes the diff for a terminal: the header, the files with risks, the other
+// files.
 func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope) error {
 	t := o.term
 	if o.color != "auto" {

@@ -66,8 +66,8 @@ func (p plainly) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// remarksOf gathers what stands between the lines of a diff: risks, comments, and
-// rejections at the last line of their hunk.
+// remarksOf collects the remarks that appear between the lines of a diff: risks, comments,
+// and rejections at the last line of their hunk.
 func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, set *review.ChangeSet) (func(*review.Change) []printer.Remark, error) {
 	feedback, err := service.Feedback(id)
 	if err != nil {
@@ -95,7 +95,7 @@ func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, se
 	return func(c *review.Change) []printer.Remark { return append(riskRemarks(c), said[c.Path]...) }, nil
 }
 
-// rejectedText says that a hunk is rejected, and why.
+// rejectedText returns the remark for a rejected hunk.
 func rejectedText(r session.Rejection) string {
 	text := "rejected"
 	if r.Sent != "" {
@@ -107,7 +107,7 @@ func rejectedText(r session.Rejection) string {
 	return text
 }
 
-// placeOnHunks finds the lines of what was said of hunks.
+// placeOnHunks adds the remarks on hunks, each at the last line of its hunk.
 func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Path, onHunks map[review.HunkID]string, said map[review.Path][]printer.Remark) error {
 	if paths = set.Changed(paths); len(paths) == 0 {
 		return nil

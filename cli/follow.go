@@ -82,10 +82,10 @@ func (f *follower) handleSignals(ctx context.Context, cancel context.CancelCause
 				cancel(fault.New(fault.Interrupted, "the terminal hung up; %s continues", f.id).Hint("`aibox attach %s` follows it", f.id))
 			case s == os.Interrupt && !asked:
 				asked = true
-				f.output.say("%s the agent was asked to stop; ctrl-c again stops the session\n", warn)
+				f.output.printf("%s the agent was asked to stop; ctrl-c again stops the session\n", warn)
 				_ = f.sessions.Signal(ctx, f.id, int(syscall.SIGINT))
 			default:
-				f.output.say("%s stopping %s; what it did so far is kept\n", warn, f.id)
+				f.output.printf("%s stopping %s; what it did so far is kept\n", warn, f.id)
 				stopping.Go(func() { _, _ = f.sessions.Stop(ctx, f.id, "interrupted by the user") })
 			}
 		}

@@ -64,7 +64,7 @@ func (f *filePrompt) move(to int) {
 	f.pager.next()
 }
 
-// answer does what was typed. done means that the file needs no more questions.
+// answer handles an answer. done means that the file needs no more questions.
 func (f *filePrompt) answer(ctx context.Context, typed string) (done bool, err error) {
 	typed = strings.TrimSpace(typed)
 	key, rest := typed, ""
@@ -131,7 +131,7 @@ func (f *filePrompt) decide(d decision.Decision, consent bool) (done bool, err e
 // decideFrom decides about the hunk and all undecided ones after it.
 func (f *filePrompt) decideFrom(d decision.Decision) (done bool, err error) {
 	if d == decision.Accepted && f.file.Risky() {
-		f.line("This file has risks, see above: each part of it needs its own answer.")
+		f.line("This file has risks (see above): each part of it needs its own answer.")
 		return false, nil
 	}
 	if err := f.draft.DecideFrom(f.number, f.at, d, false); err != nil {
@@ -250,7 +250,7 @@ func (f *filePrompt) reject(ctx context.Context, note string) (done bool, err er
 	return f.next(), nil
 }
 
-// text returns what was typed after a key, or asks for it.
+// text returns the text after a key, or asks for it.
 func (f *filePrompt) text(ctx context.Context, typed, question string) (string, error) {
 	var err error
 	if typed == "" {

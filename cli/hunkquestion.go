@@ -20,17 +20,17 @@ func (f *filePrompt) question() string {
 		keys = append(keys, "s")
 	}
 	keys = append(keys, "c", "r", "?")
-	ask := fmt.Sprintf("(%d/%d) %s [%s]?", f.at+1, len(f.file.Hunks()), takeQuestions[f.hunk().Kind], strings.Join(keys, ","))
+	ask := fmt.Sprintf("(%d/%d) %s [%s]?", f.at+1, len(f.file.Hunks()), acceptQuestions[f.hunk().Kind], strings.Join(keys, ","))
 	if left := f.pager.left(); left > 0 {
 		ask = fmt.Sprintf("(%d more lines: press enter) %s", left, ask)
 	}
 	return ask
 }
 
-var takeQuestions = map[review.HunkKind]string{
+var acceptQuestions = map[review.HunkKind]string{
 	review.HunkText:    "Accept this hunk",
 	review.HunkAdded:   "Accept this new file",
-	review.HunkFolder:  "Take all changes below this folder",
+	review.HunkFolder:  "Accept all changes below this folder",
 	review.HunkDeleted: "Accept this deletion",
 	review.HunkContent: "Accept this new content",
 	review.HunkType:    "Accept this type change",
@@ -40,13 +40,13 @@ var takeQuestions = map[review.HunkKind]string{
 
 // help explains the answers.
 func (f *filePrompt) help() {
-	take := "y - take this hunk\nn - leave it out\nq - quit: leave out this hunk and all that follow\na - take this hunk and every undecided one after it in this file\nd - leave out this hunk and every undecided one after it in this file"
+	accept := "y - accept this hunk\nn - leave it out\nq - quit: leave out this hunk and all that follow\na - accept this hunk and every undecided one after it in this file\nd - leave out this hunk and every undecided one after it in this file"
 	if f.file.Risky() {
-		take = "yes - take this part of a file with risks (the whole word)\nn - leave it out\nq - quit: leave out this hunk and all that follow\nd - leave out this hunk and every undecided one after it in this file"
+		accept = "yes - accept this part of a file with risks (the whole word)\nn - leave it out\nq - quit: leave out this hunk and all that follow\nd - leave out this hunk and every undecided one after it in this file"
 	}
-	f.line("%s", take)
+	f.line("%s", accept)
 	f.line("j, k - decide later, go to the next or previous undecided hunk")
 	f.line("J, K - decide later, go to the next or previous hunk")
 	f.line("g - go to a hunk by number\n/ - search for a regular expression\ns - split this hunk")
-	f.line("c - comment on this hunk\nr - reject this hunk and say why: a session that resumes this one gets the reason\nenter - show more of this hunk")
+	f.line("c - comment on this hunk\nr - reject this hunk with a reason, which a session that resumes this one receives\nenter - show more of this hunk")
 }

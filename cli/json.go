@@ -12,14 +12,13 @@ import (
 )
 
 // printJSON prints value as indented JSON, the form of every --json. Everything that
-// commands print as JSON goes through this file: names and output of the agent's stand
-// in it, and people look at it on terminals.
+// commands print as JSON goes through this file: it contains names and output of the
+// agent, and users read it on terminals.
 func printJSON(out io.Writer, value any) error {
 	return encodeJSON(out, value, "  ")
 }
 
-// encodeJSON writes value on one line, or indented where indent is not empty, and ends
-// it by a newline.
+// encodeJSON writes value, on one line or with indent, and a newline.
 func encodeJSON(out io.Writer, value any, indent string) error {
 	shown := termtext.NewJSON(out)
 	encoder := json.NewEncoder(shown)
@@ -28,9 +27,9 @@ func encodeJSON(out io.Writer, value any, indent string) error {
 	return errors.Join(encoder.Encode(value), shown.Close())
 }
 
-// jsonOutput is the standard output of a command with --json: one JSON value, whatever
-// happens. It holds the end of that back until the command is over, so that an error can
-// stand in the result. Close must be called.
+// jsonOutput is the standard output of a command with --json. It always prints one JSON
+// value: it holds back the end of the value until the command has ended, so that the value
+// can include an error. close must be called.
 type jsonOutput struct {
 	out   io.Writer
 	first byte   // of what was written, 0 before
@@ -87,15 +86,15 @@ func (o *jsonOutput) close(err error, id session.ID) error {
 	return err
 }
 
-// jsonError is how an error stands in JSON: what Failure has, and the session that the
-// command was about.
+// jsonError is the JSON of an error: the failure, and the session that the command was
+// about.
 type jsonError struct {
 	session.Failure
 	Session session.ID `json:"session,omitempty"`
 }
 
-// wantsJSON reports whether --json is among the arguments, of a command line that may be
-// wrong in other ways. What is behind "--" is the agent's.
+// wantsJSON reports whether --json is among the arguments before "--". The command line
+// may be invalid otherwise.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		if arg == "--" {

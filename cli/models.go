@@ -48,8 +48,8 @@ is asked every time, a remote one at most every five minutes.`,
 	return cmd
 }
 
-// inferenceOf is the model server that a command line means: what it says, else what
-// the settings say that hold where it is typed.
+// inferenceOf returns the model server of a command line: the flag, or else the setting for
+// the repository.
 func (a *cli) inferenceOf(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flag("inference"); flag != nil && flag.Changed {
 		return flag.Value.String(), nil
@@ -109,8 +109,8 @@ func (o *modelsOptions) print(report app.ModelReport) error {
 	return table(o.out, header, rows)
 }
 
-// windowText is how much fits into a request, in tokens; with "up to" when that is
-// what the model was made for and not what the server is set up for.
+// windowText returns the context size in tokens. "up to" means that only the model's limit
+// is known, not the server's configuration.
 func windowText(model app.Model) string {
 	switch {
 	case model.Context > 0:
@@ -122,7 +122,7 @@ func windowText(model app.Model) string {
 	}
 }
 
-// gigabytes is a size in bytes, as model servers show it.
+// gigabytes formats a size in bytes as model servers do.
 func gigabytes(size int64) string {
 	if size == 0 {
 		return "-"
@@ -130,8 +130,7 @@ func gigabytes(size int64) string {
 	return fmt.Sprintf("%.1f GB", float64(size)/1e9)
 }
 
-// completeModels completes the id of a model of the server that the command line
-// names.
+// completeModels completes the id of a model of the command line's server.
 func (a *cli) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	inference, err := a.inferenceOf(cmd)
 	if err != nil {

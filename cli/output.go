@@ -14,7 +14,7 @@ func notice(text string) string {
 	return strings.ReplaceAll(termtext.Text(strings.TrimSuffix(text, "\n")), "\n", " ")
 }
 
-// printNotes tells what a change set leaves out.
+// printNotes lists what a change set leaves out.
 func printNotes(out io.Writer, set *review.ChangeSet) {
 	for _, refused := range set.Refused {
 		fmt.Fprintf(out, "not included: %s %s\n", refused.Path, termtext.Escape(refused.Reason))

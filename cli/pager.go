@@ -22,9 +22,9 @@ import (
 // nothing else, and leaves the text on the screen when it is done.
 const defaultPager = "less -FRX"
 
-// paged lets show write to the person's pager, or to the standard output where no
-// pager is wanted. What it writes must be filtered already: pagers pass much on. A
-// pager that is left early ends show quietly.
+// paged lets show write to the user's pager, or to standard output without one. show must
+// write filtered text, because pagers pass control sequences on. If the user quits the
+// pager early, show ends without an error.
 func (a *cli) paged(ctx context.Context, show func(context.Context, io.Writer) error) error {
 	words, chosen := a.pager()
 	if len(words) == 0 {
@@ -40,9 +40,9 @@ func (a *cli) paged(ctx context.Context, show func(context.Context, io.Writer) e
 	return a.throughPager(ctx, program, words[1:], show)
 }
 
-// pager is the command line of the person's pager: what the settings say, else
-// $PAGER, else less. It is empty where nobody would page. chosen tells that the
-// person named it. Git's core.pager does not count, since a repository can set it.
+// pager returns the command line of the user's pager: the setting, or else $PAGER, or else
+// less. It is empty if the output is not paged. chosen reports whether the user named it.
+// Git's core.pager does not count, because a repository can set it.
 func (a *cli) pager() (words []string, chosen bool) {
 	if !a.term.interactive || !terminalOf(a.in).interactive || a.noPager {
 		return nil, false
@@ -82,7 +82,7 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ends)
 
-	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the person's own choice; it ends by their keys
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the user's own choice; the user's keys end it
 	cmd.Stdout, cmd.Stderr = c.out, os.Stderr
 	cmd.Env = pagerEnvironment()
 	input, err := cmd.StdinPipe()
@@ -109,7 +109,7 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 		case <-left:
 		}
 	}()
-	_ = cmd.Wait() // its exit code says nothing about ours
+	_ = cmd.Wait() // its exit code does not affect ours
 	close(left)
 	stop()
 	err = <-shown
@@ -119,7 +119,8 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 	return quietly(err)
 }
 
-// pagerEnvironment is the person's own, with what makes common pagers pass colors.
+// pagerEnvironment returns the user's environment, with variables that make common pagers
+// pass colors.
 func pagerEnvironment() []string {
 	env := os.Environ()
 	for _, pair := range []string{"LESS=FRX", "LV=-c"} {
@@ -131,7 +132,7 @@ func pagerEnvironment() []string {
 	return env
 }
 
-// quietly makes nothing of an error that says that nobody reads on.
+// quietly returns nil for an error that means that the reader has closed the output.
 func quietly(err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return nil

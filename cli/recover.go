@@ -154,8 +154,8 @@ func (o *recoverOptions) restoreBranch(ctx context.Context, service *session.Ses
 	return nil
 }
 
-// restoreWorkspace brings a state back as the workspace of the session that text
-// names, or of the one that the state was saved of.
+// restoreWorkspace restores a state as the workspace of the session that text names, or
+// else of the session that the state belongs to.
 func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state recovery.Point, asJSON bool) error {
 	if text == "" {
 		text = state.By
@@ -179,7 +179,7 @@ func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.
 	return nil
 }
 
-// completeSaved completes with the sessions that something is saved of.
+// completeSaved completes the id of a session with saved states.
 func (a *cli) completeSaved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	service, err := a.app.Sessions()
 	if err != nil || len(args) > 0 {
@@ -187,16 +187,16 @@ func (a *cli) completeSaved(cmd *cobra.Command, args []string, _ string) ([]stri
 	}
 	saved, _ := service.Recoverable(cmd.Context(), "")
 	var words []string
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, s := range saved {
-		if !told[s.By] {
-			told[s.By], words = true, append(words, s.By+"\t"+about(s))
+		if !seen[s.By] {
+			seen[s.By], words = true, append(words, s.By+"\t"+about(s))
 		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNumbers completes --ref with the states of the session named.
+// completeNumbers completes --ref with the states of the named session.
 func (a *cli) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	service, err := a.app.Sessions()
 	if err != nil || len(args) == 0 {
@@ -210,7 +210,7 @@ func (a *cli) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]st
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// about is a saved state in a few words.
+// about describes a saved state in a few words.
 func about(s recovery.Point) string {
 	return fmt.Sprintf("%s %s ago, %s", termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), amount.Of(s.Files, "file"))
 }

@@ -29,8 +29,8 @@ func table(out io.Writer, header string, rows [][]string) error {
 	return errors.Join(w.Flush(), buffered.Flush())
 }
 
-// overview is table on the standard output, with its last column cut where a
-// terminal's line ends: it holds words that other commands tell in full.
+// overview prints a table to standard output. On a terminal it cuts the last column to the
+// width: other commands print its text in full.
 func (c *console) overview(header string, rows [][]string) error {
 	if c.term.interactive {
 		room := lastColumn(append([][]string{strings.Split(header, "\t")}, rows...), c.term.width)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal says how a stream may be written to. The zero value is a plain file.
+// terminal holds the abilities of a stream. The zero value is a plain file.
 type terminal struct {
 	interactive bool // a terminal
 	color       bool
@@ -17,7 +17,7 @@ type terminal struct {
 	height      int // lines, 0 when unknown
 }
 
-// terminalOf looks at a stream. NO_COLOR (https://no-color.org) and TERM=dumb
+// terminalOf examines a stream. NO_COLOR (https://no-color.org) and TERM=dumb
 // turn color off.
 func terminalOf(file *os.File) terminal {
 	t := terminal{width: 80, interactive: term.IsTerminal(int(file.Fd()))}
@@ -28,9 +28,9 @@ func terminalOf(file *os.File) terminal {
 	return t
 }
 
-// accessible reports whether the person wants lines instead of screens: a screen
-// reader (ACCESSIBLE, as other terminal programs read it), or a terminal that cannot
-// move its cursor.
+// accessible reports whether to use lines instead of screens: for a screen reader
+// (ACCESSIBLE, as in other terminal programs), or on a terminal that cannot move its
+// cursor.
 func accessible() bool { return os.Getenv("ACCESSIBLE") != "" || os.Getenv("TERM") == "dumb" }
 
 func (t terminal) style(code, text string) string {

@@ -13,7 +13,7 @@ import (
 	"aibox/ui/plain"
 )
 
-// plainUI is `aibox` in lines: it asks until the person leaves.
+// plainUI is `aibox` in lines: it asks until the user leaves.
 func (a *cli) plainUI(ctx context.Context) error {
 	service, err := a.app.Sessions()
 	if err != nil {
@@ -29,10 +29,10 @@ func (a *cli) plainUI(ctx context.Context) error {
 	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: a.inLines})
 }
 
-// questioner takes answers from the standard input. A ctrl-c is the end of them.
+// questioner reads answers from standard input. A ctrl-c ends them.
 type questioner struct{ *cli }
 
-// Next is the next line.
+// Next returns the next line.
 func (q questioner) Next(ctx context.Context) (string, error) {
 	asking, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -48,8 +48,8 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 	return answer, err
 }
 
-// inLines runs one of aibox's own commands, which asks in lines, too. How it ended it
-// has said itself.
+// inLines runs one of aibox's own commands, which also asks in lines. The command reports
+// its errors itself.
 func (a *cli) inLines(ctx context.Context, args ...string) error {
 	cmd, err := a.child(ctx, args)
 	if err != nil {

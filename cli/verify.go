@@ -23,7 +23,7 @@ import (
 // maxVerify bounds a verifying command in bytes.
 const maxVerify = 64 << 10
 
-// verifyFlags say what an agent's work has to pass.
+// verifyFlags are the flags of the command that verifies an agent's work.
 type verifyFlags struct {
 	command string // for sh; empty for nothing
 	timeout time.Duration
@@ -34,7 +34,7 @@ func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
 	lengthVar(flags, &f.timeout, "verify-timeout", time.Duration(builtIn.VerifyTimeout), "end the verification after this time; 0 for no limit")
 }
 
-// check refuses what cannot be run, and takes blanks for nothing.
+// check refuses commands that cannot be run. Blanks count as no command.
 func (f *verifyFlags) check() error {
 	f.command = strings.TrimSpace(f.command)
 	switch {
@@ -146,8 +146,8 @@ func (o *verifyOptions) run(ctx context.Context, text string) error {
 	return v.Fault.Err()
 }
 
-// warnUnset names those of a session's variables that the user lacks now: a command may
-// give another result without them.
+// warnUnset warns about variables of a session that are not set now: a command may fail
+// without them.
 func (c *console) warnUnset(names []string) {
 	for _, name := range names {
 		if _, ok := os.LookupEnv(name); !ok {
@@ -156,7 +156,7 @@ func (c *console) warnUnset(names []string) {
 	}
 }
 
-// showVerifications prints what came of a session's verifications.
+// list prints the results of a session's verifications.
 func (o *verifyOptions) list(service *session.Sessions, found session.Session) error {
 	all, err := service.Verifications(found.ID)
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *verifyOptions) list(service *session.Sessions, found session.Session) e
 	return errors.Join(err, shown.close())
 }
 
-// verificationLine says in a line for standard error what came of a verification.
+// verificationLine returns the result of a verification as a line for standard error.
 func (c *console) verificationLine(v session.Verification) string {
 	took := amount.Took(time.Duration(v.Seconds * float64(time.Second)))
 	if v.Passed() {
@@ -197,7 +197,7 @@ func (c *console) verificationLine(v session.Verification) string {
 }
 
 // printVerification prints the result of the last verification of a session's work, if
-// there was one, in the header of a diff. tree is the work as it is now.
+// any, in the header of a diff. tree is the current work.
 func (c *console) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) error {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is set by the build (-ldflags -X); without that the Go toolchain's own
-// build information tells the commit.
+// Version is set by the build (-ldflags -X); without it, the build information of the Go
+// toolchain names the commit.
 var Version string
 
 func newVersionCommand(a *cli) *cobra.Command {
