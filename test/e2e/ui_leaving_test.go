@@ -22,7 +22,7 @@ func TestTheTerminalIsGivenBackFromEveryScreen(t *testing.T) {
 		"settings": {"5", `Settings`},
 		"new run":  {"n", `New run`},
 		"help":     {"?", `Keys`},
-		"palette":  {"ctrl+k", `what to do`},
+		"palette":  {"ctrl+k", `earch commands`},
 		"review":   {"r", `(?s)Review.*work\.txt`},
 		"question": {"x", `Discard .*\?`},
 	} {

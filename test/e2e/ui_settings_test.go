@@ -13,7 +13,7 @@ func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
 	s := m.onTerminal()
 	s.awaitShown(`No sessions yet`)
 	s.typed(":")
-	s.awaitShown(`what to do`)
+	s.awaitShown(`earch commands`)
 	s.typed("settings")
 	s.awaitShown(`▸ settings`)
 	s.typed("\r")
