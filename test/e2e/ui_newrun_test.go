@@ -107,7 +107,7 @@ func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 
 	p.does("n") // the repository and the agent are remembered
 	started("echo wait''ing; sleep 1000")
-	p.sees(`(?m)^waiting`)
+	p.sees(`│ waiting`)
 	p.does("ctrl+c")
 	p.sees(`(?s)the agent was asked to stop.*enter goes back`)
 	p.does("enter")
