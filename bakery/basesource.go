@@ -19,14 +19,13 @@ const (
 	pinnedBase = "debian:bookworm-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818"
 )
 
-// patience is how long a registry may take to answer before the packages are
-// used instead.
+// patience is how long to wait for a registry before the packages are used instead.
 const patience = 15 * time.Second
 
 // BaseSource is where the base image's system comes from.
 type BaseSource struct {
 	Kind   BaseSourceKind
-	Source string // what is pulled or bootstrapped, for people
+	Source string // what is pulled or bootstrapped, for display
 	Digest string // 64 hex digits: what decides its content
 }
 

@@ -136,5 +136,5 @@ func keysOf(name, key string, sections []*section) (known []string, found *spec.
 	return known, found
 }
 
-// joined returns the key as a person types it.
+// joined returns the key as users type it.
 func joined(name, key string) string { return strings.TrimPrefix(name+"."+key, ".") }

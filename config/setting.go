@@ -18,7 +18,7 @@ type Setting struct {
 	section *section
 }
 
-// Text returns the value as people see it: "" when it is not set.
+// Text returns the value as users see it: "" if it is not set.
 func (s Setting) Text() string {
 	if on, ok := s.Value.(bool); ok {
 		return strconv.FormatBool(on)
@@ -34,7 +34,7 @@ func (s Setting) Text() string {
 	return s.Field.Text(scratch)
 }
 
-// Values returns the values a person may choose from; nil when there are too many.
+// Values returns the values that users can choose from; nil if there are too many.
 func (s Setting) Values() []string {
 	if s.Field.Type == spec.Bool {
 		return []string{"true", "false"}
@@ -75,7 +75,7 @@ func (r *Resolved) Find(key string) (Setting, error) {
 	return Setting{}, unknownKey(key, known)
 }
 
-// Agent returns the options of the agent that somebody has set, secrets left out.
+// Agent returns the agent's options that are set, without secrets.
 func (r *Resolved) Agent(name string) []Setting {
 	var set []Setting
 	for _, setting := range r.all {

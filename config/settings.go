@@ -1,10 +1,11 @@
-// Package config is what a person can set once instead of saying it with every
-// command: which settings there are, how they are written in TOML and in the
-// environment, how the sources are merged, and where each value came from. It
-// reads two files (read.go) and is otherwise pure. It never lets a file that lies
-// in a repository loosen what the user allows, because an agent may have written
-// it; it never takes a secret from a file; and it never ignores what it does not
-// understand.
+// Package config defines the settings: their names, how they are written in TOML and in the
+// environment, how their sources are merged, and where each value came from. It reads two
+// files (read.go) and is otherwise pure. A file in a repository can never loosen what the
+// user allows, because an agent may have written it. The package never reads a secret from a
+// file, and never ignores a key or a value that it does not know.
+//
+// Edits of a file are written by hand on top of go-toml, which only encodes whole documents
+// and would lose comments and order (edit.go).
 package config
 
 import (
@@ -19,10 +20,9 @@ import (
 	"aibox/internal/spelling"
 )
 
-// Settings are the settings at the top of a file. Its fields and their tags are
-// the one list of them.
-// A list that a repository may add to adds up over all sources; every other
-// setting is what the last source says.
+// Settings has the settings at the top of a file. Its fields and their tags are the only list
+// of them. A list to which a repository can add is the union of all sources; of every other
+// setting the last source wins.
 type Settings struct {
 	Agent string `label:"Agent" help:"The default agent"`
 	Run
@@ -61,7 +61,7 @@ type section struct {
 
 // entry is one setting.
 type entry struct {
-	key     string // as a person types it: "timeout", "agents.codex.verbosity"
+	key     string // as users type it: "timeout", "agents.codex.verbosity"
 	section *section
 	field   spec.Field
 }

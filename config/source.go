@@ -37,7 +37,7 @@ type Source struct {
 	Line int    `json:"line,omitempty"` // of the key, from 1; 0 when it is no file
 }
 
-// String tells a person where to look.
+// String describes the source for users.
 func (s Source) String() string {
 	switch {
 	case s.Kind == BuiltIn:

@@ -20,7 +20,7 @@ func (s Setting) Default() string {
 	return Setting{Value: s.Field.Value(s.section.defaults), Field: s.Field, section: s.section}.Text()
 }
 
-// Takes says in words for people what a value may be.
+// Takes describes the valid values for users.
 func (s Setting) Takes() string {
 	switch s.Field.Type {
 	case spec.Choice:
@@ -61,7 +61,7 @@ func (s Setting) bounds(text func(int64) string) string {
 	}
 }
 
-// Origin tells people where the value came from. It is escaped.
+// Origin describes for users where the value came from. It is escaped.
 func (s Setting) Origin() string {
 	names := make([]string, len(s.From))
 	for i, source := range s.From {
