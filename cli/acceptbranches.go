@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 	"aibox/review/accept"
 	"aibox/workspace"
@@ -18,7 +19,7 @@ func (c *console) printBranches(ws *workspace.Workspace, accepted *accept.Result
 	if accepted.Branch == "" || ws == nil || ws.URL == "" {
 		return
 	}
-	repo, branch := termtext.Escape(quoteAll([]string{accepted.Repo})), termtext.Escape(quoteAll([]string{accepted.Branch}))
+	repo, branch := termtext.Escape(shellquote.Join([]string{accepted.Repo})), termtext.Escape(shellquote.Join([]string{accepted.Branch}))
 	fmt.Fprintf(c.err, "%s git fetch %s %s:%s  fetches it into your clone\n", c.errTerm.faint("→"), repo, branch, branch)
 	fmt.Fprintf(c.err, "%s git -C %s push origin %s  pushes it to %s\n", c.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
 }

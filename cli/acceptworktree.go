@@ -10,15 +10,6 @@ import (
 	"aibox/session"
 )
 
-// acceptTarget is where --accept, or the setting, wants the changes; nil: nowhere.
-func (o *runOptions) acceptTarget() *accept.Target {
-	target := new(accept.Target)
-	if o.Accept == "none" || target.UnmarshalText([]byte(o.Accept)) != nil {
-		return nil
-	}
-	return target
-}
-
 // printPlaced reports what was merged into the working tree.
 func (c *console) printPlaced(accepted *accept.Result) {
 	fmt.Fprintf(c.err, "%s %s in your working tree %s\n", c.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))

@@ -1,19 +1,13 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 
 	"aibox/agents"
-	"aibox/agents/spec"
 	"aibox/app/run"
-	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/session"
+	"aibox/internal/shellquote"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +33,7 @@ put it in your settings.`,
 	return cmd
 }
 
-// oneBeforeDash wants one session before "--", and whatever there is behind.
+// oneBeforeDash takes one session before "--", and anything after it.
 func oneBeforeDash(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args = args[:dash]
@@ -53,6 +47,9 @@ func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 			return fault.New(fault.Usage, "--%s continues a session, but rerun starts a new one", name).Hint("aibox run --resume %s", args[0])
 		}
 	}
+	if err := o.readFlags(cmd); err != nil {
+		return err
+	}
 	service, err := a.app.Sessions()
 	if err != nil {
 		return err
@@ -62,89 +59,69 @@ func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	d := again(old)
-	if resolved, err := a.app.Settings(d.Repository); err == nil { // else the run says what is wrong with them
-		d = a.said(d, resolved)
+	request, err := run.FromSession(old.Spec)
+	if err != nil {
+		return err
 	}
-	if cmd.Flags().Changed("prompt-file") {
-		d.Prompt = ""
-	}
-	if agent, given := flagText(cmd, "agent"); given && agent != d.Agent {
-		d.Agent, d.Options = agent, nil
+	if request, err = o.override(a, cmd, request); err != nil {
+		return err
 	}
 	if len(args) > 1 {
-		d.Args = args[1:]
+		request.Args = args[1:]
 	}
-	o.takeFlags(cmd, map[string]bool{"agent": true, "rootful": true}) // the one is a word, the other holds already
-	for _, pair := range o.set {
-		o.form.flags = append(o.form.flags, "--set="+pair)
+	var more []string
+	if o.show.json {
+		more = append(more, "--json")
 	}
-	behind := d.Args
-	d.Args = nil
-	words := append(d.Words(nil), o.form.flags...)
-	if len(behind) > 0 {
-		words = append(append(words, "--"), behind...)
+	if o.promptFile != "" {
+		more = append(more, "--prompt-file="+o.promptFile)
 	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(quoteAll(append([]string{"aibox"}, words...))))
-	return a.doWords(cmd.Context(), words, a.run)
+	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(shellquote.Join(request.CommandLine(nil, more...))))
+	if o.promptFile != "" {
+		if request.Prompt, err = a.readPromptFile(o.promptFile); err != nil {
+			return err
+		}
+	}
+	return a.runRequest(cmd.Context(), request, o.show)
 }
 
-// flagText is what a flag says, if it was given.
-func flagText(cmd *cobra.Command, name string) (text string, given bool) {
-	flag := cmd.Flags().Lookup(name)
-	return flag.Value.String(), flag.Changed
-}
-
-// again is the draft that runs a session once more. An image of aibox's own may have
-// been baked anew since.
-func again(s session.Session) run.Request {
-	d := run.Of(s.Spec)
-	if strings.HasPrefix(s.Image, bakery.Namespace) {
-		delete(d.Settings, "image")
+// override returns the request of an earlier session with the flags of this command, and
+// without what the settings have anyway.
+func (o *runOptions) override(a *cli, cmd *cobra.Command, request run.Request) (run.Request, error) {
+	given, changed := o.request, cmd.Flags().Changed
+	if changed("repo") {
+		request.Repository = given.Repository
 	}
-	return d
-}
-
-// doWords reads the words of a draft as a command line and does do with it.
-func (a *cli) doWords(ctx context.Context, words []string, do func(context.Context, *runOptions) error) error {
-	var failed error
-	reached := false
-	cmd := a.commandOf(func(ctx context.Context, o *runOptions) error {
-		reached, failed = true, do(ctx, o)
-		return nil
-	})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	cmd.SetArgs(words[1:]) // without "run"
-	err := cmd.ExecuteContext(ctx)
-	switch {
-	case err != nil && fault.KindOf(err) != fault.Usage:
-		return usage(err) // the parser's own complaint
-	case err != nil:
-		return err
-	case !reached:
-		return fault.New(fault.Usage, "%q does not start anything", strings.Join(words, " "))
+	if changed("branch") {
+		request.Branch = given.Branch
 	}
-	return failed
-}
-
-// ownFlags says which of an agent's options are flags of `aibox run AGENT`.
-func (a *cli) ownFlags(agent agents.Agent) func(key string) bool {
-	fields, err := spec.Of(agents.Options(agent))
-	common := a.commandOf(nil).PersistentFlags()
-	return func(key string) bool {
-		i := slices.IndexFunc(fields, func(field spec.Field) bool { return field.Key == key })
-		return err == nil && i >= 0 && fields[i].Type != spec.Secret && common.Lookup(key) == nil && key != formFlag
+	if changed("interactive") {
+		request.Interactive = given.Interactive
 	}
+	if changed("agent") && given.Agent != request.Agent {
+		request.Agent, request.Options = given.Agent, nil
+	}
+	if changed("prompt") || changed("prompt-file") {
+		request.Prompt = given.Prompt
+	}
+	request.Detached = given.Detached
+	if resolved, err := a.app.Settings(request.Repository); err == nil { // else the run reports the error
+		request = a.withoutDefaults(request, resolved)
+	}
+	for key, text := range given.Options {
+		if request.Options == nil {
+			request.Options = map[string]string{}
+		}
+		request.Options[key] = text
+	}
+	return request, request.Settings.Override(given.Settings)
 }
 
-// said is d without what the settings say anyway.
-func (a *cli) said(d run.Request, resolved *config.Resolved) run.Request {
+// withoutDefaults returns the request without what the settings have anyway.
+func (a *cli) withoutDefaults(request run.Request, resolved *config.Resolved) run.Request {
 	var options any
-	if agent, err := a.app.Agents().Find(d.Agent); err == nil {
+	if agent, err := a.app.Agents().Find(request.Agent); err == nil {
 		options = agents.Options(agent)
 	}
-	return d.Without(resolved, options)
+	return request.Without(resolved, options)
 }

@@ -50,11 +50,10 @@ func (o *checkOptions) run(ctx context.Context, name string) error {
 		App: o.app, Timeout: o.timeout, Keep: o.keep,
 		Bake: o.bakeWith,
 		Image: func(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
-			return o.imageOf(ctx, spec, o.offerToBake)
+			return o.app.FindImage(ctx, spec, o.offerToBake)
 		},
-		Secrets: agentSecrets,
-		Repair:  o.repair,
-		Done:    o.printStep,
+		Repair: o.repair,
+		Done:   o.printStep,
 		NotRemoved: func(id session.ID, err error) {
 			fmt.Fprintf(o.err, "%s %s could not be removed: %s\n", o.errTerm.warn("!"), id, safe(err.Error()))
 		},

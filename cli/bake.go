@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -225,6 +224,3 @@ func megabytes(bytes int64) string {
 	}
 	return fmt.Sprintf("%d MB", bytes/1e6)
 }
-
-// isMissingImage reports whether err says that an image has not been baked.
-func isMissingImage(err error) bool { return errors.Is(err, bakery.ErrNoImage) }

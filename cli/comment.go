@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -283,14 +282,4 @@ func hunksOf(ctx context.Context, set *review.ChangeSet, names []string) ([]revi
 		return nil
 	}, paths...)
 	return ids, err
-}
-
-// hear notes whether there is feedback for the agent of the session that is resumed.
-func (o *runOptions) hear(service *session.Sessions) error {
-	f, err := service.Feedback(o.resumes)
-	if err != nil {
-		return errors.Join(fault.New(fault.Environment, "the feedback on %s cannot be read", o.resumes), err)
-	}
-	o.talk = !o.noFeedback && !f.Open().Empty()
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"aibox/app/run"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -27,11 +28,11 @@ type runResult struct {
 
 // conclude accepts the changes if asked to, prints the result and returns the error that
 // determines the exit code.
-func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sessions, ended session.Session) error {
+func (a *cli) conclude(ctx context.Context, plan run.Plan, show presentation, service *session.Sessions, ended session.Session) error {
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
-	target := o.acceptTarget()
+	target := plan.Accept
 	set, err := service.FinalChanges(ended.ID)
 	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has just failed
 		if target != nil {
@@ -47,21 +48,18 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	} else {
 		failure = errors.Join(failure, err)
 	}
-	var verifier func(context.Context, string) error
 	if target != nil && result.Changed && failure == nil {
-		verifier, failure = a.verifierAtEnd(o, service, ended)
-	}
-	if target != nil && result.Changed && failure == nil {
+		verifier := a.verifierAtEnd(plan.Launch.Env, service, ended)
 		all := review.Choice{All: true}
 		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, accept.Options{
 			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: verifier,
 		})
 	}
-	if failure == nil && o.RequireChanges && !result.Changed && set != nil {
-		failure = fault.New(fault.AgentFailed, "%s succeeded but changed nothing", o.agent).
+	if failure == nil && plan.Launch.Spec.RequireChanges && !result.Changed && set != nil {
+		failure = fault.New(fault.AgentFailed, "%s succeeded but changed nothing", plan.Launch.Spec.Agent).
 			Hint("`aibox logs %s` shows its output", ended.ID)
 	}
-	if o.json {
+	if show.json {
 		return errors.Join(printJSON(a.out, out), failure)
 	}
 	a.summarize(out, set)

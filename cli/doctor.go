@@ -109,7 +109,7 @@ func (o *doctorOptions) proveByLines(ctx context.Context, quiet bool) (*doctor.P
 		return nil, err
 	}
 	image := func(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
-		return o.imageOf(ctx, spec, o.offerToBake)
+		return o.app.FindImage(ctx, spec, o.offerToBake)
 	}
 	proof, err := o.app.Doctor().Prove(ctx, service, image, func(step session.Step) {
 		switch {

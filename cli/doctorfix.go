@@ -9,6 +9,7 @@ import (
 
 	"aibox/app/doctor"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 )
 
 // fixing is how --fix works.
@@ -88,7 +89,7 @@ func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replac
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a test:\n\n", safe(quoteAll(setup.Command())))
+	fmt.Fprintf(c.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a test:\n\n", safe(shellquote.Join(setup.Command())))
 	for _, step := range plan {
 		fmt.Fprintf(c.err, "  %s\n", safe(step))
 	}

@@ -53,7 +53,7 @@ func flagError(err error) error {
 	if !ok {
 		return err
 	}
-	if setting := settingOf(invalid.GetFlag()); setting != nil {
+	if setting, ok := invalid.GetFlag().Value.(*settingFlag); ok {
 		return setting.explain(invalid)
 	}
 	takes := map[string]string{

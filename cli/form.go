@@ -4,65 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"strings"
 
-	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app"
+	"aibox/app/run"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 	"aibox/ui/form"
 	"aibox/workspace"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
-
-// formFlag is the flag of `aibox run AGENT` that asks for the options.
-const formFlag = "form"
-
-// filled is what the form needs to know of the command line, and what it found.
-type filled struct {
-	wanted  bool              // --form was given
-	flags   []string          // the flags that were given, but for the agent's own
-	own     map[string]bool   // the agent's options that are flags
-	secrets map[string]string // secrets that were typed into the form, by key
-}
-
-// bindForm declares --form.
-func (o *runOptions) bindForm(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.form.wanted, formFlag, false, "fill in the options in a form, then run (line by line if ACCESSIBLE is set)")
-}
-
-// takeFlags remembers the command line, for the form to show it again.
-func (o *runOptions) takeFlags(cmd *cobra.Command, own map[string]bool) {
-	o.form.own, o.form.flags = own, nil
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		switch {
-		case own[flag.Name] || flag.Name == formFlag || flag.Name == "set":
-		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
-			o.form.flags = append(o.form.flags, "--"+flag.Name)
-		case settingOf(flag) != nil && len(settingOf(flag).texts) > 0:
-			for _, text := range settingOf(flag).texts {
-				o.form.flags = append(o.form.flags, "--"+flag.Name+"="+text)
-			}
-		case flag.Value.Type() == "stringArray":
-			values, _ := cmd.Flags().GetStringArray(flag.Name)
-			for _, value := range values {
-				o.form.flags = append(o.form.flags, "--"+flag.Name+"="+value)
-			}
-		default:
-			o.form.flags = append(o.form.flags, "--"+flag.Name+"="+flag.Value.String())
-		}
-	})
-}
-
-// settingOf is the flag of a setting; nil when it is another one.
-func settingOf(flag *pflag.Flag) *settingFlag {
-	setting, _ := flag.Value.(*settingFlag)
-	return setting
-}
 
 // task is what the form asks first when the command line does not say it.
 type task struct {
@@ -78,47 +30,52 @@ func (t *task) Validate() error {
 	return nil
 }
 
-// fillIn asks for the agent's options, with those given so far as first answers,
-// and puts the answers where the flags would have.
-func (a *cli) fillIn(ctx context.Context, o *runOptions) error {
+// fillIn asks for the agent's options, and for a task that is missing, and returns the
+// request with the answers.
+func (a *cli) fillIn(ctx context.Context, runner *run.Runner, request run.Request) (run.Request, error) {
 	out, err := a.screen()
 	if err != nil {
-		return err
+		return request, err
 	}
-	agent, err := a.app.Agents().Find(o.agent)
+	plan, err := runner.ResolveDefaults(request)
 	if err != nil {
-		return err
+		return request, err
+	}
+	agent, err := a.app.Agents().Find(plan.Launch.Spec.Agent)
+	if err != nil {
+		return request, err
 	}
 	info := agent.Info()
-	if err := info.Servable(); err != nil {
-		return err
-	}
-	given, err := agentOptions(agent, o.set)
-	if err != nil {
-		return err
-	}
-	if err := presetSecrets(agent); err != nil {
-		return err
-	}
-	request := form.Request{
-		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: a.suggestions(ctx, o),
+	asked := form.Request{
+		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, plan, request.Repository),
 		Accessible: accessible(),
 	}
-	if info.NeedsPrompt && !o.interactive && o.prompt == "" && o.promptFile == "" {
-		if err := o.askTask(ctx, request); err != nil {
-			return err
+	if info.NeedsPrompt && !request.Interactive && request.Prompt == "" {
+		if request, err = askTask(ctx, request, plan, asked); err != nil {
+			return request, err
 		}
+		plan.Launch.Spec.Prompt = request.Prompt
 	}
-	options := agents.Options(agent)
-	request.Options, request.Mode = options, o.mode()
-	request.Preview = func(draft any) string { return a.preview(o, given, draft) }
-	if err := complete(ctx, request); err != nil {
-		return err
+	given, own := plan.Launch.Spec.Options, run.OwnFlags(agent)
+	if asked.Options, err = runner.FormOptions(plan); err != nil {
+		return request, err
 	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(o.commandLine(given, options)))
-	o.set = o.chosen(given, options)
-	o.form.secrets, err = typedSecrets(options)
-	return err
+	asked.Mode = request.Mode()
+	commandLine := func(options any) string {
+		return shellquote.Join(request.WithOptions(given, options).CommandLine(own))
+	}
+	asked.Preview = func(options any) string {
+		sandbox, err := runner.Preview(plan.WithOptions(options))
+		if err != nil {
+			return fmt.Sprintf("%s\n\n%s\n", commandLine(options), err)
+		}
+		return fmt.Sprintf("%s\n\nIn the sandbox:\n%s", commandLine(options), sandbox)
+	}
+	if err := complete(ctx, asked); err != nil {
+		return request, err
+	}
+	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(commandLine(asked.Options)))
+	return request.WithOptions(given, asked.Options), nil
 }
 
 // complete runs the form. A canceled one ends the command.
@@ -148,130 +105,46 @@ func (a *cli) screen() (io.Writer, error) {
 		Hint("give the options with --set key=value; `aibox agents show NAME` lists them")
 }
 
-// askTask asks for what --prompt and --model would have said.
-func (o *runOptions) askTask(ctx context.Context, request form.Request) error {
-	t := &task{Model: o.Model}
-	request.Options, request.Action = t, "Go on"
-	if err := complete(ctx, request); err != nil {
-		return err
+// askTask asks for what --prompt and --model give.
+func askTask(ctx context.Context, request run.Request, plan run.Plan, asked form.Request) (run.Request, error) {
+	t := &task{Model: plan.Launch.Spec.Model}
+	asked.Options, asked.Action = t, "Go on"
+	if err := complete(ctx, asked); err != nil {
+		return request, err
 	}
-	o.prompt = t.Prompt
-	o.form.flags = append(o.form.flags, "--prompt="+t.Prompt)
-	if t.Model != o.Model {
-		o.Model = t.Model
-		o.form.flags = append(o.form.flags, "--model="+t.Model)
+	request = request.Clone()
+	request.Prompt = t.Prompt
+	if t.Model == plan.Launch.Spec.Model {
+		return request, nil
 	}
-	return nil
+	return request, request.Settings.Set("model", t.Model)
 }
 
-// mostFiles bounds what a form offers for paths.
-const mostFiles = 1000
+// maxFiles bounds what a form offers for paths.
+const maxFiles = 1000
 
-// suggestions offers the models that are known of the server, and what lies at the
-// top of the repository.
-func (a *cli) suggestions(ctx context.Context, o *runOptions) func(spec.Field) []string {
+// suggestions offers the known models of the server, and the names at the top of the
+// repository.
+func suggestions(ctx context.Context, plan run.Plan, repository string) func(spec.Field) []string {
+	if repository == "" {
+		repository = "."
+	}
 	return func(field spec.Field) []string {
 		var words []string
 		switch {
 		case field.Type == spec.Model:
-			for _, model := range app.CompleteModels(ctx, o.Inference) {
+			for _, model := range app.CompleteModels(ctx, plan.Launch.Spec.Inference) {
 				words = append(words, model.ID)
 			}
-		case field.Type == spec.Path && !workspace.IsURL(o.repo):
-			entries, err := os.ReadDir(o.repo)
+		case field.Type == spec.Path && !workspace.IsURL(repository):
+			entries, err := os.ReadDir(repository)
 			if err != nil {
 				return nil // a suggestion less
 			}
-			for _, entry := range entries[:min(len(entries), mostFiles)] {
+			for _, entry := range entries[:min(len(entries), maxFiles)] {
 				words = append(words, entry.Name())
 			}
 		}
 		return words
 	}
-}
-
-func (o *runOptions) mode() spec.Mode {
-	if o.interactive {
-		return spec.Interactive
-	}
-	return spec.Headless
-}
-
-// chosen is --set for every option that is not at its default, and for those that
-// were given before.
-func (o *runOptions) chosen(given map[string]string, options any) []string {
-	var set []string
-	eachChosen(given, options, func(field spec.Field, text string) { set = append(set, field.Key+"="+text) })
-	return set
-}
-
-// eachChosen calls use for the options that a command line has to name so that it
-// is as options are.
-func eachChosen(given map[string]string, options any, use func(spec.Field, string)) {
-	fields, err := spec.Of(options)
-	defaults := spec.Clone(options)
-	if err != nil || spec.Defaults(defaults) != nil {
-		return
-	}
-	for _, field := range fields {
-		_, before := given[field.Key]
-		text := field.Text(options)
-		if field.Type != spec.Secret && (before || text != field.Text(defaults)) && spec.Visible(options, field) {
-			use(field, text)
-		}
-	}
-}
-
-// presetSecrets puts the secrets of the environment into the options, so that the
-// form shows that they are there.
-func presetSecrets(agent agents.Agent) error {
-	secrets, err := agentSecrets(agent)
-	if err != nil {
-		return err
-	}
-	options := agents.Options(agent)
-	fields, err := spec.Of(options)
-	if err != nil {
-		return err
-	}
-	for _, field := range fields {
-		if text, ok := secrets[field.Key]; ok {
-			if err := field.Set(options, text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// typedSecrets are the secrets of the options, by key, for the pipe to the
-// supervisor.
-func typedSecrets(options any) (map[string]string, error) {
-	fields, err := spec.Of(options)
-	if err != nil {
-		return nil, err
-	}
-	env, err := spec.Env(options, spec.Both)
-	if err != nil {
-		return nil, err
-	}
-	secrets := map[string]string{}
-	for _, field := range fields {
-		for _, variable := range env {
-			if value, ok := strings.CutPrefix(variable, field.Env+"="); ok && field.Type == spec.Secret {
-				secrets[field.Key] = value
-			}
-		}
-	}
-	return secrets, nil
-}
-
-// withTyped are the secrets of the environment, and over them those of the form.
-func (o *runOptions) withTyped(secrets map[string]string) map[string]string {
-	all := maps.Clone(secrets)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, o.form.secrets)
-	return all
 }

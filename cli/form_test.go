@@ -5,12 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app/run"
+	"aibox/internal/shellquote"
 )
 
 func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
@@ -181,19 +182,19 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	secrets, err := typedSecrets(options)
-	if err != nil || !maps.Equal(secrets, map[string]string{"token": "canary"}) {
-		t.Errorf("the secrets are %q, %v", secrets, err)
-	}
 	// What was given before is said again although it is the default, since a setting
 	// may say otherwise; what means nothing is not.
-	o := &runOptions{agent: "mine", form: filled{own: map[string]bool{"fast": true, "effort": true}}}
 	given := map[string]string{"effort": "high"}
-	if got := o.chosen(given, options); !slices.Equal(got, []string{"effort=low", "fast=false", "wait=0s"}) {
-		t.Errorf("chosen: %q", got)
+	got := run.Request{Agent: "mine"}.WithOptions(given, options)
+	if want := map[string]string{"effort": "low", "fast": "false", "wait": "0s"}; !maps.Equal(got.Options, want) {
+		t.Errorf("chosen: %q", got.Options)
 	}
-	if got := o.commandLine(given, options); got != "aibox run mine --effort=low --fast=false --set wait=0s" {
-		t.Errorf("the command is %s", got)
+	if secrets := run.Reveal(got.Secrets); !maps.Equal(secrets, map[string]string{"token": "canary"}) {
+		t.Errorf("the secrets are %q", secrets)
+	}
+	own := func(key string) bool { return key != "wait" }
+	if line := shellquote.Join(got.CommandLine(own)); line != "aibox run mine --effort=low --fast=false --set wait=0s" {
+		t.Errorf("the command is %s", line)
 	}
 }
 
@@ -210,7 +211,7 @@ func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
 	if code := f.ends(); code != 2 {
 		t.Errorf("ended with %d:\n%s", code, f.screen())
 	}
-	f.sees("'--prompt=fix it' --reasoning-effort=low")
+	f.sees("--reasoning-effort=low '--prompt=fix it'")
 }
 
 func TestTheFormObeysNoColor(t *testing.T) {
@@ -243,15 +244,5 @@ func TestAFormWithoutATerminalIsAUsageFault(t *testing.T) {
 	a.report(err)
 	if !strings.Contains(errOut.String(), "--form needs a terminal") || !strings.Contains(errOut.String(), "--set") {
 		t.Errorf("%v: %s", err, errOut)
-	}
-}
-
-func TestTheCommandOfAPreviewCanBePasted(t *testing.T) {
-	for word, want := range map[string]string{
-		"a": "a", "--x=1,2": "--x=1,2", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "~": "'~'", "é": "'é'",
-	} {
-		if got := quoteAll([]string{word}); got != want {
-			t.Errorf("%q became %s, want %s", word, got, want)
-		}
 	}
 }

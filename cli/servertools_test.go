@@ -25,9 +25,9 @@ func TestTheSettingOffersEveryKindOfServerSideTool(t *testing.T) {
 		t.Errorf("the setting offers %q with scope %v, %v; there are %q", field.Choices, field.Scope, err, names)
 	}
 	a, _, _ := testApp(t)
-	o := flags(t, a, "--inference-tools", "mcp,web-search", "--inference-tools", "mcp")
-	if !slices.Equal(o.InferenceTools, []string{netguard.MCP.String(), netguard.WebSearch.String()}) {
-		t.Errorf("%v", o.InferenceTools)
+	request := requestOf(t, a, "run", "--inference-tools", "mcp,web-search", "--inference-tools", "mcp")
+	if got := request.Settings.Words("inference-tools"); !slices.Equal(got, []string{netguard.MCP.String(), netguard.WebSearch.String()}) {
+		t.Errorf("%v", got)
 	}
 	b, _, _ := testApp(t)
 	if err := b.execute(t.Context(), []string{"run", "codex", "--inference-tools", "web_search"}); fault.KindOf(err) != fault.Usage {

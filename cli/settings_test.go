@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app/run"
 	"aibox/app/settings"
 	"aibox/config"
-	"aibox/internal/amount"
 	"aibox/internal/fault"
-	"aibox/netguard"
-	"aibox/session"
+
+	"github.com/spf13/cobra"
 )
 
 // settingsOf writes the user's and the repository's settings, and gives the
@@ -44,121 +43,52 @@ func settingsOf(t *testing.T, user, repository string) string {
 	return repo
 }
 
-// flags are runOptions as the command line "run FLAG…" makes them.
-func flags(t *testing.T, a *cli, line ...string) *runOptions {
+// requestOf is the request of the command line "aibox WORD…".
+func requestOf(t *testing.T, a *cli, words ...string) run.Request {
 	t.Helper()
-	o := &runOptions{}
-	cmd := a.runCommand()
-	cmd.ResetFlags()
-	o.bind(a, cmd)
-	if err := cmd.ParseFlags(line); err != nil {
-		t.Fatal(err)
-	}
-	o.given = cmd.Flags().Changed
-	return o
-}
-
-// settle settles and tells, as a run does.
-func settle(a *cli, o *runOptions) error {
-	told, err := a.resolveDefaults(o)
-	a.tell(told)
-	return err
-}
-
-func TestWhatNoFlagSaysTheSettingsSay(t *testing.T) {
-	a, _, errOut := testApp(t)
-	t.Setenv("TOKEN", "x")
-	repo := settingsOf(t, `agent = "codex"
-timeout = "30m"
-model = "qwen3"
-env = ["TOKEN", "AIBOX_NO_SUCH_VARIABLE"]
-hide = ["*.key"]
-accept = "branch"
-[agents.codex]
-verbosity = "low"
-picture = ["a,b", "c"]
-[agents.opencode]
-thinking = true
-`, "network = \"none\"\npids = 64\nhide = [\"vault\"]\n")
-	o := flags(t, a, "--repo", repo, "--model", "other", "--set", "verbosity=high", "--hide", "mine", "--env", "PLAIN=1")
-	if err := settle(a, o); err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case o.agent != "codex", o.Timeout != amount.Duration(30*time.Minute), o.Model != "other", o.Network != "none", o.Pids != 64, o.Accept != "branch":
-		t.Errorf("got %+v", o)
-	case !slices.Equal(o.Hide, []string{"*.key", "vault", "mine"}), !slices.Equal(o.Env, []string{"TOKEN", "PLAIN=1"}):
-		t.Errorf("hides %q, passes %q on", o.Hide, o.Env)
-	case !slices.Equal(o.set, []string{"verbosity=low", `picture="a,b",c`, "verbosity=high"}):
-		t.Errorf("the options are %q", o.set)
-	}
-	if want := "! .aibox.toml: network none, pids 64, hide *.key,vault,mine\n"; errOut.String() != want {
-		t.Errorf("says %q, not %q", errOut.String(), want)
-	}
-}
-
-func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
-	a, _, errOut := testApp(t)
-	want := flags(t, a, "--agent", "codex", "--repo", settingsOf(t, "", ""))
-	o := flags(t, a, "--agent", "codex", "--repo", want.repo)
-	if err := settle(a, o); err != nil || errOut.Len() > 0 {
-		t.Fatal(err, errOut)
-	}
-	if o.Timeout != want.Timeout || o.ModelTimeout != want.ModelTimeout || want.ModelTimeout != amount.Duration(10*time.Minute) || o.Pids != want.Pids || o.Network != want.Network || o.Inference != want.Inference ||
-		o.Accept != want.Accept || o.Clean || o.RequireChanges || len(o.set)+len(o.Hide)+len(o.Env)+len(o.System) > 0 {
-		t.Errorf("got %+v, not %+v", o, want)
-	}
-}
-
-func TestAResumedSessionStaysAsItWas(t *testing.T) {
-	a, _, errOut := testApp(t)
-	repo := settingsOf(t, "timeout = \"30m\"\nagent = \"opencode\"\n[agents.codex]\nverbosity = \"low\"\n", "network = \"none\"\nhide = [\"vault\"]\n")
-	o := flags(t, a)
-	old := session.Session{Spec: session.Spec{Agent: "codex", Repository: repo, Options: map[string]string{"verbosity": "high"}, Run: config.Run{Network: netguard.Local.String(), Inference: "scripted", Timeout: amount.Duration(time.Minute), Pids: 7}}}
-	old.State.Phase = session.Ended
-	if err := o.inherit(old); err != nil {
-		t.Fatal(err)
-	}
-	o.resumes = "0dq4f"
-	if err := settle(a, o); err != nil {
-		t.Fatal(err)
-	}
-	if o.agent != "codex" || o.Network != "local" || o.Timeout != amount.Duration(time.Minute) || o.Pids != 7 || o.Inference != "scripted" ||
-		!slices.Equal(o.set, []string{"verbosity=low", "verbosity=high"}) || errOut.Len() > 0 {
-		t.Errorf("got %+v and %q", o, errOut)
-	}
-}
-
-func TestADetachedRunLeavesDeliveryOut(t *testing.T) {
-	a, _, _ := testApp(t)
-	o := flags(t, a, "--repo", settingsOf(t, "accept = \"branch\"\nrequire-changes = true\n", ""), "--agent", "codex", "--detach")
-	if err := settle(a, o); err != nil || o.Accept != "none" || o.RequireChanges {
-		t.Errorf("got %q, %v, %v", o.Accept, o.RequireChanges, err)
-	}
-}
-
-// A setting without a flag could not be overridden, and a flag that settle forgets
-// would be lost.
-func TestEverySettingOfARunIsAFlagAndIsSettled(t *testing.T) {
-	a, _, _ := testApp(t)
-	fields, err := spec.Of(config.Settings{})
+	root, o := a.root(), &runOptions{}
+	command, rest, err := root.Find(words)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range fields {
-		if slices.Contains([]string{"rootful", "pager", "keep"}, field.Key) { // of other commands, too
-			continue
+	own := &cobra.Command{Use: command.Use}
+	o.bind(a, own)
+	if command.Parent() != root {
+		agent, err := a.app.Agents().Find(command.Name())
+		if err != nil {
+			t.Fatal(err)
 		}
-		o := flags(t, a)
-		if a.runCommand().PersistentFlags().Lookup(field.Key) == nil {
+		o.request.Agent, o.own = agent.Info().Name, o.bindOwn(a, own, agent)
+	}
+	if err := own.ParseFlags(rest); err != nil {
+		t.Fatalf("%q: %v", words, err)
+	}
+	if err := o.read(own, own.Flags().Args()); err != nil {
+		t.Fatalf("%q: %v", words, err)
+	}
+	return o.request
+}
+
+// A setting without a flag could not be given to one run.
+func TestEverySettingOfARunIsAFlag(t *testing.T) {
+	a, _, _ := testApp(t)
+	flags := a.runCommand().PersistentFlags()
+	for _, field := range config.RunFields() {
+		if flags.Lookup(field.Key) == nil {
 			t.Errorf("%s is no flag of run", field.Key)
-		}
-		o.given = func(flag string) bool { return flag == field.Key }
-		if field.Key == "agent" || field.Key == "env" { // settle joins these itself
 			continue
 		}
-		if given := o.overrides(); len(given) != 1 || given[0].Key != field.Key {
-			t.Errorf("--%s does not reach the settings: %v", field.Key, given)
+		text := field.Default
+		switch {
+		case len(field.Choices) > 0:
+			text = field.Choices[0]
+		case field.Type == spec.Bool:
+			text = "true"
+		case text == "":
+			text = "7"
+		}
+		if got := requestOf(t, a, "run", "--"+field.Key+"="+text); !slices.Equal(got.Settings.Keys(), []string{field.Key}) || got.Settings.Text(field.Key) != text {
+			t.Errorf("--%s=%s gives %q to %q", field.Key, text, got.Settings.Text(field.Key), got.Settings.Keys())
 		}
 	}
 }

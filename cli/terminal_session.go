@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session"
@@ -51,21 +52,6 @@ func (c *console) scrollBack(ctx context.Context, service *session.Sessions, id 
 	return crashed(err)
 }
 
-// checkInteractive refuses flags that contradict -i.
-func (a *cli) checkInteractive(o *runOptions) error {
-	switch {
-	case !o.interactive || o.detach:
-		return nil
-	case o.json:
-		return fault.New(fault.Usage, "--json and -i cannot be used together").
-			Hint("use one of them")
-	case !a.isInteractive():
-		return needsTerminal()
-	default:
-		return nil
-	}
-}
-
 // agentSize returns the size of an agent's terminal on this one. Without a terminal it
 // is zero, which means 24 by 80.
 func (c *console) agentSize() screen.Size {
@@ -100,20 +86,20 @@ func colorDepth(t terminal) screen.Colors {
 
 // runInteractive attaches the terminal to a session that `aibox run -i` has started, and
 // concludes the run when the agent has ended.
-func (a *cli) runInteractive(ctx context.Context, o *runOptions, service *session.Sessions, id session.ID) error {
+func (a *cli) runInteractive(ctx context.Context, plan run.Plan, show presentation, service *session.Sessions, id session.ID) error {
 	err := a.attachTerminal(ctx, service, id)
 	if err != nil && !errors.Is(err, session.ErrNotAttached) {
 		return a.left(ctx, service, id, err)
 	}
 	missed := err != nil // the agent had ended before
-	ended, err := a.awaitEnd(ctx, service, id, o.json)
+	ended, err := a.awaitEnd(ctx, service, id, show.json)
 	if err != nil {
 		return err
 	}
 	if missed {
 		err = a.printScreen(ctx, service, ended)
 	}
-	return errors.Join(err, a.conclude(context.WithoutCancel(ctx), o, service, ended))
+	return errors.Join(err, a.conclude(context.WithoutCancel(ctx), plan, show, service, ended))
 }
 
 // interactive is `aibox attach` for an interactive session.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 
@@ -161,18 +162,19 @@ func TestInteractiveWantsATerminalAndNoJSON(t *testing.T) {
 	defer null.Close()
 	a := newCLI(&console{in: null, out: null})
 	for _, c := range []struct {
-		o    runOptions
-		want bool
+		request run.Request
+		show    presentation
+		want    bool
 	}{
-		{runOptions{}, true},
-		{runOptions{interactive: true}, false},
-		{runOptions{interactive: true, json: true}, false},
-		{runOptions{interactive: true, detach: true}, true},
-		{runOptions{interactive: true, detach: true, json: true}, true},
+		{run.Request{}, presentation{}, true},
+		{run.Request{Interactive: true}, presentation{}, false},
+		{run.Request{Interactive: true}, presentation{json: true}, false},
+		{run.Request{Interactive: true, Detached: true}, presentation{}, true},
+		{run.Request{Interactive: true, Detached: true}, presentation{json: true}, true},
 	} {
-		err := a.checkInteractive(&c.o)
+		err := a.checkInteractive(c.request, c.show)
 		if (err == nil) != c.want || err != nil && fault.KindOf(err) != fault.Usage {
-			t.Errorf("%+v gives %v", c.o, err)
+			t.Errorf("%+v gives %v", c, err)
 		}
 	}
 	if size := a.agentSize(); size != (screen.Size{}) {

@@ -17,7 +17,6 @@ import (
 
 	"aibox/app"
 	"aibox/app/run"
-	"aibox/bakery"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/ui"
@@ -54,7 +53,7 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 
 // bakedImage finds the image of a session, and does not offer to bake a missing one.
 func (a *cli) bakedImage(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
-	return a.imageOf(ctx, spec, func(context.Context, *bakery.Bakery, string, string) (bool, error) { return false, nil })
+	return a.app.FindImage(ctx, spec, nil)
 }
 
 // cancelBuilds cancels the builds in progress, and reports them.
@@ -89,7 +88,7 @@ func (a *cli) handOver(ctx context.Context, command page.Command) error {
 // what it printed. A ctrl-c is the run's alone.
 func (a *cli) runOnTerminal(ctx context.Context, request run.Request) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
-	err := a.runRequest(during, request)
+	err := a.runRequest(during, request, presentation{})
 	stop()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the UI ends, and the run's error is a result of that
@@ -98,17 +97,6 @@ func (a *cli) runOnTerminal(ctx context.Context, request run.Request) error {
 		a.report(err)
 	}
 	return a.read(ctx)
-}
-
-// runRequest runs a request as `aibox run` does.
-func (a *cli) runRequest(ctx context.Context, request run.Request) error {
-	return a.doWords(ctx, request.Words(nil), func(ctx context.Context, o *runOptions) error {
-		o.form.secrets = map[string]string{}
-		for key, value := range request.Secrets {
-			o.form.secrets[key] = value.Reveal()
-		}
-		return a.run(ctx, o)
-	})
 }
 
 // child is one of aibox's own commands on this process's streams and with this

@@ -82,7 +82,7 @@ func (s starter) Look(ctx context.Context, repository string) (newrun.Place, err
 		last, ok = s.store().Last(at.Top) // a URL is no path to join, either
 	}
 	if ok {
-		last = s.said(last, place.Settings)
+		last = s.withoutDefaults(last, place.Settings)
 		place.Last = &last
 	}
 	library, err := app.Prompts(at.Top)
@@ -147,14 +147,14 @@ func isFolder(path string) bool {
 func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
 	var all []newrun.Agent
 	for _, agent := range s.app.Agents().All() {
-		if err := presetSecrets(agent); err != nil {
+		if err := run.SetEnvironmentSecrets(agent); err != nil {
 			return nil, err
 		}
 		info := agent.Info()
 		all = append(all, newrun.Agent{
 			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shellAgent,
 			Unservable: info.Servable(),
-			Options:    agents.Options(agent), Flag: s.ownFlags(agent),
+			Options:    agents.Options(agent), Flag: run.OwnFlags(agent),
 		})
 	}
 	return all, nil
@@ -189,87 +189,59 @@ func (s starter) Models(ctx context.Context, inference string) []string {
 	return names
 }
 
-// Again is what a session ran, as far as the settings do not say it anyway.
+// Again returns what a session ran, without what the settings have anyway.
 func (s starter) Again(_ context.Context, id session.ID) (run.Request, error) {
 	old, err := s.service.Find(string(id))
 	if err != nil {
 		return run.Request{}, err
 	}
-	d := again(old)
-	resolved, err := s.app.Settings(d.Repository)
+	request, err := run.FromSession(old.Spec)
 	if err != nil {
-		return d, nil //nolint:nilerr // the screen tells it when it looks at the repository
+		return run.Request{}, err
 	}
-	return s.said(d, resolved), nil
+	resolved, err := s.app.Settings(request.Repository)
+	if err != nil {
+		return request, nil //nolint:nilerr // the screen reports it when it looks at the repository
+	}
+	return s.withoutDefaults(request, resolved), nil
 }
 
-// Files are those of the repository, as a run with the draft would sort them.
-func (s starter) Files(ctx context.Context, d run.Request) (visible, hidden []string, err error) {
-	err = s.doWords(ctx, d.Words(nil), func(ctx context.Context, o *runOptions) error {
-		if _, err := s.resolveDefaults(o); err != nil {
-			return err
-		}
-		request := workspace.Request{
-			Repo: o.repo, Branch: o.branch, Clean: o.Clean, Hide: slices.Concat(workspace.DefaultHide(), o.Hide), Dirs: s.dirs,
-		}
-		visible, hidden, err = workspace.Files(ctx, request)
-		return err
-	})
-	return visible, hidden, err
+// Files returns the files of the repository, as a run of the request would sort them.
+func (s starter) Files(ctx context.Context, request run.Request) (visible, hidden []string, err error) {
+	return s.runner(s.service).Files(ctx, request)
 }
 
-// Check goes the way of a run as far as nothing is touched.
-func (s starter) Check(ctx context.Context, d run.Request, options any) (newrun.Checked, error) {
-	var checked newrun.Checked
-	_, err := s.launching(ctx, d, options, &checked)
+// Check validates a request.
+func (s starter) Check(_ context.Context, request run.Request) (newrun.Checked, error) {
+	runner := s.runner(s.service)
+	plan, err := runner.Resolve(request)
+	checked := newrun.Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
+	if sandbox, failed := runner.Preview(plan); failed == nil {
+		checked.Command = sandbox
+	}
+	if err == nil {
+		err = s.checkInteractive(request, presentation{})
+	}
 	return checked, err
 }
 
-// launching is what a draft asks for.
-func (s starter) launching(ctx context.Context, d run.Request, options any, checked *newrun.Checked) (session.Launch, error) {
-	var launch session.Launch
-	err := s.doWords(ctx, d.Words(nil), func(_ context.Context, o *runOptions) (err error) {
-		if options != nil {
-			if o.form.secrets, err = typedSecrets(options); err != nil {
-				return err
-			}
-		}
-		if checked.RepositorySettings, err = s.ready(s.service, o); err != nil {
-			return err
-		}
-		checked.Hide, checked.Delivers = o.Hide, o.Accept != "none" || o.RequireChanges
-		if invocation, err := s.standIn(o, options); err == nil && options != nil {
-			checked.Command = invoked(invocation)
-		}
-		launch, err = s.checked(o)
-		return err
-	})
-	return launch, err
-}
-
-// Start starts it as `aibox run` does.
-func (s starter) Start(ctx context.Context, d run.Request, options any, bake bool, step func(session.Step)) (newrun.Started, error) {
-	launch, err := s.launching(ctx, d, options, new(newrun.Checked))
+// Start starts a request as `aibox run` does.
+func (s starter) Start(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (newrun.Started, error) {
+	if err := s.checkInteractive(request, presentation{}); err != nil {
+		return newrun.Started{}, err
+	}
+	runner := s.runner(s.service)
+	plan, err := runner.Resolve(request)
 	if err != nil {
 		return newrun.Started{}, err
 	}
 	baking := &bakeSteps{step: step}
-	id, err := s.start(ctx, s.service, launch, starting{
-		step:   step,
-		repair: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
-		bake: func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
-			if !bake {
-				return false, nil
-			}
-			begun := time.Now()
-			_, err := builder.Bake(ctx, []string{image}, baking)
-			if err == nil {
-				step(session.Step{Name: "image", Done: true, Detail: "of " + agent + ", baked", Took: time.Since(begun)})
-			}
-			return err == nil, err
-		},
-	})
-	return newrun.Started{ID: id, MissingImage: isMissingImage(err), Output: baking.said}, err
+	with := run.Callbacks{Step: step}
+	if bake {
+		with.Bake = baking.bake
+	}
+	id, err := runner.Start(ctx, plan, with)
+	return newrun.Started{ID: id, MissingImage: run.IsMissingImage(err), Output: baking.said}, err
 }
 
 // Remember keeps the choices in the state folder.
@@ -279,6 +251,16 @@ func (s starter) Remember(d run.Request) error { return s.store().Save(d) }
 type bakeSteps struct {
 	step func(session.Step)
 	said []string // the last lines of the step that failed
+}
+
+// bake is run.Callbacks.Bake.
+func (b *bakeSteps) bake(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
+	begun := time.Now()
+	if _, err := builder.Bake(ctx, []string{image}, b); err != nil {
+		return false, err
+	}
+	b.step(session.Step{Name: "image", Done: true, Detail: "of " + agent + ", baked", Took: time.Since(begun)})
+	return true, nil
 }
 
 // Handle takes one piece of progress.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,10 +12,23 @@ import (
 	"aibox/agents/spec"
 	"aibox/app/run"
 	"aibox/bakery"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
 )
+
+// overrides are the settings that a run gives itself.
+func overrides(t *testing.T, texts map[string]string) config.RunOverrides {
+	t.Helper()
+	var o config.RunOverrides
+	for key, text := range texts {
+		if err := o.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
 
 // newStarter is the services of the screen for a new run, and a repository.
 func newStarter(t *testing.T) (starter, string) {
@@ -49,8 +60,13 @@ func newStarter(t *testing.T) (starter, string) {
 
 func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 	s, repo := newStarter(t)
+	give := func(d *run.Request, key, text string) {
+		if err := d.Settings.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	good := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it"}
-	if _, err := s.Check(t.Context(), good, nil); err != nil {
+	if _, err := s.Check(t.Context(), good); err != nil {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(*run.Request){
@@ -59,24 +75,21 @@ func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 		"no prompt":         func(d *run.Request) { d.Prompt = "" },
 		"unknown option":    func(d *run.Request) { d.Options = map[string]string{"shade": "red"} },
 		"impossible choice": func(d *run.Request) { d.Options = map[string]string{"verbosity": "some"} },
-		"unknown setting":   func(d *run.Request) { d.Settings = map[string]string{"shade": "red"} },
-		"network":           func(d *run.Request) { d.Settings = map[string]string{"network": "all"} },
-		"time":              func(d *run.Request) { d.Settings = map[string]string{"timeout": "soon"} },
-		"glob":              func(d *run.Request) { d.Settings = map[string]string{"hide": "["} },
-		"system prompt":     func(d *run.Request) { d.Settings = map[string]string{"system": "nobody"} },
-		"variable":          func(d *run.Request) { d.Settings = map[string]string{"env": "AIBOX_NO_SUCH_VARIABLE"} },
+		"glob":              func(d *run.Request) { give(d, "hide", `"["`) },
+		"system prompt":     func(d *run.Request) { give(d, "system", "nobody") },
+		"variable":          func(d *run.Request) { give(d, "env", "AIBOX_NO_SUCH_VARIABLE") },
 		"no terminal":       func(d *run.Request) { d.Interactive = true },
 	} {
 		bad := good.Clone()
 		change(&bad)
-		_, err := s.Check(t.Context(), bad, nil)
+		_, err := s.Check(t.Context(), bad)
 		var said error
 		s.in = noInput(t)
-		said = s.execute(t.Context(), bad.Words(nil))
+		said = s.execute(t.Context(), bad.CommandLine(nil)[1:])
 		if err == nil || fault.KindOf(err) != fault.Usage || said == nil || err.Error() != said.Error() {
 			t.Errorf("%s: the check says %v, the command %v", what, err, said)
 		}
-		if _, err := s.Start(t.Context(), bad, nil, false, func(session.Step) {}); err == nil || err.Error() != said.Error() {
+		if _, err := s.Start(t.Context(), bad, false, func(session.Step) {}); err == nil || err.Error() != said.Error() {
 			t.Errorf("%s: the start says %v", what, err)
 		}
 	}
@@ -85,12 +98,8 @@ func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
 	s, repo := newStarter(t)
-	d := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: map[string]string{"hide": "vault", "accept": "branch"}}
-	agent, err := agents.Builtin().Find("codex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked, err := s.Check(t.Context(), d, agents.Options(agent))
+	d := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: overrides(t, map[string]string{"hide": "vault", "accept": "branch"})}
+	checked, err := s.Check(t.Context(), d)
 	if err != nil || !strings.Contains(checked.Command, "codex") || strings.Contains(checked.Command, "canary") {
 		t.Errorf("got %+v, %v", checked, err)
 	}
@@ -105,15 +114,15 @@ func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
 	if err != nil || place.Branch != "main" || place.Last != nil || place.Settings.Settings.Network != "local" {
 		t.Fatalf("got %+v, %v", place, err)
 	}
-	chosen := run.Request{Agent: "codex", Repository: place.Top, Settings: map[string]string{"network": "local", "pids": "64"}, Options: map[string]string{"verbosity": "low"}}
+	chosen := run.Request{Agent: "codex", Repository: place.Top, Settings: overrides(t, map[string]string{"network": "local", "pids": "64"}), Options: map[string]string{"verbosity": "low"}}
 	if err := s.store().Save(chosen); err != nil {
 		t.Fatal(err)
 	}
 	place, err = s.Look(t.Context(), repo)
-	if err != nil || place.Last == nil || place.Last.Settings["pids"] != "64" || place.Last.Options["verbosity"] != "low" {
+	if err != nil || place.Last == nil || place.Last.Settings.Text("pids") != "64" || place.Last.Options["verbosity"] != "low" {
 		t.Fatalf("got %+v, %v", place, err)
 	}
-	if _, said := place.Last.Settings["network"]; said {
+	if place.Last.Settings.Has("network") {
 		t.Error("what the settings say anyway was kept")
 	}
 	if names, err := s.Branches(t.Context(), repo); err != nil || !slices.Contains(names, "dark") {
@@ -131,7 +140,7 @@ func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := run.Request{Agent: "codex", Repository: repo, Settings: map[string]string{"hide": "*.key"}}
+	d := run.Request{Agent: "codex", Repository: repo, Settings: overrides(t, map[string]string{"hide": "*.key"})}
 	visible, hidden, err := s.Files(t.Context(), d)
 	if err != nil || !slices.Equal(visible, []string{"a.go"}) || !slices.Equal(hidden, []string{".env", "secret.key"}) {
 		t.Errorf("got %q and %q, %v", visible, hidden, err)
@@ -193,17 +202,10 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 				d.Options[field.Key] = field.Text(agent.Options)
 			}
 		}
-		// What is said as flags is what is said with --set.
-		var one, other *runOptions
-		take := func(to **runOptions) func(context.Context, *runOptions) error {
-			return func(_ context.Context, o *runOptions) error { *to = o; return nil }
-		}
-		err = errors.Join(s.doWords(t.Context(), d.Words(agent.Flag), take(&one)), s.doWords(t.Context(), d.Words(nil), take(&other)))
-		if err != nil {
-			t.Errorf("%s: %v", agent.Name, err)
-		}
-		if one != nil && other != nil && !slices.Equal(slices.Sorted(slices.Values(one.set)), slices.Sorted(slices.Values(other.set))) {
-			t.Errorf("%s: %q and %q", agent.Name, one.set, other.set)
+		// Flags of their own and --set give the same request.
+		one, other := requestOf(t, s.cli, d.CommandLine(agent.Flag)[1:]...), requestOf(t, s.cli, d.CommandLine(nil)[1:]...)
+		if !one.Equal(d) || !other.Equal(d) {
+			t.Errorf("%s: %q and %q", agent.Name, one.Options, other.Options)
 		}
 	}
 }

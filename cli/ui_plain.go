@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"aibox/app/run"
 	"aibox/ui/plain"
 )
 
@@ -23,10 +24,14 @@ func (a *cli) plainUI(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The runs and commands of this process ask in lines, too.
+	if err := os.Setenv("ACCESSIBLE", "1"); err != nil {
+		return err
+	}
 	// ctrl-c leaves at a question, and belongs to a command while one runs.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: a.inLines})
+	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: a.inLines, Run: a.runInLines})
 }
 
 // questioner reads answers from standard input. A ctrl-c ends them.
@@ -48,6 +53,20 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 	return answer, err
 }
 
+// runInLines runs a request. A ctrl-c is the run's alone.
+func (a *cli) runInLines(ctx context.Context, request run.Request, form bool) error {
+	during, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	err := a.runRequest(during, request, presentation{form: form})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		a.report(err)
+	}
+	return nil
+}
+
 // inLines runs one of aibox's own commands, which also asks in lines. The command reports
 // its errors itself.
 func (a *cli) inLines(ctx context.Context, args ...string) error {
@@ -55,7 +74,6 @@ func (a *cli) inLines(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd.Env = append(os.Environ(), "ACCESSIBLE=1")
 	err = cmd.Run()
 	var failed *exec.ExitError
 	switch {

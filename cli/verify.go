@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
+	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -19,9 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// maxVerify bounds a verifying command in bytes.
-const maxVerify = 64 << 10
 
 // verifyFlags are the flags of the command that verifies an agent's work.
 type verifyFlags struct {
@@ -35,20 +32,9 @@ func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
 }
 
 // check refuses commands that cannot be run. Blanks count as no command.
-func (f *verifyFlags) check() error {
-	f.command = strings.TrimSpace(f.command)
-	switch {
-	case len(f.command) > maxVerify:
-		return fault.New(fault.Usage, "the command of --verify is longer than %d KiB", maxVerify>>10).
-			Hint("put it into a script of the repository and name that")
-	case strings.ContainsRune(f.command, 0):
-		return fault.New(fault.Usage, "the command of --verify contains a NUL byte")
-	case f.timeout < 0:
-		return fault.New(fault.Usage, "--verify-timeout cannot be negative").Hint("0 means no limit")
-	case f.command == "":
-		f.timeout = 0
-	}
-	return nil
+func (f *verifyFlags) check() (err error) {
+	f.command, f.timeout, err = run.CheckVerification(f.command, f.timeout)
+	return err
 }
 
 // request returns the verification that the flags ask for.
@@ -227,11 +213,9 @@ func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id se
 
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.
 // All of it has passed already; a part of it may still fail.
-func (a *cli) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) (func(context.Context, string) error, error) {
-	env, _, err := agentEnv(o.Env)
-	if err != nil {
-		return nil, err // without its variables the command may pass or fail wrongly
-	}
+// env are the variables that the run had: without them the command may pass or fail
+// wrongly.
+func (a *cli) verifierAtEnd(env []string, service *session.Sessions, ended session.Session) func(context.Context, string) error {
 	output := a.agentOutput(a.err)
-	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show})), nil
+	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
 }

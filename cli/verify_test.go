@@ -3,20 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"aibox/config"
-	"aibox/internal/fault"
-	"aibox/session"
 )
-
-func TestAVariableThatIsGoneFailsTheVerificationBeforeAnAccept(t *testing.T) {
-	a, _, _ := testApp(t)
-	o := options(func(o *runOptions) { o.Env = []string{"AIBOX_NO_SUCH_VARIABLE"} })
-	ended := session.Session{Spec: session.Spec{Run: config.Run{Verify: "make test"}}}
-	if verify, err := a.verifierAtEnd(o, nil, ended); verify != nil || fault.KindOf(err) != fault.Usage {
-		t.Errorf("error %v", err)
-	}
-}
 
 func TestVariablesThatTheUserLacksNowAreNamed(t *testing.T) {
 	a, _, errOut := testApp(t)

@@ -16,8 +16,8 @@ var ownFlags = []string{
 	"agent", "branch", "detach", "form", "help", "interactive", "json", "no-feedback", "prompt", "prompt-file", "repo", "resume", "rootful", "set",
 }
 
-// isOwnFlag reports whether name is a flag of `aibox run` itself.
-func isOwnFlag(name string) bool {
+// IsRunFlag reports whether name is a flag of `aibox run` itself.
+func IsRunFlag(name string) bool {
 	settings, _ := spec.Of(config.Run{}) // a test verifies the tags
 	return slices.Contains(ownFlags, name) || slices.ContainsFunc(settings, func(field spec.Field) bool { return field.Key == name })
 }
@@ -30,7 +30,7 @@ var ownKeys = []string{
 
 // checkReserved rejects an option that uses a flag, a variable or a key of aibox.
 func (r *reader) checkReserved(path string, def spec.Definition) {
-	if isOwnFlag(def.Key) {
+	if IsRunFlag(def.Key) {
 		r.fail(path+".key", "%q is a flag of `aibox run` itself", def.Key).Hint = "choose another key, such as \"own-" + def.Key + "\""
 	}
 	env := def.Tags["env"]

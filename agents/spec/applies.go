@@ -23,6 +23,23 @@ func Applies(v any, field Field) error {
 		Hint("or leave it out: --set %s=", field.Key)
 }
 
+// AppliesIn is a Usage fault when field has another value in v than its default, and the
+// agent does not know it in this mode. v is a pointer to the struct.
+func AppliesIn(v any, field Field, mode Mode) error {
+	target, err := field.target(v)
+	if err != nil || field.unset(target) || field.isDefault(target) || field.Mode.Includes(mode) {
+		return err
+	}
+	if mode == Interactive {
+		return fault.New(fault.Usage, "option %q has no effect with --interactive", field.Key).
+			Hint("drop --interactive").
+			Hint("or leave it out: --set %s=", field.Key)
+	}
+	return fault.New(fault.Usage, "option %q has no effect without --interactive", field.Key).
+		Hint("add --interactive").
+		Hint("or leave it out: --set %s=", field.Key)
+}
+
 // isDefault reports whether the option has its default value.
 func (f Field) isDefault(target reflect.Value) bool {
 	scratch := reflect.New(f.goType).Elem()

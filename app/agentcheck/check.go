@@ -67,8 +67,6 @@ type Checker struct {
 	Bake func(ctx context.Context, builder *bakery.Bakery, images []string) ([]bakery.Baked, error)
 	// Image finds the image of a session.
 	Image doctor.Image
-	// Secrets returns the values of the agent's secret options.
-	Secrets func(agents.Agent) (map[string]string, error)
 	// Repair cleans up after crashes.
 	Repair func(context.Context, *session.Sessions)
 	// Done receives each step when it ends.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aibox/agents"
+	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -53,20 +54,20 @@ func (c *check) try(ctx context.Context, service *session.Sessions, agent agents
 		return trialResult{}, err
 	}
 	defer remove()
-	secrets, err := c.Secrets(agent)
+	secrets, err := run.EnvironmentSecrets(agent)
 	if err != nil {
 		return trialResult{}, err
 	}
-	run := config.Defaults().Run
-	run.Hide, run.Inference, run.Timeout = []string{}, script, amount.Duration(c.Timeout)
-	run.AllowDegraded = c.App.AllowsDegraded()
-	spec := session.Spec{Agent: c.name, Prompt: t.prompt, Repository: repo, Resumes: t.resumes, Interactive: t.interactive, Run: run}
+	settings := config.Defaults().Run
+	settings.Hide, settings.Inference, settings.Timeout = []string{}, script, amount.Duration(c.Timeout)
+	settings.AllowDegraded = c.App.AllowsDegraded()
+	spec := session.Spec{Agent: c.name, Prompt: t.prompt, Repository: repo, Resumes: t.resumes, Interactive: t.interactive, Run: settings}
 	if c.name == shell {
 		spec.Prompt, spec.Args = "", []string{"true"}
 	} else if !agent.Info().NeedsPrompt {
 		spec.Prompt = ""
 	}
-	launch := session.Launch{Spec: spec, Secrets: secrets}
+	launch := session.Launch{Spec: spec, Secrets: run.Reveal(secrets)}
 	if launch.ImageID, err = c.Image(ctx, &launch.Spec); err != nil {
 		return trialResult{}, err
 	}

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"aibox/app/run"
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/paths"
+	"aibox/internal/shellquote"
 	"aibox/runtime"
 
 	"golang.org/x/sys/unix"
@@ -109,7 +109,7 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 
 // registration is a runtime as it is registered, raw.
 func registration(r runtime.Runtime) string {
-	return run.Line(append([]string{r.Name + ":", r.Path}, r.Args...))
+	return shellquote.Join(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
 func (d *Doctor) guardFinding(ctx context.Context) Finding {

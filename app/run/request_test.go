@@ -3,54 +3,76 @@ package run
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"aibox/agents/spec"
 	"aibox/config"
-	"aibox/internal/amount"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/workspace"
 )
 
-func full() Request {
+// overrides are the settings that a run gives itself.
+func overrides(t testing.TB, texts map[string]string) config.RunOverrides {
+	t.Helper()
+	var o config.RunOverrides
+	for key, text := range texts {
+		if err := o.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func full(t testing.TB) Request {
 	return Request{
 		Agent: "codex", Repository: "/home/ann/shop", Branch: "dark", Interactive: true, Prompt: "mend it",
-		Settings: map[string]string{"timeout": "30m", "hide": `*.key,"a,b"`, "clean": "true", "verify": "make test"},
+		Settings: overrides(t, map[string]string{"timeout": "30m", "hide": `*.key,"a,b"`, "clean": "true", "verify": "make test"}),
 		Options:  map[string]string{"fast": "true", "effort": "low", "tone": "dry"}, Args: []string{"--verbose"},
 	}
 }
 
-func TestADraftSaysItselfAsACommandLine(t *testing.T) {
+func TestARequestPrintsItsCommandLine(t *testing.T) {
 	own := func(key string) bool { return key != "tone" }
 	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--interactive", "--timeout=30m", "--hide=*.key", `--hide="a,b"`, "--clean",
-		"--verify=make test", "--effort=low", "--fast", "--set", "tone=dry", "--prompt=mend it", "--", "--verbose",
+		"aibox", "run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--interactive", "--timeout=30m", "--hide=*.key", `--hide="a,b"`, "--clean",
+		"--verify=make test", "--effort=low", "--fast", "--set", "tone=dry", "--json", "--prompt=mend it", "--", "--verbose",
 	}
-	if got := full().Words(own); !slices.Equal(got, want) {
+	if got := full(t).CommandLine(own, "--json"); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := (Request{}).Words(nil); !slices.Equal(got, []string{"run"}) {
-		t.Errorf("nothing is said as %q", got)
+	if got := (Request{}).CommandLine(nil); !slices.Equal(got, []string{"aibox", "run"}) {
+		t.Errorf("nothing is printed as %q", got)
+	}
+	resumes := Request{Resumes: "0dq4f", NoFeedback: true, Detached: true}
+	if got := resumes.CommandLine(nil); !slices.Equal(got, []string{"aibox", "run", "--resume=0dq4f", "--no-feedback", "--detach"}) {
+		t.Errorf("got %q", got)
 	}
 }
 
-func TestEverySettingOfADraftIsOne(t *testing.T) {
-	fields, err := spec.Of(config.Settings{})
-	if err != nil {
-		t.Fatal(err)
+func TestEverySettingOfARunIsInTheOrderOfForms(t *testing.T) {
+	keys := SettingKeys()
+	if len(keys) != len(config.RunFields()) {
+		t.Errorf("the order is %q", keys)
 	}
-	for _, key := range Settable() {
-		if _, err := spec.Find(fields, key); err != nil {
+	for _, key := range keys {
+		if _, err := spec.Find(config.RunFields(), key); err != nil {
 			t.Error(err)
 		}
 	}
-	if words := (Request{Settings: map[string]string{"shade": "red"}}).Words(nil); !slices.Contains(words, "--shade=red") {
-		t.Errorf("a key that is no setting is lost: %q", words)
+}
+
+func TestACopyOfARequestSharesNothing(t *testing.T) {
+	r, want := full(t), full(t)
+	copied := r.Clone()
+	if !copied.Equal(r) {
+		t.Errorf("got %+v", copied)
+	}
+	copied.Options["fast"], copied.Args[0] = "false", "x"
+	copied.Settings.Delete("clean")
+	if !r.Equal(want) || copied.Equal(r) {
+		t.Errorf("the first one became %+v", r)
 	}
 }
 
@@ -59,12 +81,12 @@ func TestLastChoicesComeBackWithoutTheTaskAndAnyArgument(t *testing.T) {
 	if _, ok := store.Last("/home/ann/shop"); ok {
 		t.Error("there are choices before any were made")
 	}
-	if err := store.Save(full()); err != nil {
+	if err := store.Save(full(t)); err != nil {
 		t.Fatal(err)
 	}
-	want := full()
+	want := full(t)
 	want.Prompt, want.Branch, want.Args = "", "", nil
-	if got, ok := store.Last("/home/ann/shop"); !ok || !reflect.DeepEqual(got, want) {
+	if got, ok := store.Last("/home/ann/shop"); !ok || !got.Equal(want) {
 		t.Errorf("got %+v", got)
 	}
 	if _, ok := store.Last("/home/ann/blog"); ok {
@@ -118,37 +140,83 @@ func FuzzChoices(f *testing.F) {
 	f.Add([]byte(`{"version":1,"repository":"/r","choices":{"agent":"codex","settings":{"hide":"a,b"}}}`))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		if d, ok := decode(data, "/r"); ok {
-			d.Words(nil)
+			d.CommandLine(nil)
 		}
 	})
 }
 
-// ran is a session that said everything.
-func ran() session.Spec {
-	return session.Spec{ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark", Prompts: []session.SystemPrompt{{Name: "careful", Text: "…"}}, Resumes: "0aaaa", Run: config.Run{Clean: true, Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Env: []string{"TOKEN"}, InferenceTools: []string{netguard.WebSearch.String()}, MaxUpload: 64, MaxTokens: 5000, ModelTimeout: amount.Duration(5 * time.Minute), StateSize: 32, AllowDegraded: true, Timeout: amount.Duration(30 * time.Minute), Pids: 64, Verify: "make test", VerifyTimeout: amount.Duration(time.Minute)}}
+// ran is a session that had other settings than the built-in ones.
+func ran(t testing.TB) session.Spec {
+	t.Helper()
+	s := session.Spec{ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark", Resumes: "0aaaa"}
+	for _, field := range config.RunFields() {
+		if err := field.Set(&s.Run, unusual(field)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Hide = append(workspace.DefaultHide(), s.Hide...)
+	for _, name := range s.System {
+		s.Prompts = append(s.Prompts, session.SystemPrompt{Name: name, Text: "…"})
+	}
+	s.System = nil // the record has the prompts instead
+	return s
+}
+
+// unusual is a value that is not the setting's default.
+func unusual(field spec.Field) string {
+	switch {
+	case len(field.Choices) > 0 && field.Choices[0] != field.Default:
+		return field.Choices[0]
+	case len(field.Choices) > 0:
+		return field.Choices[1]
+	case field.Type == spec.Bool:
+		return "true"
+	case field.Type == spec.Int:
+		return "64"
+	case field.Type == spec.Duration:
+		return "1m30s"
+	default:
+		return "mine"
+	}
+}
+
+func fromSession(t testing.TB, s session.Spec) Request {
+	t.Helper()
+	r, err := FromSession(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func TestASessionIsRunAgainAsItWas(t *testing.T) {
-	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--inference-tools=web-search",
-		"--max-upload=64", "--max-tokens=5000", "--model-timeout=5m", "--network=none", "--timeout=30m", "--pids=64", "--state-size=32",
-		"--hide=vault", "--clean", "--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN",
-		"--set", "effort=low", "--set", "tone=plain", "--prompt=mend it",
+	got := fromSession(t, ran(t))
+	for _, field := range config.RunFields() {
+		switch text := got.Settings.Text(field.Key); {
+		case field.Inherit == spec.Never && text != "":
+			t.Errorf("%s is taken over as %q", field.Key, text)
+		case field.Inherit != spec.Never && text != unusual(field):
+			t.Errorf("%s became %q", field.Key, text)
+		}
 	}
-	if got := Of(ran()).Words(nil); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	got.Settings = config.RunOverrides{}
+	want := Request{
+		Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark",
 	}
-	closed := ran()
+	if !got.Equal(want) {
+		t.Errorf("got %+v", got)
+	}
+	closed := ran(t)
 	closed.InferenceTools = nil
-	if got := Of(closed).Words(nil); !slices.Contains(got, "--inference-tools=") {
+	if got := fromSession(t, closed).CommandLine(nil); !slices.Contains(got, "--inference-tools=") {
 		t.Errorf("what was closed may be open: %q", got)
 	}
 }
 
 func TestALimitThatWasLiftedIsRepeatedAsLifted(t *testing.T) {
-	old := ran()
+	old := ran(t)
 	old.StateSize, old.ModelTimeout, old.Pids = 0, 0, 0
-	words := Of(old).Words(nil)
+	words := fromSession(t, old).CommandLine(nil)
 	for _, want := range []string{"--state-size=0", "--model-timeout=0s", "--pids=0"} {
 		if !slices.Contains(words, want) {
 			t.Errorf("%s is not repeated: %q", want, words)
@@ -158,18 +226,20 @@ func TestALimitThatWasLiftedIsRepeatedAsLifted(t *testing.T) {
 
 // The machine may enforce fewer limits by now than it did when the user allowed that.
 func TestAllowingDegradedLimitsIsNeverRepeated(t *testing.T) {
-	if words := Of(ran()).Words(nil); strings.Contains(strings.Join(words, " "), "degraded") {
+	if words := fromSession(t, ran(t)).CommandLine(nil); strings.Contains(strings.Join(words, " "), "degraded") {
 		t.Errorf("a rerun allows it: %q", words)
 	}
-	store, d := Open(filepath.Join(t.TempDir(), "choices")), full()
-	d.Settings["allow-degraded"] = "true"
+	store, d := Open(filepath.Join(t.TempDir(), "choices")), full(t)
+	if err := d.Settings.Set("allow-degraded", "true"); err != nil {
+		t.Fatal(err)
+	}
 	if err := store.Save(d); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := store.Last(d.Repository); !ok || got.Settings["allow-degraded"] != "" || got.Settings["timeout"] != "30m" {
+	if got, ok := store.Last(d.Repository); !ok || got.Settings.Has("allow-degraded") || got.Settings.Text("timeout") != "30m" {
 		t.Errorf("the last choices are %+v", got)
 	}
-	if d.Settings["allow-degraded"] != "true" {
+	if d.Settings.Text("allow-degraded") != "true" {
 		t.Error("the run that was saved lost it")
 	}
 }
@@ -178,34 +248,33 @@ func TestAllowingDegradedLimitsIsNeverRepeated(t *testing.T) {
 type options struct {
 	Effort string `label:"Effort" help:"How hard it tries" choices:"low mid high"`
 	Tone   string `label:"Tone" help:"How it talks" default:"plain"`
+	Talk   bool   `label:"Talk" help:"Whether it talks" mode:"interactive"`
 }
 
-func TestWhatHoldsAnywayIsNotSaid(t *testing.T) {
-	user := filepath.Join(t.TempDir(), "config.toml")
-	text := "network = \"none\"\ntimeout = \"30m\"\nmodel = \"other\"\nhide = [\"vault\"]\npids = 64\ninference-tools = [\"web-search\"]\nmax-upload = 64\nstate-size = 32\n[agents.codex]\neffort = \"low\"\n"
-	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	document, err := config.ReadUser(user)
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestWhatHoldsAnywayIsLeftOut(t *testing.T) {
+	text := "network = \"none\"\ntimeout = \"1m30s\"\nmodel = \"other\"\nhide = [\"mine\"]\npids = 64\ninference-tools = [\"web-search\"]\n[agents.codex]\neffort = \"low\"\n"
 	own := new(options)
 	if err := spec.Defaults(own); err != nil {
 		t.Fatal(err)
 	}
-	resolved, err := config.Catalog{Agents: []config.Agent{{Name: "codex", Options: own}}}.Resolve(config.Input{User: document})
+	resolved, err := config.Catalog{Agents: []config.Agent{{Name: "codex", Options: own}}}.Resolve(config.Input{User: userOf(t, text)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Of(ran())
-	d.Settings["hide"] = "vault,mine"
-	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--max-tokens=5000", "--model-timeout=5m", "--hide=mine", "--clean",
-		"--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN", "--prompt=mend it",
+	d := fromSession(t, ran(t))
+	if err := d.Settings.Append("hide", "yours"); err != nil {
+		t.Fatal(err)
 	}
-	if got := d.Without(resolved, own).Words(nil); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	d.Options["talk"] = "true"
+	got := d.Without(resolved, own)
+	for _, key := range d.Settings.Keys() {
+		gone := slices.Contains([]string{"network", "timeout", "pids", "inference-tools"}, key)
+		if got.Settings.Has(key) == gone {
+			t.Errorf("%s is left: %t", key, !gone)
+		}
+	}
+	if !slices.Equal(got.Settings.Words("hide"), []string{"yours"}) || got.Settings.Text("model") != "mine" || len(got.Options) > 0 {
+		t.Errorf("got %q, %q and %q", got.Settings.Words("hide"), got.Settings.Text("model"), got.Options)
 	}
 	if base, ok := Base(resolved, "codex", own).(*options); !ok || base.Effort != "low" || own.Effort != "" {
 		t.Errorf("the options are %+v, and the defaults became %+v", base, own)

@@ -10,21 +10,21 @@ import (
 	"aibox/internal/paths"
 )
 
-// largest is the most bytes that the choices of one repository may be.
+// largest bounds the file of one repository in bytes.
 const largest = 64 << 10
 
-// Store remembers the last choices of each repository, in a private folder with a
-// file for each. What a task says is not among them, and no secret is.
+// Store keeps the last choices for each repository, in a private folder with one file
+// each. It keeps neither tasks nor secrets.
 type Store struct{ dir string }
 
-// Open opens the store in dir, which need not be there.
+// Open opens the store in dir, which need not exist.
 func Open(dir string) Store { return Store{dir} }
 
 // stored is the form of a file.
 type stored struct {
 	Version    int     `json:"version"`
 	Repository string  `json:"repository"`
-	Draft      Request `json:"choices"`
+	Request    Request `json:"choices"`
 }
 
 const version = 1
@@ -34,8 +34,8 @@ func (s Store) file(repository string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// Last is what was chosen last for the repository, an absolute path or a URL. A file
-// that is not what Save wrote counts as none.
+// Last returns what was chosen last for the repository, an absolute path or a URL. A file
+// that Save did not write counts as none.
 func (s Store) Last(repository string) (Request, bool) {
 	data, err := paths.ReadSmall(s.file(repository), largest)
 	if err != nil {
@@ -51,21 +51,21 @@ func decode(data []byte, repository string) (Request, bool) {
 	if in.Decode(&kept) != nil || in.More() || kept.Version != version || kept.Repository != repository {
 		return Request{}, false
 	}
-	kept.Draft.Repository = repository
-	return kept.Draft, true
+	kept.Request.Repository = repository
+	return kept.Request, true
 }
 
-// Save remembers the choices of d for its repository. It does not remember
+// Save stores the choices of r for its repository. It does not store
 // --allow-degraded, which the user gives for one run.
-func (s Store) Save(d Request) error {
-	d = d.Clone()
-	delete(d.Settings, "allow-degraded")
-	data, err := json.MarshalIndent(stored{version, d.Repository, d}, "", "  ")
+func (s Store) Save(r Request) error {
+	r = r.Clone()
+	r.Settings.Delete("allow-degraded")
+	data, err := json.MarshalIndent(stored{version, r.Repository, r}, "", "  ")
 	if err != nil || len(data) > largest {
 		return err
 	}
 	if err := paths.MakePrivate(s.dir); err != nil {
 		return err
 	}
-	return paths.WriteFile(s.file(d.Repository), append(data, '\n'))
+	return paths.WriteFile(s.file(r.Repository), append(data, '\n'))
 }

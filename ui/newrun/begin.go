@@ -117,7 +117,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 		return tea.Batch(remember, m.handOver(r))
 	}
 	m.note.Say("", nil)
-	return m.start.begin(m.ctx, runs, r, m.options.part.Draft(), bake)
+	return m.start.begin(m.ctx, runs, r, bake)
 }
 
 // handOver asks the root for the run.

@@ -3,7 +3,6 @@ package newrun
 import (
 	"context"
 
-	"aibox/agents/spec"
 	"aibox/app/run"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +11,6 @@ import (
 // checker checks requests in the background, one at a time.
 type checker struct {
 	request run.Request // checked last, or being checked
-	options any         // its agent's options as filled in
 	running bool
 	changed bool // the request has changed since the running check began
 	result  Checked
@@ -25,12 +23,12 @@ type checkDone struct {
 	err    error
 }
 
-// check checks a request, unless it was checked already. options is only read.
-func (c *checker) check(ctx context.Context, runs Runs, r run.Request, options any) tea.Cmd {
+// check checks a request, unless it was checked already.
+func (c *checker) check(ctx context.Context, runs Runs, r run.Request) tea.Cmd {
 	if r.Equal(c.request) {
 		return nil
 	}
-	c.request, c.options = r.Clone(), spec.Clone(options)
+	c.request = r.Clone()
 	return c.begin(ctx, runs)
 }
 
@@ -40,9 +38,9 @@ func (c *checker) begin(ctx context.Context, runs Runs) tea.Cmd {
 		return nil
 	}
 	c.running, c.changed = true, false
-	r, options := c.request.Clone(), c.options
+	r := c.request.Clone()
 	return func() tea.Msg {
-		result, err := runs.Check(ctx, r, options)
+		result, err := runs.Check(ctx, r)
 		return checkDone{result, err}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/app/run"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 	"aibox/ui/form"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,7 +33,7 @@ type choices struct {
 func (c *choices) prefill(r run.Request) {
 	c.initial = r.Clone()
 	c.agent.name, c.agent.interactive, c.repository.branch.chosen = r.Agent, r.Interactive, r.Branch
-	c.task.library.selected = run.List(r.Settings["system"])
+	c.task.library.selected = r.Settings.Words("system")
 	switch {
 	case r.Prompt != "":
 		c.task.setPrompt(r.Prompt)
@@ -70,20 +71,25 @@ func (c *choices) compose() tea.Cmd {
 	agent := c.agent.chosen()
 	r := run.Request{
 		Agent: c.agent.name, Repository: c.repository.path(), Branch: c.repository.branch.chosen, Interactive: c.agent.interactive,
-		Prompt: c.task.prompt(), Args: c.initial.Args, Options: c.options.chosen(), Settings: c.sandbox.chosen(), Secrets: c.options.secrets(),
+		Prompt: c.task.prompt(), Args: c.initial.Args, Options: c.options.chosen(), Secrets: c.options.secrets(),
+		Detached: c.initial.Detached, Settings: c.initial.Settings.Without(run.FormKeys()...),
+	}
+	_ = r.Settings.Override(c.sandbox.chosen()) // both hold only valid values
+	if selected := c.task.library.selected; len(selected) > 0 {
+		_ = r.Settings.SetWords("system", selected) // names of the library's prompts
+	}
+	if agent != nil {
+		r = r.ForMode(agent.Options)
 	}
 	if agent != nil && agent.Shell && r.Prompt != "" {
 		r.Args, r.Prompt = []string{"sh", "-c", r.Prompt}, ""
-	}
-	if selected := c.task.library.selected; len(selected) > 0 {
-		r.Settings["system"] = run.Text(selected)
 	}
 	c.request = r
 	c.agent.ownImage = c.sandbox.image() != ""
 	c.task.optional = agent != nil && (!agent.NeedsPrompt || r.Interactive)
 	commands := []tea.Cmd{c.suggest(), c.listFiles()}
 	if c.repository.place != nil && agent != nil {
-		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r, c.options.part.Draft()))
+		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r))
 	}
 	c.sandbox.globs = c.checker.result.Hide
 	return tea.Batch(commands...)
@@ -159,5 +165,5 @@ func (c *choices) commandLine(r run.Request) string {
 	if a := c.agent.chosen(); a != nil {
 		ownFlag = a.Flag
 	}
-	return run.Line(append([]string{"aibox"}, r.Words(ownFlag)...))
+	return shellquote.Join(r.CommandLine(ownFlag))
 }

@@ -11,7 +11,7 @@ import (
 func edited() run.Request {
 	return run.Request{
 		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
-		Settings: map[string]string{"pids": "64", "hide": "vault", "system": "careful"}, Options: map[string]string{"effort": "high"},
+		Settings: overrides(map[string]string{"pids": "64", "hide": "vault", "system": "careful"}), Options: map[string]string{"effort": "high"},
 		Secrets: map[string]secret.Value{"key": secret.New("canary")},
 	}
 }

@@ -55,11 +55,5 @@ func (f *fileLists) set(msg filesListed) {
 // filesRequest is the part of a request that decides which files are hidden. Any agent
 // does, since the files do not depend on it.
 func filesRequest(r run.Request, top, agent string) run.Request {
-	of := run.Request{Agent: agent, Repository: top, Branch: r.Branch, Settings: map[string]string{}}
-	for _, key := range []string{"hide", "clean"} {
-		if text, set := r.Settings[key]; set {
-			of.Settings[key] = text
-		}
-	}
-	return of
+	return run.Request{Agent: agent, Repository: top, Branch: r.Branch, Settings: r.Settings.Only("hide", "clean")}
 }

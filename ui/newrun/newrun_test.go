@@ -75,7 +75,7 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	w := newWorld(t)
 	w.again = run.Request{
 		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
-		Settings: map[string]string{"pids": "64", "hide": "vault", "system": "careful"}, Options: map[string]string{"effort": "high"},
+		Settings: overrides(map[string]string{"pids": "64", "hide": "vault", "system": "careful"}), Options: map[string]string{"effort": "high"},
 	}
 	p := sit(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
 	p.Sees("mend @cart")
@@ -92,7 +92,7 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 
 func TestTheLimitsOfABoxAreAskedForAndTheSummarySaysWhichDoNotHold(t *testing.T) {
 	w := newWorld(t)
-	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: map[string]string{"state-size": "32", "allow-degraded": "true"}}
+	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: overrides(map[string]string{"state-size": "32", "allow-degraded": "true"})}
 	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
 	p.Press("ctrl+s")
 	p.Sees("those that this machine cannot enforce do not hold")

@@ -62,7 +62,7 @@ func TestModelsAreThoseOfTheServerThatIsChosen(t *testing.T) {
 	p.Press("tab")
 	p.Sees("gpt")
 	p.DoesNotSee("qwen3")
-	if p.m.request.Settings["inference"] != "openai" {
+	if p.m.request.Settings.Text("inference") != "openai" {
 		t.Errorf("got %+v", p.m.request.Settings)
 	}
 }

@@ -97,7 +97,7 @@ func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
 	w := newWorld(t)
 	shop := w.places["/home/ann/shop"]
-	shop.Last = &run.Request{Agent: "codex", Repository: shop.Top, Settings: map[string]string{"timeout": "30m"}, Options: map[string]string{"effort": "low"}}
+	shop.Last = &run.Request{Agent: "codex", Repository: shop.Top, Settings: overrides(map[string]string{"timeout": "30m"}), Options: map[string]string{"effort": "low"}}
 	w.places[shop.Top] = shop
 	p := open(t, w)
 	if p.m.at != stepTask {

@@ -37,7 +37,7 @@ func newSandboxStep(b *bindings, files *fileLists) sandboxStep {
 // formKeys are the settings that the form asks for. The prompts of the library are
 // selected in the task.
 func formKeys() []string {
-	return slices.DeleteFunc(run.Settable(), func(key string) bool { return key == "system" })
+	return slices.DeleteFunc(run.FormKeys(), func(key string) bool { return key == "system" })
 }
 
 // fill makes the form for a repository, unless it is there already. The first answers are
@@ -55,7 +55,11 @@ func (s *sandboxStep) fill(place *Place, initial run.Request) tea.Cmd {
 		}
 	}
 	values := spec.Clone(&base)
-	setOptions(values, initial.Settings)
+	texts := map[string]string{}
+	for _, key := range initial.Settings.Keys() {
+		texts[key] = initial.Settings.Text(key)
+	}
+	setOptions(values, texts)
 	s.formStep.reset(form.Request{Options: values, Only: formKeys()})
 	s.place, s.base, s.inference = place, &base, ""
 	return s.part.Init()
@@ -71,11 +75,15 @@ func (s *sandboxStep) settings() *config.Settings {
 }
 
 // chosen are the settings that differ from what holds without this run.
-func (s *sandboxStep) chosen() map[string]string {
+func (s *sandboxStep) chosen() config.RunOverrides {
+	var chosen config.RunOverrides
 	if s.base == nil {
-		return map[string]string{}
+		return chosen
 	}
-	return changedOptions(s.part.Draft(), s.base, formKeys())
+	for key, text := range changedOptions(s.part.Draft(), s.base, formKeys()) {
+		_ = chosen.Set(key, text) // the form reports an invalid value
+	}
+	return chosen
 }
 
 // image is the image that the user named instead of the agent's own; empty for none.

@@ -36,18 +36,17 @@ type Choices interface {
 	Again(ctx context.Context, id session.ID) (run.Request, error)
 }
 
-// Runs checks and starts requests. options is a pointer to the agent's options as they
-// were filled in, including secrets.
+// Runs checks and starts requests.
 type Runs interface {
 	// Files returns the paths that the agent would get and those that are hidden, raw.
 	Files(ctx context.Context, r run.Request) (visible, hidden []string, err error)
 	// Check checks a request without changing anything. The error is that of `aibox run`.
-	Check(ctx context.Context, r run.Request, options any) (Checked, error)
+	Check(ctx context.Context, r run.Request) (Checked, error)
 	// Start starts a request and returns when its agent runs. When it fails, or ctx ends,
 	// nothing is left but a baked image. With bake a missing image is baked first; without,
 	// it is an error and Started reports it. step is called for each stage, from one
 	// goroutine.
-	Start(ctx context.Context, r run.Request, options any, bake bool, step func(session.Step)) (Started, error)
+	Start(ctx context.Context, r run.Request, bake bool, step func(session.Step)) (Started, error)
 	// Remember keeps the choices for the next run of the repository.
 	Remember(r run.Request) error
 }

@@ -67,7 +67,7 @@ type (
 const tickTime = 100 * time.Millisecond
 
 // begin starts a run in the background. With bake a missing image is baked first.
-func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, options any, bake bool) tea.Cmd {
+func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, bake bool) tea.Cmd {
 	ctx, cancel := context.WithCancel(ctx)
 	steps := make(chan session.Step, 64)
 	s.clear()
@@ -75,7 +75,7 @@ func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, options
 	return tea.Batch(s.series.Replace(func() tea.Msg {
 		defer cancel()
 		defer close(steps)
-		ran, err := runs.Start(ctx, r, options, bake, func(step session.Step) {
+		ran, err := runs.Start(ctx, r, bake, func(step session.Step) {
 			select {
 			case steps <- step:
 			case <-ctx.Done():

@@ -32,7 +32,7 @@ func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	p.tell("mend it")
 	p.Press("ctrl+s", "enter")
 	run, ok := p.last().(page.Run)
-	if words := run.Request.Words(nil); !ok || !slices.Equal(words, []string{"run", "codex", "--repo=/home/ann/shop", "--prompt=mend it"}) || len(w.started) > 0 {
+	if words := run.Request.CommandLine(nil); !ok || !slices.Equal(words, []string{"aibox", "run", "codex", "--repo=/home/ann/shop", "--prompt=mend it"}) || len(w.started) > 0 {
 		t.Errorf("asked for %+v, started %q", p.Asked, w.started)
 	}
 	p.Send(page.Returned{})

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/prompts"
 	"aibox/internal/secret"
+	"aibox/internal/shellquote"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
@@ -59,6 +60,17 @@ func defaults(t testing.TB) *codexOptions {
 	o := new(codexOptions)
 	if err := spec.Defaults(o); err != nil {
 		t.Fatal(err)
+	}
+	return o
+}
+
+// overrides are the settings that a run gives itself.
+func overrides(texts map[string]string) config.RunOverrides {
+	var o config.RunOverrides
+	for key, text := range texts {
+		if err := o.Set(key, text); err != nil {
+			panic(err)
+		}
 	}
 	return o
 }
@@ -128,7 +140,7 @@ func (w *world) Again(_ context.Context, id session.ID) (run.Request, error) {
 }
 
 func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []string, err error) {
-	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), run.List(d.Settings["hide"])...))
+	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), d.Settings.Words("hide")...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,24 +154,24 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 	return visible, hidden, nil
 }
 
-func (w *world) Check(_ context.Context, d run.Request, _ any) (Checked, error) {
-	c := Checked{Command: "codex exec\nKEY=••••••••", Hide: run.List(d.Settings["hide"]), Delivers: w.delivers}
+func (w *world) Check(_ context.Context, d run.Request) (Checked, error) {
+	c := Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
 	if d.Prompt == "" && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
 	return c, nil
 }
 
-func (w *world) Start(_ context.Context, d run.Request, options any, bake bool, step func(session.Step)) (Started, error) {
-	line := run.Line(d.Words(nil))
+func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(session.Step)) (Started, error) {
+	line := shellquote.Join(d.CommandLine(nil)[1:])
 	if bake {
 		line += " (baked)"
 		step(session.Step{Name: "image", Done: true, Detail: "baked", Took: time.Second})
 	}
 	w.started = append(w.started, line)
 	step(session.Step{Name: "workspace"})
-	if o, ok := options.(*codexOptions); ok {
-		w.secrets = append(w.secrets, o.Key.Reveal())
+	if key, typed := d.Secrets["key"]; typed {
+		w.secrets = append(w.secrets, key.Reveal())
 	}
 	if err := w.fail; err != nil {
 		w.fail = nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aibox/app/run"
+	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 	"aibox/ui/newrun"
 )
@@ -116,24 +117,27 @@ func (t *talk) task(d *run.Request) (err error) {
 	return nil
 }
 
-// start shows the command line and runs it, in one of its ways.
-func (t *talk) start(d run.Request) error {
-	words := d.Words(nil)
-	with := func(flag string) []string { // before what stands behind "--"
-		at := slices.Index(words, "--")
-		if at < 0 {
-			at = len(words)
-		}
-		return slices.Insert(slices.Clone(words), at, flag)
-	}
-	l := list{title: "This is the command:\n" + line(words), choices: []choice{
-		{text: "run it, and follow what it says", do: t.run(words...)},
-		{text: "run it in the background", do: t.run(with("--detach")...)},
-		{text: "ask for the agent's options first", do: t.run(with("--form")...)},
-		{text: "run it and take part in it; ctrl-p ctrl-q leaves it running", do: t.run(with("--interactive")...)},
+// start shows the command line of a request and runs the request, in one of its ways.
+func (t *talk) start(request run.Request) error {
+	detached, interactive := request.Clone(), request.Clone()
+	detached.Detached, interactive.Interactive = true, true
+	l := list{title: "This is the command:\n" + termtext.Escape(shellquote.Join(request.CommandLine(nil))), choices: []choice{
+		{text: "run it, and follow what it says", do: t.runRequest(request)},
+		{text: "run it in the background", do: t.runRequest(detached)},
+		{text: "ask for the agent's options first", do: t.runRequest(request, "--form")},
+		{text: "run it and take part in it; ctrl-p ctrl-q leaves it running", do: t.runRequest(interactive)},
 	}}
-	if strings.ContainsRune(d.Prompt, '\n') {
+	if strings.ContainsRune(request.Prompt, '\n') {
 		l.title += "\nIts task has several lines."
 	}
 	return t.once(l)
+}
+
+// runRequest is a choice that runs a request, after a form if that flag is given.
+func (t *talk) runRequest(request run.Request, form ...string) func() error {
+	return func() error {
+		t.say("")
+		t.say("$ %s", termtext.Escape(shellquote.Join(request.CommandLine(nil, form...))))
+		return t.Run(t.ctx, request, len(form) > 0)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 
+	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/newrun"
 )
@@ -47,6 +48,9 @@ type Request struct {
 	// Do runs one of aibox's own commands, which prints its own errors. An error means
 	// that the command could not be started.
 	Do func(ctx context.Context, args ...string) error
+	// Run runs a request as `aibox run` does, after a form for the agent's options if
+	// form is set. It reports by itself how the run ended.
+	Run func(ctx context.Context, request run.Request, form bool) error
 }
 
 // Run asks until the user quits or the input ends, which is no error. It starts nothing

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/ui/newrun"
@@ -60,6 +61,15 @@ func (s *scene) do(_ context.Context, args ...string) error {
 	return nil
 }
 
+func (s *scene) runRequest(_ context.Context, request run.Request, form bool) error {
+	var more []string
+	if form {
+		more = []string{"--form"}
+	}
+	s.done = append(s.done, strings.Join(request.CommandLine(nil, more...)[1:], " "))
+	return nil
+}
+
 func talked(t *testing.T, briefs []session.Summary, answers ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, briefs: briefs, answers: answers}
@@ -69,7 +79,7 @@ func talked(t *testing.T, briefs []session.Summary, answers ...string) *scene {
 
 func (s *scene) run(ctx context.Context) {
 	s.t.Helper()
-	err := Run(ctx, Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: s.do})
+	err := Run(ctx, Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: s.do, Run: s.runRequest})
 	if err != nil {
 		s.t.Errorf("it ended with %v", err)
 	}
@@ -198,14 +208,14 @@ func TestASessionThatIsGoneIsReported(t *testing.T) {
 func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 	s := talked(t, nil, "n", "../other repo", "feature", "codex", "say hello", "", "twice", ".", "2", "q")
 	s.sees("No sessions yet", "codex: OpenAI's agent (its image has to be baked first)", `/home/ann/\x1b[2Jblog`, "This is the command:\naibox run codex")
-	s.did("run codex --repo=../other repo --branch=feature --prompt=say hello\n\ntwice --detach")
+	s.did("run codex --repo=../other repo --branch=feature --detach --prompt=say hello\n\ntwice")
 	if strings.Contains(s.out.String(), "cursor") {
 		t.Error("an agent that cannot run is offered")
 	}
 
 	talked(t, nil, "n", "1", "", "2", "make test", "3", "q").did("run shell --repo=/home/ann/shop --form -- sh -c make test")
 	talked(t, nil, "n", "1", "", "2", "make test", "q", "n", "q", "n", "1", "", "q", "q").did()
-	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --prompt=look --interactive")
+	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --interactive --prompt=look")
 	talked(t, nil, "n", "1", "", "1", ".", "q").sees("Without a task there is no run")
 	talked(t, nil, "n", "1", "", "2", "", "q").sees("Without a command there is no run")
 	talked(t, nil, "n", "1", "", "nobody", "shell", "true", "1", "q").did("run shell --repo=/home/ann/shop -- sh -c true")
@@ -233,7 +243,7 @@ func TestACommandThatCannotBeRunAndASignalEndTheConversation(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err = Run(ctx, Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: s.do})
+	err = Run(ctx, Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: s.do, Run: s.runRequest})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

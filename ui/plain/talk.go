@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"aibox/app/run"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 )
 
@@ -175,5 +175,5 @@ func (t *talk) fail(err error) {
 
 // line returns an aibox command line as the user would type it, escaped.
 func line(args []string) string {
-	return termtext.Escape(run.Line(slices.Concat([]string{"aibox"}, args)))
+	return termtext.Escape(shellquote.Join(slices.Concat([]string{"aibox"}, args)))
 }

@@ -1,0 +1,277 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/agents"
+	"aibox/config"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/review/accept"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// Plan is a request that was validated, with everything that it left open filled in.
+type Plan struct {
+	Settings *config.Resolved // every setting, with where its value comes from
+	// RepositorySettings names what a settings file in the repository had a part in, raw;
+	// empty for nothing.
+	RepositorySettings string
+	Hide               []string       // the globs besides the built-in ones
+	Accept             *accept.Target // where the changes go at the end; nil means nowhere
+	Launch             session.Launch
+}
+
+// WaitsForEnd reports whether something is to be done at the end, so that the caller has
+// to follow the run until then.
+func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.RequireChanges }
+
+// Resolve validates a request and fills in what it leaves open: from the session that it
+// resumes, from the settings, and from the environment. It starts nothing and changes
+// nothing. When it fails, the plan holds what was known by then.
+func (r *Runner) Resolve(request Request) (Plan, error) {
+	s := r.resolution(request)
+	err := s.do(s.resume, s.settings, s.agent, s.options, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
+	return s.plan, err
+}
+
+// ResolveDefaults is the first part of Resolve, for a form that asks for the rest: it
+// finds the agent, the settings and the agent's options. The task may be missing.
+func (r *Runner) ResolveDefaults(request Request) (Plan, error) {
+	s := r.resolution(request)
+	err := s.do(s.resume, s.settings, s.agent, s.options)
+	return s.plan, err
+}
+
+// resolution is a request on its way to a plan.
+type resolution struct {
+	*Runner
+	request  Request
+	resumed  *session.Session // nil for a new run
+	feedback bool             // the resumed session has feedback, which is sent as the task
+	found    agents.Agent     // once options has run, with its options set
+	plan     Plan
+}
+
+func (r *Runner) resolution(request Request) *resolution {
+	request = request.Clone()
+	s := &resolution{Runner: r, request: request}
+	s.plan.Launch.Spec = session.Spec{
+		Agent: request.Agent, Prompt: request.Prompt, Args: request.Args, Interactive: request.Interactive,
+		Branch: request.Branch, NoFeedback: request.NoFeedback,
+	}
+	if r.TerminalSize != nil {
+		s.plan.Launch.Size = r.TerminalSize()
+	}
+	return s
+}
+
+func (s *resolution) do(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settings resolves the settings, with those that the request or the resumed session
+// gives.
+func (s *resolution) settings() error {
+	resolved, err := s.User.Settings(s.request.repository(), s.overrides()...)
+	if err != nil {
+		return err
+	}
+	s.plan.Settings = resolved
+	launched := &s.plan.Launch.Spec
+	launched.Run = resolved.Settings.Run
+	launched.Env = addNames(resolved.Settings.Env, s.request.Settings.Words("env"))
+	if launched.Agent == "" {
+		launched.Agent = resolved.Settings.Agent
+	}
+	s.plan.Hide = launched.Hide
+	s.plan.RepositorySettings = s.repositorySettings(resolved)
+	if s.request.Detached { // the settings mean runs that are followed to their end
+		if !s.request.Settings.Has("accept") {
+			launched.Accept = "none"
+		}
+		launched.RequireChanges = launched.RequireChanges && s.request.Settings.Has("require-changes")
+	}
+	return nil
+}
+
+func (s *resolution) overrides() []config.Override {
+	if s.resumed == nil {
+		return s.request.Settings.ForResolve(nil)
+	}
+	given := s.request.Settings
+	return s.inherited().ForResolve(func(key string) string {
+		if given.Has(key) {
+			return "--" + key
+		}
+		return "--resume " + string(s.resumed.ID)
+	})
+}
+
+// repositorySettings describes what a file in the repository had a part in. A resumed
+// session keeps its own settings.
+func (s *resolution) repositorySettings(resolved *config.Resolved) string {
+	var parts []string
+	for _, setting := range resolved.OfRepository() {
+		agent, ofAgent := strings.CutPrefix(setting.Key, "agents.")
+		if s.resumed != nil && isInherited(setting.Key) || ofAgent && !strings.HasPrefix(agent, s.plan.Launch.Spec.Agent+".") {
+			continue
+		}
+		value := setting.Text()
+		if value == "" {
+			value = "nothing"
+		}
+		parts = append(parts, setting.Key+" "+value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// agent finds the agent.
+func (s *resolution) agent() (err error) {
+	name := s.plan.Launch.Spec.Agent
+	if s.found, err = s.User.Agents().Find(name); err != nil {
+		if name == "" {
+			return fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` sets a default agent")
+		}
+		return err
+	}
+	return s.found.Info().Servable()
+}
+
+// options joins the agent's options and validates them.
+func (s *resolution) options() error {
+	name := s.plan.Launch.Spec.Agent
+	texts := map[string]string{}
+	for _, setting := range s.plan.Settings.Agent(name) {
+		texts[setting.Field.Key] = setting.Text()
+	}
+	if s.resumed != nil && s.resumed.Agent == name {
+		for key, text := range s.resumed.Options {
+			texts[key] = text
+		}
+	}
+	for key, text := range s.request.Options {
+		texts[key] = text
+	}
+	err := setOptions(s.found, texts)
+	if err == nil {
+		err = checkApplies(s.found, texts, s.request.Options, s.request.Mode())
+	}
+	if err != nil {
+		return err
+	}
+	s.plan.Launch.Spec.Options = texts
+	secrets, err := EnvironmentSecrets(s.found)
+	if err != nil {
+		return err
+	}
+	s.plan.Launch.Secrets = Reveal(secrets, s.request.Secrets)
+	return nil
+}
+
+// task finds the task, which an agent may need that works alone.
+func (s *resolution) task() error {
+	launched := &s.plan.Launch.Spec
+	info := s.found.Info()
+	needed := info.NeedsPrompt && !s.request.Interactive && !s.feedback
+	if launched.Prompt == "" && needed && s.ReadTask != nil {
+		var err error
+		if launched.Prompt, err = s.ReadTask(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(launched.Prompt) > MaxPrompt:
+		return ErrLongPrompt
+	case launched.Prompt == "" && needed:
+		return fault.New(fault.Usage, "%s needs a task", info.Title).
+			Hint("give it with --prompt or --prompt-file")
+	}
+	return nil
+}
+
+// MaxPrompt bounds a task in bytes; the start message to the sandbox holds it.
+const MaxPrompt = 2 << 20
+
+// ErrLongPrompt reports that a task is longer than MaxPrompt.
+var ErrLongPrompt = fault.New(fault.Usage, "the prompt is longer than 2 MiB").
+	Hint("put the text into a file of the repository and name the file in the prompt")
+
+// environment reads the variables that the agent gets.
+func (s *resolution) environment() (err error) {
+	launch := &s.plan.Launch
+	launch.Env, launch.Spec.Env, err = readVariables(launch.Spec.Env)
+	launch.Keys = s.User.ModelKeys()
+	return err
+}
+
+// atEnd checks what is to be done with the changes.
+func (s *resolution) atEnd() error {
+	launched := &s.plan.Launch.Spec
+	if launched.Accept == "none" {
+		return nil
+	}
+	target := new(accept.Target)
+	if target.UnmarshalText([]byte(launched.Accept)) != nil {
+		return fault.New(fault.Usage, "--accept must be none, branch or worktree, not %q", launched.Accept)
+	}
+	s.plan.Accept = target
+	return nil
+}
+
+// limits checks what tags cannot say about numbers and combinations.
+func (s *resolution) limits() error {
+	launched := &s.plan.Launch.Spec
+	switch {
+	case launched.Timeout < 0:
+		return fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
+	case launched.ModelTimeout < 0:
+		return fault.New(fault.Usage, "--model-timeout cannot be negative").Hint("0 means no limit")
+	case s.request.NoFeedback && s.resumed == nil:
+		return fault.New(fault.Usage, "--no-feedback needs --resume").Hint("leave it out")
+	}
+	return nil
+}
+
+func (s *resolution) verification() error {
+	launched := &s.plan.Launch.Spec
+	command, timeout, err := CheckVerification(launched.Verify, time.Duration(launched.VerifyTimeout))
+	if err != nil {
+		return err
+	}
+	launched.Verify, launched.VerifyTimeout = command, amount.Duration(timeout)
+	if s.request.Detached && s.plan.WaitsForEnd() {
+		return fault.New(fault.Usage, "--detach returns before there is a result").
+			Hint("drop --accept and --require-changes, and run `aibox accept` later")
+	}
+	return nil
+}
+
+// place makes paths absolute, since the supervisor has another working directory.
+func (s *resolution) place() (err error) {
+	launched := &s.plan.Launch.Spec
+	if s.resumed != nil {
+		launched.Hide = s.resumed.Hide
+	} else {
+		launched.Hide = slices.Concat(workspace.DefaultHide(), launched.Hide)
+	}
+	if launched.Repository, err = absoluteRepository(s.request.repository()); err != nil {
+		return err
+	}
+	launched.Inference, err = absoluteScript(launched.Inference)
+	return err
+}
+
+func (s *resolution) prompts() (err error) {
+	launched := &s.plan.Launch.Spec
+	launched.Prompts, err = s.User.SystemPrompts(s.request.repository(), launched.System)
+	return err
+}

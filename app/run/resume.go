@@ -1,0 +1,80 @@
+package run
+
+import (
+	"errors"
+
+	"aibox/agents/spec"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// resume finds the session that the request resumes, whose workspace is kept, and takes
+// over its agent.
+func (s *resolution) resume() error {
+	if s.request.Resumes == "" {
+		return nil
+	}
+	launched := &s.plan.Launch.Spec
+	old, err := s.Sessions.Find(s.request.Resumes)
+	launched.Resumes = old.ID
+	if err != nil {
+		return err
+	}
+	if old.State.Phase != session.Ended {
+		return fault.New(fault.Usage, "%s is still running", old.ID).
+			Hint("`aibox attach %s` follows it, `aibox stop %s` ends it", old.ID, old.ID)
+	}
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"repo", s.request.Repository != ""}, {"branch", s.request.Branch != ""},
+		{"clean", s.request.Settings.Has("clean")}, {"hide", s.request.Settings.Has("hide")},
+	} {
+		if flag.given {
+			return fault.New(fault.Usage, "--%s cannot be used with --resume: a resumed session keeps its workspace", flag.name).
+				Hint("keep one of them")
+		}
+	}
+	s.resumed = &old
+	s.request.Repository, launched.Branch = old.Repository, old.Branch
+	if launched.Agent == "" {
+		launched.Agent = old.Agent
+	}
+	feedback, err := s.Sessions.Feedback(old.ID)
+	if err != nil {
+		return errors.Join(fault.New(fault.Environment, "the feedback on %s cannot be read", old.ID), err)
+	}
+	s.feedback = !s.request.NoFeedback && !feedback.Open().Empty()
+	return nil
+}
+
+// inherited are the settings that the request gives and, below them, those of the resumed
+// session. What its record does not hold has its default, as the session had it.
+func (s *resolution) inherited() config.RunOverrides {
+	values := recordedSettings(s.resumed.Spec)
+	values.Hide = nil
+	if s.plan.Launch.Spec.Agent != s.resumed.Agent {
+		values.Image = "" // of the other agent
+	}
+	defaults := config.Defaults().Run
+	all := s.request.Settings.Clone()
+	for _, field := range config.RunFields() {
+		if field.Inherit != spec.Always || all.Has(field.Key) {
+			continue
+		}
+		from := &values
+		if !inherits(s.resumed.Spec, field.Key) {
+			from = &defaults
+		}
+		_ = all.CopyFrom(from, field.Key) // both are of this type
+	}
+	return all
+}
+
+// isInherited reports whether a resumed session keeps the setting.
+func isInherited(key string) bool {
+	field, err := spec.Find(config.RunFields(), key)
+	return err == nil && field.Inherit == spec.Always
+}

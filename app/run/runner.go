@@ -1,0 +1,97 @@
+package run
+
+import (
+	"context"
+
+	"aibox/agents"
+	"aibox/bakery"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// Runner resolves requests and starts runs.
+type Runner struct {
+	Sessions Sessions
+	User     User
+	Images   Images
+
+	// ReadTask returns the task when the agent needs one and the request has none; ""
+	// means there is none. It may be nil.
+	ReadTask func() (string, error)
+	// TerminalSize returns the size of the agent's terminal; it may be nil, which is 24
+	// by 80.
+	TerminalSize func() screen.Size
+}
+
+// Sessions is what a Runner needs of *session.Sessions.
+type Sessions interface {
+	Find(prefix string) (session.Session, error)
+	Feedback(id session.ID) (session.Feedback, error)
+	Repair(ctx context.Context) ([]session.Repaired, error)
+	Spawn() (*session.Launcher, error)
+}
+
+// User provides what the user has set up: agents, settings, prompts and keys.
+type User interface {
+	Agents() agents.Set
+	// Settings resolves the settings for a repository, a path or a URL.
+	Settings(repo string, flags ...config.Override) (*config.Resolved, error)
+	// SystemPrompts reads the named prompts for a run in the repository, each once.
+	SystemPrompts(repo string, names []string) ([]session.SystemPrompt, error)
+	// ModelKeys returns the keys of model servers by variable.
+	ModelKeys() map[string]string
+}
+
+// Images finds and builds images.
+type Images interface {
+	// NamedImage finds the image that the user named.
+	NamedImage(ctx context.Context, ref string) (runtime.ImageID, error)
+	Builder(ctx context.Context) (*bakery.Bakery, error)
+	// DaemonFault explains an error of the daemon to the user.
+	DaemonFault(ctx context.Context, err error) error
+}
+
+// Callbacks let the caller of Start take part in it. All may be nil.
+type Callbacks struct {
+	// Step receives each stage, from one goroutine.
+	Step func(session.Step)
+	// Repair cleans up after crashes, before anything is started. Without it sessions are
+	// repaired silently.
+	Repair func(ctx context.Context)
+	Bake   BakeFunc
+}
+
+// BakeFunc decides whether to bake the missing image of an agent, and bakes it. False
+// means that it was not baked.
+type BakeFunc func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error)
+
+// Start starts a plan and returns when its agent runs. When it fails, or ctx ends,
+// nothing is left but a baked image.
+func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.ID, error) {
+	supervisor, err := r.Sessions.Spawn() // first, so that it starts during the rest
+	if err != nil {
+		return "", err
+	}
+	defer supervisor.Close()
+	if with.Repair != nil {
+		with.Repair(ctx)
+	} else {
+		_, _ = r.Sessions.Repair(ctx) // the list of sessions shows what it could not repair
+	}
+	step := with.Step
+	if step == nil {
+		step = func(session.Step) {}
+	}
+	launch := plan.Launch
+	var id session.ID
+	if launch.ImageID, err = FindImage(ctx, r.User.Agents(), r.Images, &launch.Spec, with.Bake); err == nil {
+		id, err = supervisor.Launch(ctx, launch, step)
+	}
+	if err != nil && ctx.Err() != nil {
+		return "", fault.New(fault.Interrupted, "interrupted; nothing was started")
+	}
+	return id, err
+}

@@ -1,0 +1,28 @@
+package app
+
+import (
+	"context"
+
+	"aibox/app/run"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// Runner makes what resolves requests for runs and starts them.
+func (a *App) Runner(sessions *session.Sessions) *run.Runner {
+	return &run.Runner{Sessions: sessions, User: runUser{a}, Images: a}
+}
+
+// runUser adapts App to run.User.
+type runUser struct{ *App }
+
+func (runUser) SystemPrompts(repo string, names []string) ([]session.SystemPrompt, error) {
+	return SystemPrompts(repo, names)
+}
+
+func (runUser) ModelKeys() map[string]string { return ModelKeys() }
+
+// FindImage finds the image for a session; see run.FindImage.
+func (a *App) FindImage(ctx context.Context, spec *session.Spec, bake run.BakeFunc) (runtime.ImageID, error) {
+	return run.FindImage(ctx, a.Agents(), a, spec, bake)
+}

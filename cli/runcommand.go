@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/app/run"
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of `aibox run`.
+type runOptions struct {
+	request    run.Request
+	promptFile string
+	set        []string
+	own        []string // the options of the agent that are flags of this command
+	show       presentation
+}
+
+// runCommand is `aibox run`.
+func (a *cli) runCommand() *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
+		Short: "Run an agent on a repository",
+		Long: `Run an agent on a copy of a repository, in its own sandbox, and follow its output. The
+copy includes your uncommitted work. Your repository does not change until you accept.
+
+Arguments after "--" are passed to the agent unchanged; for the agent "shell" they are
+the command to run.`,
+		Example: `  aibox run codex --prompt "fix the failing test"
+  aibox run --agent opencode --prompt-file task.md --json
+  aibox run shell -- make test
+  aibox run --resume 0dq4f --prompt "now add a test for it"
+  aibox run --resume 0dq4f   # with your comments and rejected hunks as its task
+  aibox run codex --inference scripted --prompt hello   # no model needed`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeAgents,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd, o, args) },
+	}
+	o.bind(a, cmd)
+	for _, agent := range a.app.Agents().All() {
+		cmd.AddCommand(a.runAgentCommand(o, agent))
+	}
+	return cmd
+}
+
+// run is `aibox run`.
+func (a *cli) run(cmd *cobra.Command, o *runOptions, args []string) error {
+	if err := o.read(cmd, args); err != nil {
+		return err
+	}
+	if o.promptFile != "" {
+		var err error
+		if o.request.Prompt, err = a.readPromptFile(o.promptFile); err != nil {
+			return err
+		}
+	}
+	return a.runRequest(cmd.Context(), o.request, o.show)
+}
+
+// bind declares the flags that every agent has.
+func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
+	f, r := cmd.PersistentFlags(), &o.request
+	f.StringVar(&r.Agent, "agent", "", "the agent to run (`NAME`; see aibox agents)")
+	f.StringVarP(&r.Prompt, "prompt", "p", "", "the task (`TEXT`)")
+	f.StringVar(&o.promptFile, "prompt-file", "", "read the task from `FILE`, or from standard input if it is -")
+	f.StringVar(&r.Resumes, "resume", "", "continue the work and the conversation of the session `ID`")
+	f.BoolVar(&r.NoFeedback, "no-feedback", false, "with --resume: do not send your comments and rejected hunks")
+	f.StringVar(&r.Repository, "repo", ".", "the repository: a `PATH` or URL")
+	f.StringVar(&r.Branch, "branch", "", "start from this `BRANCH`, tag or commit instead of HEAD")
+	f.BoolVarP(&r.Detached, "detach", "d", false, "print the session's id and return at once")
+	f.BoolVarP(&r.Interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
+	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
+	a.bindSettings(cmd, &r.Settings)
+	f.BoolVar(&o.show.json, "json", false, "print the result as JSON, and the agent's output on standard error")
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
+	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
+}
+
+// read completes the request with what is not bound to a flag: the agent's name, the
+// arguments after "--", and --set.
+func (o *runOptions) read(cmd *cobra.Command, args []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, o.request.Args = args[:dash], args[dash:]
+	}
+	if len(args) > 0 && o.request.Agent == "" {
+		o.request.Agent, args = args[0], args[1:]
+	}
+	if len(args) > 0 {
+		return fault.New(fault.Usage, "unexpected argument %q", args[0]).
+			Hint("give the task with --prompt, and the agent's own arguments after --")
+	}
+	return o.readFlags(cmd)
+}
+
+// readFlags completes the request with the agent's options, and leaves open what was not
+// given.
+func (o *runOptions) readFlags(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("repo") {
+		o.request.Repository = ""
+	}
+	for _, pair := range o.set {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fault.New(fault.Usage, "--set %q has no value", pair).Hint("write --set key=value")
+		}
+		o.setOption(key, value)
+	}
+	for _, key := range o.own {
+		if flag := cmd.Flags().Lookup(key); flag.Changed {
+			o.setOption(key, flag.Value.String())
+		}
+	}
+	if o.request.Prompt != "" && o.promptFile != "" {
+		return fault.New(fault.Usage, "--prompt and --prompt-file cannot be used together").Hint("keep one of them")
+	}
+	return nil
+}
+
+func (o *runOptions) setOption(key, text string) {
+	if o.request.Options == nil {
+		o.request.Options = map[string]string{}
+	}
+	o.request.Options[key] = text
+}
+
+// runAgentCommand is `aibox run AGENT`, with the agent's own options as flags.
+func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command {
+	info := agent.Info()
+	cmd := &cobra.Command{
+		Use:   info.Name + " [flags] [-- ARGUMENT…]",
+		Short: info.Summary,
+		Long:  info.Summary + ".\nThe agent's own options come first, then those of every agent.",
+		Args:  cobra.ArbitraryArgs,
+	}
+	own := o.bindOwn(a, cmd, agent)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.request.Agent, o.own = info.Name, own
+		return a.run(cmd, o, args)
+	}
+	return cmd
+}
+
+// bindOwn declares the flags of one agent and returns those that are its options; see
+// run.IsOwnFlag. The other options go by --set.
+func (o *runOptions) bindOwn(a *cli, cmd *cobra.Command, agent agents.Agent) (own []string) {
+	options := agents.Options(agent)
+	fields, _ := spec.Of(options) // checked when the agent was registered
+	cmd.Flags().BoolVar(&o.show.form, "form", false, "fill in the options in a form, then run (line by line if ACCESSIBLE is set)")
+	for _, field := range fields {
+		if !run.IsOwnFlag(field) {
+			continue
+		}
+		own = append(own, field.Key)
+		declare(cmd.Flags(), field, options)
+		switch {
+		case len(field.Choices) > 0:
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, fixed(field.Choices...))
+		case field.Type == spec.Model:
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.completeModels)
+		}
+	}
+	return own
+}
