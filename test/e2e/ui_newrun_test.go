@@ -80,7 +80,8 @@ func TestAStartThatFailsIsToldOnTheScreenAndLeavesNothing(t *testing.T) {
 }
 
 // A run that delivers at its end is followed on the whole terminal. A ctrl-c there is
-// the run's: it asks the agent to stop, and the UI comes back.
+// the run's: the first asks the agent to stop, the second stops the session, and then the
+// UI comes back.
 func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -109,7 +110,9 @@ func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 	started("echo wait''ing; sleep 1000")
 	p.sees(`│ waiting`)
 	p.does("ctrl+c")
-	p.sees(`(?s)the agent was asked to stop.*enter goes back`)
+	p.sees(`the agent was asked to stop`)
+	p.does("ctrl+c")
+	p.sees(`(?s)stopping \S+;.*enter goes back`)
 	p.does("enter")
 	p.sees(`2 sessions`)
 	p.does("q")
