@@ -75,7 +75,7 @@ func TestARepeatedFlagAddsToAListAndReplacesAnythingElse(t *testing.T) {
 
 func TestAMistakeInASettingOfARunChangesNothing(t *testing.T) {
 	var o RunOverrides
-	for key, text := range map[string]string{"network": "all", "timeout": "soon", "pids": "-1", "clean": "perhaps", "netwrok": "local", "rootful": "true"} {
+	for key, text := range map[string]string{"network": "all", "timeout": "soon", "pids": "-1", "clean": "perhaps", "nosuch": "local", "rootful": "true"} {
 		if err := o.Set(key, text); fault.KindOf(err) != fault.Usage || !o.IsZero() {
 			t.Errorf("%s=%s: %v, keys %q", key, text, err, o.Keys())
 		}

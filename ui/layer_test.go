@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"aibox/ui/page"
@@ -54,7 +55,7 @@ func TestTheEndOfAProgramReachesOnlyTheScreenThatRanIt(t *testing.T) {
 	below.cmd, below.got = nil, nil
 	ended := errors.New("ended")
 	drive(a, a.open[0].done(editor)(ended))
-	if len(below.got) != 1 || below.got[0] != ended || len(top.got) != 0 {
+	if !slices.Equal(below.got, []tea.Msg{ended}) || len(top.got) != 0 {
 		t.Errorf("the screen below got %v, the one on top %v", below.got, top.got)
 	}
 }

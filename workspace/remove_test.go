@@ -27,7 +27,7 @@ func TestAKilledRemovalLeavesNoPartialFolder(t *testing.T) {
 	for n := range files {
 		must(t, os.WriteFile(filepath.Join(doomed, fmt.Sprint(n)), nil, 0o600))
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestARemovalThatIsKilled")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_REMOVE="+doomed)
 	must(t, cmd.Start())
 	left := ""

@@ -29,8 +29,10 @@ func (s *resolution) resume() error {
 		name  string
 		given bool
 	}{
-		{"repo", s.request.Repository != ""}, {"branch", s.request.Branch != ""},
-		{"clean", s.request.Settings.Has("clean")}, {"hide", s.request.Settings.Has("hide")},
+		{"repo", s.request.Repository != ""},
+		{"branch", s.request.Branch != ""},
+		{"clean", s.request.Settings.Has("clean")},
+		{"hide", s.request.Settings.Has("hide")},
 	} {
 		if flag.given {
 			return fault.New(fault.Usage, "--%s cannot be used with --resume: a resumed session keeps its workspace", flag.name).
