@@ -1,39 +1,26 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
-	"aibox/agents/spec"
-	"aibox/app"
 	"aibox/app/run"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
-	"aibox/ui/form"
+	"aibox/session"
+	"aibox/ui"
+	"aibox/ui/newrun"
 	"aibox/workspace"
 )
 
-// task is what the form asks first when the command line does not say it.
-type task struct {
-	Prompt string `label:"Prompt" help:"What the agent should do" type:"text"`
-	Model  string `label:"Model" help:"The model it uses; required if the server has several" type:"model"`
-}
-
-// Validate wants a prompt.
-func (t *task) Validate() error {
-	if strings.TrimSpace(t.Prompt) == "" {
-		return fault.New(fault.Usage, "the agent needs a task")
-	}
-	return nil
-}
-
-// fillIn asks for the agent's options, and for a task that is missing, and returns the
-// request with the answers.
-func (a *cli) fillIn(ctx context.Context, runner *run.Runner, request run.Request) (run.Request, error) {
-	out, err := a.screen()
+// editRequest lets the user complete a request before it runs: on the screen for a new
+// run, or line by line. It prints the command of the result.
+func (a *cli) editRequest(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request) (run.Request, error) {
+	out, err := a.formOutput()
 	if err != nil {
 		return request, err
 	}
@@ -41,55 +28,25 @@ func (a *cli) fillIn(ctx context.Context, runner *run.Runner, request run.Reques
 	if err != nil {
 		return request, err
 	}
-	agent, err := a.app.Agents().Find(plan.Launch.Spec.Agent)
+	if accessible() {
+		request, err = a.askInLines(ctx, runner, plan, request, out)
+	} else {
+		request, err = a.composeOnScreen(ctx, runner, service, request, out)
+	}
 	if err != nil {
 		return request, err
 	}
-	info := agent.Info()
-	asked := form.Request{
-		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, plan, request.Repository),
-		Accessible: accessible(),
-	}
-	if info.NeedsPrompt && !request.Interactive && request.Prompt == "" {
-		if request, err = askTask(ctx, request, plan, asked); err != nil {
-			return request, err
-		}
-		plan.Launch.Spec.Prompt = request.Prompt
-	}
-	given, own := plan.Launch.Spec.Options, run.OwnFlags(agent)
-	if asked.Options, err = runner.FormOptions(plan); err != nil {
+	agent, err := a.app.Agents().Find(cmp.Or(request.Agent, plan.Launch.Spec.Agent))
+	if err != nil {
 		return request, err
 	}
-	asked.Mode = request.Mode()
-	commandLine := func(options any) string {
-		return shellquote.Join(request.WithOptions(given, options).CommandLine(own))
-	}
-	asked.Preview = func(options any) string {
-		sandbox, err := runner.Preview(plan.WithOptions(options))
-		if err != nil {
-			return fmt.Sprintf("%s\n\n%s\n", commandLine(options), err)
-		}
-		return fmt.Sprintf("%s\n\nIn the sandbox:\n%s", commandLine(options), sandbox)
-	}
-	if err := complete(ctx, asked); err != nil {
-		return request, err
-	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(commandLine(asked.Options)))
-	return request.WithOptions(given, asked.Options), nil
+	line := shellquote.Join(request.CommandLine(run.OwnFlags(agent)))
+	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(line))
+	return request, nil
 }
 
-// complete runs the form. A canceled one ends the command.
-func complete(ctx context.Context, request form.Request) error {
-	done, err := form.Run(ctx, request)
-	if err == nil && !done {
-		return fault.New(fault.Interrupted, "canceled; nothing was started")
-	}
-	return err
-}
-
-// screen is where a form can be shown: on the terminal, from which it is filled in,
-// or anywhere where lines are asked for.
-func (a *cli) screen() (io.Writer, error) {
+// formOutput is the terminal that shows the form. Questions line by line need none.
+func (a *cli) formOutput() (io.Writer, error) {
 	if os.Getenv("ACCESSIBLE") != "" {
 		return a.err, nil
 	}
@@ -105,46 +62,57 @@ func (a *cli) screen() (io.Writer, error) {
 		Hint("give the options with --set key=value; `aibox agents show NAME` lists them")
 }
 
-// askTask asks for what --prompt and --model give.
-func askTask(ctx context.Context, request run.Request, plan run.Plan, asked form.Request) (run.Request, error) {
-	t := &task{Model: plan.Launch.Spec.Model}
-	asked.Options, asked.Action = t, "Go on"
-	if err := complete(ctx, asked); err != nil {
+// errCanceled reports that the user left the form.
+var errCanceled = fault.New(fault.Interrupted, "canceled; nothing was started")
+
+// composeOnScreen shows the screen for a new run.
+func (a *cli) composeOnScreen(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request, out io.Writer) (run.Request, error) {
+	services, err := a.newRuns(service)
+	if err != nil {
 		return request, err
 	}
-	request = request.Clone()
-	request.Prompt = t.Prompt
-	if t.Model == plan.Launch.Spec.Model {
-		return request, nil
+	edited := request.Clone()
+	if request.Resumes != "" {
+		places, err := resumedPlacesOf(services.Places, runner, request)
+		if err != nil {
+			return request, err
+		}
+		services.Places, edited.Repository = places, places.session.Repository
 	}
-	return request, request.Settings.Set("model", t.Model)
+	composed, done, err := ui.Compose(ctx, ui.Request{In: a.in, Out: out, Sessions: service, NewRuns: services}, edited)
+	if ctx.Err() != nil || err == nil && !done {
+		return request, errCanceled
+	}
+	return composed, err
 }
 
-// maxFiles bounds what a form offers for paths.
-const maxFiles = 1000
+// resumedPlaces know the repository of a session that is resumed.
+type resumedPlaces struct {
+	newrun.Places
+	session  run.Request      // what it ran
+	settings *config.Resolved // those that hold unless the request has others
+}
 
-// suggestions offers the known models of the server, and the names at the top of the
-// repository.
-func suggestions(ctx context.Context, plan run.Plan, repository string) func(spec.Field) []string {
-	if repository == "" {
-		repository = "."
+func resumedPlacesOf(places newrun.Places, runner *run.Runner, request run.Request) (resumedPlaces, error) {
+	plan, err := runner.ResolveDefaults(run.Request{Agent: request.Agent, Resumes: request.Resumes})
+	if err != nil {
+		return resumedPlaces{}, err
 	}
-	return func(field spec.Field) []string {
-		var words []string
-		switch {
-		case field.Type == spec.Model:
-			for _, model := range app.CompleteModels(ctx, plan.Launch.Spec.Inference) {
-				words = append(words, model.ID)
-			}
-		case field.Type == spec.Path && !workspace.IsURL(repository):
-			entries, err := os.ReadDir(repository)
-			if err != nil {
-				return nil // a suggestion less
-			}
-			for _, entry := range entries[:min(len(entries), maxFiles)] {
-				words = append(words, entry.Name())
-			}
-		}
-		return words
+	old, err := runner.Sessions.Find(request.Resumes)
+	if err != nil {
+		return resumedPlaces{}, err
 	}
+	ran, err := run.FromSession(old.Spec)
+	return resumedPlaces{places, ran, plan.Settings}, err
+}
+
+// Look looks at the repository. The session can be resumed without it, since its
+// workspace is kept.
+func (p resumedPlaces) Look(ctx context.Context, repository string) (newrun.Place, error) {
+	place, err := p.Places.Look(ctx, repository)
+	if err != nil {
+		place = newrun.Place{Place: workspace.Place{Top: repository}}
+	}
+	place.Settings, place.Last, place.Resumed = p.settings, nil, &p.session
+	return place, nil
 }

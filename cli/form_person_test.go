@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,16 +13,21 @@ import (
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/app/run"
+	"aibox/internal/fault"
 	"aibox/internal/screen"
 
 	"github.com/creack/pty"
+	"github.com/spf13/cobra"
 )
 
-// formRun is a run with a form, in a terminal in which a person presses keys.
+// formRun is a run with --form, in a terminal in which a person presses keys.
 type formRun struct {
 	t      *testing.T
 	master *os.File
 	code   chan int
+
+	request run.Request // what the form made, after its end
 
 	mu      sync.Mutex
 	shown   *screen.Screen
@@ -33,8 +39,7 @@ type formRun struct {
 // things. Nothing waits for it that works.
 const patience = 20 * time.Second
 
-// startForm runs aibox in a terminal of its own. These runs end before anything is
-// started, since --detach and --require-changes cannot be used together.
+// startForm runs aibox on a repository, in a terminal of its own.
 func startForm(t *testing.T, args ...string) *formRun {
 	t.Helper()
 	return startFormIn(t, t.TempDir(), args...)
@@ -49,6 +54,10 @@ func startFormIn(t *testing.T, home string, args ...string) *formRun {
 	} {
 		t.Setenv(name, value)
 	}
+	repo := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "-b", "main", repo).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -62,14 +71,45 @@ func startFormIn(t *testing.T, home string, args ...string) *formRun {
 		defer close(reading)
 		f.read()
 	}()
-	line := append(args, "--repo", home, "--inference", "scripted", "--detach", "--require-changes", "--form")
-	go func() { f.code <- Main(line, tty, tty, tty) }()
+	line := append(args, "--repo", repo, "--inference", "scripted", "--form")
+	go func() { f.code <- f.edit(newCLI(newConsole(tty, tty, tty)), line) }()
 	t.Cleanup(func() {
 		_ = tty.Close()
 		_ = master.Close()
 		<-reading
 	})
 	return f
+}
+
+// edit is `aibox run AGENT --form` up to where the run is started. It returns the exit
+// code.
+func (f *formRun) edit(a *cli, args []string) int {
+	agent, err := a.app.Agents().Find(args[0])
+	if err != nil {
+		f.t.Error(err)
+		return -1
+	}
+	service, err := a.app.Sessions()
+	if err != nil {
+		f.t.Error(err)
+		return -1
+	}
+	o, cmd := &runOptions{}, &cobra.Command{SilenceUsage: true, SilenceErrors: true}
+	o.bind(a, cmd)
+	o.own, o.request.Agent = o.bindOwn(a, cmd, agent), args[0]
+	cmd.SetArgs(args[1:])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.read(cmd, args); err != nil {
+			return err
+		}
+		f.request, err = a.editRequest(f.t.Context(), a.runner(service), service, o.request)
+		return err
+	}
+	if err := cmd.Execute(); err != nil {
+		a.report(err)
+		return fault.KindOf(err).ExitCode()
+	}
+	return 0
 }
 
 // read shows what the program writes, and answers what it asks of its terminal.
@@ -106,11 +146,17 @@ var styling = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // sees waits until the screen shows want.
 func (f *formRun) sees(want string) {
 	f.t.Helper()
+	f.awaits(want, func(text string) string { return text })
+}
+
+// awaits waits until what read makes of the screen holds want.
+func (f *formRun) awaits(want string, read func(text string) string) {
+	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
 	for {
 		text := styling.ReplaceAllString(f.screen(), "")
-		if strings.Contains(text, want) {
+		if strings.Contains(read(text), want) {
 			return
 		}
 		select {
@@ -126,6 +172,24 @@ func (f *formRun) press(keys string) {
 	if _, err := f.master.WriteString(keys); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// submits completes the form, on whose screen the keyboard is.
+func (f *formRun) submits() {
+	f.t.Helper()
+	f.press("\x13") // ctrl+s
+	f.sees("[ start ]")
+	f.sees("it can be started")
+	f.press("\r")
+	if code := f.ends(); code != 0 {
+		f.t.Errorf("ended with %d:\n%s", code, f.screen())
+	}
+}
+
+// printed waits for a line, wherever the terminal wraps it.
+func (f *formRun) printed(want string) {
+	f.t.Helper()
+	f.awaits(strings.ReplaceAll(want, " ", ""), func(text string) string { return strings.Join(strings.Fields(text), "") })
 }
 
 // ends waits for the exit code.

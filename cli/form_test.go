@@ -21,22 +21,22 @@ func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
 			continue
 		}
 		t.Run(info.Name, func(t *testing.T) {
-			f := startForm(t, "run", info.Name, "--prompt", "hello world")
+			f := startForm(t, info.Name, "--prompt", "hello world")
 			options := agents.Options(agent)
 			wanted := fillEvery(t, f, options)
-			f.sees("review")
-			f.press("\r")
-			if code := f.ends(); code != 2 {
-				t.Errorf("ended with %d:\n%s", code, f.screen())
+			f.sees("New run")
+			f.submits()
+			task := "--prompt=hello world"
+			if info.Name == shellAgent {
+				task = "-- sh -c 'hello world'"
 			}
-			f.sees("--detach returns before there is a result")
-			// A terminal wraps the line, which is the command that does the same.
-			line := strings.ReplaceAll(strings.Join(strings.Fields(f.screen()), ""), "'", "")
-			for _, want := range append(wanted, "--prompt=helloworld") {
-				if !strings.Contains(line, want) {
-					t.Errorf("the command holds no %s:\n%s", want, f.screen())
+			line := shellquote.Join(f.request.CommandLine(run.OwnFlags(agent)))
+			for _, want := range append(wanted, task) {
+				if !strings.Contains(strings.ReplaceAll(line, "'", ""), strings.ReplaceAll(want, "'", "")) {
+					t.Errorf("the command holds no %s:\n%s", want, line)
 				}
 			}
+			f.printed("→ " + line)
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if strings.Contains(f.raw.String(), "canary") {
@@ -96,10 +96,14 @@ func fillEvery(t *testing.T, f *formRun, options any) []string {
 }
 
 func TestACanceledFormStartsNothing(t *testing.T) {
-	for _, keys := range []string{"\x1b", "\x03", "\t\t\x03", "\x13\x1b"} {
-		f := startForm(t, "run", "codex", "--prompt", "hello")
+	for _, keys := range []string{"\x1b", "\x03", "\t\t\x03", "\x13\x03"} {
+		f := startForm(t, "codex", "--prompt", "hello")
 		f.sees("▸ Reasoning effort")
 		f.press(keys)
+		if keys == "\x1b" {
+			f.sees("leave")
+			f.press("q")
+		}
 		if code := f.ends(); code != 130 {
 			t.Errorf("%q ended with %d", keys, code)
 		}
@@ -144,16 +148,16 @@ func TestASecretIsDotsWhereverTheFormShowsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("MINE_TOKEN", "canary")
-	f := startFormIn(t, home, "run", "mine", "--prompt", "hello")
+	f := startFormIn(t, home, "mine", "--prompt", "hello")
 	f.sees("leave it empty to keep it")
-	f.sees("MINE_TOKEN=••••••••")
-	f.press("canary-two\tone\rtwo, too\t")
-	f.sees("review")
+	f.press("canary-two\tone\rtwo, too\t\x13")
 	f.sees("mine --word one --word two --word too hello")
 	f.sees("MINE_TOKEN=••••••••")
-	f.press("\r")
-	f.ends()
-	f.sees("--words=one,two,too")
+	f.submits()
+	f.printed("--words=one,two,too")
+	if secrets := run.Reveal(f.request.Secrets); secrets["token"] != "canary-two" {
+		t.Errorf("the secrets are %q", secrets)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if strings.Contains(f.raw.String(), "canary") {
@@ -199,24 +203,20 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 }
 
 func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
-	f := startForm(t, "run", "codex", "--reasoning-effort", "low")
-	f.sees("What the agent should do")
-	f.press("\t\t\r")
-	f.sees("✗ the agent needs a task")
-	f.press("\x1b[Z\x1b[Zfix it\t\t\r")
-	f.sees("> low")
+	f := startForm(t, "codex", "--reasoning-effort", "low")
+	f.sees("What is the agent to do?")
 	f.press("\x13")
-	f.sees("--reasoning-effort=low")
-	f.press("\r")
-	if code := f.ends(); code != 2 {
-		t.Errorf("ended with %d:\n%s", code, f.screen())
-	}
-	f.sees("--reasoning-effort=low '--prompt=fix it'")
+	f.sees("needs a task")
+	f.press("\r\x1b[Z\x1b[Z")
+	f.sees("> low")
+	f.press("\x1b[Zfix it")
+	f.submits()
+	f.printed("--reasoning-effort=low '--prompt=fix it'")
 }
 
 func TestTheFormObeysNoColor(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	f := startForm(t, "run", "codex", "--prompt", "hello")
+	f := startForm(t, "codex", "--prompt", "hello")
 	f.sees("▸ Reasoning effort")
 	f.press("\x03")
 	f.ends()
@@ -229,7 +229,7 @@ func TestTheFormObeysNoColor(t *testing.T) {
 
 func TestTheFormAsksLineByLineWhereThatIsWanted(t *testing.T) {
 	t.Setenv("ACCESSIBLE", "1")
-	f := startForm(t, "run", "codex", "--prompt", "hello")
+	f := startForm(t, "codex", "--prompt", "hello")
 	f.sees("Enter a number between")
 	f.press("\x04")
 	if code := f.ends(); code != 130 {

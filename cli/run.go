@@ -17,7 +17,7 @@ import (
 // presentation is how this process shows a run.
 type presentation struct {
 	json bool // the result is JSON, and the agent's output goes to standard error
-	form bool // ask for the agent's options first
+	form bool // let the user complete the request first
 }
 
 // runRequest runs a request on this process's terminal, as `aibox run` does: it starts
@@ -33,7 +33,10 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 	}
 	runner := a.runner(service)
 	if show.form {
-		if request, err = a.fillIn(ctx, runner, request); err != nil {
+		if request, err = a.editRequest(ctx, runner, service, request); err != nil {
+			return err
+		}
+		if err := a.checkInteractive(request, show); err != nil {
 			return err
 		}
 	}

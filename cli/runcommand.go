@@ -150,7 +150,7 @@ func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command 
 func (o *runOptions) bindOwn(a *cli, cmd *cobra.Command, agent agents.Agent) (own []string) {
 	options := agents.Options(agent)
 	fields, _ := spec.Of(options) // checked when the agent was registered
-	cmd.Flags().BoolVar(&o.show.form, "form", false, "fill in the options in a form, then run (line by line if ACCESSIBLE is set)")
+	cmd.Flags().BoolVar(&o.show.form, "form", false, "complete the run on the screen for a new run first (asks for the options line by line if ACCESSIBLE is set)")
 	for _, field := range fields {
 		if !run.IsOwnFlag(field) {
 			continue

@@ -101,9 +101,9 @@ func TestTheFormOfAnAgentFileAsksForItsOptions(t *testing.T) {
 	m.guest("mybot", example(t))
 	m.aibox(0, "bake", "mybot")
 	s := m.onTerminal("run", "mybot", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
-	s.stdout.await(t, "Say everything in capitals")
+	s.awaitShown(`Say everything in capitals`)
 	s.typed("y\x13") // yes, the end
-	s.stdout.await(t, "review")
+	s.awaitShown(`\[ start \]`)
 	s.typed("\r")
 	s.ends(0)
 	for _, want := range []string{"--loud", "I WROTE HELLO.TXT."} {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -23,9 +24,9 @@ func TestARunDoesWhatWasChosenInItsForm(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.onTerminal("run", "codex", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
-	s.stdout.await(t, "How hard the model thinks")
+	s.awaitShown(`How hard the model thinks`)
 	s.typed("\x0e\x0e\t\x13") // twice down, the next question, the end
-	s.stdout.await(t, "review")
+	s.awaitShown(`(?s)\[ start \].*in its sandbox`)
 	s.typed("\r")
 	s.ends(0)
 	s.unchanged()
@@ -43,7 +44,7 @@ func TestACanceledFormLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.onTerminal("run", "codex", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
-	s.stdout.await(t, "How hard the model thinks")
+	s.awaitShown(`How hard the model thinks`)
 	s.typed("\x0e\x03")
 	s.ends(130)
 	s.unchanged()
@@ -52,5 +53,29 @@ func TestACanceledFormLeavesNothingBehind(t *testing.T) {
 	}
 	if all := m.stored(); len(all) != 0 {
 		t.Errorf("there is a session: %+v", all)
+	}
+}
+
+func TestAResumedSessionIsCompletedInTheForm(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(0, "run", "codex", "--inference", "scripted", "--prompt", "hello", "--reasoning-effort", "low", "--timeout", "7m", "--repo", m.repo("p", nil))
+	id := m.stored()[0].ID
+	s := m.onTerminal("run", "codex", "--resume", id, "--form")
+	s.awaitShown(`hat is the agent to do`)
+	s.typed("hello\t")
+	s.awaitShown(`(?s)> .*low`) // as the session had it
+	s.typed("\x13")
+	s.awaitShown(`(?s)\[ start \].*resumes +` + id + `.*network local, 7m`)
+	s.typed("\r")
+	s.ends(0)
+	s.unchanged()
+	for _, want := range []string{"aibox run codex --resume=" + id + " --prompt=hello", "reasoning effort: low"} {
+		if !strings.Contains(s.stdout.String(), want) {
+			t.Errorf("%q is not shown:\n%s\nafter\n%s", want, s.stdout.String(), o)
+		}
+	}
+	if all := m.aibox(0, "ls", "--json").stdout; !regexp.MustCompile(`"resumes": *"` + id + `"`).MatchString(all) {
+		t.Errorf("no session resumes %s: %s", id, all)
 	}
 }

@@ -1,6 +1,8 @@
 package newrun
 
 import (
+	"cmp"
+
 	"aibox/app/run"
 	"aibox/ui/page"
 
@@ -17,8 +19,22 @@ func (m *Model) setInitial(msg initialLoaded) tea.Cmd {
 		m.note.Say("", msg.err)
 		return nil
 	}
+	msg.request.Repository = cmp.Or(msg.request.Repository, currentFolder)
 	m.prefill(msg.request)
+	m.repository.resumes = msg.request.Resumes
 	return m.choose(msg.request.Repository)
+}
+
+// currentFolder is the repository of a request that names none.
+const currentFolder = "."
+
+// edited is the request that an edit became. It names the repository as it was given.
+func (m *Model) edited() run.Request {
+	r := m.request.Clone()
+	if given := m.wanted.Edit.Repository; r.Resumes == "" && m.repository.chosen == cmp.Or(given, currentFolder) {
+		r.Repository = given
+	}
+	return r
 }
 
 // setRecent offers the recent repositories, and looks at the one to begin with.
@@ -76,10 +92,18 @@ func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	case m.repository.list.input.Value() != "": // the user named this repository
 		m.repository.onBranch = true
 		next = stepRepository
+	case m.agent.name != "" && m.editsTask():
+		next = stepOptions
 	case m.agent.name != "":
 		next = stepTask
 	}
 	return tea.Batch(cmd, m.enter(next))
+}
+
+// editsTask reports whether the request that is edited has a task already.
+func (m *Model) editsTask() bool {
+	edit := m.wanted.Edit
+	return edit != nil && (edit.Prompt != "" || len(edit.Args) > 0)
 }
 
 // setCheck takes a result, and starts the run if the user waits for it.
@@ -107,7 +131,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 	}
 	runs, r := m.services.Runs, m.request.Clone()
 	if m.wanted.Edit != nil {
-		return m.handOver(r)
+		return m.handOver(m.edited())
 	}
 	if m.checker.result.Delivers {
 		remember := func() tea.Msg {

@@ -73,6 +73,10 @@ func (c *choices) compose() tea.Cmd {
 		Agent: c.agent.name, Repository: c.repository.path(), Branch: c.repository.branch.chosen, Interactive: c.agent.interactive,
 		Prompt: c.task.prompt(), Args: c.initial.Args, Options: c.options.chosen(), Secrets: c.options.secrets(),
 		Detached: c.initial.Detached, Settings: c.initial.Settings.Without(run.FormKeys()...),
+		Resumes: c.initial.Resumes, NoFeedback: c.initial.NoFeedback,
+	}
+	if r.Resumes != "" { // it has them from the session
+		r.Repository, r.Branch = "", ""
 	}
 	_ = r.Settings.Override(c.sandbox.chosen()) // both hold only valid values
 	if selected := c.task.library.selected; len(selected) > 0 {
@@ -125,7 +129,11 @@ func (c *choices) listFiles() tea.Cmd {
 	if c.repository.place == nil || agent == "" {
 		return nil
 	}
-	return c.files.list(c.ctx, c.services.Runs, filesRequest(c.request, c.repository.place.Top, agent))
+	decides := c.request
+	if resumed := c.repository.place.Resumed; resumed != nil {
+		decides = *resumed
+	}
+	return c.files.list(c.ctx, c.services.Runs, filesRequest(decides, c.repository.place.Top, agent))
 }
 
 // setFiles offers the files in the task, and as paths in the options.

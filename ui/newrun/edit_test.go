@@ -67,3 +67,47 @@ func TestAnEditDoesNotOfferToBakeAMissingImage(t *testing.T) {
 		t.Errorf("asked for %+v", p.Asked)
 	}
 }
+
+func TestAnEditNamesTheRepositoryAsItWasGiven(t *testing.T) {
+	w := newWorld(t)
+	w.places["."] = w.places["/home/ann/shop"]
+	p := sit(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
+	p.Press("ctrl+s", "enter")
+	if asked, ok := p.last().(page.Run); !ok || asked.Request.Repository != "" {
+		t.Errorf("asked for %+v", p.last())
+	}
+	p = sit(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
+	p.Press("ctrl+c")
+	if p.last() != page.Request(page.Close{}) {
+		t.Errorf("asked for %+v", p.last())
+	}
+}
+
+func TestAResumedSessionKeepsItsWorkspaceAndItsOptions(t *testing.T) {
+	w := newWorld(t)
+	place := w.places["/home/ann/shop"]
+	place.Resumed = &run.Request{Agent: "codex", Repository: "/home/ann/shop", Branch: "feature", Options: map[string]string{"effort": "high"}}
+	w.places["/home/ann/shop"] = place
+	given := run.Request{Agent: "codex", Repository: "/home/ann/shop", Resumes: "0dq4f", NoFeedback: true, Prompt: "go on"}
+	want := given.Clone()
+	want.Repository = ""
+
+	p := sit(t, w, 80, 24, page.NewRun{Edit: &given})
+	p.Press("ctrl+s")
+	p.Sees("--resume=0dq4f --no-feedback")
+	p.Press("enter")
+	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) {
+		t.Errorf("asked for %+v", p.last())
+	}
+
+	p = sit(t, w, 80, 24, page.NewRun{Edit: &given})
+	p.goTo("effort")
+	p.Press("up", "tab")
+	p.Press("esc", "g", "enter")
+	p.Sees("It keeps its workspace, a copy of /home/ann/shop.")
+	p.Press("x", "enter", "ctrl+s", "enter")
+	want.Options = map[string]string{"effort": p.m.request.Options["effort"]}
+	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) || want.Options["effort"] == "high" {
+		t.Errorf("asked for %+v", p.last())
+	}
+}

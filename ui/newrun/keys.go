@@ -97,6 +97,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.copyCommand()
 	case !m.inside:
 		return m.pressNavigation(msg)
+	case msg.String() == "ctrl+c" && m.wanted.Edit != nil:
+		return m.leave()
 	case msg.String() == "esc" && !m.current().takesEsc(), msg.String() == "ctrl+c":
 		m.inside = false
 		return nil

@@ -24,7 +24,7 @@ type optionsStep struct {
 func newOptionsStep(b *bindings) optionsStep { return optionsStep{formStep: newFormStep(b)} }
 
 // fill makes the form for an agent, unless it is there already. The first answers are
-// those of initial, over what the settings say. initial is only read.
+// those of initial, over those of the settings and of a resumed session. initial is only read.
 func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run.Request) tea.Cmd {
 	if a == nil {
 		s.formStep.reset(form.Request{Options: new(noOptions)})
@@ -46,6 +46,9 @@ func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run
 		mode = spec.Interactive
 	}
 	base := run.Base(place.Settings, a.Name, a.Options)
+	if resumed := place.Resumed; resumed != nil && resumed.Agent == a.Name {
+		setOptions(base, resumed.Options)
+	}
 	values := spec.Clone(base)
 	setOptions(values, options)
 	setSecrets(values, typed)

@@ -54,7 +54,11 @@ func (o overview) run(row func(name, text string)) {
 	if o.request.Branch != "" {
 		from = termtext.Escape(o.request.Branch)
 	}
-	row("repository", termtext.Escape(o.request.Repository)+" from "+from)
+	if o.request.Resumes != "" {
+		row("resumes", termtext.Escape(o.request.Resumes)+", in its workspace")
+	} else {
+		row("repository", termtext.Escape(o.request.Repository)+" from "+from)
+	}
 	how := "works alone; its session can be watched"
 	if o.request.Interactive {
 		how = "on this terminal; ctrl-p ctrl-q leaves it running"

@@ -26,6 +26,7 @@ type repositoryStep struct {
 	onBranch bool // the branch is asked for
 	recent   []string
 
+	resumes string // the session whose workspace is used; empty for a new one
 	chosen  string // raw, as the user typed or picked it
 	place   *Place // nil until chosen has been looked at
 	err     error  // why there is no place
@@ -145,6 +146,9 @@ func (s *repositoryStep) setSize(width, height int) {
 }
 
 func (s *repositoryStep) update(msg tea.Msg) (outcome, tea.Cmd) {
+	if s.resumes != "" {
+		return s.updateResumed(msg), nil
+	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return s.press(msg)
@@ -158,6 +162,19 @@ func (s *repositoryStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 		return stay, nil
 	}
 	return stay, s.edit(msg)
+}
+
+// updateResumed handles a message where there is nothing to choose.
+func (s *repositoryStep) updateResumed(msg tea.Msg) outcome {
+	if msg, ok := msg.(tea.KeyPressMsg); ok {
+		switch msg.String() {
+		case "enter", "tab":
+			return forward
+		case "shift+tab":
+			return backward
+		}
+	}
+	return stay
 }
 
 func (s *repositoryStep) press(msg tea.KeyPressMsg) (outcome, tea.Cmd) {
@@ -230,6 +247,12 @@ func (s *repositoryStep) search() tea.Cmd {
 }
 
 func (s *repositoryStep) view(t theme.Theme, active bool) []string {
+	if s.resumes != "" {
+		return []string{
+			"Session " + termtext.Escape(s.resumes) + " is resumed.",
+			t.Faint.Render("It keeps its workspace, a copy of " + termtext.Escape(s.path()) + "."),
+		}
+	}
 	head := "Where is the work?"
 	if s.onBranch {
 		text, _ := s.status()
@@ -249,7 +272,12 @@ func (s *repositoryStep) view(t theme.Theme, active bool) []string {
 	return out
 }
 
-func (s *repositoryStep) keys() []key.Binding { return s.inList() }
+func (s *repositoryStep) keys() []key.Binding {
+	if s.resumes != "" {
+		return []key.Binding{s.next, s.toStart, s.toSteps, s.copyCommand}
+	}
+	return s.inList()
+}
 
 func (*repositoryStep) takesEsc() bool { return false }
 

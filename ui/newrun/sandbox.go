@@ -35,9 +35,12 @@ func newSandboxStep(b *bindings, files *fileLists) sandboxStep {
 }
 
 // formKeys are the settings that the form asks for. The prompts of the library are
-// selected in the task.
-func formKeys() []string {
-	return slices.DeleteFunc(run.FormKeys(), func(key string) bool { return key == "system" })
+// selected in the task, and a resumed session keeps its workspace.
+func (s *sandboxStep) formKeys() []string {
+	resumes := s.place != nil && s.place.Resumed != nil
+	return slices.DeleteFunc(run.FormKeys(), func(key string) bool {
+		return key == "system" || resumes && (key == "hide" || key == "clean")
+	})
 }
 
 // fill makes the form for a repository, unless it is there already. The first answers are
@@ -60,8 +63,8 @@ func (s *sandboxStep) fill(place *Place, initial run.Request) tea.Cmd {
 		texts[key] = initial.Settings.Text(key)
 	}
 	setOptions(values, texts)
-	s.formStep.reset(form.Request{Options: values, Only: formKeys()})
 	s.place, s.base, s.inference = place, &base, ""
+	s.formStep.reset(form.Request{Options: values, Only: s.formKeys()})
 	return s.part.Init()
 }
 
@@ -80,7 +83,7 @@ func (s *sandboxStep) chosen() config.RunOverrides {
 	if s.base == nil {
 		return chosen
 	}
-	for key, text := range changedOptions(s.part.Draft(), s.base, formKeys()) {
+	for key, text := range changedOptions(s.part.Draft(), s.base, s.formKeys()) {
 		_ = chosen.Set(key, text) // the form reports an invalid value
 	}
 	return chosen

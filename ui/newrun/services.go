@@ -65,6 +65,9 @@ type Place struct {
 	Settings *config.Resolved
 	Last     *run.Request     // the last choices for it; nil for none
 	Prompts  []prompts.Prompt // the library, including the repository's own
+	// Resumed is what the session ran that the request resumes; nil for a new run. Its
+	// settings are among Settings.
+	Resumed *run.Request
 }
 
 // Folder is a folder whose path begins with what was typed.
