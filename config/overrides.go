@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,10 +112,7 @@ func (o RunOverrides) Text(key string) string {
 	if err != nil || !o.given[key] {
 		return ""
 	}
-	if on, isBool := field.Value(&o.values).(bool); isBool {
-		return fmt.Sprint(on)
-	}
-	return field.Text(&o.values)
+	return field.FlagText(&o.values)
 }
 
 // Words returns the words of a list; nil when it is not given. The caller owns them.

@@ -59,6 +59,14 @@ func (f Field) Text(v any) string {
 	return f.text(target)
 }
 
+// FlagText is like Text, but is "false" for a switch that is off, as flags need it.
+func (f Field) FlagText(v any) string {
+	if text := f.Text(v); text != "" || f.Type != Bool {
+		return text
+	}
+	return "false"
+}
+
 // Lines is like Text, but puts each word of a list on its own line.
 func (f Field) Lines(v any) string {
 	target, err := f.target(v)

@@ -35,7 +35,7 @@ func (r Request) WithOptions(given map[string]string, options any) Request {
 		_, before := given[field.Key]
 		text := field.Text(options)
 		if field.Type != spec.Secret && (before || text != field.Text(defaults)) && field.Mode.Includes(r.Mode()) && spec.Visible(options, field) {
-			r.Options[field.Key] = text
+			r.Options[field.Key] = field.FlagText(options)
 		}
 	}
 	return r

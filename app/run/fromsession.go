@@ -77,7 +77,7 @@ func (r Request) Without(resolved *config.Resolved, options any) Request {
 	base := Base(resolved, r.Agent, options)
 	fields, _ := spec.Of(base)
 	for _, field := range fields {
-		if text, given := r.Options[field.Key]; given && text == field.Text(base) {
+		if text, given := r.Options[field.Key]; given && (text == field.Text(base) || text == field.FlagText(base)) {
 			delete(r.Options, field.Key)
 		}
 	}

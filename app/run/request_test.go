@@ -280,3 +280,14 @@ func TestWhatHoldsAnywayIsLeftOut(t *testing.T) {
 		t.Errorf("the options are %+v, and the defaults became %+v", base, own)
 	}
 }
+
+func TestASwitchThatAFormTurnsOffIsPrintedAsFalse(t *testing.T) {
+	filled := &struct {
+		Trust bool `label:"Trust" help:"Whether it trusts the folder"`
+	}{}
+	own := func(string) bool { return true }
+	got := Request{Agent: "codex"}.WithOptions(map[string]string{"trust": "true"}, filled).CommandLine(own)
+	if want := []string{"aibox", "run", "codex", "--trust=false"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -141,7 +141,7 @@ func changedOptions(values, base any, only []string) map[string]string {
 		if field.Type == spec.Secret || only != nil && !slices.Contains(only, field.Key) || text == field.Text(base) || !spec.Visible(values, field) {
 			continue
 		}
-		changed[field.Key] = text
+		changed[field.Key] = field.FlagText(values)
 	}
 	return changed
 }
