@@ -39,7 +39,7 @@ func (a *cli) askInLines(ctx context.Context, runner *run.Runner, plan run.Plan,
 	}
 	info := agent.Info()
 	asked := form.Request{
-		In: a.in, Out: out, Accessible: true, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, plan, request.Repository),
+		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, plan, request.Repository),
 	}
 	if info.NeedsPrompt && !request.Interactive && request.Prompt == "" {
 		if request, err = askTask(ctx, request, plan, asked); err != nil {

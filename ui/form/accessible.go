@@ -13,8 +13,8 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// askLines is the form without a screen: it asks the same questions line by line. The end
-// of the input cancels it, as ctx does.
+// askLines asks the questions line by line. The end of the input cancels the form, as ctx
+// does.
 func askLines(ctx context.Context, r Request) (done bool, err error) {
 	in, err := newLineReader(ctx, r.In)
 	if err != nil {

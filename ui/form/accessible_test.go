@@ -27,9 +27,24 @@ type plain struct {
 	Last   string        `label:"Last" help:"The end" group:"More"`
 }
 
+// told is a preview: the options as text.
+func told(draft any) string {
+	fields, err := spec.Of(draft)
+	if err != nil {
+		return err.Error()
+	}
+	var words []string
+	for _, field := range fields {
+		if text := field.Text(draft); text != "" && spec.Visible(draft, field) {
+			words = append(words, "--"+field.Key+"="+strings.ReplaceAll(text, "\n", `\n`))
+		}
+	}
+	return "agent " + strings.Join(words, " ") + "\nKEY=" + "••••••••"
+}
+
 func plainRequest(in io.Reader, out io.Writer, options any) Request {
 	return Request{
-		In: in, Out: out, Title: "Options", Action: "Run", Options: options, Preview: told, Accessible: true,
+		In: in, Out: out, Title: "Options", Action: "Run", Options: options, Preview: told,
 		Suggest: func(spec.Field) []string { return []string{"small", "large"} },
 	}
 }
@@ -79,22 +94,31 @@ func TestTheEndOfTheInputCancelsAtEveryQuestion(t *testing.T) {
 }
 
 func TestAnInterruptedFormLetsGoOfItsInput(t *testing.T) {
-	for _, accessible := range []bool{true, false} {
-		master, tty, err := pty.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { _, _ = io.Copy(io.Discard, master) }() // ends when the terminal is closed
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		options := &plain{}
-		r := plainRequest(tty, tty, options)
-		r.Accessible = accessible
-		if done, err := Run(ctx, r); done || err != nil || !reflect.DeepEqual(options, &plain{}) {
-			t.Errorf("accessible %t: done %t, %v, %+v", accessible, done, err, options)
-		}
-		cancel()
-		_ = tty.Close()
-		_ = master.Close()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = tty.Close(), master.Close() }()
+	go func() { _, _ = io.Copy(io.Discard, master) }() // ends when the terminal is closed
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	options := &plain{}
+	if done, err := Run(ctx, plainRequest(tty, tty, options)); done || err != nil || !reflect.DeepEqual(options, &plain{}) {
+		t.Errorf("done %t, %v, %+v", done, err, options)
+	}
+}
+
+func TestThePreviewIsEscaped(t *testing.T) {
+	out := new(bytes.Buffer)
+	r := plainRequest(strings.NewReader("\n\n"), out, &struct {
+		Line string `label:"Line" help:"Some words"`
+	}{})
+	r.Preview = func(any) string { return strings.Repeat("line\n", 99) + "the end \x1b]52;c;aGk=\x07" }
+	if done, err := Run(t.Context(), r); !done || err != nil {
+		t.Errorf("done %t, %v", done, err)
+	}
+	if !strings.Contains(out.String(), `the end \x1b]52;c;aGk=\x07`) || strings.ContainsRune(out.String(), '\x1b') {
+		t.Errorf("the preview is %q", out)
 	}
 }
 

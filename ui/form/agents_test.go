@@ -17,15 +17,17 @@ func TestTheFormOfEveryAgentLooksAsItDid(t *testing.T) {
 		info, options := agent.Info(), agents.Options(agent)
 		var views strings.Builder
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 15}} {
-			p := newPerson(t, Request{Title: "Run " + info.Title, Action: "Run", Options: options, Preview: told}, size[0], size[1])
-			fmt.Fprintf(&views, "== %d×%d\n%s\n", size[0], size[1], trimmed(p.screen()))
-			for range p.m.fields { // each question fits, whatever its help says
-				if lines := strings.Split(p.screen(), "\n"); len(lines) != size[1] {
-					t.Errorf("%s: %d lines at %v:\n%s", info.Name, len(lines), size, p.screen())
+			u := newUser(t, Request{Options: options}, size[0], size[1])
+			fmt.Fprintf(&views, "== %d×%d\n%s\n", size[0], size[1], trimmed(u.screen()))
+			for range max(1, len(u.part.q.fields)) { // each question fits, whatever its help says
+				if lines := u.lines(); len(lines) != size[1] {
+					t.Errorf("%s: %d lines at %v:\n%s", info.Name, len(lines), size, u.screen())
 				}
-				p.press("tab")
+				u.press("tab")
 			}
-			p.sees("review")
+			if u.outcome != Next {
+				t.Errorf("%s: outcome %d after the last question", info.Name, u.outcome)
+			}
 		}
 		golden.Check(t, "agent-"+info.Name+".golden", views.String())
 	}
@@ -40,17 +42,17 @@ func trimmed(screen string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestCancelingAtAnyOptionOfAnyAgentLeavesItAsItWas(t *testing.T) {
+func TestAnsweringAnyOptionOfAnyAgentLeavesTheOptionsUnchanged(t *testing.T) {
 	for _, agent := range agents.Builtin().All() {
 		options := agents.Options(agent)
 		before := spec.Clone(options)
-		for at := range newPerson(t, Request{Options: options}, 80, 24).m.fields {
-			p := newPerson(t, Request{Options: options, Preview: told}, 80, 24)
-			p.m.show(at)
-			p.press("'y1", "space", "down", "'x", "right")
-			p.press([]string{"esc", "ctrl+c"}[at%2])
-			if done, err := p.m.finish(); done || err != nil || !reflect.DeepEqual(options, before) {
-				t.Fatalf("%s, option %d: done %t, %v, %+v", agent.Info().Name, at, done, err, options)
+		for at := range newUser(t, Request{Options: options}, 80, 24).part.q.fields {
+			u := newUser(t, Request{Options: options}, 80, 24)
+			u.part.q.show(at)
+			u.press("'y1", "space", "down", "'x", "right")
+			u.press([]string{"esc", "ctrl+c"}[at%2])
+			if u.outcome != Unhandled || !reflect.DeepEqual(options, before) {
+				t.Fatalf("%s, option %d: outcome %d, %+v", agent.Info().Name, at, u.outcome, options)
 			}
 		}
 	}

@@ -72,18 +72,15 @@ func (a *answer) print() string {
 	}
 }
 
-func (a *answer) update(msg tea.Msg) tea.Cmd {
-	next, cmd := a.widget.Update(msg)
+func (a *answer) update(msg tea.Msg) {
+	next, _ := a.widget.Update(msg)
 	if widget, ok := next.(huh.Field); ok {
 		a.widget = widget
 	}
-	return cmd
 }
 
-// apply writes the bound value to draft if spec accepts it, and reports whether the draft
-// or the error changed.
-func (a *answer) apply(draft any) bool {
-	oldText, oldErr := a.field.Lines(draft), a.err
+// apply writes the bound value to draft if spec accepts it, and keeps the error if not.
+func (a *answer) apply(draft any) {
 	switch {
 	case a.print() == a.before:
 		a.err = a.field.Copy(draft, a.snapshot)
@@ -97,7 +94,6 @@ func (a *answer) apply(draft any) bool {
 	if a.err == nil {
 		a.err = spec.Check(draft, a.field)
 	}
-	return a.field.Type == spec.Secret || oldText != a.field.Lines(draft) || (a.err == nil) != (oldErr == nil)
 }
 
 // chooseHovered takes the choice under the cursor, which huh reports only when it leaves.
@@ -169,7 +165,7 @@ func (a *answer) endFilter(take bool, draft any, s styles) {
 		}
 	}
 	a.makeWidget(s)
-	_ = a.apply(draft)
+	a.apply(draft)
 }
 
 // keys are the keys of the question, for the help.

@@ -1,10 +1,10 @@
 // Package form asks the user for the options of a struct that package spec can read: one
-// question per field, under headings by group, with help, validation while typing and a
-// live preview. It knows only fields, so an agent needs no code for its form. The widgets
-// are huh's. The way between them is its own: huh builds all fields of a form at once,
-// but the fields of an agent come and go with the answers. It writes the options only
-// after the user confirms, starts nothing and does I/O only at the terminal of the
-// request.
+// question per field, under headings by group, with help and validation. A Part asks them
+// within a screen; Run asks them line by line. The package knows only fields, so an agent
+// needs no code for its form. The widgets are huh's. The way between them is its own: huh
+// builds all fields of a form at once, but the fields of an agent come and go with the
+// answers. Run writes the options only after the user confirms, and a Part never does.
+// Neither starts anything, and only Run does I/O, at the terminal of the request.
 package form
 
 import (
@@ -14,8 +14,6 @@ import (
 	"io"
 
 	"aibox/agents/spec"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // Request is a form to fill in.
@@ -36,34 +34,18 @@ type Request struct {
 	// text. It may be slow, and is called from another goroutine. Nil suggests nothing.
 	Suggest func(spec.Field) []string
 	// Preview describes the effect of draft, a pointer to a copy of Options, with secrets
-	// as dots. It is called after each change, so it must be quick and do no I/O. Nil shows
-	// no preview.
+	// as dots, before the user confirms. Nil shows no preview.
 	Preview func(draft any) string
-	// Accessible asks line by line without moving the cursor, for screen readers and dumb
-	// terminals.
-	Accessible bool
 }
 
-// Run shows the form until the user completes it (done is true, Options is written), or
-// the user or ctx cancels it (done is false, Options is unchanged).
+// Run asks line by line, without moving the cursor, which also suits screen readers and
+// dumb terminals. It returns when the user completes the form (done is true, Options is
+// written), or the user or ctx cancels it (done is false, Options is unchanged).
 func Run(ctx context.Context, r Request) (done bool, err error) {
 	if _, err := spec.Of(r.Options); err != nil || spec.Clone(r.Options) == nil {
 		return false, errors.Join(err, fmt.Errorf("form: %T holds no options to fill in", r.Options))
 	}
-	if r.Accessible {
-		return askLines(ctx, r)
-	}
-	program := tea.NewProgram(newModel(r), tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out),
-		tea.WithoutSignalHandler())
-	last, err := program.Run()
-	if ctx.Err() != nil {
-		return false, nil //nolint:nilerr // Bubble Tea reports a cancellation as an error
-	}
-	m, ok := last.(*model)
-	if err != nil || !ok {
-		return false, fmt.Errorf("showing the form: %w", err)
-	}
-	return m.finish()
+	return askLines(ctx, r)
 }
 
 // action names what completing the form does.

@@ -2,6 +2,7 @@ package form
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +10,8 @@ import (
 	"aibox/agents/spec"
 	"aibox/internal/golden"
 	"aibox/internal/secret"
+	"aibox/ui/widget/keymap"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -38,98 +39,85 @@ func (e *everything) Validate() error {
 	return nil
 }
 
-// told is a preview: the options as text.
-func told(draft any) string {
-	fields, err := spec.Of(draft)
-	if err != nil {
-		return err.Error()
-	}
-	var words []string
-	for _, field := range fields {
-		if text := field.Text(draft); text != "" && spec.Visible(draft, field) {
-			words = append(words, "--"+field.Key+"="+strings.ReplaceAll(text, "\n", `\n`))
-		}
-	}
-	return "agent " + strings.Join(words, " ") + "\nKEY=" + "••••••••"
+// user presses keys and reads the view of a part.
+type user struct {
+	t       *testing.T
+	part    *Part
+	outcome Outcome // of the last key
 }
 
-func request(options any) Request {
-	return Request{Title: "Options", Action: "Run", Options: options, Preview: told}
-}
-
-// person presses keys and looks at the screen, without a terminal.
-type person struct {
-	t *testing.T
-	m *model
-}
-
-func newPerson(t *testing.T, r Request, width, height int) *person {
+func newUser(t *testing.T, r Request, width, height int) *user {
 	t.Helper()
-	p := &person{t, newModel(r)}
-	p.m.Update(tea.WindowSizeMsg{Width: width, Height: height})
-	return p
+	return &user{t: t, part: partOf(t, r, width, height)}
 }
 
 // press sends keys by name, and what is in quotes letter by letter.
-func (p *person) press(keys ...string) {
-	p.t.Helper()
+func (u *user) press(keys ...string) {
+	u.t.Helper()
 	for _, name := range keys {
 		if text, ok := strings.CutPrefix(name, "'"); ok {
 			for _, r := range text {
-				p.m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+				u.outcome = u.part.Update(keymap.Press(string(r)))
 			}
 			continue
 		}
-		p.m.Update(keyNamed(p.t, name))
+		u.outcome = u.part.Update(keymap.Press(name))
 	}
 }
 
-func keyNamed(t *testing.T, name string) tea.KeyPressMsg {
-	t.Helper()
-	codes := map[string]rune{
-		"enter": tea.KeyEnter, "tab": tea.KeyTab, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown,
-		"left": tea.KeyLeft, "right": tea.KeyRight, "space": tea.KeySpace, "backspace": tea.KeyBackspace,
-		"f1": tea.KeyF1, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd,
-	}
-	msg := tea.KeyPressMsg{}
-	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
-		msg.Mod, name = tea.ModCtrl, rest
-	} else if rest, ok := strings.CutPrefix(name, "shift+"); ok {
-		msg.Mod, name = tea.ModShift, rest
-	}
-	if code, ok := codes[name]; ok {
-		msg.Code = code
-	} else if len(name) == 1 {
-		msg.Code = rune(name[0])
-	} else {
-		t.Fatalf("there is no key %q", name)
-	}
-	if name == "space" {
-		msg.Text = " "
-	}
-	return msg
-}
+// lines are the lines of the view, without colors.
+func (u *user) lines() []string { return strings.Split(u.screen(), "\n") }
 
-// screen is what the user sees, without colors.
-func (p *person) screen() string { return ansi.Strip(p.m.View().Content) }
+// screen is the view, without colors.
+func (u *user) screen() string { return ansi.Strip(strings.Join(u.part.View(), "\n")) }
 
-func (p *person) sees(want string) {
-	p.t.Helper()
-	if !strings.Contains(p.screen(), want) {
-		p.t.Fatalf("no %q on the screen:\n%s", want, p.screen())
+func (u *user) sees(want string) {
+	u.t.Helper()
+	if !strings.Contains(u.screen(), want) {
+		u.t.Fatalf("no %q on the screen:\n%s", want, u.screen())
 	}
 }
 
-// goTo walks to the question with the label.
-func (p *person) goTo(label string) {
-	p.t.Helper()
-	for range len(p.m.fields) + 1 {
-		if p.m.current != nil && p.m.current.field.Label == label {
+// goTo moves forward to the question with the label.
+func (u *user) goTo(label string) {
+	u.t.Helper()
+	u.walk("tab", label)
+}
+
+// goBack moves back to the question with the label.
+func (u *user) goBack(label string) {
+	u.t.Helper()
+	u.walk("shift+tab", label)
+}
+
+func (u *user) walk(key, label string) {
+	u.t.Helper()
+	for range len(u.part.q.fields) + 1 {
+		if u.part.q.current.field.Label == label {
 			return
 		}
-		p.press("tab")
+		u.press(key)
 	}
-	p.t.Fatalf("there is no question %q", label)
+	u.t.Fatalf("there is no question %q", label)
+}
+
+// completes checks that the last key left the form, with valid answers that make want.
+func (u *user) completes(want any) {
+	u.t.Helper()
+	if err := u.part.Problem(); u.outcome != Next || err != nil || !reflect.DeepEqual(u.part.Draft(), want) {
+		u.t.Errorf("outcome %d, %v\n got %+v\nwant %+v", u.outcome, err, u.part.Draft(), want)
+	}
+}
+
+// leave moves forward out of the form.
+func (u *user) leave() {
+	u.t.Helper()
+	for range len(u.part.q.fields) + 1 {
+		if u.press("tab"); u.outcome == Next {
+			return
+		}
+	}
+	u.t.Fatalf("tab does not leave the form:\n%s", u.screen())
 }
 
 func TestTheFormLooksAsItDid(t *testing.T) {
@@ -139,14 +127,14 @@ func TestTheFormLooksAsItDid(t *testing.T) {
 			t.Fatal(err)
 		}
 		options.Key, options.Prose = secret.New("canary"), "one\ntwo"
-		p := newPerson(t, request(options), size[0], size[1])
+		u := newUser(t, Request{Options: options}, size[0], size[1])
 		var views strings.Builder
-		for range len(p.m.fields) + 1 {
-			views.WriteString(p.screen() + "\n" + strings.Repeat("=", size[0]) + "\n")
-			if lines := strings.Split(p.screen(), "\n"); len(lines) != size[1] {
+		for u.outcome != Next {
+			views.WriteString(u.screen() + "\n" + strings.Repeat("=", size[0]) + "\n")
+			if lines := u.lines(); len(lines) != size[1] {
 				t.Errorf("%d lines at %v", len(lines), size)
 			}
-			p.press("tab")
+			u.press("tab")
 		}
 		golden.Check(t, fmt.Sprintf("everything-%dx%d.golden", size[0], size[1]), views.String())
 	}

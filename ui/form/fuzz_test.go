@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"aibox/agents/spec"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
@@ -53,27 +54,27 @@ var keysOfAll = []tea.KeyPressMsg{
 	{Code: 'a', Mod: tea.ModAlt, Text: "a"},
 }
 
-// typed plays messages chosen by bytes, and says whether one of them left the form.
-func typed(t interface{ Fatalf(string, ...any) }, m *model, stream []byte) bool {
+// play sends messages chosen by bytes, and draws the part after each.
+func play(t interface{ Fatalf(string, ...any) }, p *Part, stream []byte) {
 	for i, b := range stream {
 		var msg tea.Msg = keysOfAll[int(b)%len(keysOfAll)]
-		switch {
-		case b == 255:
-			msg = tea.WindowSizeMsg{Width: i * 7 % 130, Height: i * 3 % 50}
-		case b == 254:
+		switch b {
+		case 255:
+			p.SetSize(i*7%130, i*3%50)
+			continue
+		case 254:
 			msg = tea.PasteMsg{Content: "a\nb\x00c\x1b[31m"}
-		case b == 253:
-			msg = suggested{m.questions, m.asked, "model", []string{"one", "two"}}
-		case b == 252:
-			msg = tea.BackgroundColorMsg{}
+		case 253:
+			msg = suggested{p.q, p.q.asked, "model", []string{"one", "two"}}
+		case 252:
+			p.SetTheme(theme.New(i%2 == 0))
+			continue
 		}
-		_, cmd := m.Update(msg)
-		m.View()
-		if press, ok := msg.(tea.KeyPressMsg); ok && cmd != nil && (m.done || press.Code == tea.KeyEscape) && cmd() == tea.Quit() {
-			return true
+		p.Update(msg)
+		if lines := p.View(); len(lines) != p.q.height {
+			t.Fatalf("%d lines instead of %d", len(lines), p.q.height)
 		}
 	}
-	return false
 }
 
 func checkStream(t interface{ Fatalf(string, ...any) }, stream []byte) {
@@ -82,24 +83,18 @@ func checkStream(t interface{ Fatalf(string, ...any) }, stream []byte) {
 		t.Fatalf("%v", err)
 	}
 	before := spec.Clone(options)
-	m := newModel(request(options))
-	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-	typed(t, m, stream)
+	p := NewPart(Request{Options: options})
+	p.SetSize(80, 24)
+	play(t, p, stream)
 	if !reflect.DeepEqual(options, before) {
-		t.Fatalf("written before the end: %+v", options)
+		t.Fatalf("the options were written: %+v", options)
 	}
-	done, err := m.finish()
-	if err != nil || done != m.done || !done && !reflect.DeepEqual(options, before) {
-		t.Fatalf("done %t, %v: %+v", done, err, options)
-	}
-	if done {
-		if err := spec.Validate(options); err != nil {
-			t.Fatalf("finished with what cannot stand: %v", err)
-		}
+	if err := spec.Validate(p.Draft()); p.Problem() == nil && err != nil {
+		t.Fatalf("no problem with an invalid draft: %v", err)
 	}
 }
 
-func TestNoKeysBreakTheFormOrChangeWhatWasNotFinished(t *testing.T) {
+func TestNoKeysBreakAPartOrChangeTheOptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkStream(t, rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "keys"))
 	})

@@ -7,12 +7,11 @@ import (
 
 // keyMap are the keys of the form. The questions have more.
 type keyMap struct {
-	Next, Back, Review, Read, Help, Cancel, Quit key.Binding
-
-	Line key.Binding // inserts a line break, and confirms the review
-
-	Up, Down, PageUp, PageDown key.Binding // in pages that are longer than the screen
-	Moves                      key.Binding // every key that moves the cursor among choices
+	Next, Back key.Binding
+	Line       key.Binding // inserts a line break
+	Cancel     key.Binding // shows all choices again while they are filtered
+	Reserved   key.Binding // belong to the screen, and are never typed into a question
+	Moves      key.Binding // every key that moves the cursor among choices
 }
 
 func newKeyMap() keyMap {
@@ -21,17 +20,10 @@ func newKeyMap() keyMap {
 	}
 	return keyMap{
 		Next:     bind("enter", "next", "enter", "tab"),
-		Line:     bind("enter", "new line", "enter"),
 		Back:     bind("shift+tab", "back", "shift+tab"),
-		Review:   bind("ctrl+s", "to the end", "ctrl+s"),
-		Read:     bind("ctrl+o", "whole preview", "ctrl+o"),
-		Help:     bind("f1", "keys", "f1"),
+		Line:     bind("enter", "new line", "enter"),
 		Cancel:   bind("esc", "cancel", "esc"),
-		Quit:     bind("ctrl+c", "cancel", "ctrl+c"),
-		Up:       bind("↑", "up", "up", "k", "ctrl+p"),
-		Down:     bind("↓", "down", "down", "j", "ctrl+n"),
-		PageUp:   bind("pgup", "page up", "pgup", "ctrl+u"),
-		PageDown: bind("pgdown", "page down", "pgdown", "ctrl+d", "space"),
+		Reserved: bind("", "", "esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"),
 		Moves: bind("", "", "up", "down", "ctrl+k", "ctrl+j", "ctrl+p", "ctrl+n", "ctrl+u", "ctrl+d",
 			"home", "end", "pgup", "pgdown", "ctrl+a"),
 	}

@@ -26,11 +26,10 @@ const (
 	Unhandled                // the key is not one of the part's
 )
 
-// NewPart makes a part. It ignores the request's In, Out, Title, Action, Preview and
-// Accessible, and never writes Options.
+// NewPart makes a part. It ignores the request's In, Out, Title, Action and Preview, and
+// never writes Options.
 func NewPart(r Request) *Part {
 	q := newQuestions(r)
-	q.embedded = true
 	q.move(1)
 	return &Part{q}
 }
@@ -72,52 +71,56 @@ func (p *Part) Current() string {
 func (p *Part) Filtering() bool { return p.q.filtering() }
 
 // Update handles a message. The outcome is that of a key.
-func (p *Part) Update(msg tea.Msg) (Outcome, tea.Cmd) {
+func (p *Part) Update(msg tea.Msg) Outcome {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return p.press(msg)
 	case suggested:
 		p.q.setSuggestions(msg)
-		return Stay, nil
+	default:
+		p.q.forward(msg)
 	}
-	return Stay, p.q.forward(msg)
+	return Stay
 }
 
 // press handles a key.
-func (p *Part) press(msg tea.KeyPressMsg) (Outcome, tea.Cmd) {
+func (p *Part) press(msg tea.KeyPressMsg) Outcome {
 	k := p.q.keys
 	switch {
 	case p.q.filtering():
-		return Stay, p.q.pressFilter(msg)
+		p.q.pressFilter(msg)
 	case p.q.current == nil && key.Matches(msg, k.Next):
-		return Next, nil
+		return Next
 	case p.q.current == nil && key.Matches(msg, k.Back):
-		return Previous, nil
-	case p.q.current == nil, key.Matches(msg, k.Quit, k.Cancel, k.Help, k.Read, k.Review):
-		return Unhandled, nil
+		return Previous
+	case p.q.current == nil, key.Matches(msg, k.Reserved):
+		return Unhandled
 	case key.Matches(msg, k.Back):
 		return p.step(-1)
 	case p.q.goesNext(msg):
 		return p.step(1)
+	default:
+		p.q.forward(msg)
 	}
-	return Stay, p.q.forward(msg)
+	return Stay
 }
 
 // step leaves the current question if its answer is valid, for the next visible one or
 // out of the part.
-func (p *Part) step(n int) (Outcome, tea.Cmd) {
+func (p *Part) step(n int) Outcome {
 	at := p.q.at
-	cmd := p.q.step(n)
+	p.q.step(n)
 	switch {
 	case p.q.current != nil && p.q.current.err != nil:
-		return Stay, nil
+		return Stay
 	case p.q.current == nil: // after the last question
 		p.q.show(at)
-		return Next, p.q.focus()
+		p.q.focus()
+		return Next
 	case n < 0 && p.q.at == at:
-		return Previous, cmd
+		return Previous
 	}
-	return Stay, cmd
+	return Stay
 }
 
 // Suggested reports whether a message brings suggestions. Its screen passes it to each of

@@ -23,12 +23,12 @@ func partOf(t *testing.T, r Request, width, height int) *Part {
 
 func pressed(p *Part, names ...string) (out Outcome) {
 	for _, name := range names {
-		out, _ = p.Update(keymap.Press(name))
+		out = p.Update(keymap.Press(name))
 	}
 	return out
 }
 
-func TestAPartSaysWhenAPersonWalksOutOfIt(t *testing.T) {
+func TestAPartReportsWhenTheUserLeavesIt(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"effort", "fast"}}, 80, 12)
 	if out := pressed(p, "shift+tab"); out != Previous {
 		t.Errorf("before the first question it is %d", out)
@@ -55,17 +55,13 @@ func TestAPartNeverWritesTheOptionsAndAsksForNothingOfItsOwn(t *testing.T) {
 		}
 	}
 	pressed(p, "tab")
-	for _, name := range []string{"a", "b", "ctrl+v", "tab"} {
-		if _, cmd := p.Update(keymap.Press(name)); cmd != nil {
-			t.Errorf("%s asks for something", name)
-		}
-	}
+	pressed(p, "a", "b", "ctrl+v", "tab")
 	if draft, ok := p.Draft().(*everything); !ok || draft.Line != "xab" || options.Line != "x" {
 		t.Errorf("the draft is %+v, and the options are %+v", p.Draft(), options)
 	}
 }
 
-func TestAWrongAnswerKeepsAPersonInThePart(t *testing.T) {
+func TestAWrongAnswerKeepsTheUserInThePart(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"patience"}}, 80, 12)
 	pressed(p, "ctrl+u", "9", "h")
 	if out := pressed(p, "tab"); out != Stay || p.Problem() == nil {

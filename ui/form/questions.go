@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"aibox/agents/spec"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +13,8 @@ import (
 )
 
 // questions ask for the fields of a struct, one at a time. The position after the last
-// question has none.
+// question has none. Widgets run no commands: a blinking cursor would need timers, and the
+// key that pastes would run a program to read the clipboard.
 type questions struct {
 	request Request
 	keys    keyMap
@@ -21,20 +23,17 @@ type questions struct {
 	fields  []spec.Field
 	at      int     // index into fields; len(fields) is after the last question
 	current *answer // the question at at; nil after the last one
-	problem error   // why the answers as a whole are invalid
 	width   int     // 0 until it is known
 	height  int
 
 	suggestions map[string][]string
-	asked       int  // how often suggestions were asked for
-	embedded    bool // in another screen: widgets run no commands, and any line of text has suggestions
-	onChange    func()
+	asked       int // how often suggestions were asked for
 }
 
 func newQuestions(r Request) *questions {
 	return &questions{
-		request: r, keys: newKeyMap(), styles: newStyles(true), draft: spec.Clone(r.Options),
-		fields: inOrder(r), suggestions: map[string][]string{}, at: -1, onChange: func() {},
+		request: r, keys: newKeyMap(), styles: stylesOf(theme.New(true)), draft: spec.Clone(r.Options),
+		fields: inOrder(r), suggestions: map[string][]string{}, at: -1,
 	}
 }
 
@@ -61,7 +60,10 @@ func inOrder(r Request) []spec.Field {
 }
 
 // begin focuses the first question, and asks for the suggestions of all.
-func (q *questions) begin() tea.Cmd { return tea.Batch(q.focus(), q.suggest()) }
+func (q *questions) begin() tea.Cmd {
+	q.focus()
+	return q.suggest()
+}
 
 // suggested brings the suggestions for one field.
 type suggested struct {
@@ -76,7 +78,7 @@ func (q *questions) suggest() tea.Cmd {
 	q.asked++
 	var commands []tea.Cmd
 	for _, field := range q.fields {
-		if suggest, turn := q.request.Suggest, q.asked; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path || q.embedded && field.Type == spec.String) {
+		if suggest, turn := q.request.Suggest, q.asked; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path || field.Type == spec.String) {
 			commands = append(commands, func() tea.Msg { return suggested{q, turn, field.Key, suggest(field)} })
 		}
 	}
@@ -94,30 +96,17 @@ func (q *questions) setSuggestions(msg suggested) {
 	}
 }
 
-// firstProblem shows the first visible question with an invalid answer, and returns why it
-// is invalid.
-func (q *questions) firstProblem() error {
-	for i, field := range q.fields {
-		if err := spec.Check(q.draft, field); err != nil && spec.Visible(q.draft, field) {
-			q.show(i)
-			return err
-		}
-	}
-	return spec.Validate(q.draft)
-}
-
 // step leaves the current question if its answer is valid, and moves n visible questions.
-func (q *questions) step(n int) tea.Cmd {
+func (q *questions) step(n int) {
 	if q.current != nil {
 		q.current.chooseHovered()
-		q.apply()
+		q.current.apply(q.draft)
 		if q.current.err != nil {
-			return nil
+			return
 		}
 	}
-	q.problem = nil
 	q.move(n)
-	return q.focus()
+	q.focus()
 }
 
 // move moves n visible questions from at, within the ends.
@@ -146,48 +135,29 @@ func (q *questions) show(i int) {
 }
 
 // setStyles draws the current question in other styles, and keeps what was typed.
-func (q *questions) setStyles(s styles) tea.Cmd {
+func (q *questions) setStyles(s styles) {
 	q.styles = s
 	if q.current == nil {
-		return nil
+		return
 	}
 	q.current.makeWidget(q.styles)
 	q.resize()
-	return q.focus()
+	q.focus()
 }
 
-func (q *questions) focus() tea.Cmd {
-	if q.current == nil {
-		return nil
+func (q *questions) focus() {
+	if q.current != nil {
+		q.current.widget.Focus()
 	}
-	return q.widgetCmd(q.current.widget.Focus())
-}
-
-// widgetCmd is a command of a widget: to have its cursor blink, or to run a program that
-// reads the clipboard. Embedded questions run none.
-func (q *questions) widgetCmd(cmd tea.Cmd) tea.Cmd {
-	if q.embedded {
-		return nil
-	}
-	return cmd
 }
 
 // forward passes a message to the current question and applies its answer.
-func (q *questions) forward(msg tea.Msg) tea.Cmd {
+func (q *questions) forward(msg tea.Msg) {
 	if q.current == nil {
-		return nil
+		return
 	}
-	cmd := q.current.update(msg)
-	q.apply()
-	return q.widgetCmd(cmd)
-}
-
-// apply writes the current answer to the draft.
-func (q *questions) apply() {
-	if q.current.apply(q.draft) {
-		q.problem = nil
-		q.onChange()
-	}
+	q.current.update(msg)
+	q.current.apply(q.draft)
 }
 
 // filtering reports whether keys go to the filter of the current choices.
@@ -195,17 +165,17 @@ func (q *questions) filtering() bool { return q.current != nil && q.current.filt
 
 // pressFilter handles a key while the choices are filtered. Enter takes the choice under
 // the cursor and stays, so that the user sees it before it counts.
-func (q *questions) pressFilter(msg tea.KeyPressMsg) tea.Cmd {
+func (q *questions) pressFilter(msg tea.KeyPressMsg) {
 	switch {
 	case key.Matches(msg, q.keys.Next), key.Matches(msg, q.keys.Cancel):
 		q.current.endFilter(!key.Matches(msg, q.keys.Cancel), q.draft, q.styles)
-		q.apply()
 		q.resize()
-		return q.focus()
+		q.focus()
 	case q.current.noMatch() && key.Matches(msg, q.keys.Moves):
-		return nil // huh would move its cursor to before the first of no choices
+		// huh would move its cursor to before the first of no choices
+	default:
+		q.forward(msg)
 	}
-	return q.forward(msg)
 }
 
 // goesNext reports whether a key leaves the current question for the next one.

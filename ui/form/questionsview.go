@@ -58,17 +58,12 @@ func (q *questions) question() []string {
 	return lines
 }
 
-// problemLines tells why the current answer, or all of them, are invalid; nil if they are
-// valid.
+// problemLines explain why the current answer is invalid; nil if it is valid.
 func (q *questions) problemLines(width int) []string {
-	err := q.problem
-	if q.current != nil && q.current.err != nil {
-		err = q.current.err
-	}
-	if err == nil {
+	if q.current.err == nil {
 		return nil
 	}
-	return strings.Split(q.styles.Problem.Render(ansi.Wrap("✗ "+termtext.Escape(err.Error()), width, "")), "\n")
+	return strings.Split(q.styles.Problem.Render(ansi.Wrap("✗ "+termtext.Escape(q.current.err.Error()), width, "")), "\n")
 }
 
 // overview is the visible fields with their values, below their headings. Of a long one

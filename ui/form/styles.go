@@ -10,7 +10,6 @@ import (
 // styles are the form's styles, from those of every screen. A mark or a word carries the
 // meaning besides the color.
 type styles struct {
-	Title   lipgloss.Style // what the form is for
 	Section lipgloss.Style // a heading
 	Current lipgloss.Style // the current question
 	Value   lipgloss.Style // what is set
@@ -20,12 +19,10 @@ type styles struct {
 	Button  lipgloss.Style // the side of a switch that is on
 }
 
-func newStyles(dark bool) styles { return stylesOf(theme.New(dark)) }
-
 // stylesOf are the styles of a screen's theme.
 func stylesOf(t theme.Theme) styles {
 	return styles{
-		Title: t.Title, Section: t.Key, Current: t.Live, Value: t.Good, Faint: t.Faint, Problem: t.Bad.Bold(true), Rule: t.Rule, Button: t.Button,
+		Section: t.Key, Current: t.Live, Value: t.Good, Faint: t.Faint, Problem: t.Bad.Bold(true), Rule: t.Rule, Button: t.Button,
 	}
 }
 

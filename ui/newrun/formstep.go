@@ -51,14 +51,13 @@ func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return stay, nil
 	}
-	result, cmd := s.part.Update(msg)
-	switch result {
+	switch s.part.Update(msg) {
 	case form.Next:
-		return forward, cmd
+		return forward, nil
 	case form.Previous:
-		return backward, cmd
+		return backward, nil
 	}
-	return stay, cmd
+	return stay, nil
 }
 
 func (s *formStep) view(theme.Theme, bool) []string { return s.part.View() }
