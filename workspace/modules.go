@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/git"
+	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 )
 
@@ -75,9 +76,9 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 	if s.url != "" || s.git == nil {
 		return nil, "aibox's own clone of a URL has no submodules; clone it yourself with --recurse-submodules and run there", nil
 	}
-	get := "git submodule update --init " + shellWord(path)
+	get := "git submodule update --init " + termtext.Escape(shellquote.Join([]string{path}))
 	if s.prefix != "" {
-		get = "git submodule update --init --recursive " + shellWord(s.outermost)
+		get = "git submodule update --init --recursive " + termtext.Escape(shellquote.Join([]string{s.outermost}))
 	}
 	get = "run `" + get + "` to bring it along"
 	m = &source{prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), asIs: s.asIs, who: s.who, name: s.name}
@@ -181,14 +182,4 @@ func (s *source) own(ctx context.Context, format git.Format, workspaces string) 
 		return err.Error()
 	}
 	return ""
-}
-
-// shellWord quotes a path for a shell.
-func shellWord(path string) string {
-	if strings.IndexFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+@%,=:", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(termtext.Escape(path), "'", `'\''`) + "'"
 }

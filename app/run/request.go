@@ -15,7 +15,7 @@ import (
 	"aibox/internal/secret"
 )
 
-// Request is a run that somebody asks for. The zero value leaves everything to the
+// Request describes one run. The zero value leaves everything to the
 // settings. Its JSON is the file of last choices: it holds neither the task, nor
 // arguments, nor secrets.
 type Request struct {

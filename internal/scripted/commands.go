@@ -3,26 +3,25 @@ package scripted
 import (
 	"path"
 	"strings"
-)
 
-// quote quotes text as one word of a POSIX shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	"aibox/internal/shellquote"
+)
 
 // writeCommand returns a shell command that writes a file.
 func writeCommand(name, content string) string {
-	command := "printf %s " + quote(content) + " > " + quote(operand(name))
+	command := "printf %s " + shellquote.Quote(content) + " > " + shellquote.Quote(operand(name))
 	if dir := path.Dir(name); dir != "." && dir != "/" {
-		command = "mkdir -p -- " + quote(dir) + " && " + command
+		command = "mkdir -p -- " + shellquote.Quote(dir) + " && " + command
 	}
-	return command + " && echo wrote " + quote(name)
+	return command + " && echo wrote " + shellquote.Quote(name)
 }
 
 // editCommand returns a shell command that replaces a text in a file and shows the
 // difference. It uses perl, which every Debian has and which leaves the file alone when
 // it dies.
 func editCommand(edit Edit) string {
-	name := quote(operand(edit.Path))
-	return "OLD=" + quote(edit.Old) + " NEW=" + quote(edit.New) +
+	name := shellquote.Quote(operand(edit.Path))
+	return "OLD=" + shellquote.Quote(edit.Old) + " NEW=" + shellquote.Quote(edit.New) +
 		` perl -0777 -i -pe 's/\Q$ENV{OLD}\E/$ENV{NEW}/ or die "the old text is not there\n"' ` + name +
 		" && git --no-pager diff -- " + name
 }
@@ -33,8 +32,8 @@ const reachMark = "reach: "
 // reachCommand returns a shell command that requests a URL from inside the sandbox and
 // prints the result in one line. It succeeds either way: a refusal is a result, too.
 func reachCommand(url string) string {
-	report := func(verdict string) string { return `echo ` + quote(reachMark+url+verdict) }
-	return "if curl -sS -o /dev/null --max-time 5 -- " + quote(url) + "; then " + report(" answered") +
+	report := func(verdict string) string { return `echo ` + shellquote.Quote(reachMark+url+verdict) }
+	return "if curl -sS -o /dev/null --max-time 5 -- " + shellquote.Quote(url) + "; then " + report(" answered") +
 		"; else " + report(" was refused") + `" (curl ended with $?)"; fi`
 }
 

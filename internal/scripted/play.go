@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 )
 
 // play returns the next turn of conversation c, by the script in its prompts or else by
@@ -119,7 +120,7 @@ func (s Step) writeCalls(c Conversation, content string) []*Call {
 	if write == nil || strings.ToLower(write.Name) != "create" || dir == "." || dir == "/" {
 		return callList(write)
 	}
-	return append(callList(c.call(shellRole, "mkdir -p -- "+quote(dir)+" && echo made "+quote(dir))), write)
+	return append(callList(c.call(shellRole, "mkdir -p -- "+shellquote.Quote(dir)+" && echo made "+shellquote.Quote(dir))), write)
 }
 
 // editCalls uses the agent's own tool to edit. Most agents refuse to edit a file that
