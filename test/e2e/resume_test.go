@@ -88,11 +88,18 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 			t.Errorf("%s the list is wrong:\n%s", when, o)
 		}
 	}
+	var listed outcome
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last list of sessions:\n%s", listed)
+		}
+	})
 	for _, stage := range []string{"workspace", "sandbox", "probes"} {
 		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
 		// A supervisor that dies as it asks for a sandbox is waited for up to 20 s: it may come.
 		eventually(t, 3*hung, "the next command repairs", func() bool {
-			return strings.Count(m.aibox(0, "ls").stdout, "\n") == 2
+			listed = m.aibox(0, "ls")
+			return strings.Count(listed.stdout, "\n") == 2
 		})
 		whole("killed at " + stage)
 	}
