@@ -17,6 +17,7 @@ import (
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/review/scan"
+	"aibox/session/agentstate"
 	"aibox/workspace"
 )
 
@@ -170,8 +171,8 @@ func (g *gc) count(id ID) {
 	dir := g.store.Dir(id)
 	files, bytes := workspace.Measure(dir)
 	homeFiles, homeBytes := 0, int64(0)
-	for _, home := range []string{stateDirsName, legacyHomeName} {
-		more, size := workspace.Measure(filepath.Join(dir, home))
+	for _, root := range agentstate.Roots(dir) {
+		more, size := workspace.Measure(root)
 		homeFiles, homeBytes = homeFiles+more, homeBytes+size
 	}
 	if homeFiles > 0 {

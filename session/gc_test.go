@@ -13,13 +13,14 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/runtime"
+	"aibox/session/agentstate"
 )
 
 func TestAReviewedSessionIsRemovedWithAllItsFiles(t *testing.T) {
 	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
-	d.write(filepath.Join(d.store.Dir("00001-a"), stateDirsName, ".codex/talk"), "what was said")
-	closed := filepath.Join(d.store.Dir("00001-a"), stateDirsName, ".codex/closed") // as an agent may leave it
+	d.write(filepath.Join(agentstate.Roots(d.store.Dir("00001-a"))[0], ".codex/talk"), "what was said")
+	closed := filepath.Join(agentstate.Roots(d.store.Dir("00001-a"))[0], ".codex/closed") // as an agent may leave it
 	d.must(os.MkdirAll(filepath.Join(closed, "inner"), 0o700))
 	d.must(os.Chmod(closed, 0))
 	d.accepted("00002-b", "two.txt")

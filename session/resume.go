@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review/recovery"
+	"aibox/session/agentstate"
 	"aibox/workspace"
 )
 
@@ -54,7 +53,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 				return err
 			}
 		}
-		if err := s.adoptLegacyHome(old); err != nil {
+		if err := s.adoptLegacyState(old); err != nil {
 			return err
 		}
 		held := *ws
@@ -69,7 +68,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 		if err := s.store.inherit(from, to); err != nil {
 			return err
 		}
-		return s.moveStateFolders(from, to)
+		return agentstate.Move(s.store.Dir(from), s.store.Dir(to))
 	})
 	return ws, err
 }
@@ -83,10 +82,10 @@ func (s *handovers) ReturnWorkspace(from, to ID) error {
 	if err != nil || old.State.ContinuedBy != to {
 		return err
 	}
-	if err := s.moveStateFolders(to, from); err != nil {
+	if err := agentstate.Move(s.store.Dir(to), s.store.Dir(from)); err != nil {
 		return err
 	}
-	if err := s.returnLegacyHome(to, from); err != nil {
+	if err := agentstate.ReturnLegacy(s.store.Dir(to), s.store.Dir(from)); err != nil {
 		return err
 	}
 	if err := s.takeBackFeedback(from, to); err != nil {
@@ -102,34 +101,14 @@ func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, 
 	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
 }
 
-// adoptLegacyHome moves the agent state of a session by an earlier version to its current
+// adoptLegacyState moves the agent state of a session by an earlier version to its current
 // place. State of an agent that no longer exists stays.
-func (s *handovers) adoptLegacyHome(session *Session) error {
+func (s *handovers) adoptLegacyState(session *Session) error {
 	agent, err := s.deps.Agents.Find(session.Agent)
 	if err != nil {
 		return nil //nolint:nilerr // its conversation cannot be continued
 	}
-	return adoptLegacyHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
-}
-
-// moveStateFolders moves the agents' state folders as a whole, without opening them,
-// since an agent wrote their content.
-func (s *handovers) moveStateFolders(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.Dir(from), stateDirsName), filepath.Join(s.store.Dir(to), stateDirsName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// returnLegacyHome moves back what an earlier version moved in a start that failed or was
-// killed.
-func (s *handovers) returnLegacyHome(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.Dir(from), legacyHomeName), filepath.Join(s.store.Dir(to), legacyHomeName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return agentstate.AdoptLegacy(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
 }
 
 // checkNotContinued refuses work that another session has taken over.

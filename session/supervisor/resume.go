@@ -7,6 +7,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/agentstate"
 	"aibox/workspace"
 )
 
@@ -38,7 +39,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 // continue.
 func (s *preparation) hasConversation(stateDirs []string) bool {
 	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
-		return session.StateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
+		return agentstate.FolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/runtime"
-	"aibox/session"
+	"aibox/session/agentstate"
 )
 
 // sandboxSpec returns the definition of the sandbox.
@@ -25,7 +25,7 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	}
 	mounts := []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}
 	for _, folder := range k.agent.Info().StateDirs {
-		source, err := session.MakeStateFolder(s.dir, s.launch.Spec.Agent, folder)
+		source, err := agentstate.MakeFolder(s.dir, s.launch.Spec.Agent, folder)
 		if err != nil {
 			return runtime.Spec{}, err
 		}

@@ -38,6 +38,7 @@ var rules = []rule{
 	{"config", leaves("agents/spec")},
 	{"review", leaves("workspace")},
 	{"session", leaves(domain...)},
+	{"session/agentstate", leaves()},
 	{"session/output", leaves()},
 	{"session/control", leaves("audit", "session/output")},
 	{"session/terminal", leaves("session/control")},

@@ -1,4 +1,6 @@
-package session
+// Package agentstate keeps the folders in which agents store their conversations, one set
+// per session. Agents write their content, so it is never opened or followed here.
+package agentstate
 
 import (
 	"crypto/sha256"
@@ -26,17 +28,39 @@ import (
 // replace a part of the path that the daemon resolves, neither while it runs nor
 // for the mounts of a later session. Each agent has a folder of its own, so that
 // one that resumes the work of another does not get the other's state.
-const stateDirsName = "homes"
+const rootName = "homes"
 
-// legacyHomeName is where earlier versions kept the state folders of all agents in
+// legacyRootName is where earlier versions kept the state folders of all agents in
 // one tree, such as home/.codex/sessions. An agent may have put links between the
 // parts of those paths.
-const legacyHomeName = "home"
+const legacyRootName = "home"
+
+// Roots returns the folders that hold agent state in the session folder dir. They may not
+// exist.
+func Roots(dir string) []string {
+	return []string{filepath.Join(dir, rootName), filepath.Join(dir, legacyRootName)}
+}
+
+// Move moves all state from the session folder from to the session folder to, as a whole.
+// No state is not an error.
+func Move(from, to string) error { return move(from, to, rootName) }
+
+// ReturnLegacy moves back what an earlier version moved from the session folder to into
+// from, in a start that failed or was killed.
+func ReturnLegacy(from, to string) error { return move(from, to, legacyRootName) }
+
+func move(from, to, name string) error {
+	err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
 
 // maxFolderName bounds the name of a state folder, in bytes; file systems allow 255.
 const maxFolderName = 200
 
-// folderName is the name under which a state folder ("~/…") is kept.
+// folderName returns the single name under which a state folder ("~/…") is stored.
 func folderName(stateDir string) string {
 	name := url.PathEscape(strings.TrimPrefix(stateDir, "~/"))
 	if len(name) > maxFolderName {
@@ -46,20 +70,19 @@ func folderName(stateDir string) string {
 	return name
 }
 
-// MakeStateFolder makes a state folder of an agent in the session folder dir, if it is
-// not there yet, and returns the path for its mount.
-func MakeStateFolder(dir, agent, stateDir string) (string, error) {
-	folder, err := openFolders(dir, true, stateDirsName, agent, folderName(stateDir))
+// MakeFolder makes a state folder of an agent in the session folder dir if it does not
+// exist, and returns the path for its mount. stateDir is its path in the sandbox ("~/…").
+func MakeFolder(dir, agent, stateDir string) (string, error) {
+	folder, err := openFolders(dir, true, rootName, agent, folderName(stateDir))
 	if err != nil {
 		return "", fmt.Errorf("making the state folder %q of %s: %w", stateDir, agent, err)
 	}
-	return filepath.Join(dir, stateDirsName, agent, folderName(stateDir)), folder.Close()
+	return filepath.Join(dir, rootName, agent, folderName(stateDir)), folder.Close()
 }
 
-// StateFolderUsed reports whether there is anything in a state folder. Its first
-// entry is all that is read.
-func StateFolderUsed(dir, agent, stateDir string) bool {
-	pin, err := openFolders(dir, false, stateDirsName, agent, folderName(stateDir))
+// FolderUsed reports whether a state folder has any entry. It reads only the first one.
+func FolderUsed(dir, agent, stateDir string) bool {
+	pin, err := openFolders(dir, false, rootName, agent, folderName(stateDir))
 	if err != nil {
 		return false
 	}
@@ -73,9 +96,9 @@ func StateFolderUsed(dir, agent, stateDir string) bool {
 	return len(names) > 0
 }
 
-// openFolders opens (O_PATH) the folder that names lead to, one below the other, from
-// top, which is trusted. It follows no link and waits for no pipe. With create it
-// makes those that are missing.
+// openFolders opens (O_PATH) the folder at the path that names spell, below top, which is
+// trusted. It follows no symlink and waits for no pipe. With create it makes missing
+// folders.
 func openFolders(top string, create bool, names ...string) (*os.File, error) {
 	at, err := os.Open(top)
 	for _, name := range names {
@@ -89,8 +112,8 @@ func openFolders(top string, create bool, names ...string) (*os.File, error) {
 	return at, err
 }
 
-// openFolder opens (O_PATH) the folder name in parent. An agent may have taken the
-// rights to it away from its owner, this user, which gets them back.
+// openFolder opens (O_PATH) the folder name in parent. If an agent removed the owner's
+// permissions, openFolder restores them.
 func openFolder(parent *os.File, name string, create bool) (*os.File, error) {
 	if create {
 		if err := unix.Mkdirat(int(parent.Fd()), name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -111,12 +134,12 @@ func openFolder(parent *os.File, name string, create bool) (*os.File, error) {
 	return pin, nil
 }
 
-// fdPath leads to an open file whatever has become of its name.
+// fdPath returns a path to an open file that does not depend on its name.
 func fdPath(pin *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(pin.Fd())) }
 
-// adoptLegacyHome moves the agent's state folders from where an earlier version
-// kept them. One that is reached through anything but folders is refused.
-func adoptLegacyHome(dir, agent string, stateDirs []string) error {
+// AdoptLegacy moves the agent's state folders from where an earlier version kept them. It
+// refuses one whose path leads through anything but folders.
+func AdoptLegacy(dir, agent string, stateDirs []string) error {
 	for _, stateDir := range stateDirs {
 		err := adoptLegacyFolder(dir, agent, stateDir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,12 +150,12 @@ func adoptLegacyHome(dir, agent string, stateDirs []string) error {
 	return nil
 }
 
-// adoptLegacyFolder moves one state folder. That there is none is fs.ErrNotExist.
+// adoptLegacyFolder moves one state folder. It returns fs.ErrNotExist if there is none.
 func adoptLegacyFolder(dir, agent, stateDir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, stateDirsName, agent, folderName(stateDir))); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, rootName, agent, folderName(stateDir))); err == nil {
 		return nil
 	}
-	parts := append([]string{legacyHomeName}, strings.Split(strings.TrimPrefix(stateDir, "~/"), "/")...)
+	parts := append([]string{legacyRootName}, strings.Split(strings.TrimPrefix(stateDir, "~/"), "/")...)
 	last := len(parts) - 1
 	from, err := openFolders(dir, false, parts[:last]...)
 	if err != nil {
@@ -144,7 +167,7 @@ func adoptLegacyFolder(dir, agent, stateDir string) error {
 		return err
 	}
 	defer folder.Close()
-	to, err := openFolders(dir, true, stateDirsName, agent)
+	to, err := openFolders(dir, true, rootName, agent)
 	if err != nil {
 		return err
 	}

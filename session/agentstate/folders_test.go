@@ -1,4 +1,4 @@
-package session
+package agentstate
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestStateFoldersAreSiblings(t *testing.T) {
 	dir := t.TempDir()
 	parents := map[string]string{}
 	for _, stateDir := range []string{"~/.bot", "~/.bot/sub", "~/.bot%2Fsub", "~/" + strings.Repeat("é/", 120) + "x"} {
-		path, err := MakeStateFolder(dir, "bot", stateDir)
+		path, err := MakeFolder(dir, "bot", stateDir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestStateFoldersAreSiblings(t *testing.T) {
 			t.Errorf("%s and %s are both %s", stateDir, other, path)
 		}
 		parents[path] = stateDir
-		if StateFolderUsed(dir, "bot", stateDir) {
+		if FolderUsed(dir, "bot", stateDir) {
 			t.Errorf("%s is new and in use", stateDir)
 		}
 	}
@@ -36,7 +36,7 @@ func TestStateFoldersAreSiblings(t *testing.T) {
 // A conversation is there also for an agent that took the folder's permissions away.
 func TestAnUnreadableStateFolderIsMadeReadable(t *testing.T) {
 	dir := t.TempDir()
-	path, err := MakeStateFolder(dir, "bot", "~/.bot")
+	path, err := MakeFolder(dir, "bot", "~/.bot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestAnUnreadableStateFolderIsMadeReadable(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if !StateFolderUsed(dir, "bot", "~/.bot") {
+	if !FolderUsed(dir, "bot", "~/.bot") {
 		t.Error("it looks empty")
 	}
 }
@@ -79,10 +79,10 @@ func TestOnlyRegularFoldersOfAnEarlierVersionAreAdopted(t *testing.T) {
 			if err := plant(path); err != nil {
 				t.Fatal(err)
 			}
-			if err := adoptLegacyHome(dir, "bot", []string{"~/.none", "~/.bot/sub"}); fault.KindOf(err) != fault.Refused {
+			if err := AdoptLegacy(dir, "bot", []string{"~/.none", "~/.bot/sub"}); fault.KindOf(err) != fault.Refused {
 				t.Errorf("it says %v", err)
 			}
-			if left, _ := os.ReadDir(filepath.Join(dir, stateDirsName, "bot")); len(left) > 0 {
+			if left, _ := os.ReadDir(filepath.Join(dir, rootName, "bot")); len(left) > 0 {
 				t.Errorf("%v was adopted", left)
 			}
 		})
@@ -102,11 +102,11 @@ func TestAFolderOfAnEarlierVersionIsAdoptedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := adoptLegacyHome(dir, "bot", []string{"~/.bot/sub"}); err != nil {
+		if err := AdoptLegacy(dir, "bot", []string{"~/.bot/sub"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !StateFolderUsed(dir, "bot", "~/.bot/sub") {
+	if !FolderUsed(dir, "bot", "~/.bot/sub") {
 		t.Error("the conversation is gone")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
