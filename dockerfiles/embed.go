@@ -1,19 +1,23 @@
-// Package dockerfiles has the recipes of sandbox images: a
-// base and one file per agent, named after it. It builds nothing; bakery does.
+// Package dockerfiles embeds the Dockerfiles of sandbox images: one for the base and one for
+// each agent, named after it. It builds nothing; bakery does.
 package dockerfiles
 
 import "embed"
 
-// FS holds NAME.Dockerfile for every image. A file says what it needs by the
-// build arguments it declares: BASE is the image below it, VERSION with a
-// default is the agent's pinned version, LOCKED is "no" where another version or
-// processor is asked for than the lock is of, NPM_REGISTRY is npm's registry where
-// the user has set another than npm's own, PIP_INDEX_URL, PIP_EXTRA_INDEX_URL,
-// PIP_PROXY and PIP_TRUSTED_HOST are what the user has set for pip. A line
-// "# Not pinned: WHAT" names what no checksum of the file or the lock pins.
+// FS contains NAME.Dockerfile for every image. A file declares the build arguments that it
+// needs:
 //
-// locks/NAME holds the lock of an image, which its build sees as lock/: checksums of
-// all that it fetches, written by `make locks`.
+//   - BASE: the image that it builds on.
+//   - VERSION: the agent's version, with the pinned one as the default.
+//   - LOCKED: "no" if the lock is for another version or architecture.
+//   - NPM_REGISTRY: the user's npm registry, if it is not npm's default.
+//   - PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_PROXY, PIP_TRUSTED_HOST: the user's settings
+//     for pip.
+//
+// A line "# Not pinned: WHAT" names downloads without a pinned checksum.
+//
+// locks/NAME is the lock of an image: the checksums of everything that its build downloads.
+// `make locks` writes it, and the build sees it as lock/.
 //
 //go:embed *.Dockerfile locks
 var FS embed.FS

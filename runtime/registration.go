@@ -8,7 +8,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// safeArgs are the arguments that a registered runsc may have: what aibox's own set-up
+// safeArgs are the arguments that a registered runsc may have: what aibox's own setup
 // gives it, and what changes nothing about what a sandbox can reach. Others do:
 // --network=host, --host-uds, --directfs, a --debug-log somewhere else.
 var safeArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)

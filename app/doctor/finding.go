@@ -1,5 +1,5 @@
 // Package doctor examines the machine that aibox runs on: checks that run concurrently,
-// their findings, the steps to a first run, the set-up that fixes what is missing, and
+// their findings, the steps to a first run, the setup that fixes what is missing, and
 // a proof in a real sandbox of what a sandbox can reach. It prints nothing.
 package doctor
 
@@ -42,13 +42,13 @@ type Finding struct {
 	Fix    string `json:"mend,omitempty"` // the command or step that fixes it, for the user
 	Part   Part   `json:"-"`
 	Image  string `json:"-"` // the image it is about; "" is none
-	// Replaces is what another program installed and the set-up would replace with
+	// Replaces is what another program installed and the setup would replace with
 	// aibox's own to fix the finding; "" is nothing.
 	Replaces string `json:"replaces,omitempty"`
 	Agent    bool   `json:"-"` // Image is an agent's, and not the base below those
 }
 
-// SetupCommand is the command that fixes what the set-up can fix.
+// SetupCommand is the command that fixes what the setup can fix.
 const SetupCommand = "aibox doctor --fix"
 
 // FixedBySetup reports whether SetupCommand fixes it.

@@ -32,7 +32,7 @@ func TestTheWayToAFirstRunNamesWhatIsInIt(t *testing.T) {
 			nil,
 			[3]Step{{Docker, OK, "29, rootless true", ""}, {Images, Missing, "none has been baked yet", ""}, {Model, Warning, "no model", "start one"}},
 		},
-		"what the set-up mends comes before what it does not": {
+		"what the setup mends comes before what it does not": {
 			[]Finding{{Name: "x", Part: Machine, State: Missing, Detail: "odd"}, {Name: "git", State: Missing, Detail: "not found", Fix: SetupCommand}},
 			[]Part{Docker},
 			[3]Step{{Docker, Missing, "git: not found", SetupCommand}, {Part: Images, Detail: "after Docker"}, {Model, "", "", ""}},

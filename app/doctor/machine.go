@@ -59,7 +59,7 @@ func (m machine) bridgeFilter() Finding {
 	return f
 }
 
-// userNamespaces looks for the settings that forbid them to all users. The set-up does
+// userNamespaces looks for the settings that forbid them to all users. The setup does
 // not change those, since they may be there for a reason.
 func (m machine) userNamespaces() Finding {
 	f := Finding{Name: "user namespaces", State: OK, Detail: "available to normal users"}
@@ -157,7 +157,7 @@ func (m machine) delegation() Finding {
 	return f
 }
 
-// delegationFile is where the set-up configures the delegation to users' systemd.
+// delegationFile is where the setup configures the delegation to users' systemd.
 const delegationFile = "etc/systemd/system/user@.service.d/aibox.conf"
 
 // lackingOf returns the controllers for limits that are not in the list.

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setupDir is where the set-up keeps its runsc.
+// setupDir is where the setup keeps its runsc.
 const setupDir = "/usr/local/lib/aibox/"
 
 // findProgram looks for a command in PATH and where Debian keeps those of root.
@@ -101,7 +101,7 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	default:
 		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
-	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
+	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the setup adds what is missing
 		f.Replaces = registration(runsc)
 	}
 	return f

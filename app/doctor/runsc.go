@@ -20,11 +20,11 @@ import (
 // runscRelease matches the date of a release in runsc's version.
 var runscRelease = regexp.MustCompile(`release-([0-9]{8})\.`)
 
-// pinnedRelease matches the date of the release that the set-up installs.
+// pinnedRelease matches the date of the release that the setup installs.
 var pinnedRelease = regexp.MustCompile(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
 // runtimeProblems returns what is wrong with the runtime that Docker starts sandboxes with.
-// The set-up makes the same checks before it keeps a registered runtime (odd_runtime in
+// The setup makes the same checks before it keeps a registered runtime (runtime_problems in
 // its script).
 func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {
 	var problems []string

@@ -17,15 +17,15 @@ import (
 	"aibox/scripts"
 )
 
-// ReplaceFlag is the flag of the set-up, and of `aibox doctor`, that lets it replace a
+// ReplaceFlag is the flag of the setup, and of `aibox doctor`, that lets it replace a
 // runtime that another program registered.
 const ReplaceFlag = "--replace-runtime"
 
-// setupEnv matches the variables that the set-up needs: where things are, how to reach
+// setupEnv matches the variables that the setup needs: where things are, how to reach
 // the network, how to print. Keys and tokens are not among them.
 var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
 
-// Setup is aibox's set-up script, written to a folder that only this user can open.
+// Setup is aibox's setup script, written to a folder that only this user can open.
 type Setup struct {
 	Replace bool // run it with ReplaceFlag
 
@@ -73,7 +73,7 @@ func (s *Setup) Plan(ctx context.Context) ([]string, error) {
 	}
 	var steps []string
 	for line := range strings.Lines(plan.String()) {
-		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "hand" {
+		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "manual" {
 			steps = append(steps, line)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Setup) command(out io.Writer, args ...string) command.Cmd {
 	return command.Cmd{Name: "bash", Args: run, Env: env, Stdout: out}
 }
 
-// Replaced returns the registrations that the set-up has to replace to fix the findings.
+// Replaced returns the registrations that the setup has to replace to fix the findings.
 func Replaced(found []Finding) []string {
 	var replaced []string
 	for _, f := range found {

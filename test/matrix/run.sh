@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The test command on other machines: bare Debians and Ubuntus, whose Docker, RootlessKit
-# and tools differ. Debian 13, the default, has Docker 26; Debian 12 has Docker 20.10.
+# Runs all tests on bare Debian and Ubuntu machines with different versions of Docker,
+# RootlessKit and tools. Debian 13, the default, has Docker 26; Debian 12 has Docker 20.10.
 #
 #   test/matrix/run.sh [--fresh] [SUITE…] [-- GO-TEST-ARGUMENT…]
 #
-# Without go test arguments everything runs, as in `make test`. With --fresh each machine is
-# made again first, so that nothing is there but git, make, certificates and Go. A machine
-# that fails does not stop the next; the table at the end names each, and the exit code is 1.
+# Without arguments for go test, it runs everything, like `make test`. --fresh recreates each
+# machine, so that it has only git, make, certificates and Go. A failure on one machine does
+# not stop the others. The table at the end lists all results; any failure exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# The set-up on a machine with systemd and cgroup v2: a Debian 13 of its own, booted in
-# an emulator, since containers and chroots have no systemd. As a normal user with sudo,
-# again, as root for a new user, after a reboot, and taken back.
+# Tests the setup script on a machine with systemd and cgroup v2: a Debian 13 that boots in
+# an emulator, because containers and chroots have no systemd. It sets up as a normal user
+# with sudo, then again, then as root for a new user, then reboots, and uninstalls.
 #
 #   test/matrix/systemd.sh [--fresh]     needs root, or sudo; about ten minutes, one core
 #
-# The machine's disk is kept for the next run (--fresh throws it away) and never written
-# to. Emulation is a tenth as fast as the processor, which is too slow for a session's
-# network probes; so no session is run here.
+# The machine's disk is never changed, and kept for the next run unless you use --fresh. The
+# emulator runs at a tenth of the processor's speed. That is too slow for the network probes
+# of a session, so this test runs none.
 set -euo pipefail
 ((EUID == 0)) || exec sudo -- "$0" "$@"
 
-# Newer kernels panic under this emulation, and so do virtio-blk and several processors.
+# Newer kernels, virtio-blk and multiple processors cause kernel panics in this emulator.
 readonly KERNEL_SUITE=bookworm KERNEL=linux-image-cloud-amd64
 readonly PACKAGES=systemd-sysv,libpam-systemd,dbus-user-session,udev,kmod,openssh-server,sudo,ca-certificates,docker.io,docker-cli,rootlesskit,uidmap,slirp4netns,fuse-overlayfs,iptables,nftables,iproute2,procps,mmdebstrap,git,jq,curl
 
 readonly CACHE=${MATRIX_ROOTS:-/var/cache/aibox/matrix}/systemd
-readonly OURS=/usr/local/lib/aibox # where the set-up keeps runsc
+readonly OURS=/usr/local/lib/aibox # the setup installs runsc here
 readonly DELEGATION_FILE=/etc/systemd/system/user@.service.d/aibox.conf
 readonly DOCKERS_SCRIPT=/usr/share/docker.io/contrib/dockerd-rootless.sh
 checkout=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,8 +25,8 @@ emulator=''
 trap '[[ -z $emulator ]] || kill "$emulator" 2>/dev/null; rm -rf "$scratch"' EXIT
 
 main() {
-	[[ $(uname -m) == x86_64 ]] || { echo "this emulates an x86_64 machine on one" >&2 && exit 3; }
-	[[ -d $OURS ]] || { echo "runsc is taken from this machine; first: make setup" >&2 && exit 3; }
+	[[ $(uname -m) == x86_64 ]] || { echo "this test needs an x86_64 machine" >&2 && exit 3; }
+	[[ -d $OURS ]] || { echo "this test copies runsc from this machine; first run: make setup" >&2 && exit 3; }
 	[[ ${1-} != --fresh ]] || rm -rf "$CACHE"
 	install_tools
 	[[ -e $CACHE/.complete ]] || make_machine
@@ -43,7 +43,7 @@ install_tools() {
 	((${#missing[@]} == 0)) || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# make_machine: vmlinuz, initrd, disk and the key of its users, in $CACHE.
+# make_machine: creates the kernel, the initrd, the disk and an SSH key in $CACHE.
 make_machine() {
 	local kernel=$scratch/kernel root=$scratch/root
 	echo "==> making a Debian 13 with systemd in $CACHE" >&2
@@ -60,7 +60,7 @@ make_machine() {
 	touch "$CACHE/.complete"
 }
 
-# make_initrd KERNEL: as little as it takes to find the disk and hand over to systemd.
+# make_initrd KERNEL: creates a minimal initrd that mounts the disk and starts systemd.
 make_initrd() {
 	local initrd=$scratch/initrd version module
 	version=$(ls "$1/lib/modules")
@@ -89,7 +89,7 @@ INIT
 	(cd "$initrd" && find . | cpio -o -H newc --quiet) | gzip -1 >"$CACHE/initrd"
 }
 
-# configure ROOT: a user with sudo, a network address, and nothing that runs by itself.
+# configure ROOT: adds a user with sudo and a network address, and disables background jobs.
 configure() {
 	local home
 	chroot "$1" useradd --create-home --shell /bin/bash tess
@@ -105,13 +105,13 @@ configure() {
 	echo '/dev/sda / ext4 rw 0 1' >"$1/etc/fstab"
 	: >"$1/etc/machine-id"
 	rm -rf "$1"/var/lib/apt/lists/*
-	# The root daemon is switched off as the set-up does it when it installs Docker.
+	# The setup disables the root daemon when it installs Docker.
 	units "$1" disable docker.service docker.socket containerd.service
 	units "$1" enable systemd-networkd.service ssh.service
 	units "$1" mask systemd-networkd-wait-online.service apt-daily.timer apt-daily-upgrade.timer
 }
 
-# units ROOT VERB UNIT…: without its warning that a new root has no /proc.
+# units ROOT VERB UNIT…: hides systemctl's warning that a new root has no /proc.
 units() { chroot "$1" systemctl --quiet "${@:2}" 2>/dev/null; }
 
 boot() {
@@ -131,7 +131,7 @@ await_machine() {
 	until [[ $(on root systemctl is-system-running --wait) =~ running|degraded ]]; do
 		if ((SECONDS > deadline)) || ! kill -0 "$emulator" 2>/dev/null; then
 			tail -n 20 "$scratch/console" >&2
-			echo "the emulated machine did not come up; its console is above" >&2
+			echo "the emulated machine did not boot; its console is above" >&2
 			exit 1
 		fi
 		sleep 2
@@ -162,36 +162,36 @@ expect() {
 
 # shellcheck disable=SC2016 # what stands in single quotes is for the machine's shell
 run_checks() {
-	expect "a machine without the set-up is told what it lacks" tess 'setup --check; test $? = 3'
-	expect "a normal user sets the machine up" tess setup
-	expect "the daemon is a unit of the user's" tess systemctl --user is-active docker.service
+	expect "on a new machine, the check lists what is missing" tess 'setup --check; test $? = 3'
+	expect "a normal user sets up the machine" tess setup
+	expect "the daemon is a unit of the user" tess systemctl --user is-active docker.service
 	expect "the daemon starts at boot" tess systemctl --user is-enabled docker.service
-	expect "its user lingers" tess 'test -e /var/lib/systemd/linger/tess'
-	expect "then nothing is to do" tess setup --check
-	expect "the second run finds all in place" tess 'test "$(setup 2>&1 | grep -c "^==>")" = 1'
-	expect "the daemon makes networks as a session needs them" tess 'docker -H "unix://$XDG_RUNTIME_DIR/docker.sock" network create --opt com.docker.network.bridge.enable_icc=false proof'
+	expect "lingering is enabled for the user" tess 'test -e /var/lib/systemd/linger/tess'
+	expect "then nothing is left to do" tess setup --check
+	expect "the second run changes nothing" tess 'test "$(setup 2>&1 | grep -c "^==>")" = 1'
+	expect "the daemon can create the networks that sessions need" tess 'docker -H "unix://$XDG_RUNTIME_DIR/docker.sock" network create --opt com.docker.network.bridge.enable_icc=false proof'
 	on root "mv $DOCKERS_SCRIPT $DOCKERS_SCRIPT.away"
-	expect "root sets it up for a user who is made, with our script and unit where Docker's are missing" root setup --user other -- docker info
-	expect "that daemon is of our script" root "grep -q ExecStart=$OURS/dockerd-rootless.sh /home/other/.config/systemd/user/docker.service"
+	expect "root sets up a new user, with our script and unit if Docker's are missing" root setup --user other -- docker info
+	expect "that daemon runs our script" root "grep -q ExecStart=$OURS/dockerd-rootless.sh /home/other/.config/systemd/user/docker.service"
 	on root "mv $DOCKERS_SCRIPT.away $DOCKERS_SCRIPT"
 	on root systemctl reboot || true
 	await_end_of_boot
-	expect "both daemons are back after a reboot, before anybody logs in" root \
+	expect "both daemons start after a reboot, before any login" root \
 		'for name in tess other; do for try in $(seq 60); do docker -H "unix:///run/user/$(id -u $name)/docker.sock" info >/dev/null && continue 2; sleep 2; done; exit 1; done'
 	expect "a container starts under runsc after the reboot" tess setup
-	expect "the systemd of users has the controllers for limits" tess \
+	expect "systemd user managers have the controllers for limits" tess \
 		'given=$(cat /sys/fs/cgroup/user.slice/user-$UID.slice/user@$UID.service/cgroup.controllers); for name in cpu cpuset io memory pids; do [[ " $given " == *" $name "* ]] || exit 1; done'
-	expect "one user's set-up is taken back" root setup --user other --uninstall --purge --yes
-	expect "that one no longer lingers, and has no unit, no runtime and no data" root \
+	expect "one user's setup is uninstalled" root setup --user other --uninstall --purge --yes
+	expect "lingering, unit, runtime and data of that user are gone" root \
 		'! ls /var/lib/systemd/linger/other /home/other/.config/systemd/user/docker.service /home/other/.config/docker/daemon.json /home/other/.local/share/docker 2>/dev/null'
-	expect "the other one's set-up is whole" tess setup --check
-	expect "then that is taken back too" tess setup --uninstall --yes
-	expect "nothing of it is left but what stays by intent" root \
+	expect "the other user's setup is complete" tess setup --check
+	expect "the other user's setup is uninstalled" tess setup --uninstall --yes
+	expect "only files that stay on purpose are left" root \
 		"! ls $OURS $DELEGATION_FILE /etc/modules-load.d/aibox.conf /var/lib/systemd/linger/tess 2>/dev/null && ! pgrep dockerd"
-	expect "a machine without the set-up is told so again" tess 'setup --check; test $? = 3'
+	expect "the check reports the missing setup again" tess 'setup --check; test $? = 3'
 }
 
-# await_end_of_boot: the old boot's sshd may answer for another moment.
+# await_end_of_boot: waits until the old system's sshd is gone.
 await_end_of_boot() {
 	local deadline=$((SECONDS + 120))
 	while on root true && ((SECONDS < deadline)); do sleep 1; done

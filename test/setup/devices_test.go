@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// devices are files in the place of the two devices, of a user who exists here: lists of
-// access are real on them.
+// devices replaces the two devices with files, and the user with one that exists on this
+// machine, so that access control lists are real.
 const devices = `user=nobody
 is_device() { [[ -f $root$1 ]]; }
-may_use() { getfacl -cp "$root$1" | grep -qx "user:nobody:rw-"; }
+can_use() { getfacl -cp "$root$1" | grep -qx "user:nobody:rw-"; }
 mknod() { touch "${@: -4:1}" && chmod "$2" "${@: -4:1}"; }
 `
 
-// rights are the modes and lists of both.
+// rights prints the modes and access control lists of both devices.
 const rights = `; getfacl -cp $root/dev/net/tun $root/dev/fuse; stat -c %a $root/dev/net/tun $root/dev/fuse`
 
 func TestClosedDevicesAreOpenedForTheUserAloneAndClosedAgain(t *testing.T) {
-	for name, mode := range map[string]string{"of root alone": "0600", "of a group": "0660", "to be read": "0644"} {
+	for name, mode := range map[string]string{"for root only": "0600", "for a group": "0660", "readable": "0644"} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
 			chmod := "chmod " + mode + " $root/dev/net/tun $root/dev/fuse\n"
@@ -35,7 +35,7 @@ func TestClosedDevicesAreOpenedForTheUserAloneAndClosedAgain(t *testing.T) {
 	}
 }
 
-func TestARightOfAnotherUserStays(t *testing.T) {
+func TestAnotherUsersAccessStays(t *testing.T) {
 	m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
 	m.must(devices + "chmod 0600 $root/dev/net/tun $root/dev/fuse; setfacl -m user:daemon:rw $root/dev/fuse; make_devices; undo_devices")
 	if got := m.must("true" + rights); strings.Count(got, "user:daemon:rw-") != 1 || strings.Contains(got, "nobody") {
@@ -43,14 +43,14 @@ func TestARightOfAnotherUserStays(t *testing.T) {
 	}
 }
 
-func TestDevicesThatAreOpenAnywayAreLeftAlone(t *testing.T) {
+func TestOpenDevicesAreNotChanged(t *testing.T) {
 	m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
 	if got := m.must(devices + "chmod 0666 $root/dev/net/tun $root/dev/fuse; need_devices; make_devices; left_devices"); got != "" {
 		t.Errorf("to do: %q", got)
 	}
 }
 
-func TestADeviceThatWasMadeGoesAgain(t *testing.T) {
+func TestACreatedDeviceIsRemovedAgain(t *testing.T) {
 	m := newMachine(t, nil)
 	got := m.must(devices + "need_devices")
 	if strings.Contains(got, "0666") || !strings.Contains(got, "mknod -m 0600 "+m.root+"/dev/net/tun c 10 200\nsetfacl --modify user:nobody:rw "+m.root+"/dev/net/tun") {
@@ -58,11 +58,11 @@ func TestADeviceThatWasMadeGoesAgain(t *testing.T) {
 	}
 	m.must(devices + "make_devices")
 	if got := m.must(devices + "need_devices; stat -c %a $root/dev/fuse; undo_devices; ls $root/dev"); got != "660\nnet" {
-		t.Errorf("made, and rolled back: %q", got)
+		t.Errorf("created, and rolled back: %q", got)
 	}
 }
 
-func TestWhereUdevMakesDevicesItsRuleGivesTheRightAtEveryBoot(t *testing.T) {
+func TestAUdevRuleGrantsAccessAtEveryBoot(t *testing.T) {
 	m := newMachine(t, map[string]string{
 		"dev/net/tun": "", "dev/fuse": "", "run/systemd/system/.keep": "", "etc/udev/rules.d/80-aibox.rules": `KERNEL=="fuse", RUN+="setfacl --modify user:bob:rw /dev/fuse"` + "\n",
 	})

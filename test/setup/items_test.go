@@ -8,15 +8,15 @@ import (
 
 const restricted = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 
-func TestEachSystemItWasTriedOnIsKnownAndOthersAreNamed(t *testing.T) {
+func TestUntestedSystemsAreReported(t *testing.T) {
 	for release, want := range map[string]string{
 		"ID=debian\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian 12\"":           "",
 		"ID=debian\nVERSION_ID=\"13\"\nPRETTY_NAME=\"Debian 13\"":           "",
 		"ID=ubuntu\nVERSION_ID=\"22.04\"\nPRETTY_NAME=\"Ubuntu 22.04\"":     "",
 		"ID=ubuntu\nVERSION_ID=\"24.04\"\nPRETTY_NAME=\"Ubuntu 24.04\"":     "",
 		"ID=ubuntu\nVERSION_ID=\"26.04\"\nPRETTY_NAME=\"Ubuntu 26.04 LTS\"": "",
-		"ID=linuxmint\nVERSION_ID=\"22\"\nPRETTY_NAME=\"Linux Mint 22\"":    "Linux Mint 22 is not among the systems this was tried on",
-		"ID=debian\nPRETTY_NAME=\"Debian trixie/sid\"":                      "Debian trixie/sid is not among the systems this was tried on",
+		"ID=linuxmint\nVERSION_ID=\"22\"\nPRETTY_NAME=\"Linux Mint 22\"":    "Linux Mint 22 is not one of the tested systems",
+		"ID=debian\nPRETTY_NAME=\"Debian trixie/sid\"":                      "Debian trixie/sid is not one of the tested systems",
 	} {
 		m := newMachine(t, map[string]string{"etc/os-release": release, "bin/apt-get": "#!/bin/sh\n"})
 		got := m.run("check_platform")
@@ -26,26 +26,26 @@ func TestEachSystemItWasTriedOnIsKnownAndOthersAreNamed(t *testing.T) {
 	}
 }
 
-func TestASystemWithoutAptGetIsToldWhatIsMissingByName(t *testing.T) {
+func TestWithoutAptGetTheMissingPackagesAreReported(t *testing.T) {
 	m := newMachine(t, map[string]string{"etc/os-release": "ID=fedora\nPRETTY_NAME=\"Fedora Linux 43\""})
 	bare := "command() { [[ ${*: -1} != apt-get && ${*: -1} != newuidmap ]] && builtin command \"$@\"; }\nmissing_packages() { echo uidmap; }\n"
-	if got := m.must(bare + "need_packages"); got != "by hand: install what Debian calls uidmap" {
-		t.Errorf("told %q", got)
+	if got := m.must(bare + "need_packages"); got != "by hand: install these packages (the names are Debian's): uidmap" {
+		t.Errorf("needs %q", got)
 	}
 	got := m.run(bare + "make_packages")
-	if got.code != 3 || !strings.Contains(got.err, "Fedora Linux 43") || !strings.Contains(got.err, "missing are: uidmap") {
+	if got.code != 3 || !strings.Contains(got.err, "Fedora Linux 43") || !strings.Contains(got.err, "no apt-get to install them: uidmap") {
 		t.Errorf("exit code %d, %q", got.code, got.err)
 	}
 }
 
-func TestWhereAppArmorRestrictsNamespacesRootlesskitGetsAProfileAndTheRestrictionStays(t *testing.T) {
+func TestAppArmorGetsAProfileForRootlesskitAndKeepsItsRestriction(t *testing.T) {
 	m := newMachine(t, map[string]string{restricted: "1\n", "etc/apparmor.d/other": "profile other /usr/bin/other {\n}\n"})
 	kit := m.root + "/bin/rootlesskit"
-	if got := m.must("need_apparmor"); got != "allow "+kit+" user namespaces (/etc/apparmor.d/aibox-rootlesskit)" {
+	if got := m.must("need_apparmor"); got != "allow user namespaces for "+kit+" (/etc/apparmor.d/aibox-rootlesskit)" {
 		t.Errorf("needs %q", got)
 	}
 	m.must("make_apparmor")
-	want := `# Made by aibox's set-up; its --uninstall removes it.
+	want := `# Created by aibox's setup. setup-rootless-gvisor.sh --uninstall removes it.
 abi <abi/4.0>,
 include <tunables/global>
 
@@ -59,27 +59,27 @@ profile aibox-rootlesskit "` + kit + `" flags=(unconfined) {
 		t.Errorf("profile is %q", got)
 	}
 	if got := m.must("need_apparmor"); got != "" {
-		t.Errorf("afterwards it needs %q", got)
+		t.Errorf("then needs %q", got)
 	}
 	m.must("undo_apparmor")
 	if m.read("etc/apparmor.d/aibox-rootlesskit") != "" || m.read("etc/apparmor.d/other") == "" {
-		t.Error("taking it back removed the wrong file")
+		t.Error("undo removed the wrong file")
 	}
 	file := m.root + "/etc/apparmor.d/aibox-rootlesskit"
 	if calls := m.read("calls"); calls != "apparmor_parser -r "+file+"\napparmor_parser -R "+file+"\n" {
 		t.Errorf("calls were %q", calls)
 	}
 	if m.read(restricted) != "1\n" {
-		t.Error("the restriction was touched")
+		t.Error("the restriction was changed")
 	}
 }
 
-func TestNoProfileIsMadeWhereNoneIsNeeded(t *testing.T) {
+func TestNoProfileIsCreatedUnlessItIsNeeded(t *testing.T) {
 	for name, files := range map[string]map[string]string{
-		"no AppArmor":             {},
-		"no restriction":          {restricted: "0\n"},
-		"the package brought one": {restricted: "1\n", "etc/apparmor.d/rootlesskit": "abi <abi/4.0>,\nprofile rootlesskit KIT flags=(unconfined) {\n"},
-		"one without a name":      {restricted: "1\n", "etc/apparmor.d/usr.bin.rootlesskit": "\"KIT\" flags=(unconfined) {\n"},
+		"no AppArmor":         {},
+		"no restriction":      {restricted: "0\n"},
+		"the package has one": {restricted: "1\n", "etc/apparmor.d/rootlesskit": "abi <abi/4.0>,\nprofile rootlesskit KIT flags=(unconfined) {\n"},
+		"one without a name":  {restricted: "1\n", "etc/apparmor.d/usr.bin.rootlesskit": "\"KIT\" flags=(unconfined) {\n"},
 	} {
 		m := newMachine(t, nil)
 		for path, text := range files {
@@ -91,7 +91,7 @@ func TestNoProfileIsMadeWhereNoneIsNeeded(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheKernelThatForbidNamespacesAreLeftToAPerson(t *testing.T) {
+func TestKernelSettingsThatForbidNamespacesAreLeftToTheUser(t *testing.T) {
 	for path, want := range map[string]string{
 		"proc/sys/kernel/unprivileged_userns_clone": "by hand: sysctl -w kernel.unprivileged_userns_clone=1",
 		"proc/sys/user/max_user_namespaces":         "by hand: sysctl -w user.max_user_namespaces=28633",
@@ -106,7 +106,7 @@ func TestSettingsOfTheKernelThatForbidNamespacesAreLeftToAPerson(t *testing.T) {
 	}
 }
 
-func TestSubordinateIdsStandBehindThoseThatAreGiven(t *testing.T) {
+func TestSubordinateIdsStartAfterThoseInUse(t *testing.T) {
 	m := newMachine(t, map[string]string{"etc/subuid": "bob:100000:65536\n", "etc/subgid": "bob:100000:65536\ncid:200000:65536\nann:300000:10\n"})
 	want := "usermod --add-subuids 300010-365545 ann\nusermod --add-subgids 300010-365545 ann"
 	if got := m.must("need_subordinate_ids"); got != want {
@@ -122,31 +122,31 @@ func TestSubordinateIdsStandBehindThoseThatAreGiven(t *testing.T) {
 		t.Errorf("then needs %q", got)
 	}
 	if got := m.must("left_subordinate_ids"); got != "" {
-		t.Errorf("without --purge it would take back %q", got)
+		t.Errorf("without --purge it would remove %q", got)
 	}
 	if got := m.must("purge=yes; left_subordinate_ids"); got != "usermod --del-subuids 300010-365545 ann" {
-		t.Errorf("would take back %q", got)
+		t.Errorf("would remove %q", got)
 	}
 	m.write("bin/usermod", "#!/bin/sh\necho user ann is currently used by process 1 >&2; exit 8\n")
-	if got := m.run("purge=yes; undo_subordinate_ids"); got.code != 0 || !strings.Contains(got.err, "that stays, since ann is logged in; later, as root: usermod --del-subuids") {
-		t.Errorf("of a user who is logged in: exit code %d, %q", got.code, got.err)
+	if got := m.run("purge=yes; undo_subordinate_ids"); got.code != 0 || !strings.Contains(got.err, "failed, because ann is logged in; run this later as root: usermod --del-subuids") {
+		t.Errorf("for a user who is logged in: exit code %d, %q", got.code, got.err)
 	}
 }
 
-func TestControllersThatSystemdLacksAreDelegatedAndTakenBack(t *testing.T) {
+func TestMissingControllersAreDelegatedAndTheDelegationIsRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "sys/fs/cgroup/cgroup.controllers": "cpu\n"})
-	if got := m.must("need_delegation"); got != "delegate cpu cpuset io memory pids to the systemd of users (/etc/systemd/system/user@.service.d/aibox.conf)" {
+	if got := m.must("need_delegation"); got != "delegate cpu cpuset io memory pids to systemd user managers (/etc/systemd/system/user@.service.d/aibox.conf)" {
 		t.Errorf("needs %q", got)
 	}
 	m.write("sys/fs/cgroup/user.slice/user-4242.slice/user@4242.service/cgroup.controllers", "memory pids\n")
-	if got := m.run("make_delegation"); got.code != 0 || !strings.Contains(got.err, "when the systemd of ann starts again") {
+	if got := m.run("make_delegation"); got.code != 0 || !strings.Contains(got.err, "takes effect when ann logs in again") {
 		t.Errorf("exit code %d, %q", got.code, got.err)
 	}
 	if got := m.read("etc/systemd/system/user@.service.d/aibox.conf"); got != "[Service]\nDelegate=cpu cpuset io memory pids\n" {
 		t.Errorf("wrote %q", got)
 	}
 	if got := m.must("others='bob'; left_delegation"); got != "" {
-		t.Errorf("would take back from others: %q", got)
+		t.Errorf("would remove for others: %q", got)
 	}
 	m.must("undo_delegation")
 	if got := m.must("left_delegation"); got != "" {
@@ -154,11 +154,11 @@ func TestControllersThatSystemdLacksAreDelegatedAndTakenBack(t *testing.T) {
 	}
 	m.write("bin/systemctl", "#!/bin/sh\necho cpu cpuset io memory pids\n")
 	if got := m.must("need_delegation"); got != "" {
-		t.Errorf("where all is delegated it needs %q", got)
+		t.Errorf("with everything delegated it needs %q", got)
 	}
 }
 
-func TestNothingIsDelegatedWithoutSystemdOrTheNewCgroups(t *testing.T) {
+func TestNothingIsDelegatedWithoutSystemdAndCgroupV2(t *testing.T) {
 	for _, files := range []map[string]string{{"sys/fs/cgroup/cgroup.controllers": "cpu\n"}, {"run/systemd/system/.keep": ""}} {
 		if got := newMachine(t, files).must("need_delegation"); got != "" {
 			t.Errorf("%v: needs %q", files, got)
@@ -166,42 +166,42 @@ func TestNothingIsDelegatedWithoutSystemdOrTheNewCgroups(t *testing.T) {
 	}
 }
 
-func TestLingerIsTakenBackOnlyWhereItWasTurnedOnHere(t *testing.T) {
+func TestLingeringIsDisabledOnlyIfTheScriptEnabledIt(t *testing.T) {
 	lingers := map[string]string{"run/systemd/system/.keep": "", "var/lib/systemd/linger/ann": ""}
 	if got := newMachine(t, lingers).must("left_linger"); got != "" {
-		t.Errorf("somebody else's would be rolled back: %q", got)
+		t.Errorf("would undo another's setting: %q", got)
 	}
 	m := newMachine(t, map[string]string{"run/systemd/system/.keep": ""})
-	m.must("wait_until() { :; }; learn_user() { :; }; make_linger")
+	m.must("wait_until() { :; }; load_user() { :; }; make_linger")
 	m.write("var/lib/systemd/linger/ann", "")
 	if got := m.must("left_linger"); got != "loginctl disable-linger ann" {
-		t.Errorf("would take back %q", got)
+		t.Errorf("would remove %q", got)
 	}
 	if got := m.read("calls"); got != "loginctl enable-linger ann\n" {
 		t.Errorf("calls were %q", got)
 	}
 }
 
-// bareMachine lacks everything that a folder can lack.
+// bareMachine has no item of the setup.
 func bareMachine(t *testing.T) machine {
 	return newMachine(t, map[string]string{"etc/os-release": "ID=debian\nVERSION_ID=13\n", restricted: "1\n", "run/systemd/system/.keep": ""})
 }
 
-func TestCheckTellsEachItemInOneLineAndChangesNothing(t *testing.T) {
+func TestCheckPrintsOneLinePerItemAndChangesNothing(t *testing.T) {
 	m := bareMachine(t)
 	before := m.snapshot()
 	got := m.run("as_root() { echo \"root is asked for: $*\"; exit 9; }\nneed_packages() { printf 'one\\ntwo\\n'; }\ncheck")
 	if got.code != 3 {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
-	line := regexp.MustCompile(`^(ok|todo|hand) +[a-z ]+`)
+	line := regexp.MustCompile(`^(ok|todo|manual) +[a-z ]+`)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	for _, l := range lines[:len(lines)-1] {
 		if !line.MatchString(l) {
 			t.Errorf("a line is %q", l)
 		}
 	}
-	for _, want := range []string{"todo  packages         one; two", "hand  user namespaces ", "todo  linger           loginctl enable-linger ann", "todo  apparmor "} {
+	for _, want := range []string{"todo   packages         one; two", "manual user namespaces ", "todo   linger           loginctl enable-linger ann", "todo   apparmor "} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("no line %q in\n%s", want, got.out)
 		}
@@ -209,15 +209,15 @@ func TestCheckTellsEachItemInOneLineAndChangesNothing(t *testing.T) {
 	m.mustBeAsBefore(before)
 }
 
-func TestCheckEndsWithZeroWhereNothingIsToDo(t *testing.T) {
+func TestCheckExitsWithZeroIfNothingIsMissing(t *testing.T) {
 	m := newMachine(t, nil)
 	got := m.run(`for item in "${ITEMS[@]}"; do eval "need_$item() { :; }"; done; check`)
-	if got.code != 0 || !strings.HasSuffix(got.out, "nothing is to do for ann\n") {
+	if got.code != 0 || !strings.HasSuffix(got.out, "nothing to do for ann\n") {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
 }
 
 func TestEveryItemHasItsTwoFunctions(t *testing.T) {
 	newMachine(t, nil).must(`for item in "${ITEMS[@]}"; do declare -F "need_$item" "make_$item"; done
-		for item in "${TAKEN_BACK[@]}"; do declare -F "left_$item" "undo_$item"; done`)
+		for item in "${UNINSTALL_ITEMS[@]}"; do declare -F "left_$item" "undo_$item"; done`)
 }

@@ -1,7 +1,6 @@
-// Package setup tests the set-up script's own functions on machines that are only a
-// folder: which systems it knows, what it would do, what it writes, and what it takes
-// back. It changes nothing on the machine it runs on; test/matrix/setup.sh runs the
-// whole script on real systems.
+// Package setup tests the functions of the setup script on fake machines, each of them a
+// folder: what the script checks, writes and removes. The tests do not change this machine.
+// test/matrix/setup.sh runs the whole script on real systems.
 package setup
 
 import (
@@ -17,8 +16,8 @@ import (
 
 const script = "../../scripts/setup-rootless-gvisor.sh"
 
-// machine is a folder that the script takes for the root of a machine, with a user ann
-// and with stand-ins for the programs that change a machine: each notes its call.
+// machine is a folder that the script uses as the root of a machine, with a user ann and
+// with stand-ins for the programs that change a machine. Each stand-in logs its calls.
 type machine struct {
 	t    *testing.T
 	root string
@@ -30,7 +29,7 @@ var standIns = map[string]string{
 	"systemctl": `[ "$1" != show ] || echo memory pids`,
 }
 
-// newMachine makes a machine with these files, by path.
+// newMachine returns a machine with the files, by path.
 func newMachine(t *testing.T, files map[string]string) machine {
 	t.Helper()
 	m := machine{t, t.TempDir()}
@@ -54,7 +53,7 @@ func (m machine) write(path, text string) {
 	}
 }
 
-// read is a file's content, "" where there is none.
+// read returns a file's content, or "" if there is none.
 func (m machine) read(path string) string {
 	data, err := os.ReadFile(filepath.Join(m.root, path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,13 +62,13 @@ func (m machine) read(path string) string {
 	return string(data)
 }
 
-// result is what lines of bash came to.
+// result is the result of a bash program.
 type result struct {
 	out, err string
 	code     int
 }
 
-// run runs lines with the script's functions at hand.
+// run runs lines of bash that can call the script's functions.
 func (m machine) run(lines string) result {
 	m.t.Helper()
 	path, err := filepath.Abs(script)
@@ -87,12 +86,12 @@ is_pinned() { [[ ! -s $1 ]]; } # the release of these machines is an empty file
 `+lines, m.root, path)
 }
 
-// must is run for lines that succeed; it returns what they print.
+// must runs lines that must succeed, and returns their output.
 func (m machine) must(lines string) string {
 	m.t.Helper()
 	got := m.run(lines)
 	if got.code != 0 {
-		m.t.Fatalf("%s\nends with %d: %s%s", lines, got.code, got.out, got.err)
+		m.t.Fatalf("%s\nexits with %d: %s%s", lines, got.code, got.out, got.err)
 	}
 	return strings.TrimSpace(got.out)
 }
@@ -111,7 +110,7 @@ func bash(t *testing.T, lines string, args ...string) result {
 	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
 }
 
-// snapshot is every file with its content.
+// snapshot returns the content of every file, by path.
 func (m machine) snapshot() map[string]string {
 	all := map[string]string{}
 	err := filepath.WalkDir(m.root, func(path string, entry fs.DirEntry, err error) error {

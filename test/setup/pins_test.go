@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// hostileServer is a curl that gets a replaced runsc, with a checksum to match.
+// hostileServer is a curl that downloads a replaced runsc with a matching checksum.
 const hostileServer = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 case $2 in
@@ -25,13 +25,13 @@ func TestAReleaseThatItsServerHasReplacedIsRefused(t *testing.T) {
 	}
 }
 
-func TestARunscThatIsNotWhatIsPinnedIsInstalledAgain(t *testing.T) {
+func TestARunscThatDiffersFromThePinnedOneIsInstalledAgain(t *testing.T) {
 	for name, lines := range map[string]string{
-		"as it should be":      "",
-		"changed since":        "echo changed >$root/" + runsc,
-		"open to others":       "chmod 0775 $root/" + runsc,
-		"open to everybody":    "chmod 0757 $root/" + runsc,
-		"of another processor": "is_pinned() { really_is_pinned \"$@\"; }",
+		"unchanged":                "",
+		"changed":                  "echo changed >$root/" + runsc,
+		"writable by its group":    "chmod 0775 $root/" + runsc,
+		"writable by all":          "chmod 0757 $root/" + runsc,
+		"for another architecture": "is_pinned() { really_is_pinned \"$@\"; }",
 	} {
 		m := newMachine(t, map[string]string{runsc: ""})
 		got := m.must(lines + "\nneed_runsc")
@@ -41,8 +41,8 @@ func TestARunscThatIsNotWhatIsPinnedIsInstalledAgain(t *testing.T) {
 	}
 }
 
-// TestSourceWithAnotherHashIsNotBuilt has a Go that fetches a replaced module, as where
-// checks by Go's checksum database are off.
+// TestSourceWithAnotherHashIsNotBuilt uses a Go that downloads a replaced module, as if the
+// checks against Go's checksum database were off.
 func TestSourceWithAnotherHashIsNotBuilt(t *testing.T) {
 	const program = `#!/bin/sh
 echo "go $*, $GOFLAGS" >>ROOT/calls
@@ -60,10 +60,10 @@ esac
 			t.Errorf("%q: built: %v, exit code %d, %q", sum, err == nil, got.code, got.err)
 		}
 		if !built && !strings.Contains(got.err, "and not the pinned h1:Zy8IV") {
-			t.Errorf("%q: said %q", sum, got.err)
+			t.Errorf("%q: printed %q", sum, got.err)
 		}
 		if calls := m.read("calls"); !strings.Contains(calls, "-mod=readonly") {
-			t.Errorf("go is called so: %q", calls)
+			t.Errorf("go was called as %q", calls)
 		}
 	}
 }

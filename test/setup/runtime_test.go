@@ -8,8 +8,8 @@ import (
 // program is a runsc that others installed.
 const program = "#!/bin/sh\necho runsc version release-20260323.0\n"
 
-// registered is a machine where runtimes.runsc is a JSON object; OURS and THEIRS in it
-// are the programs.
+// registered returns a machine where runtimes.runsc is the JSON object, with OURS and THEIRS
+// replaced by the paths of the programs.
 func registered(t *testing.T, object string) machine {
 	t.Helper()
 	m := newMachine(t, map[string]string{runsc: "", "opt/runsc": program})
@@ -17,20 +17,20 @@ func registered(t *testing.T, object string) machine {
 	return m
 }
 
-// ofUser makes the files in the machine count as the user's, as those in a home do.
+// ofUser makes the user own the files of the machine, like files in a home.
 const ofUser = "uid=$EUID\n"
 
 const rightArgs = `"--ignore-cgroups", "--overlay2=root:self,size=5g"`
 
-func TestARuntimeOfOthersThatIsRightIsKept(t *testing.T) {
+func TestACorrectRuntimeOfOthersIsKept(t *testing.T) {
 	for _, args := range []string{rightArgs, rightArgs + `, "--platform=kvm", "--network=sandbox"`, `"-ignore-cgroups=true", "-overlay2=root:memory,size=1g", "--systemd-cgroup=false"`} {
 		m := registered(t, `{"path": "THEIRS", "runtimeArgs": [`+args+`]}`)
 		before := m.read(daemonJSON)
 		if got := m.must(ofUser + "need_registration"); got != "" || m.read(daemonJSON) != before {
 			t.Errorf("%s: needs %q", args, got)
 		}
-		if got := m.run(ofUser + "tell_foreign_runsc"); !strings.Contains(got.err, "opt/runsc); it is what aibox needs and stays") {
-			t.Errorf("said %q", got.err)
+		if got := m.run(ofUser + "note_foreign_runsc"); !strings.Contains(got.err, "already registered ("+m.root+"/opt/runsc)") {
+			t.Errorf("printed %q", got.err)
 		}
 	}
 }
@@ -38,27 +38,27 @@ func TestARuntimeOfOthersThatIsRightIsKept(t *testing.T) {
 func TestARuntimeThatLetsBoxesOutIsRefusedAndNotTouched(t *testing.T) {
 	theirs := func(args string) string { return `{"path": "THEIRS", "runtimeArgs": [` + args + `]}` }
 	for name, test := range map[string]struct{ object, lines, want string }{
-		"the host's network":      {theirs(rightArgs + `, "--network=host"`), "", "argument --network=host"},
-		"sockets of the host":     {theirs(rightArgs + `, "--host-uds=all"`), "", "argument --host-uds=all"},
-		"sockets, the older way":  {theirs(rightArgs + `, "--fsgofer-host-uds"`), "", "argument --fsgofer-host-uds"},
-		"no gofer":                {theirs(rightArgs + `, "--directfs"`), "", "argument --directfs"},
-		"a log elsewhere":         {theirs(rightArgs + `, "--debug-log=/tmp/x/"`), "", "argument --debug-log=/tmp/x/"},
-		"no sandbox":              {theirs(rightArgs + `, "--TESTONLY-unsafe-nonroot=true"`), "", "TESTONLY"},
-		"another platform":        {theirs(rightArgs + `, "--platform=mine"`), "", "argument --platform=mine"},
-		"a value by itself":       {theirs(rightArgs + `, "--network", "host"`), "", "argument host"},
-		"writes to the root":      {theirs(`"--ignore-cgroups", "--overlay2=none"`), "", "argument --overlay2=none"},
-		"writes that nobody sees": {theirs(`"--ignore-cgroups", "--overlay2=all:self,size=1g"`), "", "argument --overlay2=all"},
-		"no cap":                  {theirs(`"--ignore-cgroups", "--overlay2=root:self"`), "", "argument --overlay2=root:self"},
-		"nothing at all":          {`{"path": "THEIRS"}`, "", "lacks the argument --overlay2=root:self,size=10g"},
-		"ours, let out":           {`{"path": "OURS", "runtimeArgs": [` + rightArgs + `, "--network=host"]}`, "", "argument --network=host"},
-		"another kind":            {`{"path": "THEIRS", "runtimeArgs": [` + rightArgs + `], "runtimeType": "mine"}`, "", "setting runtimeType"},
-		"no program":              {`{"path": "/nowhere/runsc", "runtimeArgs": [` + rightArgs + `]}`, "", "/nowhere/runsc) cannot be executed"},
-		"found by PATH":           {`{"path": "runsc", "runtimeArgs": [` + rightArgs + `]}`, "", "(runsc) cannot be executed"},
-		"of another user":         {theirs(rightArgs), "uid=4242\n", "belongs to another user"},
-		"open to others":          {theirs(rightArgs), "chmod 0777 $root/opt/runsc\n", "others can write to"},
-		"in an open folder":       {theirs(rightArgs), "chmod 0777 $root/opt\n", "others can write to"},
-		"an old one":              {theirs(rightArgs), "sed -i s/20260323/20250101/ $root/opt/runsc\n", "release-20250101.0"},
-		"one that says nothing":   {theirs(rightArgs), "echo '#!/bin/true' >$root/opt/runsc\n", "it says: nothing"},
+		"the host's network":                {theirs(rightArgs + `, "--network=host"`), "", "argument --network=host"},
+		"sockets of the host":               {theirs(rightArgs + `, "--host-uds=all"`), "", "argument --host-uds=all"},
+		"sockets, the older way":            {theirs(rightArgs + `, "--fsgofer-host-uds"`), "", "argument --fsgofer-host-uds"},
+		"no gofer":                          {theirs(rightArgs + `, "--directfs"`), "", "argument --directfs"},
+		"a log elsewhere":                   {theirs(rightArgs + `, "--debug-log=/tmp/x/"`), "", "argument --debug-log=/tmp/x/"},
+		"no sandbox":                        {theirs(rightArgs + `, "--TESTONLY-unsafe-nonroot=true"`), "", "TESTONLY"},
+		"another platform":                  {theirs(rightArgs + `, "--platform=mine"`), "", "argument --platform=mine"},
+		"a value as an argument of its own": {theirs(rightArgs + `, "--network", "host"`), "", "argument host"},
+		"writes to the root":                {theirs(`"--ignore-cgroups", "--overlay2=none"`), "", "argument --overlay2=none"},
+		"writes outside the sandbox's view": {theirs(`"--ignore-cgroups", "--overlay2=all:self,size=1g"`), "", "argument --overlay2=all"},
+		"no cap":                            {theirs(`"--ignore-cgroups", "--overlay2=root:self"`), "", "argument --overlay2=root:self"},
+		"nothing at all":                    {`{"path": "THEIRS"}`, "", "missing: the argument --overlay2=root:self,size=10g"},
+		"ours, with the host's network":     {`{"path": "OURS", "runtimeArgs": [` + rightArgs + `, "--network=host"]}`, "", "argument --network=host"},
+		"another kind":                      {`{"path": "THEIRS", "runtimeArgs": [` + rightArgs + `], "runtimeType": "mine"}`, "", "unknown setting runtimeType"},
+		"no program":                        {`{"path": "/nowhere/runsc", "runtimeArgs": [` + rightArgs + `]}`, "", "/nowhere/runsc) cannot be executed"},
+		"found by PATH":                     {`{"path": "runsc", "runtimeArgs": [` + rightArgs + `]}`, "", "(runsc) cannot be executed"},
+		"owned by another user":             {theirs(rightArgs), "uid=4242\n", "belongs to another user"},
+		"writable by others":                {theirs(rightArgs), "chmod 0777 $root/opt/runsc\n", "others can write to"},
+		"in a writable folder":              {theirs(rightArgs), "chmod 0777 $root/opt\n", "others can write to"},
+		"an old one":                        {theirs(rightArgs), "sed -i s/20260323/20250101/ $root/opt/runsc\n", "release-20250101.0"},
+		"one without a version":             {theirs(rightArgs), "echo '#!/bin/true' >$root/opt/runsc\n", "it reports none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := registered(t, test.object)
@@ -74,7 +74,7 @@ func TestARuntimeThatLetsBoxesOutIsRefusedAndNotTouched(t *testing.T) {
 	}
 }
 
-func TestARuntimeIsReplacedWithConsentAndPutBack(t *testing.T) {
+func TestARuntimeIsReplacedWithConsentAndRestored(t *testing.T) {
 	const theirs = `{"path": "THEIRS", "runtimeArgs": ["--network=host"], "runtimeType": "mine"}`
 	m := registered(t, theirs)
 	before := m.read(daemonJSON)
@@ -97,7 +97,7 @@ func TestARuntimeIsReplacedWithConsentAndPutBack(t *testing.T) {
 	}
 }
 
-func TestOursIsPutRightWithConsentAndNotPutBackWrong(t *testing.T) {
+func TestOurRuntimeIsRepairedWithConsentAndNotRestoredWrong(t *testing.T) {
 	m := registered(t, `{"path": "OURS", "runtimeArgs": ["--network=host"]}`)
 	m.must(ofUser + "replace_runtime=yes; make_registration")
 	if got := m.read(daemonJSON); strings.Contains(got, "host") {

@@ -26,7 +26,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func TestOnlyOurRuntimeIsPutIntoTheDaemonsSettingsAndTakenOut(t *testing.T) {
+func TestOnlyOurRuntimeIsAddedToTheDaemonsSettingsAndRemoved(t *testing.T) {
 	const ours = `{"path": "OURS", "runtimeArgs": ["--ignore-cgroups", "--overlay2=root:self,size=10g"]}`
 	for _, test := range []struct{ name, before, with, without string }{
 		{"nothing", `{}`, `{"runtimes": {"runsc": ` + ours + `}}`, `{}`},
@@ -53,23 +53,23 @@ func TestOnlyOurRuntimeIsPutIntoTheDaemonsSettingsAndTakenOut(t *testing.T) {
 	}
 }
 
-func TestSettingsMadeHereGoAndSettingsThatWereThereStay(t *testing.T) {
+func TestOnlySettingsThatTheScriptCreatedAreRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: ""})
 	m.must("as_root() { false; }; make_registration; undo_registration")
 	if got := m.read(daemonJSON); got != "" {
-		t.Errorf("the file that was made stays: %q", got)
+		t.Errorf("the created file stays: %q", got)
 	}
 }
 
-func TestAUserWithoutAWayToBecomeRootHasRecordsToo(t *testing.T) {
+func TestAUserWithoutRootAccessHasRecordsToo(t *testing.T) {
 	m := newMachine(t, map[string]string{"home/ann/.local/share/docker/layer": "x"})
 	got := m.must("as_root() { exit 9; }; record data ann; record data ann; record unit ann; recorded unit ann && ! recorded unit bob && echo yes")
 	if got != "yes" || m.read(ownFile) != "data ann\nunit ann\n" || m.read(stateFile) != "" {
-		t.Errorf("said %q, recorded %q", got, m.read(ownFile))
+		t.Errorf("printed %q, recorded %q", got, m.read(ownFile))
 	}
 	m.must("forget_user")
 	if got := m.read(ownFile); got != "data ann\n" {
-		t.Errorf("what stays is recorded as %q", got)
+		t.Errorf("the kept records are %q", got)
 	}
 	m.must("rm -r $(data_dir); forget_user")
 	if got := m.read(ownFile); got != "" {
@@ -77,9 +77,9 @@ func TestAUserWithoutAWayToBecomeRootHasRecordsToo(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotBeReadAreNotTouched(t *testing.T) {
+func TestInvalidSettingsAreNotChanged(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", daemonJSON: `{"debug": true,`})
-	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: mend "+m.root+"/"+daemonJSON) {
+	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: fix "+m.root+"/"+daemonJSON) {
 		t.Errorf("needs %q", got)
 	}
 	got := m.run("make_registration")
@@ -91,7 +91,7 @@ func TestSettingsThatCannotBeReadAreNotTouched(t *testing.T) {
 	}
 }
 
-func TestTheDefaultRuntimeIsNotPulledAwayFromUnderTheDaemon(t *testing.T) {
+func TestTheDefaultRuntimeIsNotRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: ""})
 	m.must("make_registration")
 	before := strings.Replace(m.read(daemonJSON), "{", `{"default-runtime": "runsc",`, 1)
@@ -102,7 +102,7 @@ func TestTheDefaultRuntimeIsNotPulledAwayFromUnderTheDaemon(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenBackWhileContainersRun(t *testing.T) {
+func TestUninstallStopsWhileContainersRun(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", "bin/docker": "#!/bin/sh\necho aibox-3f9\n"})
 	before := m.snapshot()
 	got := m.run("yes=yes; daemon_answers() { true; }; uninstall")
@@ -112,19 +112,19 @@ func TestNothingIsTakenBackWhileContainersRun(t *testing.T) {
 	m.mustBeAsBefore(before)
 }
 
-func TestNothingIsTakenBackWithoutAYes(t *testing.T) {
+func TestUninstallNeedsConfirmation(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: ""})
 	before := m.snapshot()
 	if got := m.run("uninstall </dev/null"); got.code != 2 || !strings.Contains(got.err, "--yes") {
 		t.Errorf("exit code %d, %q", got.code, got.err)
 	}
-	if got := m.run("check=yes; uninstall"); got.code != 3 || !strings.Contains(got.out, "undo  runsc") {
+	if got := m.run("check=yes; uninstall"); got.code != 3 || !strings.Contains(got.out, "undo   runsc") {
 		t.Errorf("exit code %d, %q", got.code, got.out)
 	}
 	m.mustBeAsBefore(before)
 }
 
-func TestTakingBackRemovesWhatIsOursTwiceWithoutHarm(t *testing.T) {
+func TestUninstallRemovesOnlyWhatTheScriptCreatedAndCanRunTwice(t *testing.T) {
 	m := newMachine(t, map[string]string{
 		runsc: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n", "etc/modules-load.d/other.conf": "other\n",
 		stateFile: "package jq\ndata ann\ndata bob\nsubuids 1-65536 ann\nsubgids 1-65536 ann\nlinger ann\n", "etc/subuid": "ann:1:65536\n", "home/ann/.local/share/docker/layer": "x",
@@ -147,7 +147,7 @@ func TestTakingBackRemovesWhatIsOursTwiceWithoutHarm(t *testing.T) {
 		t.Errorf("records are %q", got)
 	}
 	before := m.snapshot()
-	if got := m.must(quiet + "uninstall"); got != "nothing that the set-up made for ann is here" {
+	if got := m.must(quiet + "uninstall"); got != "nothing to remove for ann" {
 		t.Errorf("the second time: %q", got)
 	}
 	m.mustBeAsBefore(before)
@@ -158,22 +158,22 @@ func TestTakingBackRemovesWhatIsOursTwiceWithoutHarm(t *testing.T) {
 	}
 }
 
-func TestDataThatWasThereBeforeIsNeverPurged(t *testing.T) {
+func TestPurgeKeepsDataFromBeforeTheSetup(t *testing.T) {
 	m := newMachine(t, map[string]string{"home/ann/.local/share/docker/layer": "x"})
 	if got := m.must("purge=yes; left_data"); got != "" {
 		t.Errorf("would delete %q", got)
 	}
 }
 
-func TestWhatTheMachineSharesStaysForItsOtherUsers(t *testing.T) {
+func TestSharedFilesStayForOtherUsers(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n", stateFile: "package jq\nlinger ann\ndata bob\n"})
 	m.must("make_registration")
 	got := m.run("other_users() { echo bob; }; yes=yes; uninstall")
-	if got.code != 0 || !strings.Contains(got.out, "stays, since it also serves bob") {
+	if got.code != 0 || !strings.Contains(got.out, "because other users need them: bob") {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
 	if got := m.must("installed_runsc"); got == "" || m.read("etc/modules-load.d/aibox.conf") == "" {
-		t.Error("what others use is gone")
+		t.Error("a shared file is gone")
 	}
 	if got := m.read(stateFile); got != "package jq\ndata bob\n" {
 		t.Errorf("records are %q", got)

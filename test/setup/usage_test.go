@@ -12,7 +12,7 @@ import (
 	"github.com/creack/pty"
 )
 
-func TestWrongUsageIsRefusedBeforeAnythingIsLookedAt(t *testing.T) {
+func TestWrongUsageIsRefusedFirst(t *testing.T) {
 	for args, want := range map[string]string{
 		"--frobnicate":                  "unknown argument '--frobnicate'",
 		"--user":                        "--user needs a name",
@@ -21,9 +21,9 @@ func TestWrongUsageIsRefusedBeforeAnythingIsLookedAt(t *testing.T) {
 		"--user ../x":                   "is not a user name",
 		"--purge":                       "go with --uninstall",
 		"--yes":                         "go with --uninstall",
-		"--check -- true":               "after the set-up only",
-		"--replace-runtime --uninstall": "not with --uninstall",
-		"--uninstall --yes -- true":     "after the set-up only",
+		"--check -- true":               "only run after the setup",
+		"--replace-runtime --uninstall": "does not go with --uninstall",
+		"--uninstall --yes -- true":     "only run after the setup",
 	} {
 		got := bash(t, script+" "+args)
 		if got.code != 2 || !strings.Contains(got.err, want) {
@@ -32,7 +32,7 @@ func TestWrongUsageIsRefusedBeforeAnythingIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
+func TestHelpExplainsEveryFlag(t *testing.T) {
 	text, err := os.ReadFile(script)
 	if err != nil {
 		t.Fatal(err)
@@ -54,19 +54,19 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 }
 
-func TestThisMachineIsCheckedWithoutBeingChanged(t *testing.T) {
+func TestCheckReportsThisMachineWithoutChangingIt(t *testing.T) {
 	got := bash(t, script+" --check")
-	todo := regexp.MustCompile(`(?m)^(todo|hand) `).MatchString(got.out)
+	todo := regexp.MustCompile(`(?m)^(todo|manual) `).MatchString(got.out)
 	if (got.code == 3) != todo || (got.code == 0) == todo {
 		t.Errorf("exit code %d with\n%s%s", got.code, got.out, got.err)
 	}
-	// The user whom these tests run as has the set-up; of root's own user that is not sure.
+	// The user of these tests has the setup; root's default user may not.
 	if os.Getuid() != 0 && got.code != 0 {
-		t.Errorf("the set-up of this user is not whole (make setup):\n%s%s", got.out, got.err)
+		t.Errorf("the setup of this user is incomplete (make setup):\n%s%s", got.out, got.err)
 	}
 }
 
-func TestWhoIsRefusedRootIsToldSoAndNothingIsDone(t *testing.T) {
+func TestWithoutRootAccessTheScriptStopsWithAHint(t *testing.T) {
 	m := newMachine(t, nil)
 	text, err := os.ReadFile(script)
 	if err != nil {
@@ -89,16 +89,16 @@ func TestWhoIsRefusedRootIsToldSoAndNothingIsDone(t *testing.T) {
 	cmd.Dir, cmd.Stdin = m.root, slave
 	cmd.Env = []string{"PATH=" + filepath.Join(m.root, "bin") + ":" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if os.Getuid() == 0 { // who needs no sudo
+	if os.Getuid() == 0 { // root would not need sudo
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
-	said, err := cmd.CombinedOutput()
-	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(said), "\ndone anyway") {
-		t.Errorf("ends with %v, %q", err, said)
+	output, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(output), "\ndone anyway") {
+		t.Errorf("ends with %v, %q", err, output)
 	}
-	for _, want := range []string{"not in the sudoers file", "this needs root, and sudo does not give it to ", "echo done anyway", "whoever is root runs this script with --user "} {
-		if !strings.Contains(string(said), want) {
-			t.Errorf("%q is not said: %q", want, said)
+	for _, want := range []string{"not in the sudoers file", "this needs root, but sudo refused ", "echo done anyway", "have root run this script with --user "} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("the output lacks %q: %q", want, output)
 		}
 	}
 }
