@@ -2,6 +2,7 @@ package run
 
 import (
 	"maps"
+	"slices"
 
 	"aibox/agents"
 	"aibox/agents/spec"
@@ -26,19 +27,27 @@ func (r *Runner) FormOptions(plan Plan) (any, error) {
 func (r Request) WithOptions(given map[string]string, options any) Request {
 	r = r.Clone()
 	r.Options, r.Secrets = map[string]string{}, SecretsOf(options)
-	fields, err := spec.Of(options)
 	defaults := spec.Clone(options)
-	if err != nil || spec.Defaults(defaults) != nil {
+	if spec.Defaults(defaults) != nil {
 		return r
 	}
+	r.Options = ChangedOptions(options, defaults, slices.Collect(maps.Keys(given)))
+	return r.ForMode(options)
+}
+
+// ChangedOptions returns the options of values that differ from base, and those with the
+// keys in given, as spec.Field.Set reads them. It leaves out secrets and options that the
+// other options hide. values and base are pointers to the same struct.
+func ChangedOptions(values, base any, given []string) map[string]string {
+	changed := map[string]string{}
+	fields, _ := spec.Of(base) // nil has none
 	for _, field := range fields {
-		_, before := given[field.Key]
-		text := field.Text(options)
-		if field.Type != spec.Secret && (before || text != field.Text(defaults)) && field.Mode.Includes(r.Mode()) && spec.Visible(options, field) {
-			r.Options[field.Key] = field.FlagText(options)
+		differs := field.Text(values) != field.Text(base) || slices.Contains(given, field.Key)
+		if differs && field.Type != spec.Secret && spec.Visible(values, field) {
+			changed[field.Key] = field.FlagText(values)
 		}
 	}
-	return r
+	return changed
 }
 
 // WithOptions returns p with the agent's options as a form has them, for a preview.

@@ -51,7 +51,7 @@ func TestAnsweringAnyOptionOfAnyAgentLeavesTheOptionsUnchanged(t *testing.T) {
 			u.part.q.show(at)
 			u.press("'y1", "space", "down", "'x", "right")
 			u.press([]string{"esc", "ctrl+c"}[at%2])
-			if u.outcome != Unhandled || !reflect.DeepEqual(options, before) {
+			if u.outcome != Stay || !reflect.DeepEqual(options, before) {
 				t.Fatalf("%s, option %d: outcome %d, %+v", agent.Info().Name, at, u.outcome, options)
 			}
 		}

@@ -71,7 +71,7 @@ func TestTheKeysThatCancelAreLeftToTheScreenAtEveryQuestion(t *testing.T) {
 			u.goTo(answer.label)
 			u.press(answer.keys...)
 			u.press(cancel)
-			if u.outcome != Unhandled {
+			if u.outcome != Stay {
 				t.Fatalf("%s: %s does not leave", answer.label, cancel)
 			}
 			if !reflect.DeepEqual(options, before) {

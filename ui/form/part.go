@@ -20,10 +20,9 @@ type Outcome int
 
 // The outcomes.
 const (
-	Stay      Outcome = iota // a question is still open
-	Next                     // the user left the last question
-	Previous                 // the user left the first question backward
-	Unhandled                // the key is not one of the part's
+	Stay     Outcome = iota // a question is still open, or the key is not one of the part's
+	Next                    // the user left the last question
+	Previous                // the user left the first question backward
 )
 
 // NewPart makes a part. It ignores the request's In, Out, Title, Action and Preview, and
@@ -94,7 +93,7 @@ func (p *Part) press(msg tea.KeyPressMsg) Outcome {
 	case p.q.current == nil && key.Matches(msg, k.Back):
 		return Previous
 	case p.q.current == nil, key.Matches(msg, k.Reserved):
-		return Unhandled
+		return Stay
 	case key.Matches(msg, k.Back):
 		return p.step(-1)
 	case p.q.goesNext(msg):

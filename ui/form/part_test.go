@@ -40,7 +40,7 @@ func TestAPartReportsWhenTheUserLeavesIt(t *testing.T) {
 		t.Errorf("after the last question it is %d, at %q", out, p.Current())
 	}
 	for _, name := range []string{"esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"} {
-		if out := pressed(p, name); out != Unhandled {
+		if out := pressed(p, name); out != Stay {
 			t.Errorf("%s is taken by the part: %d", name, out)
 		}
 	}

@@ -24,6 +24,7 @@ type choices struct {
 	sandbox    sandboxStep
 
 	initial run.Request // what the forms begin with
+	given   []string    // the keys of the settings that the edited request gives itself
 	request run.Request // what the choices make; see compose
 	files   fileLists
 	checker checker
@@ -78,7 +79,7 @@ func (c *choices) compose() tea.Cmd {
 	if r.Resumes != "" { // it has them from the session
 		r.Repository, r.Branch = "", ""
 	}
-	_ = r.Settings.Override(c.sandbox.chosen()) // both hold only valid values
+	_ = r.Settings.Override(c.sandbox.chosen(c.given)) // both hold only valid values
 	if selected := c.task.library.selected; len(selected) > 0 {
 		_ = r.Settings.SetWords("system", selected) // names of the library's prompts
 	}

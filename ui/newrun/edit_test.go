@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"aibox/app/run"
+	"aibox/config"
 	"aibox/internal/secret"
 	"aibox/ui/page"
 )
@@ -109,5 +110,21 @@ func TestAResumedSessionKeepsItsWorkspaceAndItsOptions(t *testing.T) {
 	want.Options = map[string]string{"effort": p.m.request.Options["effort"]}
 	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) || want.Options["effort"] == "high" {
 		t.Errorf("asked for %+v", p.last())
+	}
+}
+
+func TestAnEditKeepsASettingThatTheUserGaveAlthoughTheSettingsFileHasTheSame(t *testing.T) {
+	w := newWorld(t)
+	shop := w.places["/home/ann/shop"]
+	var err error
+	if shop.Settings, err = (config.Catalog{}).Resolve(config.Input{Environment: []string{"AIBOX_ACCEPT=branch"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.places["/home/ann/shop"] = shop
+	want := run.Request{Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix it", Detached: true, Settings: overrides(map[string]string{"accept": "branch"})}
+	p := sit(t, w, 80, 24, page.NewRun{Edit: &want})
+	p.Press("ctrl+s", "enter")
+	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) {
+		t.Errorf("asked for %+v instead of %+v", p.last(), want)
 	}
 }

@@ -39,6 +39,9 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	b := newBindings()
 	m := &Model{bindings: b, now: time.Now, wanted: wanted, inside: true}
 	m.ctx, m.services = ctx, services
+	if edit := wanted.Edit; edit != nil {
+		m.given = edit.Settings.Keys()
+	}
 	m.repository = newRepositoryStep(ctx, services.Places, b)
 	m.agent, m.task = newAgentStep(b), newTaskStep(b)
 	m.options, m.sandbox = newOptionsStep(b), newSandboxStep(b, &m.files)

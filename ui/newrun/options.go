@@ -65,7 +65,7 @@ func (s *optionsStep) chosen() map[string]string {
 	if s.base == nil {
 		return nil
 	}
-	return changedOptions(s.part.Draft(), s.base, nil)
+	return run.ChangedOptions(s.part.Draft(), s.base, nil)
 }
 
 // secrets are the secrets that were typed, by key.
@@ -129,19 +129,4 @@ func setSecrets(values any, typed map[string]secret.Value) {
 			_ = field.Set(values, value.Reveal())
 		}
 	}
-}
-
-// changedOptions are the options of values that differ from base, but for secrets. only
-// limits them to these keys; nil means all.
-func changedOptions(values, base any, only []string) map[string]string {
-	changed := map[string]string{}
-	fields, _ := spec.Of(base)
-	for _, field := range fields {
-		text := field.Text(values)
-		if field.Type == spec.Secret || only != nil && !slices.Contains(only, field.Key) || text == field.Text(base) || !spec.Visible(values, field) {
-			continue
-		}
-		changed[field.Key] = field.FlagText(values)
-	}
-	return changed
 }

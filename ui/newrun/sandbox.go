@@ -77,16 +77,31 @@ func (s *sandboxStep) settings() *config.Settings {
 	return settings
 }
 
-// chosen are the settings that differ from what holds without this run.
-func (s *sandboxStep) chosen() config.RunOverrides {
+// chosen are the settings that differ from those that apply without this run, and those
+// with the keys in given.
+func (s *sandboxStep) chosen(given []string) config.RunOverrides {
 	var chosen config.RunOverrides
 	if s.base == nil {
 		return chosen
 	}
-	for key, text := range changedOptions(s.part.Draft(), s.base, s.formKeys()) {
-		_ = chosen.Set(key, text) // the form reports an invalid value
+	keys := s.formKeys()
+	given = slices.DeleteFunc(slices.Clone(given), func(key string) bool { return s.baseText(key) == "" })
+	for key, text := range run.ChangedOptions(s.part.Draft(), s.base, given) {
+		if slices.Contains(keys, key) {
+			_ = chosen.Set(key, text) // the form reports an invalid value
+		}
 	}
 	return chosen
+}
+
+// baseText is a setting as it applies without this run, in the form's own terms.
+func (s *sandboxStep) baseText(key string) string {
+	fields, _ := spec.Of(s.base)
+	field, err := spec.Find(fields, key)
+	if err != nil {
+		return ""
+	}
+	return field.Text(s.base)
 }
 
 // image is the image that the user named instead of the agent's own; empty for none.
