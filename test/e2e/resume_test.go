@@ -94,14 +94,21 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 			t.Logf("the last list of sessions:\n%s", listed)
 		}
 	})
-	for _, stage := range []string{"workspace", "sandbox", "probes"} {
-		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
+	for _, stage := range []struct {
+		name string
+		done bool
+	}{
+		{"workspace", true},
+		{"sandbox", true},
+		{"probes", false}, // each probe reports its end, and soon after the last one the agent runs
+	} {
+		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage.name, stage.done)
 		// A supervisor that dies as it asks for a sandbox is waited for up to 20 s: it may come.
 		eventually(t, 3*hung, "the next command repairs", func() bool {
 			listed = m.aibox(0, "ls")
 			return strings.Count(listed.stdout, "\n") == 2
 		})
-		whole("killed at " + stage)
+		whole("killed at " + stage.name)
 	}
 	m.aibox(3, "run", "--resume", first.ID, "--image", "no/such:image", "--", "true")
 	whole("without an image")
