@@ -59,19 +59,23 @@ var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Se
 type appKeys struct {
 	help, palette, quit, force key.Binding
 	sides                      []key.Binding // the dashboard, then sides
+	// inText are the keys that also work while the user types.
+	inText struct{ help, palette, force key.Binding }
 }
 
 func newApp(ctx context.Context, r Request) *app {
 	a := &app{
 		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor,
 		keys: appKeys{
-			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("find what can be done", ":", "ctrl+k"),
-			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
+			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
+			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; first cancels a question or a text", "ctrl+c"),
 			sides: []key.Binding{
 				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
 			},
 		},
 	}
+	a.keys.inText.help, a.keys.inText.palette = keymap.Bind("this help", "f1"), keymap.Bind("search all commands", "ctrl+k")
+	a.keys.inText.force = keymap.Bind("cancel the text; twice: quit", "ctrl+c")
 	a.questions = approvals.New(ctx, r.Sessions)
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a
@@ -222,9 +226,15 @@ func (a *app) leave(said page.Close) tea.Cmd {
 func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, a.keys.force) && !a.typing():
-		return tea.Quit
+		return a.quit()
 	case a.over.open():
 		return a.pass(msg)
+	case key.Matches(msg, a.keys.inText.help) && !a.asking():
+		a.openHelp()
+		return nil
+	case key.Matches(msg, a.keys.inText.palette) && !a.asking():
+		a.openPalette()
+		return nil
 	case a.page().Typing():
 		return a.page().Update(msg)
 	case key.Matches(msg, questionKey) && a.questions.Waiting() > 0:
@@ -290,6 +300,12 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 // confirmer is a page that may have a question in its middle.
 type confirmer interface {
 	Asking() *dialog.Confirm // nil when there is none
+}
+
+// asking reports whether the page asks a question that takes every key.
+func (a *app) asking() bool {
+	p, ok := a.page().Page.(confirmer)
+	return ok && p.Asking() != nil
 }
 
 // button is a click while the page asks a question: on a button it is the button's key.

@@ -1,11 +1,16 @@
 package ui
 
 import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/help"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/palette"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -20,8 +25,28 @@ type overlay struct {
 // open reports whether something covers the screen.
 func (o overlay) open() bool { return o.help != nil || o.palette != nil || o.leave != nil }
 
-// groups returns all active keys: the page's and the app's.
-func (a *app) groups() []keymap.Group { return append(a.page().Keys(), a.ownKeys()) }
+// groups returns all active keys: the page's and the app's. While the user types, keys that
+// would only add text are left out.
+func (a *app) groups() []keymap.Group {
+	if !a.page().Typing() {
+		return append(a.page().Keys(), a.ownKeys())
+	}
+	var groups []keymap.Group
+	for _, group := range a.page().Keys() {
+		group.Keys = slices.DeleteFunc(slices.Clone(group.Keys), addsText)
+		groups = append(groups, group)
+	}
+	own := a.keys.inText
+	return append(groups, keymap.Group{Title: "aibox", Keys: []key.Binding{own.help, own.palette, own.force}})
+}
+
+// addsText reports whether all keys of a binding are letters, digits or the space.
+func addsText(binding key.Binding) bool {
+	return !slices.ContainsFunc(binding.Keys(), func(name string) bool {
+		r, size := utf8.DecodeRuneInString(name)
+		return name != "space" && (size < len(name) || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	})
+}
 
 func (a *app) openHelp() {
 	a.over.help = help.New(a.groups())

@@ -29,6 +29,21 @@ func TestThePaletteDoesWhatTheKeyWould(t *testing.T) {
 	}
 }
 
+func TestThePaletteAndTheHelpAlsoOpenWhileTheUserTypes(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	pressAll(a, "/", "c", "ctrl+k")
+	if view := shown(a); a.over.palette == nil || !strings.Contains(view, "apply") || strings.Contains(view, "new run") {
+		t.Fatalf("the palette does not hold what works now:\n%s", view)
+	}
+	if pressAll(a, "c", "l", "e", "a", "r", "enter"); a.page().Typing() {
+		t.Error("the palette does not clear the filter")
+	}
+	pressAll(a, "/", "f1")
+	if view := shown(a); a.over.help == nil || !strings.Contains(view, "ctrl+c") {
+		t.Errorf("the help does not open:\n%s", view)
+	}
+}
+
 func TestThePaletteReachesTheKeysOfTheWholeProgram(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	if !pressAll(a, ":", "q", "u", "i", "t", ";", "backspace", "enter") {

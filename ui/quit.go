@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,20 +12,43 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// quit ends the program. Sessions continue without it, but image builds do not: if any
-// are running, it asks first.
+// leaver is a page on which the user can lose something by quitting.
+type leaver interface {
+	// Leaving returns the question to answer before the user quits, without Do; nil if
+	// nothing would be lost.
+	Leaving() *dialog.Confirm
+}
+
+// quit ends the program. It asks first if that would lose something: work on an open screen,
+// or image builds in progress. Sessions continue without the program.
 func (a *app) quit() tea.Cmd {
-	names := a.baking()
-	if len(names) == 0 {
+	question := a.losses()
+	if question == nil {
 		return tea.Quit
 	}
-	a.over.leave = dialog.Ask(dialog.Confirm{
-		Title: "Quit with " + amount.Of(len(names), "bake") + " under way?",
-		Text:  strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue.",
-		Yes:   "quit",
-		Do:    tea.Quit,
-	}, time.Now())
+	question.Yes, question.Do = cmp.Or(question.Yes, "quit"), tea.Quit
+	a.over.leave = dialog.Ask(*question, time.Now())
 	return nil
+}
+
+// losses returns the question about what quitting would lose, or nil.
+func (a *app) losses() *dialog.Confirm {
+	var question *dialog.Confirm
+	for _, l := range slices.Backward(a.open) {
+		if p, ok := l.Page.(leaver); ok && question == nil {
+			question = p.Leaving()
+		}
+	}
+	names := a.baking()
+	if len(names) == 0 {
+		return question
+	}
+	text := strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue."
+	if question == nil {
+		return &dialog.Confirm{Title: "Quit with " + amount.Of(len(names), "bake") + " under way?", Text: text}
+	}
+	question.Text += "\n\n" + amount.Of(len(names), "bake") + " under way: " + text
+	return question
 }
 
 // baking returns the images that are queued or being baked.

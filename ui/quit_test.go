@@ -20,6 +20,36 @@ type builder struct {
 
 func (o *builder) Jobs() []bakery.Job { return slices.Clone(o.jobs) }
 
+// draft is a page with unsaved work.
+type draft struct{ inbox }
+
+func (draft) Leaving() *dialog.Confirm {
+	return &dialog.Confirm{Title: "Leave the draft?", Text: "It is lost.", Yes: "leave"}
+}
+
+func TestCtrlCAsksAboutWhatWouldBeLostOnEveryScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestApp(t, 80, 24)
+		a.open = append(a.open, &layer{Page: new(draft)}, &layer{Page: new(inbox)}) // the draft is covered
+		if drive(a, press("ctrl+c")) || a.over.leave == nil || !strings.Contains(a.over.leave.Text, "It is lost.") {
+			t.Fatal("it quits, or asks about something else")
+		}
+		a.request.Images = &builder{jobs: []bakery.Job{{Name: "codex", State: bakery.Baking}}}
+		time.Sleep(dialog.Grace)
+		if drive(a, press("ctrl+c")) || a.over.open() {
+			t.Fatal("a second ctrl+c does not cancel the question")
+		}
+		drive(a, press("ctrl+c"))
+		if text := a.over.leave.Text; !strings.Contains(text, "It is lost.") || !strings.Contains(text, "1 bake under way") {
+			t.Errorf("it asks only %q", text)
+		}
+		time.Sleep(dialog.Grace)
+		if !drive(a, press("y")) {
+			t.Error("yes does not quit")
+		}
+	})
+}
+
 func TestQuittingAsksWhileImagesAreBaked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestApp(t, 80, 24)

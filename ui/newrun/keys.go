@@ -131,14 +131,22 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	return m.updateStep(msg)
 }
 
+// Leaving returns the question to answer before the screen is lost, or nil.
+func (m *Model) Leaving() *dialog.Confirm {
+	if m.start.busy() || m.task.prompt() == "" || m.prefilled() && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
+		return nil
+	}
+	return &dialog.Confirm{Title: "Leave without a start?", Text: "The task that you wrote is lost.", Yes: "leave"}
+}
+
 // leave closes the screen. It asks first where a task would be lost.
 func (m *Model) leave() tea.Cmd {
-	if m.task.prompt() == "" || m.prefilled() && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
+	question := m.Leaving()
+	if question == nil {
 		return page.Leave("", nil)
 	}
-	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Leave without a start?", Text: "The task that you wrote is lost.", Yes: "leave", Do: page.Leave("", nil),
-	}, m.now())
+	question.Do = page.Leave("", nil)
+	m.ask = dialog.Ask(*question, m.now())
 	return nil
 }
 

@@ -33,8 +33,31 @@ type Model struct {
 // entry is a command.
 type entry struct {
 	group, does string
-	key         string // runs the command
+	key         string   // runs the command
+	keys        []string // all that run it
 }
+
+// match scores how well an entry matches what the user typed: its key, its help text, the
+// name of its group, or other words for the same.
+func (e entry) match(typed string) (score int, ok bool) {
+	if name := strings.TrimSpace(typed); slices.Contains(e.keys, name) || name == keymap.Shown(e.key) {
+		return exact, true
+	}
+	inText, ok := match(typed, e.does)
+	if ok {
+		score = inText + 100
+	}
+	if other, found := alike(typed, e.does); found {
+		score, ok = max(score, other), true
+	}
+	if inGroup, found := within(typed, e.group, e.does); found && !ok {
+		score, ok = inGroup, true
+	}
+	return score, ok
+}
+
+// exact is the score of a typed key, which is above every other score.
+const exact = 1 << 30
 
 // The measures of the box, in cells.
 const (
@@ -49,7 +72,7 @@ const (
 // belongs to the first one, as on the screen.
 func New(groups []keymap.Group) *Model {
 	m := &Model{typed: keymap.Field("› ")}
-	m.typed.Placeholder = "search commands"
+	m.typed.Placeholder = "search commands by name, key or a similar word"
 	m.typed.Focus()
 	taken := map[string]bool{}
 	for _, group := range groups {
@@ -57,8 +80,9 @@ func New(groups []keymap.Group) *Model {
 			if !binding.Enabled() {
 				continue
 			}
-			if i := slices.IndexFunc(binding.Keys(), func(name string) bool { return !taken[name] }); i >= 0 {
-				m.all = append(m.all, entry{group.Title, binding.Help().Desc, binding.Keys()[i]})
+			free := slices.DeleteFunc(slices.Clone(binding.Keys()), func(name string) bool { return taken[name] })
+			if len(free) > 0 {
+				m.all = append(m.all, entry{group.Title, binding.Help().Desc, free[0], free})
 			}
 			for _, name := range binding.Keys() {
 				taken[name] = true
@@ -167,13 +191,8 @@ func (m *Model) filter() {
 	}
 	var found []scored
 	for _, e := range m.all {
-		inName, named := match(m.typed.Value(), e.does)
-		inGroup, grouped := within(m.typed.Value(), e.group, e.does)
-		switch {
-		case named:
-			found = append(found, scored{e, inName + 100})
-		case grouped:
-			found = append(found, scored{e, inGroup})
+		if score, ok := e.match(m.typed.Value()); ok {
+			found = append(found, scored{e, score})
 		}
 	}
 	if strings.TrimSpace(m.typed.Value()) != "" { // otherwise keep the order of the help

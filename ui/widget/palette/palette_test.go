@@ -56,6 +56,28 @@ func TestAFewLettersFindWhatIsMeant(t *testing.T) {
 	}
 }
 
+func TestOtherWordsForACommandFindIt(t *testing.T) {
+	for typed, want := range map[string]string{
+		"merge": "a", "apply": "a", "log": "l", "logs": "l", "delete": "X", "send": "S", "feedback": "S", "send back": "S",
+		"exit": "q", "back": "q", "kill": "s", "start": "n", "build": "b", "config": "5", "doctor": "4", "find": "/", "rerun": "R",
+		// The key itself, where upper and lower case differ.
+		"s": "s", "S": "S", "ctrl+t": "ctrl+t", "r": "r", "R": "R",
+	} {
+		m := New([]keymap.Group{{Title: "Session", Keys: []key.Binding{
+			keymap.Bind("review the changes", "r"), keymap.Bind("run again", "R"), keymap.Bind("accept", "a"), keymap.Bind("follow its output", "l"),
+			keymap.Bind("discard", "x"), keymap.Bind("remove", "X", "delete"), keymap.Bind("stop", "s"), keymap.Bind("resume with feedback", "S"),
+			keymap.Bind("new run", "n"), keymap.Bind("filter", "/"), keymap.Bind("sort by the next column", "O"),
+			keymap.Bind("bake", "b"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"), keymap.Bind("back", "q"),
+			keymap.Bind("switch between interactive and unattended", "ctrl+t"),
+		}}})
+		m.SetSize(80, 24)
+		m.types(typed)
+		if _, press := m.Update(keymap.Press("enter")); press.String() != want {
+			t.Errorf("%q runs the command of %q, not of %q:\n%s", typed, press.String(), want, ansi.Strip(m.View(screen(80, 24))))
+		}
+	}
+}
+
 func TestTheNameOfAGroupCountsFromItsBeginning(t *testing.T) {
 	for typed, want := range map[string]bool{"lis": true, "li fil": true, "st": false, "ist": false} {
 		m := opened(80, 24)
