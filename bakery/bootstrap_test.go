@@ -46,7 +46,7 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 		}
 	}
 	if e := got.find(bakery.StepSkipped); e == nil || !strings.Contains(e.Err, "no such host") {
-		t.Errorf("the registry's silence is not told: %+v", got.events)
+		t.Errorf("the registry's silence is not reported: %+v", got.events)
 	}
 	if base := fake.Builds()[0].Args["BASE"]; base != bakery.BaseSourceRefs(k)[1] {
 		t.Errorf("built on %s", base)

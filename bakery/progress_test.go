@@ -90,7 +90,7 @@ func TestTerminalStopsItsClockOnClose(t *testing.T) {
 	select {
 	case <-term.done:
 	default:
-		t.Error("the clock goes on")
+		t.Error("the clock continues")
 	}
 }
 

@@ -70,7 +70,7 @@ func TestReadingKeysEndsWithItsContextAndTakesNoneAway(t *testing.T) {
 			t.Errorf("it ends with %v", err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("it goes on reading")
+		t.Fatal("it continues reading")
 	}
 	if n, err := readKeys(t.Context(), slave, buf, time.Millisecond); n != 0 || err != nil {
 		t.Errorf("a pause gives %d, %v", n, err)

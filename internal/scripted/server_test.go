@@ -345,7 +345,7 @@ func TestDisconnectedClientEndsASlowAnswer(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Error("the answer goes on without a client")
+		t.Error("the answer continues without a client")
 	}
 }
 

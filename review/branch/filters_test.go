@@ -283,7 +283,7 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 			if pid, err := os.ReadFile(process); err == nil {
 				stat, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
 				if fields := strings.Fields(string(stat)); len(fields) > 2 && fields[2] != "Z" {
-					t.Errorf("the filter goes on: %s", stat)
+					t.Errorf("the filter continues: %s", stat)
 				}
 			}
 			if left, _ := filepath.Glob(filepath.Join(b.Workspace.GitDir, "aibox", "*.clean-*")); len(left) > 0 {

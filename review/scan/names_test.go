@@ -169,7 +169,7 @@ func TestFoldersOfTheAgentAreNotListed(t *testing.T) {
 			t.Errorf("with files of the user's: %v: ignored (-want +got):\n%s", mine, diff)
 		}
 		if out := reviewtest.GitIn(t, b.Workspace.Path, "status", "--porcelain"); !mine && out != "?? .cache.vx\n?? sub/.cache.v4/" {
-			t.Errorf("git in the workspace says\n%s", out)
+			t.Errorf("git in the workspace prints\n%s", out)
 		}
 	}
 }

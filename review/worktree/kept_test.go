@@ -21,7 +21,7 @@ func TestGitLFSFilesReachTheWorkingTreeAndItsCommits(t *testing.T) {
 	b.Holds("old.bin", "\x00changed")
 	b.Holds("deep/new.bin", "\x00new")
 	if status := reviewtest.GitIn(t, b.Repo, "status", "--porcelain", "-uall"); status != " D gone.bin\n M old.bin\n?? deep/new.bin" {
-		t.Errorf("git says\n%s", status)
+		t.Errorf("git prints\n%s", status)
 	}
 	b.Commit(nil)
 	reviewtest.GitIn(t, b.Repo, "lfs", "fsck")

@@ -125,7 +125,7 @@ func TestAKilledDeliveryIsRolledBack(t *testing.T) {
 			}
 			return without(k.Plain, point)
 		})
-		t.Fatalf("it goes on: %v", err)
+		t.Fatalf("it continues: %v", err)
 	}
 	for _, plain := range []bool{false, true} {
 		points := steps(t, plain)

@@ -41,7 +41,7 @@ write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it
 `))
 			first := m.ended(o)
 			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
-				t.Errorf("the model was told %q, not %q:\n%s", told, want, o)
+				t.Errorf("the model received %q, not %q:\n%s", told, want, o)
 			}
 			if len(first.Files) != 1 {
 				t.Errorf("the agent left more than its work: %+v", first.Files)
@@ -53,7 +53,7 @@ write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and 
 			ws := m.record(first.ID).State.Workspace.Path
 			second.awaitFile(filepath.Join(ws, "again.txt"))
 			if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
-				t.Errorf("the model was told %q, not %q", told, want)
+				t.Errorf("the model received %q, not %q", told, want)
 			}
 			m.stopped(second, 130)
 		})
@@ -74,7 +74,7 @@ write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n"
 			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
 			s.awaitFile(made)
 			if told := m.read(made); told != "box yes\n" {
-				t.Errorf("the model was told %q", told)
+				t.Errorf("the model received %q", told)
 			}
 			m.stopped(s.background, 130)
 			s.restored()
@@ -120,7 +120,7 @@ func TestGeminiWorksOnAServerOfOnesOwnThatSpeaksItsDialect(t *testing.T) {
 		"--inference", server.URL+"/team/v1beta", "--", "--include-directories=/usr/share")
 	r := m.ended(o)
 	if told := m.read(m.record(r.ID).State.Workspace.Path, "told.txt"); told != "write_file: yes yes\n" {
-		t.Errorf("the model was told %q:\n%s", told, o)
+		t.Errorf("the model received %q:\n%s", told, o)
 	}
 	mu.Lock()
 	defer mu.Unlock()

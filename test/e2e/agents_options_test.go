@@ -109,7 +109,7 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 			m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
 			o := m.aibox(1, args...)
 			if !model.has(append(test.want, "Keep it tidy.")...) {
-				t.Errorf("the model heard\n%s\n%s", model.keys(), o)
+				t.Errorf("the model received\n%s\n%s", model.keys(), o)
 			}
 		})
 	}

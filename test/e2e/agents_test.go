@@ -68,7 +68,7 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 				}
 			}
 			if told := m.git(repo, "show", branch+":ran.txt"); !strings.Contains(told, "refused") {
-				t.Errorf("the agent was told %q", told)
+				t.Errorf("the agent received %q", told)
 			}
 			if kernel := m.git(repo, "show", branch+":kernel.txt"); !strings.Contains(strings.ToLower(kernel), "gvisor") {
 				t.Errorf("the agent's kernel is not gVisor's:\n%s", kernel)
@@ -106,7 +106,7 @@ fail = { status = 400, message = "the model is on strike" }
 				t.Errorf("it took %.1f s", r.result().Seconds)
 			}
 			if !strings.Contains(o.stderr, "the model is on strike") {
-				t.Errorf("the user is not told why:\n%s", o)
+				t.Errorf("the output does not explain why:\n%s", o)
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func TestExitCodesArriveAsTheyAre(t *testing.T) {
 	}
 	o := m.aibox(1, "run", "shell", "--network", "none", "--repo", repo, "--", "/no/such/program")
 	if !strings.Contains(o.stderr, "/no/such/program") {
-		t.Errorf("the user is not told what is missing:\n%s", o)
+		t.Errorf("the output does not explain what is missing:\n%s", o)
 	}
 }
 

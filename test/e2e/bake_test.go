@@ -21,8 +21,8 @@ func TestABakeBehindAFirewallNamesTheHostAndTheWayOut(t *testing.T) {
 			m.env = append(m.env, test.setting)
 			begin := time.Now()
 			o := m.aibox(3, "bake", agent)
-			said := "the image of " + agent + " was not built, because " + test.host + " could not be reached: step "
-			for _, want := range []string{said, test.step, "  → builds use HTTP_PROXY", "--image", agent + ":   | "} {
+			printed := "the image of " + agent + " was not built, because " + test.host + " could not be reached: step "
+			for _, want := range []string{printed, test.step, "  → builds use HTTP_PROXY", "--image", agent + ":   | "} {
 				if !strings.Contains(o.stderr, want) {
 					t.Errorf("%q is missing:\n%s", want, o)
 				}

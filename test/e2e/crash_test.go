@@ -53,7 +53,7 @@ func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
 	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	if code := watcher.wait(); code != 1 || !strings.Contains(watcher.stderr.String(), "supervisor died") {
-		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
+		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())
 	}
 	o := m.aibox(0, "ls")
 	if !strings.Contains(o.stderr, "cleaned up after "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
@@ -137,14 +137,14 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			}
 			// A child that was being forked has the lock for another instant.
 			var o outcome
-			said := ""
+			printed := ""
 			eventually(t, hung, "the next command repairs", func() bool {
 				o = m.aibox(0, "ls", "--json")
-				said += o.stderr
+				printed += o.stderr
 				return strings.TrimSpace(o.stdout) == "[]"
 			})
-			if strings.Contains(said, "its agent's work is kept") || strings.Count(said, "its agent had not started") != 1 {
-				t.Errorf("the repair says %q", said)
+			if strings.Contains(printed, "its agent's work is kept") || strings.Count(printed, "its agent had not started") != 1 {
+				t.Errorf("the repair prints %q", printed)
 			}
 			if left := glob(t, filepath.Join(m.sessions(), "*")); len(left) > 0 {
 				t.Errorf("sessions are left: %q\n%s", left, o)
@@ -183,9 +183,9 @@ func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
 		m.t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	var said []string
+	var printed []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said = append(said, lines.Text())
+		printed = append(printed, lines.Text())
 		var line struct{ Step *session.Step }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			m.t.Fatal(err)
@@ -195,7 +195,7 @@ func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
 			return
 		}
 	}
-	m.t.Fatalf("the stage never came: %q", said)
+	m.t.Fatalf("the stage never came: %q", printed)
 }
 
 // baseImage is the image of the shell agent.
@@ -246,7 +246,7 @@ func TestADamagedRecordIsToldAndHidesNoOther(t *testing.T) {
 	cmd.Env = m.env
 	out, _ := cmd.CombinedOutput()
 	if !strings.Contains(string(out), r.ID) || !strings.Contains(string(out), "damaged") {
-		t.Errorf("ls says\n%s", out)
+		t.Errorf("ls prints\n%s", out)
 	}
 	m.aibox(0, "rm", r.ID)
 }

@@ -39,7 +39,7 @@ func TestAnAgentMadeOfAFileAloneIsBakedRunAndResumed(t *testing.T) {
 	m := newMachine(t)
 	m.guest("mybot", example(t))
 	if o := m.aibox(0, "bake", "mybot"); !strings.HasPrefix(o.stdout, "aibox/mybot:") {
-		t.Fatalf("what was baked is not told:\n%s", o)
+		t.Fatalf("what was baked is not reported:\n%s", o)
 	}
 	if o := m.aibox(0, "bake", "--check"); !strings.Contains(o.stdout, "mybot") {
 		t.Errorf("bake --check does not know it:\n%s", o)
@@ -57,7 +57,7 @@ run = "printf '%s' '{heard}' > heard.txt; printf '%s' \"$OPENAI_API_KEY\" > key.
 		t.Errorf("its option --loud did not reach it:\n%s", o)
 	}
 	if got := m.read(m.record(r.ID).State.Workspace.Path, "heard.txt"); got != "yes" {
-		t.Errorf("the model heard %s", got)
+		t.Errorf("the model received %s", got)
 	}
 	if key := m.read(m.record(r.ID).State.Workspace.Path, "key.txt"); !strings.HasPrefix(key, "sk-aibox-") {
 		t.Errorf("the key in the sandbox is %q", key)
@@ -68,7 +68,7 @@ expect = "- write \"it\"\n  for $HOME"
 run = "printf '%s' '{heard}' > again.txt"
 `)))
 	if got := m.read(m.record(again.ID).State.Workspace.Path, "again.txt"); got != "yes" || again.Agent != "mybot" {
-		t.Errorf("resumed, the model heard %s of the first task", got)
+		t.Errorf("resumed, the model received %s of the first task", got)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestAnOptionOfAnAgentFileIsCheckedAndSetLikeAnyOther(t *testing.T) {
 		t.Errorf("the settings did not reach it:\n%s", o)
 	}
 	if !strings.Contains(o.stderr, "exit code 3 (it used up its turns)") {
-		t.Errorf("what its exit code means is not told:\n%s", o)
+		t.Errorf("what its exit code means is not reported:\n%s", o)
 	}
 }
 

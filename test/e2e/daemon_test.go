@@ -203,14 +203,14 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker went away") || !strings.Contains(client.stderr.String(), "→") {
-		t.Errorf("the client ends with %d and says\n%s", code, client.stderr.String())
+		t.Errorf("the client exits with %d and prints\n%s", code, client.stderr.String())
 	}
 	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)
 	}
 	if o := m.aibox(3, args...); !strings.Contains(o.stderr, "no Docker daemon answers") {
-		t.Errorf("without a daemon a run says\n%s", o)
+		t.Errorf("without a daemon a run prints\n%s", o)
 	}
 	select {
 	case <-d.exited:
@@ -220,7 +220,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 
 	d.start()
 	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "16 of 16") {
-		t.Errorf("after the restart a run says\n%s", o)
+		t.Errorf("after the restart a run prints\n%s", o)
 	}
 	if left := m.leftContainers(); len(left) > 0 {
 		t.Errorf("containers are left: %q", left)
@@ -277,7 +277,7 @@ func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
 			m.env = append(m.env, "DOCKER_HOST=unix://"+impostor(t, test.api, test.info))
 			o := m.aibox(3, "run", "shell", "--network", "none", "--image", "x", "--repo", m.repo("p", nil), "--", "true")
 			if !strings.Contains(o.stderr, test.want) || !strings.Contains(o.stderr, "→") {
-				t.Errorf("it says\n%s", o)
+				t.Errorf("the output is\n%s", o)
 			}
 			if left := m.stored(); len(left) > 0 {
 				t.Errorf("sessions are left: %+v", left)

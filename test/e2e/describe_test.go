@@ -62,6 +62,6 @@ func TestAFakeGitInTheBoxDoesNotHoldUpTheEndOfASession(t *testing.T) {
 	}
 	ws := m.record(r.ID).State.Workspace.Path
 	if now := m.read(ws, "ticks"); len(r.Files) != 1 || int64(len(now)) != r.Files[0].Size {
-		t.Errorf("the change set has %+v, the file %d bytes: something went on writing", r.Files, len(now))
+		t.Errorf("the change set has %+v, the file %d bytes: a process continued writing", r.Files, len(now))
 	}
 }

@@ -97,7 +97,7 @@ func TestADiskThatIsTooSmallForTheWorkIsSaidAndLeftClean(t *testing.T) {
 	m.disk(filepath.Join(m.home, ".local/share/aibox"), 8)
 	o := m.aibox(3, "run", "shell", "--network", "none", "--repo", repo, "--", "true")
 	if !strings.Contains(o.stderr, "disk") || !strings.Contains(o.stderr, "full") || !strings.Contains(o.stderr, "→") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := glob(t, filepath.Join(m.home, "agent_workspace/p*")); len(left) > 0 || len(m.stored()) > 0 {
 		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
@@ -113,7 +113,7 @@ func TestADiskThatFillsUpUnderTheRecordEndsTheSessionAndKeepsTheWork(t *testing.
 	o := m.aibox(3, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c",
 		"echo work > work.txt; while :; do head -c 65536 /dev/zero | tr '\\0' x; done")
 	if !strings.Contains(o.stderr, "full") {
-		t.Errorf("it says\n%.2000s", o.stderr)
+		t.Errorf("the output is\n%.2000s", o.stderr)
 	}
 	m.tidied()
 	id := m.stored()[0].ID
@@ -133,7 +133,7 @@ func TestAWorkspaceThatDockerDoesNotSeeIsSaidInOneSentence(t *testing.T) {
 	m.disk(filepath.Join(m.home, "agent_workspace"), 8)
 	o := m.aibox(3, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "true")
 	if !strings.Contains(o.stderr, "Docker does not see") || !strings.Contains(o.stderr, "→") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := glob(t, filepath.Join(m.home, "agent_workspace/p*")); len(left) > 0 || len(m.stored()) > 0 {
 		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
@@ -153,7 +153,7 @@ func TestARepositoryOnAReadOnlyDiskCanBeWorkedOn(t *testing.T) {
 	}
 	o := m.aibox(3, "accept", r.ID)
 	if !strings.Contains(o.stderr, "Read-only") || strings.Contains(o.stderr, "goroutine") {
-		t.Errorf("accept says\n%s", o)
+		t.Errorf("accept prints\n%s", o)
 	}
 	d.unmount()
 	d.mount("rw")
@@ -196,9 +196,9 @@ func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T)
 			m := newMachine(t)
 			d := m.disk(filepath.Join(m.home, ".local/share/aibox"), 24)
 			id, b := m.workWithout(d.fill, "seq 1000", 3, flags...)
-			said := b.stdout.String() + b.stderr.String()
-			if !strings.Contains(said, "is full") || strings.Contains(said, "nothing was changed") || strings.Contains(said, "changed nothing") {
-				t.Errorf("it says\n%s", said)
+			printed := b.stdout.String() + b.stderr.String()
+			if !strings.Contains(printed, "is full") || strings.Contains(printed, "nothing was changed") || strings.Contains(printed, "changed nothing") {
+				t.Errorf("the output is\n%s", printed)
 			}
 			switch name {
 			case "json":
@@ -206,8 +206,8 @@ func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T)
 					t.Errorf("the JSON is\n%s", b.stdout.String())
 				}
 			case "accepted":
-				if !strings.Contains(said, "nothing was accepted") {
-					t.Errorf("it says\n%s", said)
+				if !strings.Contains(printed, "nothing was accepted") {
+					t.Errorf("the output is\n%s", printed)
 				}
 			}
 			if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "unknown") {
@@ -236,8 +236,8 @@ func TestAFullDiskOfAllThatIsKeptLosesNeitherTheRecordNorTheWork(t *testing.T) {
 	m := newMachine(t)
 	d := m.disk(filepath.Join(m.home, ".local"), 32)
 	id, b := m.workWithout(d.fill, "head -c 5000000 /dev/urandom", 3)
-	if said := b.stderr.String(); !strings.Contains(said, "is full") || strings.Contains(said, "nothing was changed") {
-		t.Errorf("it says\n%s", said)
+	if printed := b.stderr.String(); !strings.Contains(printed, "is full") || strings.Contains(printed, "nothing was changed") {
+		t.Errorf("the output is\n%s", printed)
 	}
 	if r := m.record(id); r.State.Phase != "ended" || r.State.Result == nil || r.State.Result.Changes.Unknown == "" {
 		t.Errorf("on record is %+v", r)
@@ -266,8 +266,8 @@ func TestChangesThatAReadOnlyDiskDoesNotTakeAreUnknownUntilItIsWritable(t *testi
 	m := newMachine(t)
 	d := m.disk(filepath.Join(m.home, ".local/share/aibox"), 24)
 	id, b := m.workWithout(func() { d.unmount(); d.mount("ro") }, "seq 1000", 3)
-	if said := b.stderr.String(); !strings.Contains(said, "is read-only") || strings.Contains(said, "nothing was changed") {
-		t.Errorf("it says\n%s", said)
+	if printed := b.stderr.String(); !strings.Contains(printed, "is read-only") || strings.Contains(printed, "nothing was changed") {
+		t.Errorf("the output is\n%s", printed)
 	}
 	d.unmount()
 	d.mount("rw")

@@ -76,10 +76,10 @@ func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 		told = "no answer from the model for " // it is not 15 s yet
 	}
 	if !strings.Contains(o.stderr, "! "+told) || !strings.Contains(o.stderr, "aibox: "+r.Fault.Message+"\n  → ") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if strings.Count(o.stderr, "! the model") > 3 {
-		t.Errorf("it is told too often:\n%s", o)
+		t.Errorf("it is printed too often:\n%s", o)
 	}
 	return docs.FailedRun{
 		Agent: agent, Failure: f.name, Words: said, ExitCode: o.code,

@@ -73,10 +73,10 @@ func TestWhatAPersonRejectsIsLeftOutAndSentBack(t *testing.T) {
 	}
 	show := `cat "$AIBOX_PROMPT_FILE"`
 	next := m.ended(m.aibox(0, "run", "--resume", r.ID, "--json", "--", "sh", "-c", show))
-	said := m.aibox(0, "logs", next.ID).stdout
+	printed := m.aibox(0, "logs", next.ID).stdout
 	for _, want := range []string{"+new\n", "no new files, please", "a.txt, line 1", "FIRST", "and add\ntests"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the prompt lacks %q:\n%s", want, said)
+		if !strings.Contains(printed, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, printed)
 		}
 	}
 	for _, sent := range []string{m.feedback(r.ID).Comments[0].Sent, m.feedback(r.ID).Rejected[0].Sent} {
@@ -85,11 +85,11 @@ func TestWhatAPersonRejectsIsLeftOutAndSentBack(t *testing.T) {
 		}
 	}
 	if o := m.aibox(2, "comment", r.ID, ".", "more"); !strings.Contains(o.stderr, "name "+next.ID+" instead") {
-		t.Errorf("a comment on the old one says\n%s", o)
+		t.Errorf("a comment on the old one prints\n%s", o)
 	}
 	third := m.ended(m.aibox(0, "run", "--resume", next.ID, "--prompt", "go on", "--json", "--", "sh", "-c", show))
-	if said := m.aibox(0, "logs", third.ID).stdout; strings.TrimSpace(said) != "go on" {
-		t.Errorf("it was sent twice:\n%s", said)
+	if printed := m.aibox(0, "logs", third.ID).stdout; strings.TrimSpace(printed) != "go on" {
+		t.Errorf("it was sent twice:\n%s", printed)
 	}
 }
 
@@ -113,11 +113,11 @@ func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
 	m.aibox(0, "ls")
 	open(r.ID, "after a start that was killed")
 	if o := m.aibox(2, "run", "codex", "--resume", r.ID, "--no-feedback", "--inference", "scripted"); !strings.Contains(o.stderr, "needs a task") {
-		t.Errorf("without feedback and prompt it says\n%s", o)
+		t.Errorf("without feedback and prompt the output is\n%s", o)
 	}
 	next := m.ended(m.aibox(0, "run", "--resume", r.ID, "--no-feedback", "--prompt", "go on", "--json", "--", "sh", "-c", `cat "$AIBOX_PROMPT_FILE"`))
-	if said := m.aibox(0, "logs", next.ID).stdout; strings.TrimSpace(said) != "go on" {
-		t.Errorf("held back, the prompt is\n%s", said)
+	if printed := m.aibox(0, "logs", next.ID).stdout; strings.TrimSpace(printed) != "go on" {
+		t.Errorf("held back, the prompt is\n%s", printed)
 	}
 	open(next.ID, "held back, in the next session,")
 }
@@ -137,11 +137,11 @@ func TestTheModelOfARealAgentHearsTheFeedback(t *testing.T) {
 				`## 1. made.txt, line 1\n\n` + "```\\nquite wrong\\n```" + `\n\nwho wrote this"` + "\n" +
 				"[[step]]\nsay = \"as you wish\"\nwrite = { path = \"heard.txt\", content = \"{heard}\" }\n")
 			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--inference", heard, "--json"))
-			if said := m.read(m.record(second.ID).State.Workspace.Path, "heard.txt"); said != "yes" {
-				t.Errorf("the model heard %s", said)
+			if printed := m.read(m.record(second.ID).State.Workspace.Path, "heard.txt"); printed != "yes" {
+				t.Errorf("the model received %s", printed)
 			}
 			if !strings.Contains(m.read(filepath.Join(m.sessions(), second.ID, "spec.json")), "spell it backwards") {
-				t.Error("the record does not hold what the agent was told")
+				t.Error("the record does not hold what the agent received")
 			}
 		})
 	}

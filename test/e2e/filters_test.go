@@ -42,7 +42,7 @@ func TestFilesOfGitLFSAndEncryptedFilesComeBackAsTheRepositoryKeepsThem(t *testi
 	o := m.aibox(3, "accept", id, "--accept-risky", "d/x.bat")
 	for _, words := range []string{"secret/", "so nothing was delivered", "config --get-regexp '^filter\\.'", "aibox accept " + id + " --files PATH"} {
 		if !strings.Contains(o.stderr, words) {
-			t.Errorf("it does not say %q:\n%s", words, o)
+			t.Errorf("the output lacks %q:\n%s", words, o)
 		}
 	}
 	if m.git(repo, "branch", "--list", "aibox*") != "" {

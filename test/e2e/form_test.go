@@ -36,7 +36,7 @@ func TestARunDoesWhatWasChosenInItsForm(t *testing.T) {
 		}
 	}
 	if all := m.stored(); len(all) != 1 || !all[0].State.Result.Changed {
-		t.Errorf("the record says %+v", all)
+		t.Errorf("the record has %+v", all)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestACanceledFormLeavesNothingBehind(t *testing.T) {
 	s.ends(130)
 	s.unchanged()
 	if !strings.Contains(s.stdout.String(), "canceled; nothing was started") {
-		t.Errorf("it does not say so:\n%s", s.stdout.String())
+		t.Errorf("the output does not show it:\n%s", s.stdout.String())
 	}
 	if all := m.stored(); len(all) != 0 {
 		t.Errorf("there is a session: %+v", all)

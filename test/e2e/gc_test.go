@@ -27,7 +27,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 	id := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", "echo one > one.txt; rm a.txt")).ID
 	m.aibox(0, "discard", id)
 	if o := m.aibox(2, "discard", id); !strings.Contains(o.stderr, "discarded already") {
-		t.Errorf("a second discard says\n%s", o)
+		t.Errorf("a second discard prints\n%s", o)
 	}
 	if o := m.aibox(0, "recover", id[:5]); !strings.Contains(o.stdout, id) || !strings.Contains(o.stdout, "2 files +1 -1") || !strings.Contains(o.stdout, "discarded") {
 		t.Errorf("the list is\n%s", o)
@@ -42,7 +42,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 		t.Errorf("the work is back in %s", path)
 	}
 	if o := m.aibox(2, "recover", id, "--to-workspace"); !strings.Contains(o.stderr, "not overwritten") {
-		t.Errorf("a second time says\n%s", o)
+		t.Errorf("a second time prints\n%s", o)
 	}
 	next := m.ended(m.aibox(0, "run", "--resume", id, "--json", "--", "sh", "-c", "git status --short > two.txt; cat one.txt >> two.txt"))
 	if got := m.read(path, "two.txt"); got != " D a.txt\n?? one.txt\n?? two.txt\none\n" {
@@ -58,7 +58,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 	}
 	m.aibox(0, "rm", "--force", next.ID)
 	if o := m.aibox(2, "recover", next.ID, "--to-workspace"); !strings.Contains(o.stderr, "its record is gone") && !strings.Contains(o.stderr, "the record of "+next.ID+" is gone") {
-		t.Errorf("without a record it says\n%s", o)
+		t.Errorf("without a record the output is\n%s", o)
 	}
 	for want, args := range map[string][]string{
 		"nothing of " + id: {"recover", id, "--ref", "99"},
@@ -67,7 +67,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 		"--branch needs":   {"recover", id, "--branch", "x"},
 	} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, "→") {
-			t.Errorf("%q says\n%s", args, o)
+			t.Errorf("%q prints\n%s", args, o)
 		}
 	}
 }
@@ -163,11 +163,11 @@ func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
 		}
 	}
 	if o := m.aibox(0, "gc"); !strings.Contains(o.stderr, "kept: session "+unreviewed+": not all of its work has been reviewed") {
-		t.Errorf("people are told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--", "true")
 	if o := m.aibox(2, "gc", "--older-than", "soon"); !strings.Contains(o.stderr, "must be a duration") {
-		t.Errorf("an age that is none says\n%s", o)
+		t.Errorf("an age that is none prints\n%s", o)
 	}
 	m.aibox(2, "gc", "x")
 }

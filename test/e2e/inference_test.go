@@ -116,7 +116,7 @@ func TestABoxGetsNoFurtherThanTheModelThroughItsRequests(t *testing.T) {
 	}
 	for _, want := range []string{`"options.num_ctx"`, "asks the model's server for mcp"} {
 		if found := m.exec("grep", "-rlF", want, m.home+"/.local/state"); found.code != 0 {
-			t.Errorf("no record says %s: %s", want, found)
+			t.Errorf("no record has %s: %s", want, found)
 		}
 	}
 }

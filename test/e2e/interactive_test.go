@@ -139,7 +139,7 @@ func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
 	}
 	first.restored()
 	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
-	eventually(t, limit, "the agent goes on", func() bool {
+	eventually(t, limit, "the agent continues", func() bool {
 		return strings.Contains(m.aibox(0, "logs", "--screen", r.ID).stdout, "\nmeanwhile\n")
 	})
 	second := m.onTerminal("attach", r.ID)
@@ -177,7 +177,7 @@ func TestWhoIsAttachedScrollsBackWhileTheAgentGoesOn(t *testing.T) {
 	s.typed("12 a step\r")
 	s.awaitShown(`1/3`)
 	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
-	eventually(t, limit, "the agent goes on", func() bool {
+	eventually(t, limit, "the agent continues", func() bool {
 		return strings.Contains(m.aibox(0, "logs", "--screen", r.ID).stdout, "\nmeanwhile\n")
 	})
 	s.typed("touch typed-there.txt\rq")
@@ -277,7 +277,7 @@ func TestAnInteractiveSessionCanStartWithoutATerminal(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("p", nil)
 	if o := m.aibox(2, "run", "shell", "-i", "--repo", repo); !strings.Contains(o.stderr, "--detach") {
-		t.Errorf("without a terminal it says\n%s", o)
+		t.Errorf("without a terminal the output is\n%s", o)
 	}
 	s := m.onTerminal("run", "shell", "-i", "--json", "--repo", repo)
 	if code := s.wait(); code != 2 || !strings.Contains(s.shown(), "--json") {
@@ -288,7 +288,7 @@ func TestAnInteractiveSessionCanStartWithoutATerminal(t *testing.T) {
 		return m.aibox(0, "logs", "--screen", id).stdout == "24 80\n"
 	})
 	if o := m.aibox(2, "attach", id); !strings.Contains(o.stderr, "needs a terminal") {
-		t.Errorf("attaching without a terminal says\n%s", o)
+		t.Errorf("attaching without a terminal prints\n%s", o)
 	}
 	s = m.onTerminal("attach", id)
 	s.awaitShown("24 80")

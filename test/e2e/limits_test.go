@@ -49,7 +49,7 @@ func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 		s := m.onTerminal("attach", id)
 		s.awaitShown(`xxxxxxxx|flood`)
 		if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "running") {
-			t.Errorf("%s: ls says\n%s", name, o)
+			t.Errorf("%s: ls prints\n%s", name, o)
 		}
 		if o := m.aibox(0, "logs", "--screen", id); !strings.Contains(o.stdout, "xxxx") && !strings.Contains(o.stdout, "flood") && name != "an erased screen" {
 			t.Errorf("%s: the screen is\n%s", name, o)
@@ -59,7 +59,7 @@ func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 		m.aibox(0, "stop", id)
 		// One that had to be killed, since its end was not heard of in time, has no code.
 		if end := m.record(id).State.Result; end.ExitCode == -1 {
-			t.Errorf("%s: the end of the agent was not heard of: %+v", name, end)
+			t.Errorf("%s: the end of the agent was not reported: %+v", name, end)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestTheVolumesOfAnImageLieWithinALimit(t *testing.T) {
 		}
 	}
 	if !strings.Contains(o.stdout, "kept\n") || !strings.Contains(o.stdout, "runs\n") || !strings.Contains(o.stderr, "in memory, up to 537 MB each: /data, /var/cache/thing") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	id := m.detached("shell", "--network", "none", "--image", ref, "--repo", repo, "--", "sleep", "1000")
 	if box := m.record(id).State.Box; strings.Contains(m.exec("docker", "inspect", "--format", "{{json .Mounts}}", box).stdout, `"volume"`) {
@@ -177,7 +177,7 @@ func TestAnImageWhoseVolumeWouldLoseTheWorkIsRefused(t *testing.T) {
 	ref := m.withVolumes("/workspace/node_modules")
 	o := m.aibox(3, "run", "shell", "--network", "none", "--image", ref, "--repo", m.repo("p", nil), "--", "true")
 	if !strings.Contains(o.stderr, `the volume "/workspace/node_modules"`) || !strings.Contains(o.stderr, "would be lost") || !strings.Contains(o.stderr, "→") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := glob(t, filepath.Join(m.home, "agent_workspace/p*")); len(left) > 0 || len(m.stored()) > 0 {
 		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
@@ -199,14 +199,14 @@ func TestAStateFolderHasALimit(t *testing.T) {
 			o := m.aibox(5, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "32", "--prompt",
 				"echo work > work.txt; "+fill+"; sleep 1000")
 			if !strings.Contains(o.stderr, "conversation folders") || !strings.Contains(o.stderr, "--state-size") {
-				t.Errorf("it says\n%s", o)
+				t.Errorf("the output is\n%s", o)
 			}
 			r := m.stored()[0]
 			if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 				t.Errorf("the work is lost:\n%s", o)
 			}
 			if text := m.read(m.sessions(), r.ID, "audit.jsonl"); !strings.Contains(text, "limit.reached") {
-				t.Errorf("the log says\n%s", text)
+				t.Errorf("the log has\n%s", text)
 			}
 			m.aibox(0, "rm", "--force", r.ID) // also what another user of the sandbox owns
 		})
@@ -235,10 +235,10 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 	args := []string{"run", "shell", "--network", "none", "--image", image, "--repo", repo}
 	o := m.aibox(3, append(args, "--", "/worker")...)
 	if !strings.Contains(o.stderr, "are not limited") || !strings.Contains(o.stderr, "aibox doctor --fix") || len(m.stored()) > 0 {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "are not limited") {
-		t.Errorf("doctor says\n%s", o)
+		t.Errorf("doctor prints\n%s", o)
 	}
 	m.write(filepath.Join(repo, ".aibox.toml"), "allow-degraded = true\n")
 	if o := m.aibox(2, append(args, "--", "/worker")...); !strings.Contains(o.stderr, "cannot set") {
@@ -249,11 +249,11 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 	}
 	o = m.aibox(0, append(args, "--allow-degraded", "--", "/worker")...)
 	if !strings.Contains(o.stderr, "! limits     not enforced: writes outside the workspace are not limited") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	id := m.stored()[0].ID
 	if text := m.read(m.sessions(), id, "state.json"); !strings.Contains(text, `"degraded": [`) {
-		t.Errorf("the record does not say so:\n%s", text)
+		t.Errorf("the record does not show so:\n%s", text)
 	}
 	m.tidied()
 }
@@ -268,14 +268,14 @@ func TestARuntimeThatMayLetBoxesOutIsRefusedWhateverTheUserAllows(t *testing.T) 
 	for _, allow := range [][]string{nil, {"--allow-degraded"}} {
 		o := m.aibox(3, append(append(args, allow...), "--", "/worker")...)
 		if !strings.Contains(o.stderr, "its argument --host-uds=all") || !strings.Contains(o.stderr, "aibox doctor --fix") || strings.Contains(o.stderr, "--allow-degraded") {
-			t.Errorf("with %q it says\n%s", allow, o)
+			t.Errorf("with %q the output is\n%s", allow, o)
 		}
 		if left := m.leftContainers(); len(left) > 0 || len(m.stored()) > 0 {
 			t.Errorf("with %q containers %q and %d sessions are left", allow, left, len(m.stored()))
 		}
 	}
 	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "its argument --host-uds=all") {
-		t.Errorf("doctor says\n%s", o)
+		t.Errorf("doctor prints\n%s", o)
 	}
 	m.tidied()
 }

@@ -60,7 +60,7 @@ func TestADeadModelEndsTheRunAndIsNamed(t *testing.T) {
 			o := m.aibox(1, "run", "codex", "--repo", m.repo("p", nil), "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--json")
 			r := m.ended(o).result()
 			if !strings.Contains(o.stderr, "! "+test.want) {
-				t.Errorf("nobody was told while it ran:\n%s", o)
+				t.Errorf("nothing was printed during the run:\n%s", o)
 			}
 			if f := r.Fault; f == nil || f.Kind != "agent-failed" || !strings.Contains(f.Message, test.want) || len(f.Hints) == 0 {
 				t.Errorf("the fault is %+v", f)
@@ -86,11 +86,11 @@ func TestAWrongModelIsToldBeforeAnythingStarts(t *testing.T) {
 	repo := m.repo("p", nil)
 	o := m.aibox(2, "run", "codex", "--repo", repo, "--inference", url, "--model", "qwen3-coder-30B-", "--prompt", "go")
 	if !strings.Contains(o.stderr, `has no model "qwen3-coder-30B-"`) || !strings.Contains(o.stderr, "did you mean --model qwen3-coder-30b?") || !strings.Contains(o.stderr, "gpt-oss-20b") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	o = m.aibox(2, "run", "codex", "--repo", repo, "--inference", url, "--prompt", "go")
 	if !strings.Contains(o.stderr, "has 2 models, and none was chosen") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
 		t.Errorf("something is left: %+v", left)
@@ -103,7 +103,7 @@ func TestAServerThatTheAgentCannotTalkToIsToldBeforeAnythingStarts(t *testing.T)
 	m.env = append(m.env, "ANTHROPIC_API_KEY=canary-12ab34cd")
 	o := m.aibox(2, "run", "codex", "--repo", m.repo("p", nil), "--inference", "anthropic", "--model", "claude-opus-5-5", "--prompt", "go")
 	if !strings.Contains(o.stderr, "Codex speaks openai-responses, and the model server speaks anthropic") || strings.Contains(o.stderr, "canary") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 {
 		t.Errorf("something is left: %+v", left)
@@ -122,7 +122,7 @@ func TestARefusedKeyIsToldBeforeAnythingStarts(t *testing.T) {
 	begin := time.Now()
 	o := m.aibox(3, "run", "opencode", "--repo", m.repo("p", nil), "--inference", server.URL+"/v1", "--model", "one", "--prompt", "go")
 	if !strings.Contains(o.stderr, "refused the key in AIBOX_INFERENCE_KEY: no such key: ********") || strings.Contains(o.stderr, key) {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 || len(m.holding(key)) > 0 {
 		t.Errorf("something is left: %+v, and the key in %q, after %v", left, m.holding(key), time.Since(begin))
@@ -180,7 +180,7 @@ func TestASmallContextIsToldAtTheStart(t *testing.T) {
 	m.env = append(m.env, "OLLAMA_HOST="+strings.TrimPrefix(server.URL, "http://"))
 	o := m.aibox(1, "run", "codex", "--repo", m.repo("p", nil), "--inference", "auto", "--prompt", "go")
 	if !strings.Contains(o.stderr, "! ollama gives qwen3-coder:30b a context of 4096 tokens") || !strings.Contains(o.stderr, "answered 400: prompt too long") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if o = m.aibox(0, "models"); o.stdout != "MODEL            CONTEXT  SIZE\nqwen3-coder:30b  4096     18.6 GB\n" {
 		t.Errorf("printed\n%s", o)
@@ -228,7 +228,7 @@ func TestAnAgentThatTriesADeadModelForEverIsEnded(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	if n := strings.Count(o.stderr, "answered 500"); n != 2 { // as it happened, and in the end
-		t.Errorf("it is told %d times:\n%s", n, o)
+		t.Errorf("it is printed %d times:\n%s", n, o)
 	}
 }
 
@@ -263,6 +263,6 @@ esac`)
 	}
 	o := m.aibox(0, "run", "tester", "--image", image, "--repo", repo, "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--", "none")
 	if !strings.Contains(o.stderr, "nothing was changed\nnote: tester asked the model nothing") {
-		t.Errorf("a person is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 }

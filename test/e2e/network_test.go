@@ -104,7 +104,7 @@ func TestABoxReachesTheGatewayUnderLocalAndNothingElseEver(t *testing.T) {
 		}
 		all := m.stored()
 		if log := m.aibox(0, "netguard", "log", all[len(all)-1].ID); !strings.Contains(log.stdout, "1.1.1.1:443") {
-			t.Errorf("%s: the log says\n%s", policy, log)
+			t.Errorf("%s: the log has\n%s", policy, log)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestARunWhoseModelAnswersWithoutAnAnswerEndsSoon(t *testing.T) {
 				t.Errorf("the fault is %+v", f)
 			}
 			if !strings.Contains(o.stderr, "! "+want) || r.ModelFailures == nil || r.ModelFailures.Message != want {
-				t.Errorf("the user is told %+v\n%s", r.ModelFailures, o)
+				t.Errorf("the output is %+v\n%s", r.ModelFailures, o)
 			}
 			if took > time.Minute || asked.Load() > 100 {
 				t.Errorf("%d requests in %v", asked.Load(), took)
@@ -57,7 +57,7 @@ func TestARunWhoseModelHangsIsToldAndEnded(t *testing.T) {
 	o := m.aibox(1, "run", "tester", "--image", image, "--repo", m.repo("p", nil), "--inference", url, "--model", "gpt-oss-20b", "--model-timeout", "4s", "--prompt", "go", "--json")
 	r := m.ended(o).result()
 	if !strings.Contains(o.stderr, "! no answer from the model for 2 s; after 4 s the run is ended (--model-timeout)") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if f := r.Fault; f == nil || f.Kind != "agent-failed" || f.Message != "no answer from the model for 4 s" || !strings.Contains(fmt.Sprint(f.Hints), "--model-timeout") {
 		t.Errorf("the fault is %+v", f)
@@ -145,6 +145,6 @@ func TestAutoWaitsForAServerThatStarts(t *testing.T) {
 	m.env = append(m.env, "OLLAMA_HOST="+strings.TrimPrefix(server.URL, "http://"), "ANTHROPIC_API_KEY=canary-5566ff77")
 	o := m.aibox(0, "run", "tester", "--image", image, "--repo", m.repo("p", nil), "--inference", "auto", "--prompt", "go", "--json")
 	if !strings.Contains(o.stderr, "is still loading its model; waiting for it, 10 min at most") || strings.Contains(o.stderr, "anthropic") || !m.ended(o).result().Changed {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 }

@@ -21,7 +21,7 @@ func TestPromptsDoNotReachAnotherUsersServer(t *testing.T) {
 	for _, inference := range []string{"auto", "ollama"} {
 		o := m.aibox(4, "run", "codex", "--repo", repo, "--inference", inference, "--prompt", "canary-7a1e22")
 		if !strings.Contains(o.stderr, "runs as another user of this machine") || !strings.Contains(o.stderr, "--inference http://"+theirs.Address.String()) {
-			t.Errorf("%s: the user is told\n%s", inference, o)
+			t.Errorf("%s: the output is\n%s", inference, o)
 		}
 	}
 	if asked := strings.Join(theirs.Requests(), "\n"); strings.Contains(asked, "canary") {

@@ -34,7 +34,7 @@ func TestAResumedSessionHasTheWorkOfBothAndTheOtherKeepsItsRecord(t *testing.T) 
 	}
 	for _, args := range [][]string{{"accept", first.ID}, {"discard", first.ID}, {"run", "--resume", first.ID, "--", "true"}} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "name "+second.ID+" instead") {
-			t.Errorf("%q says\n%s", args, o)
+			t.Errorf("%q prints\n%s", args, o)
 		}
 	}
 	m.aibox(0, "rm", first.ID)
@@ -59,7 +59,7 @@ func TestWhatCannotBeResumedIsSaidInOneSentence(t *testing.T) {
 		"--repo cannot be used": {"run", "--resume", gone.ID, "--repo", repo, "--", "true"},
 	} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, "→") {
-			t.Errorf("%q says\n%s", args, o)
+			t.Errorf("%q prints\n%s", args, o)
 		}
 	}
 	if left := len(m.stored()); left != 2 {
@@ -155,17 +155,17 @@ func TestTheAgentIsToldItsLimitsAndTheChosenPrompts(t *testing.T) {
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/careful.md"), "# Be careful\nThink first.\n")
 	o := m.aibox(0, "run", "shell", "--repo", repo, "--inference", "scripted", "--hide", "*.secret", "--timeout", "7m",
 		"--system", "careful", "--system", "house", "--json", "--", "sh", "-c", `cat "$AIBOX_INSTRUCTIONS_FILE"`)
-	_, said, _ := strings.Cut(o.stderr, "# Where you work")
+	_, printed, _ := strings.Cut(o.stderr, "# Where you work")
 	last := -1
 	for _, want := range []string{"/workspace", "no network but the model", "`*.secret`", "You are ended after 7m.", "what you lack", "# Be careful\nThink first.", "# House rules\nOnly tabs."} {
-		at := strings.Index(said, want)
+		at := strings.Index(printed, want)
 		if at <= last {
-			t.Errorf("%q is missing or out of order in\n%s", want, said)
+			t.Errorf("%q is missing or out of order in\n%s", want, printed)
 		}
 		last = at
 	}
 	if o := m.aibox(2, "run", "shell", "--repo", repo, "--system", "carefu", "--", "true"); !strings.Contains(o.stderr, "careful") {
-		t.Errorf("an unknown prompt says\n%s", o)
+		t.Errorf("an unknown prompt prints\n%s", o)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestOneSessionIsReviewedOnItsOwn(t *testing.T) {
 			return false
 		}
 	})
-	if said := s.ends(0); !strings.Contains(said[strings.LastIndex(said, "\x1b[?1049l"):], "accepted on branch aibox/"+id) {
+	if printed := s.ends(0); !strings.Contains(printed[strings.LastIndex(printed, "\x1b[?1049l"):], "accepted on branch aibox/"+id) {
 		t.Errorf("the last word on the terminal is not what became of it:\n%s", s.shown())
 	}
 	s.givenBack()
@@ -37,7 +37,7 @@ func TestOneSessionIsReviewedOnItsOwn(t *testing.T) {
 	}
 
 	if o := m.aibox(2, "review", id); !strings.Contains(o.stderr, "aibox accept "+id+" -p") {
-		t.Errorf("without a terminal it says\n%s", o)
+		t.Errorf("without a terminal the output is\n%s", o)
 	}
 	unknown := m.onTerminal("review", "nobody")
 	unknown.ends(2)

@@ -167,7 +167,7 @@ func TestADeadModelServerIsToldBeforeAnythingStarts(t *testing.T) {
 	server.Close()
 	o := m.aibox(3, "run", "codex", "--inference", dead+"/v1", "--repo", m.repo("p", nil), "--prompt", "go")
 	if !strings.Contains(o.stderr, strings.TrimPrefix(dead, "http://")) || !strings.Contains(o.stderr, "→") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
 		t.Errorf("something is left: %+v", left)

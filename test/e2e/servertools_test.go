@@ -41,7 +41,7 @@ func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T)
 				t.Errorf("it reached the server, which nobody had opened it for:\n%s", closed.keys())
 			}
 			if r := m.ended(o); len(r.Tools) > 0 || strings.Contains(o.stderr, "way out") {
-				t.Errorf("it is said to be open:\n%s", o)
+				t.Errorf("it is printed to be open:\n%s", o)
 			}
 			o = run(&open, "--inference-tools", "web-search")
 			if !open.has(`"web_search"`) || !open.has(test.tool) {
@@ -49,16 +49,16 @@ func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T)
 			}
 			r := m.ended(o)
 			if len(r.Tools) != 1 || r.Tools[0] != "web-search" || !strings.Contains(o.stderr, "! web-search is open, a way out of the sandbox.") {
-				t.Errorf("nobody is told at the start:\n%s", o)
+				t.Errorf("no warning at the start:\n%s", o)
 			}
 			if logs := m.aibox(0, "logs", r.ID); !strings.Contains(logs.stderr, "! web-search is open, a way out of the sandbox.") {
-				t.Errorf("the log does not say it:\n%s", logs)
+				t.Errorf("the log does not show it:\n%s", logs)
 			}
 			if diff := m.aibox(0, "diff", r.ID, "--color", "always"); len(r.Files) > 0 && !strings.Contains(diff.stdout+diff.stderr, "web-search was open") {
-				t.Errorf("the review does not say it:\n%s", diff)
+				t.Errorf("the review does not show it:\n%s", diff)
 			}
 			if ls := m.aibox(0, "ls", "--json"); !strings.Contains(ls.stdout, `"web-search"`) {
-				t.Errorf("the list does not say it:\n%s", ls)
+				t.Errorf("the list does not show it:\n%s", ls)
 			}
 		})
 	}
@@ -72,12 +72,12 @@ func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 		repo := m.repo("p"+fmt.Sprint(len(line)), map[string]string{".aibox.toml": line + "\n"})
 		o := m.aibox(2, "run", "shell", "--repo", repo, "--max-tokens", "5", "--", "true")
 		if !strings.Contains(o.stderr, "a settings file in a repository can") {
-			t.Errorf("%s: the user is told\n%s", line, o)
+			t.Errorf("%s: the output is\n%s", line, o)
 		}
 	}
 	o := m.aibox(2, "run", "claude", "--repo", m.repo("q", nil), "--inference", "scripted", "--allowed-tools", "WebSearch", "--permission-mode", "dontAsk", "--prompt", "go")
 	if !strings.Contains(o.stderr, "aibox run --inference-tools web-search") {
-		t.Errorf("an option that wants one: the user is told\n%s", o)
+		t.Errorf("an option that wants one: the output is\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
 		t.Errorf("something is left: %+v", left)
@@ -100,7 +100,7 @@ func TestOnlyTheSessionsOwnModelsAreReached(t *testing.T) {
 	}
 	refused := fmt.Sprint(m.ended(o).result().Refused)
 	if !strings.Contains(refused, "other") || !strings.Contains(refused, "cloud") {
-		t.Errorf("the record says %s", refused)
+		t.Errorf("the record has %s", refused)
 	}
 }
 
@@ -131,12 +131,12 @@ func TestALocalModelThatRunsInACloudIsNeverTakenWithoutAWord(t *testing.T) {
 	repo := m.repo("p", nil)
 	o := m.aibox(2, "run", "codex", "--repo", repo, "--inference", "ollama", "--prompt", "go")
 	if !strings.Contains(o.stderr, "your prompts would leave this machine") || !strings.Contains(o.stderr, "--model mine") {
-		t.Errorf("the user is told\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	for _, model := range []string{"mine", "gpt-oss:120b-cloud"} {
 		o = m.aibox(1, "run", "codex", "--repo", repo, "--inference", "ollama", "--model", model, "--prompt", "go")
 		if !strings.Contains(o.stderr, "! the model "+model+" runs on ollama.com: your prompts leave this machine") {
-			t.Errorf("%s: the user is told\n%s", model, o)
+			t.Errorf("%s: the output is\n%s", model, o)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestALimitOfTokensOrBytesEndsTheSessionAndKeepsItsWork(t *testing.T) {
 			t.Errorf("the end is %+v, with %+v", f, r.Files)
 		}
 		if !strings.Contains(o.stderr, "of its 10 tokens (--max-tokens)") {
-			t.Errorf("nobody was warned:\n%s", o)
+			t.Errorf("no warning:\n%s", o)
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestALimitOfTokensOrBytesEndsTheSessionAndKeepsItsWork(t *testing.T) {
 			t.Errorf("the end is %+v, with %+v", f, r.Files)
 		}
 		if !strings.Contains(o.stderr, "of 1 MiB to the model (--max-upload)") || len(h.requests) != 1 {
-			t.Errorf("nobody was warned, or %d requests arrived:\n%s", len(h.requests), o)
+			t.Errorf("no warning, or %d requests arrived:\n%s", len(h.requests), o)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func TestChildrenThatAnAgentLeavesBehindEndWithIt(t *testing.T) {
 	}
 	ws := m.record(r.ID).State.Workspace.Path
 	if now := m.read(ws, "ticks"); int64(len(now)) != r.Files[0].Size {
-		t.Errorf("the change set has %d bytes, the file %d: somebody went on writing", r.Files[0].Size, len(now))
+		t.Errorf("the change set has %d bytes, the file %d: a process continued writing", r.Files[0].Size, len(now))
 	}
 }
 
@@ -90,7 +90,7 @@ func TestASessionIsFollowedFromASecondTerminal(t *testing.T) {
 		t.Errorf("logs -f ends with %d and %q", code, second.stdout.String())
 	}
 	if o := m.aibox(0, "logs", id); o.stdout != "first\nlast\n" || o.stderr != "oops\n" {
-		t.Errorf("logs says\n%s", o)
+		t.Errorf("logs prints\n%s", o)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestTwoSessionsOnOneRepositoryDoNotMeet(t *testing.T) {
 	for id, ws := range map[string]string{a: wsA, b: wsB} {
 		m.write(filepath.Join(ws, "go"), "")
 		if o := m.aibox(0, "attach", id); !strings.Contains(o.stdout, "mine.txt") {
-			t.Errorf("attach says\n%s", o)
+			t.Errorf("attach prints\n%s", o)
 		}
 	}
 	branchA := strings.TrimSpace(m.aibox(0, "accept", a).stdout)
@@ -143,7 +143,7 @@ func TestChangesAreAcceptedDiscardedAndRecoveredWithoutLoss(t *testing.T) {
 	index, head, status := m.read(repo, ".git/index"), m.read(repo, ".git/HEAD"), m.git(repo, "status", "--porcelain=v2", "--branch")
 
 	if o := m.aibox(6, "rm", id); !strings.Contains(o.stderr, "accept") {
-		t.Errorf("rm of unreviewed work does not say what to do:\n%s", o)
+		t.Errorf("rm of unreviewed work does not suggest a command:\n%s", o)
 	}
 	patch := m.aibox(0, "diff", id).stdout
 	if !strings.Contains(patch, "+two") || !strings.Contains(patch, "new file mode 100755") {

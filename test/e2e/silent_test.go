@@ -34,7 +34,7 @@ func TestASupervisorThatWasStoppedHoldsUpNoCommand(t *testing.T) {
 		begun := time.Now()
 		o := m.aibox(3, args...)
 		if !strings.Contains(o.stderr, "was stopped by a signal") || !strings.Contains(o.stderr, "aibox stop --force "+id) {
-			t.Errorf("%q does not say what to do:\n%s", args, o)
+			t.Errorf("%q does not suggest a command:\n%s", args, o)
 		}
 		if took := time.Since(begun); took > time.Minute {
 			t.Errorf("%q took %v", args, took)
@@ -50,7 +50,7 @@ func TestASupervisorThatWasStoppedHoldsUpNoCommand(t *testing.T) {
 	m.aibox(0, "stop", "--force", id)
 	t.Logf("stop --force took %v", time.Since(begun))
 	if r.State.Sandbox.Alive() || r.State.Supervisor.Alive() || len(m.containers()) > 0 {
-		t.Error("the session goes on")
+		t.Error("the session continues")
 	}
 	if end := m.record(id).State.Result; end == nil || end.Fault == nil || !strings.Contains(end.Fault.Message, "stopped by the user") {
 		t.Errorf("the result is %+v", end)
@@ -73,7 +73,7 @@ func TestStopForceEndsASessionAtOnce(t *testing.T) {
 	watcher := m.start("attach", id)
 	watcher.stdout.await(t, "ready")
 	if o := m.aibox(0, "stop", "--force", id); o.stdout != id+"\n" {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	watcher.wait()
 	if r := m.record(id); r.State.Sandbox.Alive() || r.State.Result == nil || r.State.Result.Fault == nil {

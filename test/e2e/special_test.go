@@ -86,7 +86,7 @@ func TestPipesSocketsAndDevicesOfABoxHangNothingAndAreLeftOut(t *testing.T) {
 	m.listsLeftOut(first.ID, made)
 
 	if o := m.aibox(0, "verify", first.ID, "--verify", "cat one.txt; test ! -p pipe"); !strings.Contains(o.stdout+o.stderr, "one") {
-		t.Errorf("the verification says\n%s", o)
+		t.Errorf("the verification prints\n%s", o)
 	}
 	second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--json", "--", "sh", "-c", "test -p pipe && echo two > two.txt"))
 	m.listsLeftOut(second.ID, made)
@@ -114,12 +114,12 @@ func (m *machine) listsLeftOut(id string, made []string) {
 	if !strings.Contains(o.stdout, "one.txt") {
 		m.t.Errorf("the diff shows no one.txt:\n%s", o)
 	}
-	said := strings.Split(o.stdout+o.stderr, "\n")
+	printed := strings.Split(o.stdout+o.stderr, "\n")
 	for _, name := range made {
 		if strings.HasPrefix(name, ".git/") {
 			continue
 		}
-		if !slices.ContainsFunc(said, func(line string) bool {
+		if !slices.ContainsFunc(printed, func(line string) bool {
 			return strings.Contains(line, name) && (strings.Contains(line, "pipe") || strings.Contains(line, "socket") || strings.Contains(line, "device"))
 		}) {
 			m.t.Errorf("the diff does not say that %s is left out:\n%s", name, o)

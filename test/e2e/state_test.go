@@ -95,7 +95,7 @@ func TestASessionOfAnEarlierVersionKeepsItsConversation(t *testing.T) {
 		"--prompt", "echo said > ~/.bot/talks/talk; echo one > one.txt"))
 	m.former(first.ID, "bot", ".bot/talks")
 	second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--json", "--prompt", "cat ~/.bot/talks/talk > seen.txt"))
-	if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "said\n" {
+	if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "printed\n" {
 		t.Errorf("the agent found %q", seen)
 	}
 }
@@ -122,7 +122,7 @@ func TestALinkOrAPipeInTheStateOfAnEarlierVersionIsRefused(t *testing.T) {
 		}
 		o := m.aibox(4, "run", "--resume", first.ID, "--prompt", "echo owned > ~/.bot/talks/owned")
 		if !strings.Contains(o.stderr, "~/.bot/talks") || !strings.Contains(o.stderr, "→") {
-			t.Errorf("the refusal says\n%s", o)
+			t.Errorf("the refusal prints\n%s", o)
 		}
 		if got := m.exec("ls", filepath.Join(precious, "talks")).stdout; got != "kept\n" {
 			t.Errorf("the folder of the host holds %q", got)
@@ -141,7 +141,7 @@ func TestAnAgentFileWhoseStateFoldersLieWithinOthersIsRefused(t *testing.T) {
 		{"run", "thief", "--network", "none", "--repo", m.repo("p", nil), "--prompt", "true"},
 	} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, `"~/.claude"`) || !strings.Contains(o.stderr, `"~/.claude/projects"`) || !strings.Contains(o.stderr, "claude") || !strings.Contains(o.stderr, "→") {
-			t.Errorf("%q says\n%s", args, o)
+			t.Errorf("%q prints\n%s", args, o)
 		}
 	}
 	if _, steps, o := m.check(1, "thief"); len(steps) != 1 || steps[0] != "file failed" || !strings.Contains(o.stdout, "~/.claude/projects") {

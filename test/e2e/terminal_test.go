@@ -147,7 +147,7 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 		s.sane()
 		all := m.stored()
 		if last := all[len(all)-1]; last.State.Result == nil || last.State.Result.Fault == nil || last.State.Result.Fault.Kind != "interrupted" {
-			t.Errorf("the record says %+v", last.State.Result)
+			t.Errorf("the record has %+v", last.State.Result)
 		}
 	})
 	t.Run("during the start", func(t *testing.T) {

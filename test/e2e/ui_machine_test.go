@@ -60,9 +60,9 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 			return false
 		}
 	})
-	said := s.ends(0)
-	if !strings.Contains(said, "baking a3slow was canceled; `aibox bake a3slow` continues it") {
-		t.Errorf("what is left behind is not told:\n%s", s.shown())
+	printed := s.ends(0)
+	if !strings.Contains(printed, "baking a3slow was canceled; `aibox bake a3slow` continues it") {
+		t.Errorf("what is left behind is not reported:\n%s", s.shown())
 	}
 	s.givenBack()
 	t.Cleanup(func() {

@@ -97,7 +97,7 @@ func TestWorkThatFailsItsVerificationIsNotDelivered(t *testing.T) {
 	}
 	o := m.aibox(1, "accept", r.ID)
 	if !strings.Contains(o.stderr, "nothing was accepted") || !strings.Contains(o.stderr, "--no-verify") || !strings.Contains(o.stderr, "--show") {
-		t.Errorf("accept says\n%s", o)
+		t.Errorf("accept prints\n%s", o)
 	}
 	if branches := m.git(repo, "branch", "--list", "aibox/*"); branches != "" {
 		t.Errorf("there are branches: %s", branches)
@@ -120,7 +120,7 @@ func TestThePartThatIsAcceptedIsVerified(t *testing.T) {
 		"--verify", "grep new a.txt && test -e helper.txt", "--", "sh", "-c", "echo new > a.txt; echo > helper.txt"))
 	m.aibox(0, "reject", r.ID, "--files", "helper.txt")
 	if o := m.aibox(1, "accept", r.ID); !strings.Contains(o.stderr, "nothing was accepted") {
-		t.Errorf("accept says\n%s", o)
+		t.Errorf("accept prints\n%s", o)
 	}
 	branch := strings.TrimSpace(m.aibox(0, "accept", "--no-verify", r.ID).stdout)
 	if i := strings.IndexByte(branch, '\n'); i > 0 {
@@ -142,7 +142,7 @@ func TestAVerificationThatTakesTooLongIsEnded(t *testing.T) {
 	}
 	m.nothingVerifies("after the time limit")
 	if o := m.aibox(0, "verify", r.ID, "--verify", "cat a.txt"); o.stdout != "b\n" {
-		t.Errorf("another command says\n%s", o)
+		t.Errorf("another command prints\n%s", o)
 	}
 }
 
@@ -152,13 +152,13 @@ func TestCtrlCEndsAVerification(t *testing.T) {
 	run := m.start("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--verify", "echo begun; exec sleep 100",
 		"--", "sh", "-c", "echo b > a.txt")
 	if code := run.interrupted("begun"); code != 1 || !strings.Contains(run.stderr.String(), "not verified") {
-		t.Errorf("the run ends with %d and says\n%s", code, run.stderr.String())
+		t.Errorf("the run exits with %d and prints\n%s", code, run.stderr.String())
 	}
 	m.nothingVerifies("after ctrl-c")
 	id := m.stored()[0].ID
 	verify := m.start("verify", id)
 	if code := verify.interrupted("begun"); code != 130 || !strings.Contains(verify.stderr.String(), "was stopped") {
-		t.Errorf("verify ends with %d and says\n%s", code, verify.stderr.String())
+		t.Errorf("verify exits with %d and prints\n%s", code, verify.stderr.String())
 	}
 	m.nothingVerifies("after ctrl-c of verify")
 	m.aibox(0, "diff", id)
@@ -217,7 +217,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	}
 	o := m.aibox(0, "verify", parent.ID, "--show")
 	if !strings.Contains(o.stderr, "supervisor died") {
-		t.Errorf("the result says\n%s", o)
+		t.Errorf("the result prints\n%s", o)
 	}
 	if r := m.record(parent.ID).State.Result; r.ExitCode != 0 || !r.Changed || r.Fault == nil {
 		t.Errorf("the agent's own result is lost: %+v", r)
@@ -229,7 +229,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	parent, child = verifying()
 	kill(t, child.State.Supervisor)
 	if code := run.wait(); code != 1 || !strings.Contains(run.stderr.String(), "could not be run") {
-		t.Errorf("the run ends with %d and says\n%s", code, run.stderr.String())
+		t.Errorf("the run exits with %d and prints\n%s", code, run.stderr.String())
 	}
 	m.nothingVerifies("after the verification's supervisor died")
 
@@ -289,7 +289,7 @@ func TestAHostileMakefileReachesNothing(t *testing.T) {
 		}
 	}
 	if m.read(secret) != "the person's own" || strings.Contains(o.stderr, "the person's own") {
-		t.Error("the person's file was reached")
+		t.Error("the user's file was read")
 	}
 	ws := m.record(r.ID).State.Workspace.Path
 	if _, err := os.Lstat(filepath.Join(ws, ".git", "config")); err != nil || m.read(ws, "a.txt") != "a\n" {
@@ -343,7 +343,7 @@ func TestAnInteractiveSessionIsVerifiedWhenItsAgentHasEnded(t *testing.T) {
 	m.nothingVerifies("at the end")
 	again := m.aibox(1, "attach", m.stored()[0].ID)
 	if !strings.Contains(again.stderr, "exit code 3") {
-		t.Errorf("attach says\n%s", again)
+		t.Errorf("attach prints\n%s", again)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestWorkIsVerifiedWithoutItsWorkspace(t *testing.T) {
 	m.aibox(0, "discard", r.ID)
 	o := m.aibox(0, "verify", r.ID, "--verify", "cat sub/a.txt; ls -A")
 	if o.stdout != "b\n.gitignore\nsub\n" || !strings.Contains(o.stderr, "installed packages, are missing") {
-		t.Errorf("it says\n%s", o)
+		t.Errorf("the output is\n%s", o)
 	}
 	m.nothingVerifies("at the end")
 }

@@ -44,7 +44,7 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleaned up after "+r.ID) {
-		t.Errorf("the repair is not told:\n%s", o)
+		t.Errorf("the repair is not reported:\n%s", o)
 	}
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)
@@ -74,7 +74,7 @@ func TestAnAgentThatStopsPID1IsEndedByItsSupervisor(t *testing.T) {
 	r := m.initStopped("--timeout", "1m", "--", "sh", "-c", stopper)
 	watcher := m.start("attach", r.ID)
 	if code := watcher.wait(); code != 4 || !strings.Contains(watcher.stderr.String(), "first process said nothing any more") {
-		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
+		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())
 	}
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)
@@ -108,7 +108,7 @@ func TestASessionEndsWithItsWatchdog(t *testing.T) {
 	r := m.record(id)
 	kill(t, r.State.Watchdog)
 	if code := watcher.wait(); code != 3 || !strings.Contains(watcher.stderr.String(), "watchdog was killed") {
-		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
+		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())
 	}
 	if r.State.Sandbox.Alive() {
 		t.Error("the sandbox lives on")
@@ -141,7 +141,7 @@ func TestASessionWhoseSandboxDiedIsNotCalledRunning(t *testing.T) {
 	watcher := m.start("attach", id)
 	watcher.stdout.await(t, "ready")
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "running") {
-		t.Errorf("the list says\n%s", o)
+		t.Errorf("the list has\n%s", o)
 	}
 	kill(t, r.State.Sandbox)
 	for _, args := range [][]string{{"ls"}, {"ls", "--json"}} {

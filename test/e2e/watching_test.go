@@ -51,7 +51,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
 	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
 	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" can run until ") {
-		t.Errorf("extend says:\n%s", o)
+		t.Errorf("extend prints:\n%s", o)
 	}
 	for _, id := range []string{asks, denied} {
 		key := map[string]string{asks: "y", denied: "n"}[id]
@@ -61,14 +61,14 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	for id, code := range map[string]int{asks: 0, given: 0, denied: 5} {
 		o := m.aibox(code, "attach", id)
 		if strings.Contains(o.stdout, "survived") != (code == 0) {
-			t.Errorf("%s said:\n%s", id, o)
+			t.Errorf("%s printed:\n%s", id, o)
 		}
 	}
 	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 1m") {
 		t.Errorf("nobody who follows is told:\n%s", o)
 	}
 	if o := m.aibox(6, "extend", asks, "1m"); !strings.Contains(o.stderr, "does not run any more") {
-		t.Errorf("extend says:\n%s", o)
+		t.Errorf("extend prints:\n%s", o)
 	}
 	m.aibox(2, "extend", asks, "soon")
 	m.aibox(2, "extend", asks)

@@ -48,12 +48,12 @@ func TestAWorkspaceIsOpenedInABoxWhileTheAgentWorks(t *testing.T) {
 		"false": "false ended with exit status 1", "no-such-program": "there is no no-such-program in the sandbox",
 	} {
 		if o := m.aibox(1, "workspace", id, "--", command); !strings.Contains(o.stderr, says) {
-			t.Errorf("%s says\n%s", command, o)
+			t.Errorf("%s prints\n%s", command, o)
 		}
 	}
 	for _, args := range [][]string{{"workspace"}, {"workspace", id, "git"}, {"workspace", id}} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "aibox workspace") {
-			t.Errorf("%v says\n%s", args, o)
+			t.Errorf("%v prints\n%s", args, o)
 		}
 	}
 	if o := m.aibox(0, "ls"); strings.Contains(o.stdout, "open-") {

@@ -23,7 +23,7 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 	index, head := m.read(repo, ".git/index"), m.read(repo, ".git/HEAD")
 	o := m.aibox(0, "accept", id, "--to", "worktree")
 	if o.stdout != "a.txt\nb.txt\nd/new.txt\n" || !strings.Contains(o.stderr, "working tree of "+repo) {
-		t.Errorf("accept says\n%s", o)
+		t.Errorf("accept prints\n%s", o)
 	}
 	if m.read(repo, "a.txt") != "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n" || m.read(repo, "d/new.txt") != "new\n" || len(glob(t, repo+"/b.txt")) != 0 {
 		t.Error("the working tree does not hold the work")
@@ -47,12 +47,12 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 	status := m.git(repo, "status", "--porcelain=v2")
 	o = m.aibox(0, "accept", id, "--to", "worktree", "--dry-run")
 	if !strings.Contains(o.stderr, "a.txt: you and the agent changed the same lines") || !strings.Contains(o.stderr, "2 files in the way") {
-		t.Errorf("the plan says\n%s", o)
+		t.Errorf("the plan prints\n%s", o)
 	}
 	o = m.aibox(6, "accept", id, "--to", "worktree")
 	for _, line := range []string{"a.txt: you and the agent changed the same lines", "d/new.txt: you already have a file there", "--to branch"} {
 		if !strings.Contains(o.stderr, line) {
-			t.Errorf("it does not say %q:\n%s", line, o)
+			t.Errorf("the output lacks %q:\n%s", line, o)
 		}
 	}
 	if m.git(repo, "status", "--porcelain=v2") != status || m.read(repo, "a.txt") != "1\n2\n3\n4\n5\n6\n7\n8\nmine\n" || m.read(repo, "b.txt") != "b\n" {
