@@ -116,7 +116,7 @@ func TestAModelThatLoopsIsEndedByTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	begin := time.Now()
-	o := m.aibox(5, "run", "codex", "--repo", m.repo("p", nil), "--json", "--prompt", "go", "--timeout", "6s", "--inference", m.script(`
+	o := m.aibox(5, "run", "codex", "--repo", m.repo("p", nil), "--json", "--prompt", "go", "--timeout", "15s", "--inference", m.script(`
 [[step]]
 loop = -1
 run = "date >> loop.txt"
@@ -128,8 +128,8 @@ run = "date >> loop.txt"
 	if !r.result().Changed {
 		t.Error("the work until then is lost")
 	}
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("a limit of 6 s took %v", took)
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("a limit of 15 s took %v", took)
 	}
 }
 
