@@ -56,7 +56,7 @@ func (o *agentsOptions) list(ctx context.Context, asJSON bool) error {
 	o.warnBrokenAgents()
 	states := o.imageStates(ctx)
 	if asJSON {
-		all := []description{}
+		all := []agentJSON{}
 		for _, agent := range o.app.Agents().All() {
 			described, err := o.describe(agent, states)
 			if err != nil {
@@ -125,28 +125,28 @@ func dialectsOf(info agents.Info) string {
 	return strings.Join(names, ", ")
 }
 
-// description is the JSON of an agent.
-type description struct {
-	Name        string              `json:"name"`
-	Title       string              `json:"title"`
-	Summary     string              `json:"summary"`
-	Homepage    string              `json:"homepage,omitempty"`
-	Version     string              `json:"version,omitempty"`
-	Image       string              `json:"image"`
-	State       *bakery.State       `json:"image_state,omitempty"` // absent if the daemon did not answer
-	Dialects    []agents.Dialect    `json:"dialects"`
-	OwnCloud    bool                `json:"own_cloud"`
-	NeedsPrompt bool                `json:"needs_prompt"`
-	StateDirs   []string            `json:"state_dirs"`
-	Scratch     []string            `json:"scratch"`
-	Hosts       []string            `json:"hosts"`
-	Notes       []string            `json:"notes"`
-	File        string              `json:"file,omitempty"` // of an agent of the user's own
-	Options     []optionDescription `json:"options"`
+// agentJSON is the JSON of an agent.
+type agentJSON struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title"`
+	Summary     string           `json:"summary"`
+	Homepage    string           `json:"homepage,omitempty"`
+	Version     string           `json:"version,omitempty"`
+	Image       string           `json:"image"`
+	State       *bakery.State    `json:"image_state,omitempty"` // absent if the daemon did not answer
+	Dialects    []agents.Dialect `json:"dialects"`
+	OwnCloud    bool             `json:"own_cloud"`
+	NeedsPrompt bool             `json:"needs_prompt"`
+	StateDirs   []string         `json:"state_dirs"`
+	Scratch     []string         `json:"scratch"`
+	Hosts       []string         `json:"hosts"`
+	Notes       []string         `json:"notes"`
+	File        string           `json:"file,omitempty"` // of an agent of the user's own
+	Options     []optionJSON     `json:"options"`
 }
 
-// optionDescription is the JSON of an option.
-type optionDescription struct {
+// optionJSON is the JSON of an option.
+type optionJSON struct {
 	Key     string     `json:"key"`
 	Label   string     `json:"label"`
 	Help    string     `json:"help"`
@@ -162,23 +162,23 @@ type optionDescription struct {
 	When    string     `json:"when,omitempty"`
 }
 
-func (o *agentsOptions) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
+func (o *agentsOptions) describe(agent agents.Agent, states map[string]bakery.State) (agentJSON, error) {
 	info := agent.Info()
 	fields, err := spec.Of(agents.Options(agent))
 	if err != nil {
-		return description{}, fmt.Errorf("reading the options of %s: %w", info.Name, err)
+		return agentJSON{}, fmt.Errorf("reading the options of %s: %w", info.Name, err)
 	}
-	d := description{
+	d := agentJSON{
 		Name: info.Name, Title: info.Title, Summary: info.Summary, Homepage: info.Homepage, Version: info.Version,
 		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: o.app.CustomAgents().Files[info.Name],
 		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...), Scratch: append([]string{}, info.Scratch...),
-		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionDescription{},
+		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionJSON{},
 	}
 	if state, ok := states[info.Image]; ok {
 		d.State = &state
 	}
 	for _, f := range fields {
-		described := optionDescription{
+		described := optionJSON{
 			Key: f.Key, Label: f.Label, Help: f.Help, Type: f.Type, Group: f.Group, Choices: f.Choices, Default: f.Default,
 			Flag: f.Flag, Env: f.Env, Mode: f.Mode, Scope: f.Scope, When: f.When,
 		}

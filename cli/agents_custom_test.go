@@ -46,7 +46,7 @@ func TestAnAgentOfAFileIsListedRunAndBakedLikeOthers(t *testing.T) {
 	if err := a.execute(t.Context(), []string{"agents", "--json"}); err != nil {
 		t.Fatal(err)
 	}
-	var all []description
+	var all []agentJSON
 	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/description"
 
 	"github.com/spf13/cobra"
 
@@ -75,12 +76,12 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 }
 
 // describeSet describes a part of a session's work.
-func (a *cli) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (session.Description, error) {
+func (a *cli) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (description.Text, error) {
 	verified, err := service.Verifications(found.ID)
 	if err != nil {
-		return session.Description{}, err
+		return description.Text{}, err
 	}
-	return session.Describe(found, set, verified), nil
+	return description.Of(found, set, verified), nil
 }
 
 // proposedMessage returns the commit message for the chosen changes, or for all changes if
@@ -90,7 +91,7 @@ func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, fo
 		set = plan.Part
 	}
 	verified, _ := service.Verifications(found.ID) // a message without them is one, too
-	return session.Describe(found, set, verified).Message
+	return description.Of(found, set, verified).Message
 }
 
 // scissors is the line below which nothing counts, as in git.

@@ -11,6 +11,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/description"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -20,7 +21,7 @@ import (
 // showHead writes what precedes the lines of a diff: the task, its verification, the
 // feedback on all of it, and what the diff does not show.
 func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
-	task := termtext.Escape(firstLine(session.Describe(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
+	task := termtext.Escape(firstLine(description.Of(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
 	}

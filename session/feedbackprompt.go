@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aibox/internal/amount"
+	"aibox/internal/markdown"
 	"aibox/review"
 )
 
@@ -90,7 +91,7 @@ func (f Feedback) prompt() string {
 		b.WriteString("\n# Rejected changes\n\nThese changes of yours are not accepted as they are. " +
 			"Where a reason is given, do it differently as it says; where none is given, take the change back.\n")
 		for i, r := range f.Rejected {
-			text := fmt.Sprintf("\n## %d. %s\n\n%s", i+1, promptPath(r.Path), fenced("diff", r.Diff))
+			text := fmt.Sprintf("\n## %d. %s\n\n%s", i+1, promptPath(r.Path), markdown.Block("diff", r.Diff))
 			if r.Note != "" {
 				text += "\nReason: " + r.Note + "\n"
 			}
@@ -127,9 +128,9 @@ func (c Comment) location() string {
 func (c Comment) quotation() string {
 	switch {
 	case c.Hunk != "":
-		return fenced("diff", c.Diff) + "\n"
+		return markdown.Block("diff", c.Diff) + "\n"
 	case c.Line > 0:
-		return fenced("", c.Quote+"\n") + "\n"
+		return markdown.Block("", c.Quote+"\n") + "\n"
 	default:
 		return ""
 	}
@@ -141,16 +142,4 @@ func promptPath(path review.Path) string {
 		return raw
 	}
 	return fmt.Sprintf("%q", path.Raw())
-}
-
-// fenced is text as a block of Markdown, within a fence that is longer than any in
-// it. Bytes that are not text are replaced.
-func fenced(kind, text string) string {
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
-	longest := 0
-	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
-		longest = max(longest, len(run))
-	}
-	fence := strings.Repeat("`", max(3, longest+1))
-	return fence + kind + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
 }

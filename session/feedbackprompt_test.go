@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"aibox/review"
 )
@@ -62,21 +61,4 @@ func TestLongFeedbackIsTruncatedWithACount(t *testing.T) {
 	if !strings.Contains(text, "more points did not fit in here") {
 		t.Error("it does not say that some is left out")
 	}
-}
-
-func FuzzTextStaysInItsFence(f *testing.F) {
-	f.Add("plain\n")
-	f.Add("```\nout\n```")
-	f.Add("````` \x00\xff\r\n`")
-	f.Fuzz(func(t *testing.T, text string) {
-		block := fenced("diff", text)
-		if !utf8.ValidString(block) || strings.ContainsRune(block, 0) {
-			t.Errorf("%q holds what is not text", block)
-		}
-		fence, body, _ := strings.Cut(block, "diff\n")
-		body, ok := strings.CutSuffix(body, "\n"+fence+"\n")
-		if !ok || strings.Trim(fence, "`") != "" || strings.Contains(body, fence) {
-			t.Errorf("%q does not hold together", block)
-		}
-	})
 }

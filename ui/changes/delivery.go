@@ -13,6 +13,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/description"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 
@@ -59,7 +60,7 @@ func (d *delivery) plan() tea.Cmd {
 		}
 		msg := planned{part: plan.Part}
 		verifications, err := services.Verifications(of.ID)
-		msg.message, msg.err = session.Describe(of, plan.Part, verifications).Message, err
+		msg.message, msg.err = description.Of(of, plan.Part, verifications).Message, err
 		msg.worktree, _ = services.PlanWorktree(ctx, of.ID, set, choice) // accepting reports what is wrong
 		return msg
 	}

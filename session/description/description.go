@@ -1,4 +1,5 @@
-package session
+// Package description writes the commit message and the pull request for a session's work.
+package description
 
 import (
 	"cmp"
@@ -10,42 +11,48 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/session"
 )
 
-// Description is what can be said of a session's work where it is delivered. Text
-// that the agent chose (names, subjects, targets) appears in it only as data: in a
-// message only names of plain letters, in Markdown only as code.
-type Description struct {
+// Text describes a session's work where it is delivered. Text that the agent chose (names,
+// subjects, targets) appears in it only as data: in a message only names of plain letters,
+// in Markdown only as code.
+type Text struct {
 	Title   string `json:"title"`   // the task in one line of at most 72 characters
 	Message string `json:"message"` // of a commit: the title and a summary of the record, ended by a newline
 	Body    string `json:"body"`    // of a pull request, in Markdown
 }
 
-// Describe describes the part of the session's work that set holds. Of the
-// verifications the last one of each command counts that ran on the set's tree.
-func Describe(s Session, set *review.ChangeSet, verified []Verification) Description {
-	d := Description{Title: s.title()}
-	verified = latestOf(verified, set.Tree)
-	d.Message = s.message(d.Title, set, verified)
-	d.Body = s.request(set, verified)
-	return d
+// Of describes the part of the session's work that set holds. For each command it
+// considers only the last verification that ran on the set's tree.
+func Of(s session.Session, set *review.ChangeSet, verified []session.Verification) Text {
+	w := work{Session: s, set: set, verified: latestOf(verified, set.Tree)}
+	title := w.title()
+	return Text{Title: title, Message: w.message(title), Body: w.request()}
 }
 
-// latestOf are the last verifications of tree by each command, in order.
-func latestOf(all []Verification, tree string) []Verification {
-	var last []Verification
+// work is a part of a session's work, with its verifications.
+type work struct {
+	session.Session
+	set      *review.ChangeSet
+	verified []session.Verification
+}
+
+// latestOf returns the last verification of tree by each command, in order.
+func latestOf(all []session.Verification, tree string) []session.Verification {
+	var last []session.Verification
 	for _, v := range all {
 		if v.Tree != tree {
 			continue
 		}
-		last = slices.DeleteFunc(last, func(earlier Verification) bool { return earlier.Command == v.Command })
+		last = slices.DeleteFunc(last, func(earlier session.Verification) bool { return earlier.Command == v.Command })
 		last = append(last, v)
 	}
 	return last
 }
 
-// outcome says how a verification went.
-func (v *Verification) outcome() string {
+// outcome returns the result of a verification as a clause.
+func outcome(v *session.Verification) string {
 	switch {
 	case v.Passed():
 		return "passed"
@@ -64,20 +71,20 @@ const (
 	maxNamed   = 100 // files that are listed
 )
 
-// title is the first line of the task, or says whose work it is.
-func (s Session) title() string {
-	task := strings.TrimSpace(s.Prompt)
+// title returns the first line of the task, or names the agent when there is none.
+func (w work) title() string {
+	task := strings.TrimSpace(w.Prompt)
 	switch {
 	case task != "":
-	case s.Feedback != "":
-		task = "Follow the review of " + string(s.Resumes)
-	case len(s.Args) > 0:
-		task = "Run " + strings.TrimSpace(strings.Join(s.Args, " "))
+	case w.Feedback != "":
+		task = "Follow the review of " + string(w.Resumes)
+	case len(w.Args) > 0:
+		task = "Run " + strings.TrimSpace(strings.Join(w.Args, " "))
 	}
 	line, _, _ := strings.Cut(task, "\n")
 	line = strings.TrimSpace(termtext.Escape(strings.TrimSpace(line)))
 	if line == "" {
-		return "Work of " + s.Agent
+		return "Work of " + w.Agent
 	}
 	if runes := []rune(line); len(runes) > maxTitle {
 		return strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
@@ -85,12 +92,12 @@ func (s Session) title() string {
 	return line
 }
 
-// message is the message of a commit.
-func (s Session) message(title string, set *review.ChangeSet, verified []Verification) string {
+// message returns the message of a commit.
+func (w work) message(title string) string {
 	var b strings.Builder
 	b.WriteString(title + "\n\n")
-	task := s.task()
-	if rest, begins := strings.CutPrefix(task, title); begins { // no need to say it twice
+	task := w.task()
+	if rest, begins := strings.CutPrefix(task, title); begins { // do not repeat it
 		task = strings.TrimLeft(rest, "\n")
 	}
 	if task != "" {
@@ -99,32 +106,32 @@ func (s Session) message(title string, set *review.ChangeSet, verified []Verific
 		}
 		b.WriteString("\n")
 	}
-	for _, f := range folders(set.Changes) {
+	for _, f := range folders(w.set.Changes) {
 		fmt.Fprintf(&b, "- %s: %s\n", f.plainName(), f.count())
 	}
-	if len(set.Changes) > 0 {
+	if len(w.set.Changes) > 0 {
 		b.WriteString("\n")
 	}
-	for _, v := range verified {
-		fmt.Fprintf(&b, "Verified with %q: %s.\n", termtext.Escape(v.Command), v.outcome())
+	for _, v := range w.verified {
+		fmt.Fprintf(&b, "Verified with %q: %s.\n", termtext.Escape(v.Command), outcome(&v))
 	}
-	fmt.Fprintf(&b, "Made by %s in the aibox session %s.\n", s.maker(), s.ID)
+	fmt.Fprintf(&b, "Made by %s in the aibox session %s.\n", w.maker(), w.ID)
 	return b.String()
 }
 
-// maker is the agent with its model.
-func (s Session) maker() string {
-	if s.Model == "" {
-		return s.Agent
+// maker returns the agent with its model.
+func (w work) maker() string {
+	if w.Model == "" {
+		return w.Agent
 	}
-	return s.Agent + " (" + plainOr(s.Model, "a model with an unusual name") + ")"
+	return w.Agent + " (" + plainOr(w.Model, "a model with an unusual name") + ")"
 }
 
-// task is what was asked for, safe and cut.
-func (s Session) task() string {
-	task := strings.TrimSpace(strings.ReplaceAll(s.Prompt, "\r\n", "\n"))
+// task returns the task, escaped and cut.
+func (w work) task() string {
+	task := strings.TrimSpace(strings.ReplaceAll(w.Prompt, "\r\n", "\n"))
 	if task == "" {
-		task = strings.TrimSpace(strings.Join(s.Args, " "))
+		task = strings.TrimSpace(strings.Join(w.Args, " "))
 	}
 	lines := strings.Split(termtext.Text(task), "\n")
 	if len(lines) > maxTask {
@@ -158,15 +165,15 @@ func wrapText(text string, width int) []string {
 	return lines
 }
 
-// folder sums up the changes in one.
+// folder is a folder with the number of its changes.
 type folder struct {
 	name                  string // "" is the top; raw
 	more                  int    // how many other folders it sums up
 	files, added, deleted int
 }
 
-// folders sums the changes up by folder, two levels deep when that makes few lines,
-// else one; those with most files are kept, in the order of their names.
+// folders counts the changes by folder, two levels deep if that gives few lines, else one
+// level deep. It keeps the folders with most files, sorted by name.
 func folders(changes []review.Change) []folder {
 	for depth := 2; ; depth-- {
 		byName := map[string]*folder{}
@@ -190,7 +197,7 @@ func folders(changes []review.Change) []folder {
 	}
 }
 
-// folderAt is the folder of a file, at most depth levels below the top.
+// folderAt returns the folder of a file, at most depth levels below the top.
 func folderAt(file string, depth int) string {
 	dir := path.Dir(file)
 	if dir == "." || dir == "/" {
@@ -224,7 +231,7 @@ func (f folder) count() string {
 	return fmt.Sprintf("%d %s, +%d -%d", f.files, noun, f.added, f.deleted)
 }
 
-// plainName is the folder's name where it can say nothing but a name.
+// plainName returns the folder's name if that can only be read as a name.
 func (f folder) plainName() string {
 	switch {
 	case f.more > 0:
@@ -235,8 +242,8 @@ func (f folder) plainName() string {
 	return plainOr(f.name, "a folder with an unusual name")
 }
 
-// plainName are names that no forge takes for a mention, an issue, a trailer, a link or
-// an order such as [skip ci].
+// plainName matches names that no forge takes for a mention, an issue, a trailer, a link or
+// a command such as [skip ci].
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._+/-]{1,100}$`)
 
 func plainOr(word, otherwise string) string {

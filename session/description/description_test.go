@@ -1,4 +1,4 @@
-package session
+package description
 
 import (
 	"fmt"
@@ -10,14 +10,15 @@ import (
 	"aibox/internal/golden"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/session"
 )
 
 // described is a session whose record holds what a hostile agent would put there.
-func described() (Session, *review.ChangeSet, []Verification) {
-	s := Session{Spec: Spec{ID: "0dq4f-codex", Agent: "codex", Prompt: "Fix the login\n\nThe form forgets the name of the person when the password is wrong; keep it, and say which field is wrong.\n\n  - and add a test", Run: config.Run{Model: "gpt-5", Network: netguard.Local.String()}}}
-	s.State.Result = &Result{
-		Seconds: 754, Tokens: Tokens{Requests: 12, Input: 91_000, Output: 4_200},
-		Refused: []Refusal{
+func described() (session.Session, *review.ChangeSet, []session.Verification) {
+	s := session.Session{Spec: session.Spec{ID: "0dq4f-codex", Agent: "codex", Prompt: "Fix the login\n\nThe form forgets the name of the person when the password is wrong; keep it, and say which field is wrong.\n\n  - and add a test", Run: config.Run{Model: "gpt-5", Network: netguard.Local.String()}}}
+	s.State.Result = &session.Result{
+		Seconds: 754, Tokens: session.Tokens{Requests: 12, Input: 91_000, Output: 4_200},
+		Refused: []session.Refusal{
 			{What: "name", Target: "evil`.example [x](http://e) @bob", Reason: "not on the list", Times: 3},
 			{What: "tcp", Target: "169.254.169.254:80", Reason: "no route", Times: 1},
 		},
@@ -30,8 +31,8 @@ func described() (Session, *review.ChangeSet, []Verification) {
 		{Path: "src/new`name`.go", OldPath: "src/old.go", Kind: review.Renamed},
 		{Path: "[skip ci] Fixes #1 @bob/x\x1b[31m\n\u202e.md", Kind: review.Added, Added: 1},
 	}}
-	verified := []Verification{
-		{Number: 1, Command: "make test", Tree: "t", ExitCode: 2, Fault: &Failure{}},
+	verified := []session.Verification{
+		{Number: 1, Command: "make test", Tree: "t", ExitCode: 2, Fault: &session.Failure{}},
 		{Number: 2, Command: "make test", Tree: "t"},
 		{Number: 3, Command: "make lint", Tree: "other"},
 	}
@@ -39,8 +40,8 @@ func described() (Session, *review.ChangeSet, []Verification) {
 }
 
 func TestACommitMessageDescribesTheSession(t *testing.T) {
-	d := Describe(described())
-	golden.Check(t, "describe-message.golden", d.Message)
+	d := Of(described())
+	golden.Check(t, "message.golden", d.Message)
 	for _, text := range []string{"@bob", "#1", "[skip", "evil", "http"} {
 		if strings.Contains(d.Message, text) {
 			t.Errorf("the message repeats the agent's %q", text)
@@ -49,24 +50,24 @@ func TestACommitMessageDescribesTheSession(t *testing.T) {
 }
 
 func TestAPullRequestQuotesTheAgentAsData(t *testing.T) {
-	d := Describe(described())
-	golden.Check(t, "describe-request.golden", d.Title+"\n\n"+d.Body)
+	d := Of(described())
+	golden.Check(t, "request.golden", d.Title+"\n\n"+d.Body)
 	onlyOurs(t, d.Body)
 }
 
 func TestEverySessionHasATitle(t *testing.T) {
 	for _, c := range []struct {
-		spec Spec
+		spec session.Spec
 		want string
 	}{
-		{Spec{Agent: "codex", Prompt: "  Do it\nnow"}, "Do it"},
-		{Spec{Agent: "codex", Prompt: "\x1b[31mred\tand\u202e"}, `\x1b[31mred\tand\u202e`},
-		{Spec{Agent: "codex"}, "Work of codex"},
-		{Spec{Agent: "shell", Args: []string{"make", "fmt"}}, "Run make fmt"},
-		{Spec{Agent: "codex", Resumes: "0dq4f-codex", Feedback: "x"}, "Follow the review of 0dq4f-codex"},
-		{Spec{Agent: "codex", Prompt: strings.Repeat("long ", 40)}, strings.Repeat("long ", 14) + "l…"},
+		{session.Spec{Agent: "codex", Prompt: "  Do it\nnow"}, "Do it"},
+		{session.Spec{Agent: "codex", Prompt: "\x1b[31mred\tand\u202e"}, `\x1b[31mred\tand\u202e`},
+		{session.Spec{Agent: "codex"}, "Work of codex"},
+		{session.Spec{Agent: "shell", Args: []string{"make", "fmt"}}, "Run make fmt"},
+		{session.Spec{Agent: "codex", Resumes: "0dq4f-codex", Feedback: "x"}, "Follow the review of 0dq4f-codex"},
+		{session.Spec{Agent: "codex", Prompt: strings.Repeat("long ", 40)}, strings.Repeat("long ", 14) + "l…"},
 	} {
-		d := Describe(Session{Spec: c.spec}, &review.ChangeSet{}, nil)
+		d := Of(session.Session{Spec: c.spec}, &review.ChangeSet{}, nil)
 		if d.Title != c.want || !strings.HasPrefix(d.Message, c.want+"\n\n") {
 			t.Errorf("%+v is titled %q, want %q:\n%s", c.spec, d.Title, c.want, d.Message)
 		}
@@ -168,9 +169,9 @@ func FuzzDescriptionQuotesAgentTextAsCode(f *testing.F) {
 			review.Change{Path: "dir/f", OldPath: review.Path(path), Kind: review.Renamed})
 		s.Model = target
 		s.State.Result.Commits = append(s.State.Result.Commits, subject)
-		s.State.Result.Refused = append(s.State.Result.Refused, Refusal{What: target, Target: target, Reason: subject})
-		s.State.Result.Fault = &Failure{Message: subject}
-		d := Describe(s, set, []Verification{{Command: command, Tree: "t"}})
+		s.State.Result.Refused = append(s.State.Result.Refused, session.Refusal{What: target, Target: target, Reason: subject})
+		s.State.Result.Fault = &session.Failure{Message: subject}
+		d := Of(s, set, []session.Verification{{Command: command, Tree: "t"}})
 		onlyOurs(t, d.Body)
 		for _, text := range []string{d.Title, d.Message, d.Body} {
 			if !utf8.ValidString(text) {
