@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"aibox/internal/termtext"
+	"aibox/internal/git"
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/session"
@@ -39,41 +39,18 @@ func (c *console) listHunks(ctx context.Context, scope *decision.Scope) error {
 // hunkTitle describes the hunk in one line, escaped.
 func hunkTitle(h review.Hunk, c *review.Change) string {
 	switch h.Kind {
-	case review.HunkText:
-		title := fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
-		if h.Section != "" {
-			title += " " + termtext.Escape(h.Section)
-		}
-		return title
-	case review.HunkAdded:
-		return fmt.Sprintf("new file, mode %s%s", c.NewMode, extent(c))
-	case review.HunkDeleted:
-		return fmt.Sprintf("deleted file, mode %s%s", c.OldMode, extent(c))
-	case review.HunkFolder:
-		return c.Folded()
-	case review.HunkMode:
-		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
-	case review.HunkRenamed:
-		return "renamed from " + h.OldPath.String()
-	case review.HunkType:
-		return fmt.Sprintf("becomes a %s", typeName(c.NewMode))
+	case review.HunkAdded, review.HunkDeleted, review.HunkContent:
+		return h.Describe(c) + extent(c)
 	default:
-		return "new content" + extent(c)
+		return h.Describe(c)
 	}
-}
-
-func typeName(mode string) string {
-	if mode == "120000" {
-		return "symlink"
-	}
-	return "file"
 }
 
 // extent returns how much of a file was changed.
 func extent(c *review.Change) string {
 	switch {
-	case c.NewMode == "120000":
-		return ", a symlink"
+	case string(git.Symlink) == c.NewMode, c.NewMode == "" && string(git.Symlink) == c.OldMode:
+		return ""
 	case c.Binary:
 		return fmt.Sprintf(", binary, %d bytes", c.Size)
 	default:

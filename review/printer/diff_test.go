@@ -57,8 +57,7 @@ func TestADiffIsShownWithReadableNamesAndMarkedWords(t *testing.T) {
 <g>+the <i>new</i> word here</>
  -- a/not-a-header
 <b>diff --git a/b.sh b/b.sh</>
-<b>old mode 100644</>
-<b>new mode 100755</>
+<b>now executable</>
 `
 	want = strings.NewReplacer("<b>", bold, "<c>", cyan, "<r>", red, "<g>", green, "<i>", reverse, "</i>", forward, "</>", reset).Replace(want)
 	if got != want {
@@ -108,7 +107,7 @@ func TestRemarksAreShownAtTheirLines(t *testing.T) {
 func TestOnlyRequestedFilesAreShown(t *testing.T) {
 	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " diff --git a/z b/z", 1)
 	got := shownAs(t, DiffOptions{Only: func(c *review.Change) bool { return c.Path == "b.sh" }}, twoChanges(), text)
-	if want := "diff --git a/b.sh b/b.sh\nold mode 100644\nnew mode 100755\n"; got != want {
+	if want := "diff --git a/b.sh b/b.sh\nnow executable\n"; got != want {
 		t.Errorf("shown as\n%s", got)
 	}
 }
@@ -130,6 +129,35 @@ func TestChangedWordsAreMarkedOnlyInSimilarLines(t *testing.T) {
 		if got := span(0) + ">" + span(1); got != c.want {
 			t.Errorf("%q to %q marks %q, want %q", c.old, c.fresh, got, c.want)
 		}
+	}
+}
+
+func TestModesAndSymbolicLinksAreShownInWords(t *testing.T) {
+	text := "diff --git a/x b/x\nnew file mode 100755\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n" +
+		"diff --git a/y b/y\nindex 1111111..2222222 120000\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-old\n+new\n" +
+		"diff --git a/z b/z\ndeleted file mode 100644\nindex 1111111..0000000\n" +
+		"diff --git a/z b/z\nnew file mode 120000\nindex 0000000..1111111\n"
+	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Added}, {Path: "y", Kind: review.Modified}, {Path: "z", Kind: review.TypeChanged}}, text)
+	want := `diff --git a/x b/x
+new executable file
+--- /dev/null
++++ b/x
+@@ -0,0 +1 @@
++x
+diff --git a/y b/y
+symbolic link
+--- a/y
++++ b/y
+@@ -1 +1 @@
+-old
++new
+diff --git a/z b/z
+deleted file
+diff --git a/z b/z
+new symbolic link
+`
+	if got != want {
+		t.Errorf("shown as\n%s", got)
 	}
 }
 

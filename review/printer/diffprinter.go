@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/review"
 )
@@ -28,6 +29,7 @@ type diffPrinter struct {
 	sections int // that this change had so far: a change of type has two
 	skipped  bool
 	remarks  []Remark // of this change, those not shown yet
+	oldMode  string   // of this change, when it has another one now
 
 	oldLeft, newLeft int // lines of the hunk still to come, of each side
 	oldAt, newAt     int // numbers of the next lines
@@ -177,6 +179,15 @@ func (s *diffPrinter) header(line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
 	case word == "index": // object ids mean nothing to the user
+		if strings.HasSuffix(rest, " "+string(git.Symlink)) {
+			s.print(bold, review.DescribeFile(string(git.Symlink)))
+		}
+	case word == "old" && strings.HasPrefix(rest, "mode "):
+		s.oldMode = rest[len("mode "):]
+	case word == "new" && strings.HasPrefix(rest, "mode "):
+		s.print(bold, review.DescribeMode(s.oldMode, rest[len("mode "):]))
+	case (word == "new" || word == "deleted") && strings.HasPrefix(rest, "file mode "):
+		s.print(bold, word+" "+review.DescribeFile(rest[len("file mode "):]))
 	case word == "---" && rest != "/dev/null":
 		s.print(bold, "--- a/"+oldName(c))
 	case word == "+++" && rest != "/dev/null":

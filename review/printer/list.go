@@ -111,7 +111,7 @@ func bar(c review.Change, most, room int) string {
 	case c.Binary:
 		return fmt.Sprintf("binary, %d bytes", c.Size)
 	case c.Kind == review.ModeChanged:
-		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
+		return c.Describe()
 	}
 	plus, minus := c.Added, c.Deleted
 	if most > room {

@@ -154,13 +154,13 @@ func TestDeliveredHunksAreNotDecidedAgain(t *testing.T) {
 	}
 	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}
 	p := newUser(t, services, 120, 40)
-	p.Sees("1 accepted before · 4 undecided")
+	p.Sees("4 undecided · 1 accepted before")
 	p.Sees("= D README.md")
 	p.goTo("src/big.txt")
 	p.Sees("[= accepted before] @@ -2")
 	p.Sees("[ ] @@ -37")
 	p.Press("T") // nothing went to the working tree
-	p.Sees("nothing taken yet for your working tree · 5 undecided")
+	p.Sees("nothing selected for your working tree · 5 undecided")
 	p.Press("T", "A", "enter")
 	p.accept()
 	if got := services.accepts[0].Choice; slices.Contains(got.Files, "README.md") {

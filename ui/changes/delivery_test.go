@@ -118,7 +118,7 @@ func TestTheReasonForARefusalIsShownInFull(t *testing.T) {
 		p.accept()
 		p.Fits("refused")
 		said := strings.Join(strings.Fields(p.View()), " ")
-		for _, want := range []string{"is accepted already, on branch aibox/0aaaa-opencode → `aibox accept", "puts it on another one", "accepts 4 of 5 files"} {
+		for _, want := range []string{"is accepted already, on branch aibox/0aaaa-opencode → `aibox accept", "puts it on another one", "4 of 5 selected"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%v: %q is not to be seen:\n%s", size, want, p.View())
 			}

@@ -52,7 +52,7 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	lines := []string{t.Title.Render("Accept into " + into), ""}
 	lines = append(lines, frame.Wrap(where, width)...)
 	lines = append(lines, "")
-	lines = append(lines, frame.Wrap(summary(d.draft, t), width)...)
+	lines = append(lines, frame.Wrap(summary(d.draft, t, 0), width)...)
 	lines = append(lines, "")
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
 	if toWorktree {
@@ -105,33 +105,4 @@ func (d *deliveryDialog) steps(t theme.Theme, width, height int) []string {
 		lines = append(lines, ansi.Truncate("  "+step.Path.String()+": "+step.Reason, width, "…"))
 	}
 	return lines
-}
-
-// summary says what accepting would do now.
-func summary(draft *decision.Draft, style theme.Theme) string {
-	t := draft.Tally()
-	where := "a new branch"
-	if draft.Target() == accept.ToWorktree {
-		where = "your working tree"
-	}
-	parts := []string{style.Plain.Render("nothing taken yet")}
-	if t.AcceptsAny() {
-		parts = []string{fmt.Sprintf("accepts %s of %s %s %s to %s", style.Good.Render(fmt.Sprint(t.Accepted+t.Mixed)), amount.Of(t.Files, "file"),
-			style.Good.Render(fmt.Sprintf("+%d", t.Lines.Added)), style.Bad.Render(fmt.Sprintf("-%d", t.Lines.Deleted)), where)}
-	} else {
-		parts[0] += " for " + where
-	}
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(t.Rejected, "rejected")
-	add(t.Delivered, "accepted before")
-	add(t.Undecided, "undecided")
-	if t.Risky > 0 {
-		parts = append(parts, style.Warn.Render(fmt.Sprintf("%d risky left out", t.Risky)))
-	}
-	add(t.Mixed, "in part") // last, as the list shows it too and a narrow screen cuts the end
-	return strings.Join(parts, " · ")
 }

@@ -69,14 +69,16 @@ func (m *Model) head() []string {
 			right = m.theme.Bad.Render("✗ not verified: " + termtext.Escape(v.Command))
 		}
 	}
-	return frame.Head(m.theme, m.width, left, ansi.Truncate(right, max(0, m.width-40), "…"))
+	head := frame.Head(m.theme, m.width, left, ansi.Truncate(right, max(0, m.width-40), "…"))
+	head[1] = frame.TitledRule(m.theme, m.width, m.diff.Position())
+	return head
 }
 
 // foot returns what accepting would do, and the last note.
 func (m *Model) foot() []string {
 	total := ""
 	if m.set != nil {
-		total = ansi.Truncate(summary(m.draft, m.theme), m.width, "…")
+		total = summary(m.draft, m.theme, m.width)
 	}
 	note := m.note.Lines(m.theme, m.width, noteRows)
 	switch text := m.search.View(m.theme); {

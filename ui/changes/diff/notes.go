@@ -47,10 +47,7 @@ func (f *File) title() note {
 	if c.OldPath != "" {
 		title = c.OldPath.String() + " → " + title
 	}
-	if c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode {
-		title += fmt.Sprintf(" (mode %s → %s)", c.OldMode, c.NewMode)
-	}
-	return note{title + "  " + string(c.Kind), titleTone}
+	return note{title + "  " + c.Describe(), titleTone}
 }
 
 // ofFile returns the notes above a file's diff: what happened to it, its risks, and the

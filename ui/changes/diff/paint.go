@@ -229,24 +229,11 @@ func (p painter) head(i int) string {
 
 // about describes what a hunk does.
 func (p painter) about(h *review.Hunk) string {
-	c := p.f.Change
 	switch h.Kind {
-	case review.HunkText:
-		return strings.TrimRight(fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.OldStart, h.OldLines, h.NewStart, h.NewLines, termtext.Escape(h.Section)), " ")
-	case review.HunkAdded:
-		return "new file" + p.unshown(h)
-	case review.HunkDeleted:
-		return "the file is deleted" + p.unshown(h)
-	case review.HunkFolder:
-		return c.Folded()
-	case review.HunkType:
-		return "a file becomes a symlink, or the reverse"
-	case review.HunkMode:
-		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
-	case review.HunkRenamed:
-		return "renamed from " + h.OldPath.String()
+	case review.HunkAdded, review.HunkDeleted, review.HunkContent:
+		return h.Describe(p.f.Change) + p.unshown(h)
 	default:
-		return "new content" + p.unshown(h)
+		return h.Describe(p.f.Change)
 	}
 }
 

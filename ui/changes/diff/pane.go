@@ -9,8 +9,10 @@
 package diff
 
 import (
+	"fmt"
 	"regexp"
 
+	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/ui/widget/frame"
@@ -71,6 +73,21 @@ func (v *Pane) Hunk() int {
 		return int(at.Hunk)
 	}
 	return -1
+}
+
+// Position returns the numbers of the current file and hunk: "file 2/34, hunk 1/3".
+func (v *Pane) Position() string {
+	f := v.File()
+	if f == nil {
+		return ""
+	}
+	text := fmt.Sprintf("file %d/%d", v.At+1, len(v.Files))
+	if n := len(f.Hunks()); v.Hunk() >= 0 {
+		text += fmt.Sprintf(", hunk %d/%d", v.Hunk()+1, n)
+	} else if n > 0 {
+		text += ", " + amount.Of(n, "hunk")
+	}
+	return text
 }
 
 // layoutStyle returns how diffs are laid out at this size.

@@ -10,7 +10,7 @@ import (
 )
 
 // riskyHeading precedes the files that a plain accept leaves out.
-const riskyHeading = "risky, look first"
+const riskyHeading = "Risky: review first"
 
 // Entry is a line of the tree: a file, a folder, or a heading.
 type Entry struct {
@@ -64,7 +64,7 @@ func entriesOf(files []*decision.File, folded map[string]bool) []Entry {
 			out = append(out, Entry{name: f.Change.Path.String(), From: i, To: i + 1, File: true})
 		}
 		if risky < len(files) {
-			out = append(out, Entry{name: "the others", From: risky, To: len(files)})
+			out = append(out, Entry{name: "Other files", From: risky, To: len(files)})
 		}
 	}
 	b := treeBuilder{files: files, folded: folded, out: out}

@@ -28,6 +28,16 @@ func Rule(t theme.Theme, width int) string {
 	return t.Rule.Render(strings.Repeat("─", max(0, width)))
 }
 
+// TitledRule returns a horizontal line with a text near its end, which is left out when
+// it does not fit.
+func TitledRule(t theme.Theme, width int, text string) string {
+	rest := width - ansi.StringWidth(text) - 3
+	if text == "" || rest < 1 {
+		return Rule(t, width)
+	}
+	return Rule(t, rest) + " " + t.Faint.Render(text) + " " + Rule(t, 1)
+}
+
 // Fill returns exactly height lines: it cuts lines or adds empty ones.
 func Fill(lines []string, height int) []string {
 	out := make([]string, max(0, height))
