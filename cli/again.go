@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"aibox/agents"
 	"aibox/app/run"
-	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
 
@@ -63,7 +61,7 @@ func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if request, err = o.override(a, cmd, request); err != nil {
+	if request, err = o.override(a, a.runner(service), cmd, request); err != nil {
 		return err
 	}
 	if len(args) > 1 {
@@ -87,7 +85,7 @@ func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 
 // override returns the request of an earlier session with the flags of this command, and
 // without what the settings have anyway.
-func (o *runOptions) override(a *cli, cmd *cobra.Command, request run.Request) (run.Request, error) {
+func (o *runOptions) override(a *cli, runner *run.Runner, cmd *cobra.Command, request run.Request) (run.Request, error) {
 	given, changed := o.request, cmd.Flags().Changed
 	if changed("repo") {
 		request.Repository = given.Repository
@@ -106,7 +104,7 @@ func (o *runOptions) override(a *cli, cmd *cobra.Command, request run.Request) (
 	}
 	request.Detached = given.Detached
 	if resolved, err := a.app.Settings(request.Repository); err == nil { // else the run reports the error
-		request = a.withoutDefaults(request, resolved)
+		request = runner.WithoutDefaults(request, resolved)
 	}
 	for key, text := range given.Options {
 		if request.Options == nil {
@@ -115,13 +113,4 @@ func (o *runOptions) override(a *cli, cmd *cobra.Command, request run.Request) (
 		request.Options[key] = text
 	}
 	return request, request.Settings.Override(given.Settings)
-}
-
-// withoutDefaults returns the request without what the settings have anyway.
-func (a *cli) withoutDefaults(request run.Request, resolved *config.Resolved) run.Request {
-	var options any
-	if agent, err := a.app.Agents().Find(request.Agent); err == nil {
-		options = agents.Options(agent)
-	}
-	return request.Without(resolved, options)
 }

@@ -7,14 +7,13 @@ import (
 	"io"
 	"os"
 
+	"aibox/app/compose"
 	"aibox/app/run"
-	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/internal/shellquote"
 	"aibox/session"
 	"aibox/ui"
-	"aibox/ui/newrun"
-	"aibox/workspace"
 )
 
 // editRequest lets the user complete a request before it runs: on the screen for a new
@@ -73,46 +72,19 @@ func (a *cli) composeOnScreen(ctx context.Context, runner *run.Runner, service *
 	}
 	edited := request.Clone()
 	if request.Resumes != "" {
-		places, err := resumedPlacesOf(services.Places, runner, request)
+		dirs, err := paths.Default()
 		if err != nil {
 			return request, err
 		}
-		services.Places, edited.Repository = places, places.session.Repository
+		resumed, err := compose.NewRepositories(a.app, service, runner, dirs).Resumed(request)
+		if err != nil {
+			return request, err
+		}
+		services.Places, edited.Repository = resumed, resumed.Path()
 	}
 	composed, done, err := ui.Compose(ctx, ui.Request{In: a.in, Out: out, Sessions: service, NewRuns: services}, edited)
 	if ctx.Err() != nil || err == nil && !done {
 		return request, errCanceled
 	}
 	return composed, err
-}
-
-// resumedPlaces know the repository of a session that is resumed.
-type resumedPlaces struct {
-	newrun.Places
-	session  run.Request      // what it ran
-	settings *config.Resolved // those that hold unless the request has others
-}
-
-func resumedPlacesOf(places newrun.Places, runner *run.Runner, request run.Request) (resumedPlaces, error) {
-	plan, err := runner.ResolveDefaults(run.Request{Agent: request.Agent, Resumes: request.Resumes})
-	if err != nil {
-		return resumedPlaces{}, err
-	}
-	old, err := runner.Sessions.Find(request.Resumes)
-	if err != nil {
-		return resumedPlaces{}, err
-	}
-	ran, err := run.FromSession(old.Spec)
-	return resumedPlaces{places, ran, plan.Settings}, err
-}
-
-// Look looks at the repository. The session can be resumed without it, since its
-// workspace is kept.
-func (p resumedPlaces) Look(ctx context.Context, repository string) (newrun.Place, error) {
-	place, err := p.Places.Look(ctx, repository)
-	if err != nil {
-		place = newrun.Place{Place: workspace.Place{Top: repository}}
-	}
-	place.Settings, place.Last, place.Resumed = p.settings, nil, &p.session
-	return place, nil
 }

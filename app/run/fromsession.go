@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/bakery"
 	"aibox/config"
@@ -82,6 +83,15 @@ func (r Request) Without(resolved *config.Resolved, options any) Request {
 		}
 	}
 	return r.ForMode(options)
+}
+
+// WithoutDefaults returns the request without what the settings have anyway.
+func (r *Runner) WithoutDefaults(request Request, resolved *config.Resolved) Request {
+	var options any
+	if agent, err := r.User.Agents().Find(request.Agent); err == nil {
+		options = agents.Options(agent)
+	}
+	return request.Without(resolved, options)
 }
 
 // ForMode returns r without the options that the agent does not know in the request's

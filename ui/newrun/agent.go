@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"aibox/app/compose"
 	"maps"
 
 	"aibox/internal/termtext"
@@ -16,7 +17,7 @@ type agentStep struct {
 	*bindings
 	list      picker
 	width     int
-	all       []Agent
+	all       []compose.Agent
 	images    map[string]string // the state of each agent's image; nil until it is known
 	imagesErr error             // why it is not known
 
@@ -28,9 +29,9 @@ type agentStep struct {
 func newAgentStep(b *bindings) agentStep { return agentStep{bindings: b, list: newPicker("agent")} }
 
 // chosen is the agent that was chosen; nil for none.
-func (s *agentStep) chosen() *Agent { return s.find(s.name) }
+func (s *agentStep) chosen() *compose.Agent { return s.find(s.name) }
 
-func (s *agentStep) find(name string) *Agent {
+func (s *agentStep) find(name string) *compose.Agent {
 	for i, agent := range s.all {
 		if agent.Name == name {
 			return &s.all[i]
@@ -53,7 +54,7 @@ func (s *agentStep) refresh() {
 }
 
 // imageText is the state of the agent's image, as a column.
-func (s *agentStep) imageText(a Agent) string {
+func (s *agentStep) imageText(a compose.Agent) string {
 	text := ""
 	switch state := s.images[a.Name]; {
 	case a.Unservable != nil:

@@ -3,6 +3,7 @@ package newrun
 import (
 	"context"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,13 +14,13 @@ type checker struct {
 	request run.Request // checked last, or being checked
 	running bool
 	changed bool // the request has changed since the running check began
-	result  Checked
+	result  compose.Checked
 	err     error
 	waiting bool // the user wants to start as soon as the check is done
 }
 
 type checkDone struct {
-	result Checked
+	result compose.Checked
 	err    error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/form"
@@ -54,7 +55,7 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 // The answers to the commands of Init.
 type (
 	agentsLoaded struct {
-		all []Agent
+		all []compose.Agent
 		err error
 	}
 	imagesLoaded struct {

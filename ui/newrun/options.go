@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"aibox/agents/spec"
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/internal/secret"
 	"aibox/ui/form"
@@ -25,7 +26,7 @@ func newOptionsStep(b *bindings) optionsStep { return optionsStep{formStep: newF
 
 // fill makes the form for an agent, unless it is there already. The first answers are
 // those of initial, over those of the settings and of a resumed session. initial is only read.
-func (s *optionsStep) fill(a *Agent, interactive bool, place *Place, initial run.Request) tea.Cmd {
+func (s *optionsStep) fill(a *compose.Agent, interactive bool, place *compose.Place, initial run.Request) tea.Cmd {
 	if a == nil {
 		s.formStep.reset(form.Request{Options: new(noOptions)})
 		s.agent, s.base = "", nil

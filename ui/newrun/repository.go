@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"aibox/app/compose"
 	"context"
 	"path/filepath"
 	"strings"
@@ -26,10 +27,10 @@ type repositoryStep struct {
 	onBranch bool // the branch is asked for
 	recent   []string
 
-	resumes string // the session whose workspace is used; empty for a new one
-	chosen  string // raw, as the user typed or picked it
-	place   *Place // nil until chosen has been looked at
-	err     error  // why there is no place
+	resumes string         // the session whose workspace is used; empty for a new one
+	chosen  string         // raw, as the user typed or picked it
+	place   *compose.Place // nil until chosen has been looked at
+	err     error          // why there is no place
 	lookups page.Latest
 
 	folders  foldersFound
@@ -47,7 +48,7 @@ func newRepositoryStep(ctx context.Context, places Places, b *bindings) reposito
 
 type (
 	placeFound struct {
-		place Place
+		place compose.Place
 		err   error
 	}
 	branchesFound struct {
@@ -56,9 +57,9 @@ type (
 	}
 	// foldersFound is what is known of a typed path.
 	foldersFound struct {
-		path    string   // raw, as typed
-		folders []Folder // that begin with it
-		exists  bool     // it is a folder itself
+		path    string           // raw, as typed
+		folders []compose.Folder // that begin with it
+		exists  bool             // it is a folder itself
 	}
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/termtext"
@@ -22,9 +23,9 @@ import (
 // Below it are the files that the agent does not see.
 type sandboxStep struct {
 	formStep
-	place     *Place // whose settings these are; nil for none
-	base      any    // *config.Settings without this run's; lists that a run adds to are empty
-	inference string // the model server whose models are suggested
+	place     *compose.Place // whose settings these are; nil for none
+	base      any            // *config.Settings without this run's; lists that a run adds to are empty
+	inference string         // the model server whose models are suggested
 	files     *fileLists
 	globs     []string // besides the built-in ones
 	rows      int      // of the form and the files
@@ -45,7 +46,7 @@ func (s *sandboxStep) formKeys() []string {
 
 // fill makes the form for a repository, unless it is there already. The first answers are
 // those of initial, over what the settings say.
-func (s *sandboxStep) fill(place *Place, initial run.Request) tea.Cmd {
+func (s *sandboxStep) fill(place *compose.Place, initial run.Request) tea.Cmd {
 	if s.place == place {
 		return nil
 	}

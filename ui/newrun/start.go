@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/page"
@@ -57,7 +58,7 @@ type stage struct {
 type (
 	stageChanged struct{ step session.Step }
 	startDone    struct {
-		started Started
+		started compose.Started
 		err     error
 	}
 	tick struct{}

@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"aibox/app/compose"
 	"context"
 	"errors"
 	"fmt"
@@ -204,7 +205,7 @@ func TestEscTakesAStartBack(t *testing.T) {
 	if ctx.Err() == nil {
 		t.Error("it goes on")
 	}
-	p.m.Update(startDone{Started{}, ctx.Err()})
+	p.m.Update(startDone{compose.Started{}, ctx.Err()})
 	if p.m.start.state != failed || p.m.start.err == nil {
 		t.Error("it does not end")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -33,8 +34,8 @@ type codexOptions struct {
 type world struct {
 	t        testing.TB
 	recent   []string
-	places   map[string]Place
-	folders  []Folder
+	places   map[string]compose.Place
+	folders  []compose.Folder
 	again    run.Request
 	models   map[string][]string
 	states   map[string]string
@@ -76,16 +77,16 @@ func overrides(texts map[string]string) config.RunOverrides {
 }
 
 func newWorld(t testing.TB) *world {
-	shop := Place{
+	shop := compose.Place{
 		Place: workspace.Place{Top: "/home/ann/shop", Branch: "main"}, Settings: resolved(t),
 		Prompts: []prompts.Prompt{{Name: "careful", Source: prompts.User, Text: "# Take care\nof all.\n"}, {Name: "evil", Source: prompts.Repository, Text: "bad \x1b[2J text"}},
 	}
-	blog := Place{Place: workspace.Place{Top: "/home/ann/blog", Branch: "dark"}, Settings: resolved(t)}
-	far := Place{Place: workspace.Place{Top: "https://example.org/far.git"}, Settings: resolved(t)}
+	blog := compose.Place{Place: workspace.Place{Top: "/home/ann/blog", Branch: "dark"}, Settings: resolved(t)}
+	far := compose.Place{Place: workspace.Place{Top: "https://example.org/far.git"}, Settings: resolved(t)}
 	return &world{
 		t: t, recent: []string{"/home/ann/shop", "/home/ann/blog"},
-		places:  map[string]Place{shop.Top: shop, blog.Top: blog, far.Top: far},
-		folders: []Folder{{Path: "~/code/ship"}, {Path: "/home/ann/blog", Repository: true}},
+		places:  map[string]compose.Place{shop.Top: shop, blog.Top: blog, far.Top: far},
+		folders: []compose.Folder{{Path: "~/code/ship"}, {Path: "/home/ann/blog", Repository: true}},
 		models:  map[string][]string{"auto": {"qwen3", "llama3"}, "openai": {"gpt"}},
 		states:  map[string]string{"codex": "fresh", "aider": "missing"},
 	}
@@ -95,11 +96,11 @@ func (w *world) services() Services { return Services{Places: w, Choices: w, Run
 
 func (w *world) Recent(context.Context) ([]string, error) { return w.recent, nil }
 
-func (w *world) Look(_ context.Context, repository string) (Place, error) {
+func (w *world) Look(_ context.Context, repository string) (compose.Place, error) {
 	if p, ok := w.places[repository]; ok {
 		return p, nil
 	}
-	return Place{}, fault.New(fault.Usage, "%s is not in a git repository", repository).Hint("name one with --repo")
+	return compose.Place{}, fault.New(fault.Usage, "%s is not in a git repository", repository).Hint("name one with --repo")
 }
 
 func (w *world) Branches(_ context.Context, repository string) ([]string, error) {
@@ -109,7 +110,7 @@ func (w *world) Branches(_ context.Context, repository string) ([]string, error)
 	return []string{"main", "dark/mode", "feature"}, nil
 }
 
-func (w *world) Folders(_ context.Context, typed string) (on []Folder, there bool) {
+func (w *world) Folders(_ context.Context, typed string) (on []compose.Folder, there bool) {
 	for _, f := range w.folders {
 		if strings.HasPrefix(f.Path, typed) {
 			on = append(on, f)
@@ -119,9 +120,9 @@ func (w *world) Folders(_ context.Context, typed string) (on []Folder, there boo
 	return on, there
 }
 
-func (w *world) Agents(context.Context) ([]Agent, error) {
+func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 	flag := func(key string) bool { return key != "turns" }
-	return []Agent{
+	return []compose.Agent{
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
 		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
 		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(noOptions), Flag: flag},
@@ -154,15 +155,15 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 	return visible, hidden, nil
 }
 
-func (w *world) Check(_ context.Context, d run.Request) (Checked, error) {
-	c := Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
+func (w *world) Check(_ context.Context, d run.Request) (compose.Checked, error) {
+	c := compose.Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
 	if d.Prompt == "" && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
 	return c, nil
 }
 
-func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(session.Step)) (Started, error) {
+func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(session.Step)) (compose.Started, error) {
 	line := shellquote.Join(d.CommandLine(nil)[1:])
 	if bake {
 		line += " (baked)"
@@ -175,10 +176,10 @@ func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(ses
 	}
 	if err := w.fail; err != nil {
 		w.fail = nil
-		return Started{MissingImage: w.noImage, Output: w.output}, err
+		return compose.Started{MissingImage: w.noImage, Output: w.output}, err
 	}
 	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
-	return Started{ID: "0dq4f-codex"}, nil
+	return compose.Started{ID: "0dq4f-codex"}, nil
 }
 
 func (w *world) Remember(d run.Request) error {

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
-	"aibox/ui/newrun"
 )
 
 // newRun asks for what a run needs, one thing after another, and starts it. What is
@@ -68,7 +68,7 @@ func (t *talk) agent(d *run.Request) error {
 		})
 	}
 	l.other = func(text string) error {
-		i := slices.IndexFunc(agents, func(a newrun.Agent) bool { return a.Name == text })
+		i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == text })
 		if i < 0 {
 			t.say("\"%s\" is no agent", termtext.Escape(text))
 			return t.agent(d)
@@ -96,7 +96,7 @@ func (t *talk) task(d *run.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(agents, func(a newrun.Agent) bool { return a.Name == d.Agent })
+	i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == d.Agent })
 	if i >= 0 && agents[i].NeedsPrompt {
 		d.Prompt, err = t.text("What is it to do?")
 		if err == nil && d.Prompt == "" {

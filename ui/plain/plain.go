@@ -9,9 +9,9 @@ import (
 	"errors"
 	"io"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/session"
-	"aibox/ui/newrun"
 )
 
 // Answers are the lines that the user types.
@@ -34,7 +34,7 @@ type Places interface {
 
 // Choices know agents and their images; see newrun.Choices.
 type Choices interface {
-	Agents(ctx context.Context) ([]newrun.Agent, error)
+	Agents(ctx context.Context) ([]compose.Agent, error)
 	Images(ctx context.Context) (map[string]string, error)
 }
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/session"
-	"aibox/ui/newrun"
 )
 
 // scene is a conversation with a script for the person.
@@ -44,8 +44,8 @@ func (s *scene) Recent(context.Context) ([]string, error) {
 	return []string{"/home/ann/shop", "/home/ann/\x1b[2Jblog"}, s.broken
 }
 
-func (s *scene) Agents(context.Context) ([]newrun.Agent, error) {
-	return []newrun.Agent{
+func (s *scene) Agents(context.Context) ([]compose.Agent, error) {
+	return []compose.Agent{
 		{Name: "codex", Summary: "OpenAI's agent", NeedsPrompt: true},
 		{Name: "cursor", Unservable: errors.New("its own cloud")},
 		{Name: "shell", Summary: "Any command"},

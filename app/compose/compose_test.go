@@ -1,4 +1,4 @@
-package cli
+package compose
 
 import (
 	"os"
@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/agents"
-	"aibox/agents/spec"
+	"aibox/app"
 	"aibox/app/run"
 	"aibox/bakery"
 	"aibox/config"
@@ -30,19 +29,30 @@ func overrides(t *testing.T, texts map[string]string) config.RunOverrides {
 	return o
 }
 
-// newStarter is the services of the screen for a new run, and a repository.
-func newStarter(t *testing.T) (starter, string) {
+// services are those of a user with a home and a repository.
+type services struct {
+	Repositories
+	Choices
+	Runs
+	home string
+	repo string
+}
+
+func newServices(t *testing.T) services {
 	t.Helper()
-	a, _, errOut := testApp(t)
-	t.Setenv("XDG_STATE_HOME", "")
-	t.Setenv("XDG_DATA_HOME", "")
-	repo := settingsOf(t, "", "")
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ann", "-c", "user.email=a@e", "commit", "-qm", "one", "--allow-empty"}, {"branch", "dark"}} {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
+	}
+	repo := t.TempDir()
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=Ann", "-c", "user.email=a@e", "commit", "-qm", "one", "--allow-empty"}, {"branch", "dark"}} {
 		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
-	service, err := a.app.Sessions()
+	a := app.New(nil)
+	sessions, err := a.Sessions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,54 +60,15 @@ func newStarter(t *testing.T) (starter, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if errOut.Len() > 0 {
-			t.Errorf("it wrote over the screen: %s", errOut)
-		}
-	})
-	return starter{a, service, dirs}, repo
+	runner := a.Runner(sessions)
+	allow := func(run.Request) error { return nil }
+	return services{NewRepositories(a, sessions, runner, dirs), NewChoices(a, sessions, runner), NewRuns(runner, dirs, allow), home, repo}
 }
 
-func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
-	s, repo := newStarter(t)
-	give := func(d *run.Request, key, text string) {
-		if err := d.Settings.Set(key, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	good := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it"}
-	if _, err := s.Check(t.Context(), good); err != nil {
-		t.Fatal(err)
-	}
-	for what, change := range map[string]func(*run.Request){
-		"no agent":          func(d *run.Request) { d.Agent = "" },
-		"unknown agent":     func(d *run.Request) { d.Agent = "codx" },
-		"no prompt":         func(d *run.Request) { d.Prompt = "" },
-		"unknown option":    func(d *run.Request) { d.Options = map[string]string{"shade": "red"} },
-		"impossible choice": func(d *run.Request) { d.Options = map[string]string{"verbosity": "some"} },
-		"glob":              func(d *run.Request) { give(d, "hide", `"["`) },
-		"system prompt":     func(d *run.Request) { give(d, "system", "nobody") },
-		"variable":          func(d *run.Request) { give(d, "env", "AIBOX_NO_SUCH_VARIABLE") },
-		"no terminal":       func(d *run.Request) { d.Interactive = true },
-	} {
-		bad := good.Clone()
-		change(&bad)
-		_, err := s.Check(t.Context(), bad)
-		var said error
-		s.in = noInput(t)
-		said = s.execute(t.Context(), bad.CommandLine(nil)[1:])
-		if err == nil || fault.KindOf(err) != fault.Usage || said == nil || err.Error() != said.Error() {
-			t.Errorf("%s: the check says %v, the command %v", what, err, said)
-		}
-		if _, err := s.Start(t.Context(), bad, false, func(session.Step) {}); err == nil || err.Error() != said.Error() {
-			t.Errorf("%s: the start says %v", what, err)
-		}
-	}
-}
-
-func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testing.T) {
+func TestACheckDescribesTheStartAndTheHiddenFilesAndHidesSecrets(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
-	s, repo := newStarter(t)
+	s := newServices(t)
+	repo := s.repo
 	d := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: overrides(t, map[string]string{"hide": "vault", "accept": "branch"})}
 	checked, err := s.Check(t.Context(), d)
 	if err != nil || !strings.Contains(checked.Command, "codex") || strings.Contains(checked.Command, "canary") {
@@ -108,14 +79,15 @@ func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testin
 	}
 }
 
-func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
-	s, repo := newStarter(t)
+func TestALookFindsTheSettingsAndTheLastChoicesOfARepository(t *testing.T) {
+	s := newServices(t)
+	repo := s.repo
 	place, err := s.Look(t.Context(), repo)
 	if err != nil || place.Branch != "main" || place.Last != nil || place.Settings.Settings.Network != "local" {
 		t.Fatalf("got %+v, %v", place, err)
 	}
 	chosen := run.Request{Agent: "codex", Repository: place.Top, Settings: overrides(t, map[string]string{"network": "local", "pids": "64"}), Options: map[string]string{"verbosity": "low"}}
-	if err := s.store().Save(chosen); err != nil {
+	if err := s.Remember(chosen); err != nil {
 		t.Fatal(err)
 	}
 	place, err = s.Look(t.Context(), repo)
@@ -123,7 +95,7 @@ func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
 		t.Fatalf("got %+v, %v", place, err)
 	}
 	if place.Last.Settings.Has("network") {
-		t.Error("what the settings say anyway was kept")
+		t.Error("a choice that equals the setting was kept")
 	}
 	if names, err := s.Branches(t.Context(), repo); err != nil || !slices.Contains(names, "dark") {
 		t.Errorf("the branches are %q, %v", names, err)
@@ -133,8 +105,9 @@ func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
 	}
 }
 
-func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
-	s, repo := newStarter(t)
+func TestFilesOfARequestAreSortedAsARunWould(t *testing.T) {
+	s := newServices(t)
+	repo := s.repo
 	for _, name := range []string{"a.go", "secret.key", ".env"} {
 		if err := os.WriteFile(filepath.Join(repo, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
@@ -147,9 +120,10 @@ func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
 	}
 }
 
-func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
-	s, repo := newStarter(t)
-	home := s.dirs.Home
+func TestATypedPathIsCompletedByFolders(t *testing.T) {
+	s := newServices(t)
+	repo := s.repo
+	home := s.home
 	for _, name := range []string{"code/shop", "code/ship", "code/.hidden", "code/other"} {
 		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -185,34 +159,9 @@ func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
 	}
 }
 
-func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
-	s, _ := newStarter(t)
-	all, err := s.Agents(t.Context())
-	if err != nil || len(all) != len(agents.Builtin().All()) {
-		t.Fatalf("%d agents, %v", len(all), err)
-	}
-	for _, agent := range all {
-		fields, err := spec.Of(agent.Options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := run.Request{Agent: agent.Name, Prompt: "x", Options: map[string]string{}}
-		for _, field := range fields {
-			if agent.Flag(field.Key) && field.Text(agent.Options) != "" && field.Type != spec.Secret {
-				d.Options[field.Key] = field.Text(agent.Options)
-			}
-		}
-		// Flags of their own and --set give the same request.
-		one, other := requestOf(t, s.cli, d.CommandLine(agent.Flag)[1:]...), requestOf(t, s.cli, d.CommandLine(nil)[1:]...)
-		if !one.Equal(d) || !other.Equal(d) {
-			t.Errorf("%s: %q and %q", agent.Name, one.Options, other.Options)
-		}
-	}
-}
-
 func TestABakeIsOneStageOfAStartWhoseLastLinesAreKeptWhenItFails(t *testing.T) {
 	var steps []session.Step
-	b := &bakeSteps{step: func(s session.Step) { steps = append(steps, s) }}
+	b := &bakeStage{step: func(s session.Step) { steps = append(steps, s) }}
 	for _, e := range []bakery.Event{
 		{Kind: bakery.ImageStarted, Image: "codex"},
 		{Kind: bakery.StepStarted, Image: "codex", Text: "RUN install"},
@@ -222,9 +171,9 @@ func TestABakeIsOneStageOfAStartWhoseLastLinesAreKeptWhenItFails(t *testing.T) {
 		b.Handle(e)
 	}
 	if want := []session.Step{{Name: "image", Detail: "codex"}, {Name: "image", Detail: "codex RUN install"}}; !slices.Equal(steps, want) {
-		t.Errorf("told %+v", steps)
+		t.Errorf("reported %+v", steps)
 	}
-	if !slices.Equal(b.said, []string{"no space left"}) {
-		t.Errorf("kept %q", b.said)
+	if !slices.Equal(b.tail, []string{"no space left"}) {
+		t.Errorf("kept %q", b.tail)
 	}
 }

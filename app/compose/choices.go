@@ -1,0 +1,102 @@
+package compose
+
+import (
+	"context"
+	"slices"
+
+	"aibox/agents"
+	"aibox/app"
+	"aibox/app/run"
+	"aibox/bakery"
+	"aibox/session"
+)
+
+// Choices lists the values that the user chooses from.
+type Choices struct {
+	app      *app.App
+	sessions *session.Sessions
+	runner   *run.Runner
+}
+
+// NewChoices returns the choices of this user.
+func NewChoices(a *app.App, sessions *session.Sessions, runner *run.Runner) Choices {
+	return Choices{a, sessions, runner}
+}
+
+// Agent is an agent to choose.
+type Agent struct {
+	Name, Title, Summary string
+	NeedsPrompt          bool
+	Shell                bool  // it runs a command instead of a task
+	Unservable           error // why no sandbox can serve it; nil if one can
+	// Options is a pointer to its options: the defaults, and the secrets of the
+	// environment.
+	Options any
+	Flag    func(key string) bool // whether an option is a flag of `aibox run AGENT`
+}
+
+// shell is the agent that runs a command.
+const shell = "shell"
+
+// Agents returns all agents, including the user's own.
+func (c Choices) Agents(context.Context) ([]Agent, error) {
+	var all []Agent
+	for _, agent := range c.app.Agents().All() {
+		if err := run.SetEnvironmentSecrets(agent); err != nil {
+			return nil, err
+		}
+		info := agent.Info()
+		all = append(all, Agent{
+			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shell,
+			Unservable: info.Servable(), Options: agents.Options(agent), Flag: run.OwnFlags(agent),
+		})
+	}
+	return all, nil
+}
+
+// Images returns the state of each agent's image by the agent's name.
+func (c Choices) Images(ctx context.Context) (map[string]string, error) {
+	builder, err := c.app.Builder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := builder.Check(ctx)
+	if err != nil {
+		return nil, c.app.DaemonFault(ctx, err)
+	}
+	states := map[string]string{}
+	for _, agent := range c.app.Agents().All() {
+		i := slices.IndexFunc(all, func(image bakery.Status) bool { return image.Name == agent.Info().Image })
+		if i >= 0 {
+			states[agent.Info().Name] = all[i].State.String()
+		}
+	}
+	return states, nil
+}
+
+// Models returns the models of a model server, from its last answer if it is slow.
+func (Choices) Models(ctx context.Context, inference string) []string {
+	var names []string
+	for _, model := range app.CompleteModels(ctx, inference) {
+		names = append(names, model.ID)
+	}
+	return names
+}
+
+// Again returns the request that repeats a session, without what the settings have
+// anyway.
+func (c Choices) Again(_ context.Context, id session.ID) (run.Request, error) {
+	old, err := c.sessions.Find(string(id))
+	if err != nil {
+		return run.Request{}, err
+	}
+	request, err := run.FromSession(old.Spec)
+	if err != nil {
+		return run.Request{}, err
+	}
+	resolved, err := c.app.Settings(request.Repository)
+	if err != nil {
+		return request, nil //nolint:nilerr // the screen reports it when it looks at the repository
+	}
+	return c.runner.WithoutDefaults(request, resolved), nil
+}

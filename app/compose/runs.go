@@ -1,0 +1,83 @@
+package compose
+
+import (
+	"context"
+	"path/filepath"
+
+	"aibox/app/run"
+	"aibox/internal/paths"
+	"aibox/session"
+)
+
+// Runs checks and starts requests.
+type Runs struct {
+	runner *run.Runner
+	dirs   paths.Dirs
+	// refuse reports why this process cannot run a request; nil if it can.
+	refuse func(run.Request) error
+}
+
+// NewRuns returns the runs of this user. refuse reports why this process cannot run a
+// request, such as for want of a terminal; nil if it can.
+func NewRuns(runner *run.Runner, dirs paths.Dirs, refuse func(run.Request) error) Runs {
+	return Runs{runner, dirs, refuse}
+}
+
+// Checked is the result of a check.
+type Checked struct {
+	RepositorySettings string   // the settings that a file in the repository changes, raw
+	Command            string   // how the agent is started in its sandbox, raw, secrets as dots
+	Hide               []string // the globs besides the built-in ones
+	Delivers           bool     // the run delivers at its end, so it has to be followed until then
+}
+
+// Started is the result of a start.
+type Started struct {
+	ID           session.ID // empty if it failed
+	MissingImage bool       // it failed because the agent's image has to be baked first
+	Output       []string   // the last lines of a bake step that failed, raw
+}
+
+// Files returns the files of the repository that the agent of a request would get
+// (visible) and those that are hidden.
+func (r Runs) Files(ctx context.Context, request run.Request) (visible, hidden []string, err error) {
+	return r.runner.Files(ctx, request)
+}
+
+// Check validates a request without starting anything.
+func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
+	plan, err := r.runner.Resolve(request)
+	checked := Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
+	if sandbox, failed := r.runner.Preview(plan); failed == nil {
+		checked.Command = sandbox
+	}
+	if err == nil {
+		err = r.refuse(request)
+	}
+	return checked, err
+}
+
+// Start starts a request and returns when its agent runs. With bake a missing image is
+// baked first. step receives each stage, from one goroutine.
+func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (Started, error) {
+	if err := r.refuse(request); err != nil {
+		return Started{}, err
+	}
+	plan, err := r.runner.Resolve(request)
+	if err != nil {
+		return Started{}, err
+	}
+	stage := &bakeStage{step: step}
+	with := run.Callbacks{Step: step}
+	if bake {
+		with.Bake = stage.bake
+	}
+	id, err := r.runner.Start(ctx, plan, with)
+	return Started{ID: id, MissingImage: run.IsMissingImage(err), Output: stage.tail}, err
+}
+
+// Remember keeps the choices for the next run of the repository.
+func (r Runs) Remember(request run.Request) error { return storeIn(r.dirs).Save(request) }
+
+// storeIn is the store of the last choices.
+func storeIn(dirs paths.Dirs) run.Store { return run.Open(filepath.Join(dirs.State, "choices")) }
