@@ -10,13 +10,12 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/decision"
+	"aibox/review/worktree"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
-
-	"aibox/review/accept"
-	"aibox/review/worktree"
 )
 
 // acceptOptions are the flags of `aibox accept`.
@@ -170,6 +169,7 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 			return err
 		}
 		opts.Message = described.Message
+		o.printRedacted(described.Secrets)
 	}
 	if o.edit {
 		if opts.Message, err = o.editMessage(ctx, opts.Message, plan.Part); err != nil {
@@ -213,6 +213,7 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 			return err
 		}
 	}
+	o.printRedacted(accepted.Secrets)
 	o.printLeftOut(found.ID, accepted.Left)
 	if accepted.Files == 0 {
 		if len(o.files)+len(o.hunks) > 0 {

@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/review/printer"
+	"aibox/review/risk/secrets"
 	"aibox/session"
 	"aibox/session/description"
 
 	"github.com/spf13/cobra"
-
-	"aibox/review/printer"
 )
 
 // describeOptions are the flags of `aibox describe`.
@@ -62,6 +63,7 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 		return err
 	}
 	described, err := o.describeSet(service, found, scope.Set())
+	o.printRedacted(described.Secrets)
 	switch {
 	case err != nil:
 		return err
@@ -90,8 +92,19 @@ func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, fo
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
 		set = plan.Part
 	}
-	verified, _ := service.Verifications(found.ID) // a message without them is one, too
-	return description.Of(found, set, verified).Message
+	described, err := a.describeSet(service, found, set)
+	if err != nil {
+		described = description.Of(found, set, nil)
+	}
+	a.printRedacted(described.Secrets)
+	return described.Message
+}
+
+// printRedacted reports the secrets that were left out of a text.
+func (c *console) printRedacted(count int) {
+	if count > 0 {
+		fmt.Fprintf(c.err, "%s %s in the message replaced by %s\n", c.errTerm.warn("!"), amount.Of(count, "secret"), secrets.Removed)
+	}
 }
 
 // scissors is the line below which nothing counts, as in git.

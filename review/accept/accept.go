@@ -16,6 +16,7 @@ import (
 	"aibox/review"
 	"aibox/review/branch"
 	"aibox/review/recovery"
+	"aibox/review/risk/secrets"
 	"aibox/review/worktree"
 	"aibox/workspace"
 )
@@ -23,7 +24,7 @@ import (
 // Options control the delivery.
 type Options struct {
 	Branch  string        // without refs/heads/; empty means aibox/<session>, with a suffix when taken. A named branch that exists is a Conflict
-	Message string        // the commit message; empty means a plain one
+	Message string        // the commit message, without its secrets; empty means a plain one
 	Choice  review.Choice // what to accept; an empty choice is ErrNothing
 	Target  Target
 
@@ -92,6 +93,7 @@ type Result struct {
 	Tree        string            `json:"tree"`           // of the baseline with all that was taken, now and before
 	Left        []review.LeftOut  `json:"left,omitempty"` // chosen, but left out because of their risks
 	Selection   *review.Selection `json:"-"`              // all that was taken, now and before
+	Secrets     int               `json:"-"`              // how many were replaced in the commit message
 
 	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
 	Modules    []branch.Module `json:"modules,omitempty"`     // of a branch: where the work in submodules is, now and before
@@ -160,7 +162,8 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 			err = errors.Join(err, dropped)
 		}
 	}()
-	message := opts.Message
+	var message string
+	message, accepted.Secrets = secrets.Redact(opts.Message)
 	if strings.TrimSpace(message) == "" {
 		message = "Work of aibox session " + ws.Session
 	}

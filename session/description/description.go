@@ -11,29 +11,37 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/risk/secrets"
 	"aibox/session"
 )
 
 // Text describes a session's work where it is delivered. Text that the agent chose (names,
 // subjects, targets) appears in it only as data: in a message only names of plain letters,
-// in Markdown only as code.
+// in Markdown only as code. Secrets are replaced by secrets.Removed.
 type Text struct {
-	Title   string `json:"title"`   // the task in one line of at most 72 characters
+	Title   string `json:"title"`   // the task in one line of at most 72 columns
 	Message string `json:"message"` // of a commit: the title and a summary of the record, ended by a newline
 	Body    string `json:"body"`    // of a pull request, in Markdown
+	Secrets int    `json:"-"`       // how many of the task and the commands were replaced
 }
 
 // Of describes the part of the session's work that set holds. For each command it
 // considers only the last verification that ran on the set's tree.
 func Of(s session.Session, set *review.ChangeSet, verified []session.Verification) Text {
-	w := work{Session: s, set: set, verified: latestOf(verified, set.Tree)}
-	title := w.title()
-	return Text{Title: title, Message: w.message(title), Body: w.request()}
+	w := work{Session: s, task: taskOf(s), set: set, verified: latestOf(verified, set.Tree)}
+	count := w.task.secrets
+	for i := range w.verified {
+		clean, n := secrets.Redact(w.verified[i].Command)
+		w.verified[i].Command, count = clean, count+n
+	}
+	title, rest := w.title()
+	return Text{Title: title, Message: w.message(title, rest), Body: w.request(), Secrets: count}
 }
 
 // work is a part of a session's work, with its verifications.
 type work struct {
 	session.Session
+	task     task
 	set      *review.ChangeSet
 	verified []session.Verification
 }
@@ -64,44 +72,17 @@ func outcome(v *session.Verification) string {
 }
 
 const (
-	maxTitle   = 72  // characters
-	maxTask    = 40  // lines of the task
 	maxFolders = 12  // that are listed
-	wrapAt     = 72  // characters
 	maxNamed   = 100 // files that are listed
 )
 
-// title returns the first line of the task, or names the agent when there is none.
-func (w work) title() string {
-	task := strings.TrimSpace(w.Prompt)
-	switch {
-	case task != "":
-	case w.Feedback != "":
-		task = "Follow the review of " + string(w.Resumes)
-	case len(w.Args) > 0:
-		task = "Run " + strings.TrimSpace(strings.Join(w.Args, " "))
-	}
-	line, _, _ := strings.Cut(task, "\n")
-	line = strings.TrimSpace(termtext.Escape(strings.TrimSpace(line)))
-	if line == "" {
-		return "Work of " + w.Agent
-	}
-	if runes := []rune(line); len(runes) > maxTitle {
-		return strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
-	}
-	return line
-}
-
-// message returns the message of a commit.
-func (w work) message(title string) string {
+// message returns the message of a commit: the title, the rest of the task, indented so
+// that no line of it acts as a trailer or a comment, and a summary of the record.
+func (w work) message(title, rest string) string {
 	var b strings.Builder
 	b.WriteString(title + "\n\n")
-	task := w.task()
-	if rest, begins := strings.CutPrefix(task, title); begins { // do not repeat it
-		task = strings.TrimLeft(rest, "\n")
-	}
-	if task != "" {
-		for _, line := range wrapText(task, wrapAt-2) {
+	if rest != "" {
+		for line := range strings.SplitSeq(rest, "\n") {
 			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 		}
 		b.WriteString("\n")
@@ -125,44 +106,6 @@ func (w work) maker() string {
 		return w.Agent
 	}
 	return w.Agent + " (" + plainOr(w.Model, "a model with an unusual name") + ")"
-}
-
-// task returns the task, escaped and cut.
-func (w work) task() string {
-	task := strings.TrimSpace(strings.ReplaceAll(w.Prompt, "\r\n", "\n"))
-	if task == "" {
-		task = strings.TrimSpace(strings.Join(w.Args, " "))
-	}
-	lines := strings.Split(termtext.Text(task), "\n")
-	if len(lines) > maxTask {
-		lines = append(lines[:maxTask], "…")
-	}
-	for i, line := range lines {
-		if len(line) > 2000 {
-			lines[i] = strings.ToValidUTF8(line[:2000], "") + "…"
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// wrapText breaks the lines of text between words.
-func wrapText(text string, width int) []string {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		start := len(line) - len(strings.TrimLeft(line, " \t"))
-		current := line[:start]
-		for i, word := range strings.Fields(line) {
-			if i > 0 && len([]rune(current))+1+len([]rune(word)) > width {
-				lines = append(lines, current)
-				current = line[:start]
-			} else if i > 0 {
-				current += " "
-			}
-			current += word
-		}
-		lines = append(lines, current)
-	}
-	return lines
 }
 
 // folder is a folder with the number of its changes.
@@ -248,6 +191,9 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._+/-]{1,100}$`)
 
 func plainOr(word, otherwise string) string {
 	if !plainName.MatchString(word) || strings.Contains(word, "//") {
+		return otherwise
+	}
+	if _, found := secrets.Redact(word); found > 0 {
 		return otherwise
 	}
 	return word

@@ -65,11 +65,57 @@ func TestEverySessionHasATitle(t *testing.T) {
 		{session.Spec{Agent: "codex"}, "Work of codex"},
 		{session.Spec{Agent: "shell", Args: []string{"make", "fmt"}}, "Run make fmt"},
 		{session.Spec{Agent: "codex", Resumes: "0dq4f-codex", Feedback: "x"}, "Follow the review of 0dq4f-codex"},
-		{session.Spec{Agent: "codex", Prompt: strings.Repeat("long ", 40)}, strings.Repeat("long ", 14) + "l…"},
+		{session.Spec{Agent: "codex", Prompt: strings.Repeat("long ", 40)}, strings.TrimSpace(strings.Repeat("long ", 14)) + "…"},
+		{session.Spec{Agent: "codex", Prompt: strings.Repeat("長", 40)}, strings.Repeat("長", 35) + "…"},
+		{session.Spec{Agent: "codex", Prompt: strings.Repeat("x", 73)}, strings.Repeat("x", 71) + "…"},
+		{session.Spec{Agent: "codex", Prompt: strings.Repeat("x", 72)}, strings.Repeat("x", 72)},
+		{session.Spec{Agent: "shell", Args: []string{"sh", "-c", "set -e\nmake"}}, "Run sh -c set -e…"},
 	} {
 		d := Of(session.Session{Spec: c.spec}, &review.ChangeSet{}, nil)
 		if d.Title != c.want || !strings.HasPrefix(d.Message, c.want+"\n\n") {
 			t.Errorf("%+v is titled %q, want %q:\n%s", c.spec, d.Title, c.want, d.Message)
+		}
+	}
+}
+
+func TestATaskIsNotWrappedAndNotSaidTwice(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("a rather long line ", 20))
+	for _, c := range []struct {
+		spec session.Spec
+		want string
+	}{
+		{session.Spec{Agent: "a", Prompt: "Fix it\n\n" + long + "\n\n    indented"}, "Fix it\n\n  " + long + "\n\n      indented\n"},
+		{session.Spec{Agent: "a", Prompt: long}, cutTitle(long) + "\n\n  " + long + "\n"},
+		{session.Spec{Agent: "shell", Args: []string{"make", "fmt"}}, "Run make fmt\n"},
+		{session.Spec{Agent: "shell", Args: []string{"sh", "-c", "set -e\n  make"}}, "Run sh -c set -e…\n\n  sh -c set -e\n    make\n"},
+	} {
+		d := Of(session.Session{Spec: c.spec}, &review.ChangeSet{}, nil)
+		if want := c.want + "\nMade by"; !strings.HasPrefix(d.Message, want) {
+			t.Errorf("the message is\n%s\nwant\n%s", d.Message, want)
+		}
+	}
+}
+
+func TestADescriptionHoldsNoSecret(t *testing.T) {
+	token := "ghp_" + "x7Kq2Vw9Zr4Tn8Ly1Mb6Jd3Hs5Pf0GcAaB9e"
+	set := &review.ChangeSet{Tree: "t", Changes: []review.Change{{Path: review.Path(token + "/f")}}}
+	for _, spec := range []session.Spec{
+		{Agent: "a", Prompt: "Push with " + token + " to the server"},
+		{Agent: "a", Prompt: strings.Repeat("word ", 10) + token + " and more"}, // the title ends within it
+		{Agent: "a", Prompt: "Push\n\n" + strings.Repeat("x ", 990) + token},    // so does the line
+		{Agent: "a", Prompt: "Push\n\n" + strings.Repeat("line\n", 13_100) + strings.Repeat("x ", 1) + token},
+		{Agent: "shell", Args: []string{"git", "push", "https://x:" + token + "@example.com"}},
+	} {
+		s := session.Session{Spec: spec}
+		s.State.Result = &session.Result{Commits: []string{"Use " + token}, Refused: []session.Refusal{{Target: token}}}
+		d := Of(s, set, []session.Verification{{Command: "curl -H 'X: " + token + "'", Tree: "t"}})
+		for _, text := range []string{d.Title, d.Message, d.Body} {
+			if strings.Contains(text, token[:12]) {
+				t.Errorf("a secret is in\n%s", text)
+			}
+		}
+		if d.Secrets < 1 {
+			t.Errorf("%d secrets were replaced in\n%s", d.Secrets, d.Message)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/markdown"
 	"aibox/internal/termtext"
+	"aibox/review/risk/secrets"
 )
 
 // request returns the text of a pull request. Text by the agent, the model or its server
@@ -15,7 +16,7 @@ import (
 // HTML.
 func (w work) request() string {
 	var b strings.Builder
-	if task := w.task(); task != "" {
+	if task := w.task.String(); task != "" {
 		fmt.Fprintf(&b, "## Task\n\n%s\n", markdown.Block("text", task))
 	}
 	b.WriteString("## Changes\n\n")
@@ -121,8 +122,9 @@ func (w work) quoteCommits(b *strings.Builder) {
 	fmt.Fprintf(b, "## The agent's own commits\n\nIn the agent's words, as data:\n\n%s\n", markdown.Block("text", strings.Join(lines, "\n")))
 }
 
-// shorten returns text as one safe line of limited length.
+// shorten returns text as one safe line of limited length, without secrets.
 func shorten(text string) string {
+	text, _ = secrets.Redact(text)
 	line := []rune(termtext.Escape(text))
 	if len(line) > 200 {
 		line = append(line[:199], '…')

@@ -47,6 +47,7 @@ type planned struct {
 	part     *review.ChangeSet
 	worktree *worktree.Plan // nil when the working tree cannot be read
 	message  string         // proposed for the commit
+	secrets  int            // how many were replaced in it
 	err      error
 }
 
@@ -60,7 +61,8 @@ func (d *delivery) plan() tea.Cmd {
 		}
 		msg := planned{part: plan.Part}
 		verifications, err := services.Verifications(of.ID)
-		msg.message, msg.err = description.Of(of, plan.Part, verifications).Message, err
+		described := description.Of(of, plan.Part, verifications)
+		msg.message, msg.secrets, msg.err = described.Message, described.Secrets, err
 		msg.worktree, _ = services.PlanWorktree(ctx, of.ID, set, choice) // accepting reports what is wrong
 		return msg
 	}
@@ -74,7 +76,7 @@ func (d *delivery) open(msg planned, now time.Time) {
 	if d.message == "" {
 		d.message = msg.message
 	}
-	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, message: newArea(d.message), since: now}
+	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: newArea(d.message), since: now}
 }
 
 // Update handles a key while the question is open. accepts means that the command
@@ -212,6 +214,9 @@ func (msg delivered) summary() string {
 	}
 	if a.Target == accept.ToWorktree {
 		text = amount.Of(len(a.Paths), "file") + " written to your working tree"
+	}
+	if a.Secrets > 0 {
+		text += "; " + amount.Of(a.Secrets, "secret") + " in the message replaced"
 	}
 	if msg.unkept != nil {
 		text += "; your rejections could not be kept: " + termtext.Escape(msg.unkept.Error())

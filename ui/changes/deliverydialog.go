@@ -24,6 +24,7 @@ type deliveryDialog struct {
 	proposed string
 	part     *review.ChangeSet // what would be delivered
 	plan     *worktree.Plan
+	secrets  int // how many were replaced in the proposed message
 	message  textarea.Model
 	since    time.Time
 }
@@ -59,6 +60,9 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 		lines = append(lines, d.steps(t, width, d.message.Height())...)
 	} else {
 		lines = append(lines, strings.Split(d.message.View(), "\n")...)
+		if d.secrets > 0 {
+			lines = append(lines, t.Warn.Render(ansi.Truncate("! "+amount.Of(d.secrets, "secret")+" in the message replaced", width, "…")))
+		}
 		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
 	}
 	if note.Text() != "" {

@@ -1,0 +1,46 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+)
+
+// Removed is what Redact puts in the place of a secret.
+const Removed = "[secret removed]"
+
+const (
+	redactEffort = 16 << 20 // bytes that the rules may go through in one text
+	redactRounds = 64       // of at most maxFindings each
+)
+
+// Redact replaces the secrets in text by Removed and returns how many there were. A text
+// that is too long to search is removed altogether.
+func Redact(text string) (clean string, count int) {
+	for range redactRounds {
+		found, left := Find("", []byte(text), redactEffort)
+		if left < 0 {
+			break
+		}
+		cleaned, n := replace(text, found)
+		if n == 0 {
+			return text, count
+		}
+		text, count = cleaned, count+n
+	}
+	return Removed, count + 1
+}
+
+// replace replaces what was found, and counts it. What is part of Removed is no secret.
+func replace(text string, found []Finding) (string, int) {
+	slices.SortFunc(found, func(a, b Finding) int { return b.Start - a.Start })
+	count, start := 0, len(text)
+	for _, f := range found {
+		end := min(f.End, start)
+		if end <= f.Start || strings.Contains(Removed, text[f.Start:end]) {
+			continue
+		}
+		text, start = text[:f.Start]+Removed+text[end:], f.Start
+		count++
+	}
+	return text, count
+}
