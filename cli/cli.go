@@ -126,6 +126,10 @@ changes as a diff, and accept or discard them.`,
 			a.parsed, a.json = true, cmd.Flags().Lookup("json") != nil && cmd.Flags().Lookup("json").Value.String() == "true"
 		},
 	}
+	root.Version = version()
+	root.SetVersionTemplate("aibox {{.Version}}\n")
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = "print the version"
 	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of using the full screen; default if ACCESSIBLE is set or TERM is dumb")
 	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
 	root.AddGroup(
@@ -143,6 +147,7 @@ changes as a diff, and accept or discard them.`,
 	add("review", newDiffCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
 	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
+	refuseUnknownHelp(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagFault(cmd, err)
 	})
@@ -165,6 +170,29 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		unknown = unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`%s --help` lists the commands", cmd.CommandPath())
+}
+
+// refuseUnknownHelp lets `aibox help` fail for a command that does not exist. Cobra's own
+// prints the root's help then, and succeeds.
+func refuseUnknownHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		found, rest, err := cmd.Root().Find(args)
+		if err != nil {
+			return usage(err)
+		}
+		if err := knownCommand(found, rest); err != nil {
+			return err
+		}
+		found.InitDefaultHelpFlag()
+		found.InitDefaultVersionFlag()
+		return found.Help()
+	}
 }
 
 const ranKey = "aibox.ran"

@@ -23,11 +23,36 @@ func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
 	for _, line := range []string{
 		"", "nonsense", "run --nonsense", "run codex extra words", "ls extra", "diff", "diff a b", "accept", "stop",
 		"run --network everything", "run --timeout soon", "diff --stat --json x", "bake", "bake --all codex", "agents show nobody", "netguard nonsense",
+		"help nonsense", "help run codex nonsense", "run --agent codex shell --repo /no/such/folder -- ls", "run --agent=codex gemini --repo /no/such/folder --prompt go",
 	} {
 		a, _, _ := testApp(t)
 		err := a.execute(t.Context(), strings.Fields(line))
 		if fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q gave %v (%v)", line, err, fault.KindOf(err))
+		}
+	}
+}
+
+func TestTwoDifferentAgentsAreAContradiction(t *testing.T) {
+	a, _, _ := testApp(t)
+	err := a.execute(t.Context(), strings.Fields("run --agent codex shell --repo /no/such/folder -- ls"))
+	if want := `two agents were given: --agent codex and "shell"`; err == nil || err.Error() != want || len(fault.Hints(err)) == 0 {
+		t.Errorf("got %v, %q", err, fault.Hints(err))
+	}
+}
+
+func TestTheVersionFlagPrintsTheVersion(t *testing.T) {
+	a, out, _ := testApp(t)
+	if err := a.execute(t.Context(), []string{"--version"}); err != nil || out.String() != "aibox "+version()+"\n" {
+		t.Errorf("printed %q, %v", out.String(), err)
+	}
+}
+
+func TestHelpShowsACommandsHelp(t *testing.T) {
+	for line, want := range map[string]string{"help": "Usage:\n  aibox", "help netguard log": "Usage:\n  aibox netguard log", "help run codex": "Usage:\n  aibox run codex"} {
+		a, out, _ := testApp(t)
+		if err := a.execute(t.Context(), strings.Fields(line)); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s prints %v\n%s", line, err, out.String())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/app/run"
 	"aibox/internal/fault"
+	"aibox/internal/termtext"
 
 	"github.com/spf13/cobra"
 )
@@ -139,6 +140,10 @@ func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command 
 	}
 	own := o.bindOwn(a, cmd, agent)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if given := o.request.Agent; given != "" && given != info.Name {
+			return fault.New(fault.Usage, "two agents were given: --agent %s and %q", termtext.Escape(given), info.Name).
+				Hint("keep one of them")
+		}
 		o.request.Agent, o.own = info.Name, own
 		return a.run(cmd, o, args)
 	}

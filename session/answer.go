@@ -16,9 +16,15 @@ func (s *contact) Answer(ctx context.Context, id ID, request int, yes bool) erro
 }
 
 // Extend extends the time limit of a running session. It also answers the session's own
-// request for time, if there is one.
+// request for time, if there is one. A session that has ended is a Usage fault, since
+// nothing can extend it.
 func (s *contact) Extend(ctx context.Context, id ID, by time.Duration) error {
-	return s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
+	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
+	if fault.KindOf(err) == fault.Conflict {
+		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
+			Hint("`aibox run --resume %s` continues its work", id)
+	}
+	return err
 }
 
 // send calls the supervisor of a session, which must be running.

@@ -281,7 +281,7 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 				Hint("name another with --branch, or leave it out")
 		}
 		if err := create(d.branch); err != nil {
-			return "", diskerr.Explain(fmt.Errorf("making the branch %s: %w", termtext.Escape(d.branch), git.Brief(err)), d.Repo)
+			return "", d.branchError("making the branch "+termtext.Escape(d.branch), err)
 		}
 		return d.branch, nil
 	}
@@ -306,5 +306,15 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 	if last == nil {
 		last = errors.New("every name is taken")
 	}
-	return "", diskerr.Explain(fmt.Errorf("making a branch in %s: %w", termtext.Escape(d.Repo), git.Brief(last)), d.Repo)
+	return "", d.branchError("making a branch in "+termtext.Escape(d.Repo), last)
+}
+
+// branchError explains why a branch cannot be created: a disk that is full, or a
+// repository that the user may not write to.
+func (d *Delivery) branchError(what string, err error) error {
+	explained := diskerr.Explain(fmt.Errorf("%s: %w", what, git.Brief(err)), d.Repo)
+	if !diskerr.Is(explained) && diskerr.KindOf(git.Message(err)) == fault.Environment {
+		return fault.New(fault.Environment, "%w", explained).Hint("the work is kept; show it with: aibox diff %s", d.Owner)
+	}
+	return explained
 }

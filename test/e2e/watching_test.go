@@ -67,7 +67,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 1m") {
 		t.Errorf("nobody who follows is told:\n%s", o)
 	}
-	if o := m.aibox(6, "extend", asks, "1m"); !strings.Contains(o.stderr, "does not run any more") {
+	if o := m.aibox(2, "extend", asks, "1m"); !strings.Contains(o.stderr, "has ended") {
 		t.Errorf("extend prints:\n%s", o)
 	}
 	m.aibox(2, "extend", asks, "soon")
