@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 
 	"aibox/internal/fault"
-	"aibox/session/output"
 
 	"github.com/spf13/cobra"
 )
@@ -50,67 +48,4 @@ func (o *attachOptions) run(ctx context.Context, text string) error {
 		return err
 	}
 	return ended.State.Result.Fault.Err()
-}
-
-// logsOptions are the flags of `aibox logs`.
-type logsOptions struct {
-	*cli
-
-	follow bool
-	raw    bool
-	screen bool
-}
-
-func newLogsCommand(a *cli) *cobra.Command {
-	o := logsOptions{cli: a}
-	cmd := &cobra.Command{
-		Use:               "logs ID",
-		Short:             "Print the output of a session's agent",
-		Example:           "  aibox logs 0dq4f\n  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output",
-		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
-	}
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow the output until the session ends")
-	cmd.Flags().BoolVar(&o.screen, "screen", false, "print the current or last screen of an interactive session")
-	cmd.Flags().BoolVar(&o.raw, "raw", false, "print the raw bytes, which are not safe for a terminal")
-	return cmd
-}
-
-func (o *logsOptions) run(ctx context.Context, text string) error {
-	if o.raw && o.term.interactive {
-		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
-			Hint("redirect it to a file or a pipe, or drop --raw")
-	}
-	if o.screen && (o.raw || o.follow) {
-		return fault.New(fault.Usage, "--screen shows a single moment, not the whole output").Hint("drop --raw and --follow")
-	}
-	service, found, err := o.find(ctx, text)
-	if err != nil {
-		return err
-	}
-	if o.screen {
-		return o.printScreen(ctx, service, found)
-	}
-	printer := o.agentOutput(o.out)
-	show, flush := printer.show, printer.close
-	if o.raw {
-		show, flush = rawChunks(o.out), func() error { return nil }
-	}
-	if o.follow {
-		_, err = service.Follow(ctx, found.ID, 0, show)
-	} else {
-		_, err = service.Output(found.ID, 0, show)
-	}
-	return errors.Join(err, flush())
-}
-
-func rawChunks(out io.Writer) func(output.Chunk) error {
-	return func(chunk output.Chunk) error {
-		if chunk.Stream == output.Notice {
-			return nil // the agent did not write it
-		}
-		_, err := out.Write(chunk.Data)
-		return err
-	}
 }

@@ -28,10 +28,11 @@ func encodeJSON(out io.Writer, value any, indent string) error {
 }
 
 // jsonOutput is the standard output of a command with --json. It always prints one JSON
-// value: it holds back the end of the value until the command has ended, so that the value
-// can include an error. close must be called.
+// value, or one per line: it holds back the end of a single value until the command has
+// ended, so that the value can include an error. close must be called.
 type jsonOutput struct {
 	out   io.Writer
+	lines bool   // each line is a value, so nothing is held back
 	first byte   // of what was written, 0 before
 	end   []byte // the last of it, at most longestEnd
 }
@@ -39,8 +40,18 @@ type jsonOutput struct {
 // longestEnd is room for the bracket that ends a result, and what may be around it.
 const longestEnd = 16
 
+// printJSONLines makes --json print one JSON value per line.
+func (a *cli) printJSONLines() {
+	if result, ok := a.out.(*jsonOutput); ok {
+		result.lines = true
+	}
+}
+
 // Write passes data on, but for the end.
 func (o *jsonOutput) Write(data []byte) (int, error) {
+	if o.lines {
+		return o.out.Write(data)
+	}
 	if o.first == 0 && len(data) > 0 {
 		o.first = data[0]
 	}
@@ -58,9 +69,15 @@ func (o *jsonOutput) Write(data []byte) (int, error) {
 }
 
 // close writes the end, with err in it: as the result when there is none, as the field
-// "error" of one that is an object. Where the result is a list, what it lacks is named on
-// standard error alone.
+// "error" of one that is an object, as the last line where each line is a value. Where the
+// result is a list, what it lacks is named on standard error alone.
 func (o *jsonOutput) close(err error, id session.ID) error {
+	if o.lines {
+		if err == nil {
+			return nil
+		}
+		return encodeJSON(o.out, map[string]jsonError{"error": {*session.FailureOf(err), id}}, "")
+	}
 	if err == nil || o.first != 0 && o.first != '{' {
 		_, err := o.out.Write(o.end)
 		return err

@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"aibox/app"
-	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/session"
-	"aibox/ui/traffic"
 
 	"github.com/spf13/cobra"
 )
@@ -45,10 +40,7 @@ starts, so you need "up" only to inspect them beforehand.`,
 		return o.status(cmd, asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	log := &cobra.Command{Use: "log [ID]", Short: "Show what sandboxes were refused", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
-		return o.log(cmd, args)
-	}}
-	cmd.AddCommand(up, down, status, log)
+	cmd.AddCommand(up, down, status, o.logCommand())
 	return cmd
 }
 
@@ -115,32 +107,4 @@ func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
 // lock 2 holds, since that one acts first.
 func firewallLine(f app.Firewall) string {
 	return fmt.Sprintf("%s (%s), %d packets allowed, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
-}
-
-func (o *netguardOptions) log(cmd *cobra.Command, args []string) error {
-	service, err := o.app.Sessions()
-	if err != nil {
-		return err
-	}
-	o.repair(cmd.Context(), service)
-	sessions, damaged := service.List()
-	if len(args) > 0 {
-		one, err := service.Find(args[0])
-		if err != nil {
-			return err
-		}
-		sessions = []session.Session{one}
-	}
-	for _, s := range sessions {
-		err := service.Events(s.ID, func(e audit.Event) error {
-			asked, ok := session.AccessOf(s.ID, e)
-			if e.Type != audit.AccessRefused || !ok {
-				return nil
-			}
-			_, err := fmt.Fprintf(o.out, "%s  %s  %s\n", e.Time.Local().Format(time.DateTime), s.ID, traffic.Say(asked))
-			return err
-		})
-		damaged = errors.Join(damaged, err)
-	}
-	return damaged
 }

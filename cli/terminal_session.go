@@ -22,7 +22,9 @@ import (
 func (c *console) attachTerminal(ctx context.Context, service *session.Sessions, id session.ID) error {
 	out, ok := c.out.(*os.File)
 	if !ok || !c.isInteractive() {
-		return needsTerminal()
+		return fault.New(fault.Usage, "attaching to %s needs a terminal as input and output", id).
+			Hint("`aibox logs -f %s` follows its output without one", id).
+			Hint("`aibox logs --screen %s` prints what its terminal shows now", id)
 	}
 	t := &attachedTerminal{in: c.in, out: out, label: string(id), closes: id.Hidden()}
 	for {
