@@ -40,7 +40,7 @@ once more to test resuming the conversation. Built-in agents can be checked too.
 		ValidArgsFunction: a.completeAgents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
-	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "time limit of each run")
+	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "end each run after this time")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the sessions for aibox logs and aibox diff")
 	return cmd
 }

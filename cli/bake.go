@@ -42,11 +42,11 @@ version other than aibox's default (--version), and your own recipes.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "every image")
-	f.BoolVar(&o.noCache, "no-cache", false, "rebuild everything, even if nothing changed")
-	f.BoolVar(&o.check, "check", false, "show what would be built")
+	f.BoolVar(&o.all, "all", false, "build every image")
+	f.BoolVar(&o.noCache, "no-cache", false, "rebuild images even if their recipes have not changed")
+	f.BoolVar(&o.check, "check", false, "print what would be built and what is not pinned, and build nothing")
 	f.StringArrayVar(&o.versions, "version", nil, "use another version of an agent (`AGENT=VERSION`)")
-	f.StringVar(&o.base, "base", "", "use another base image (`REF`) than aibox's Debian")
+	f.StringVar(&o.base, "base", "", "use the base image `REF` instead of aibox's Debian")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }

@@ -45,7 +45,7 @@ comments and the rejected hunks.
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a unique prefix of it")
+	cmd.Flags().StringVar(&o.hunk, "hunk", "", "comment on the hunk with this `ID` or unique prefix")
 	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
 	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "remove the comment with this `NUMBER` (repeatable)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -214,10 +214,10 @@ change or revert them.`,
 		ValidArgsFunction: a.completeSessionAndHunks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
-	cmd.Flags().StringArrayVar(&o.files, "files", nil, "every hunk of this `FILE` (repeatable)")
+	cmd.Flags().StringArrayVar(&o.files, "files", nil, "reject every hunk of this `FILE` (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("files", a.completeChanged(func(review.Change) bool { return true }))
-	cmd.Flags().StringVarP(&o.note, "message", "m", "", "the reason (`TEXT`)")
-	cmd.Flags().BoolVar(&o.remove, "remove", false, "remove rejections")
+	cmd.Flags().StringVarP(&o.note, "message", "m", "", "give `TEXT` as the reason")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "undo rejections instead")
 	return cmd
 }
 

@@ -83,7 +83,7 @@ KEY is a setting, or a table of settings such as agents.codex.`,
 			return o.run()
 		},
 	}
-	cmd.Flags().StringVar(&o.repo, "repo", ".", "the repository (`PATH`)")
+	cmd.Flags().StringVar(&o.repo, "repo", ".", "use the settings of the repository at `PATH`")
 	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only settings that differ from the defaults")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd

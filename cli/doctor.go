@@ -41,8 +41,8 @@ and could not reach.`,
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.probe, "probe", false, "start a sandbox and test what it can reach")
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after confirmation")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix: do not ask for confirmation")
-	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix, do not ask for confirmation")
+	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix, replace a registered runtime runsc that aibox cannot use")
 	return cmd
 }
 

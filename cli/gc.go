@@ -44,8 +44,8 @@ nothing unless you run this command.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what would be removed")
-	f.StringVar(&o.olderThan, "older-than", "", "remove what has not been used for this `TIME`, such as 7d or 12h; overrides the setting keep")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would be removed, and remove nothing")
+	f.StringVar(&o.olderThan, "older-than", "", "remove what has not been used for `TIME`, such as 7d or 12h, instead of the setting keep")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }

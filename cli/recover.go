@@ -52,10 +52,10 @@ and --diff use the newest state.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.ref, "ref", "", "the state to restore or show: its `REF` in the list, or its commit")
-	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
+	f.StringVar(&o.ref, "ref", "", "use the state `REF`: its number in the list, or its commit")
+	f.StringVarP(&o.branch, "branch", "b", "", "restore it as the branch `NAME`")
 	f.BoolVar(&o.toWorkspace, "to-workspace", false, "restore it as the session's workspace")
-	f.BoolVar(&o.diff, "diff", false, "show what the state changes, and restore nothing")
+	f.BoolVar(&o.diff, "diff", false, "print what the state changes, and restore nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("ref", a.completeNumbers)
 	return cmd

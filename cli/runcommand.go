@@ -66,18 +66,18 @@ func (a *cli) run(cmd *cobra.Command, o *runOptions, args []string) error {
 // bind declares the flags that every agent has.
 func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f, r := cmd.PersistentFlags(), &o.request
-	f.StringVar(&r.Agent, "agent", "", "the agent to run (`NAME`; see aibox agents)")
-	f.StringVarP(&r.Prompt, "prompt", "p", "", "the task (`TEXT`)")
+	f.StringVar(&r.Agent, "agent", "", "run the agent `NAME`; see aibox agents")
+	f.StringVarP(&r.Prompt, "prompt", "p", "", "give the agent the task `TEXT`")
 	f.StringVar(&o.promptFile, "prompt-file", "", "read the task from `FILE`, or from standard input if it is -")
 	f.StringVar(&r.Resumes, "resume", "", "continue the work and the conversation of the session `ID`")
-	f.BoolVar(&r.NoFeedback, "no-feedback", false, "with --resume: do not send your comments and rejected hunks")
-	f.StringVar(&r.Repository, "repo", ".", "the repository: a `PATH` or URL")
+	f.BoolVar(&r.NoFeedback, "no-feedback", false, "with --resume, do not send your comments and rejected hunks")
+	f.StringVar(&r.Repository, "repo", ".", "work on the repository at `PATH` or a URL")
 	f.StringVar(&r.Branch, "branch", "", "start from this `BRANCH`, tag or commit instead of HEAD")
-	f.BoolVarP(&r.Detached, "detach", "d", false, "print the session's id and return at once")
+	f.BoolVarP(&r.Detached, "detach", "d", false, "print the session's id and return immediately")
 	f.BoolVarP(&r.Interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
-	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
+	f.StringArrayVar(&o.set, "set", nil, "set an option of the agent to a value (`KEY=VALUE`); see aibox agents show NAME")
 	a.bindSettings(cmd, &r.Settings)
-	f.BoolVar(&o.show.json, "json", false, "print the result as JSON, and the agent's output on standard error")
+	f.BoolVar(&o.show.json, "json", false, "print the result as JSON; the agent's output goes to standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
 }
@@ -155,7 +155,7 @@ func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command 
 func (o *runOptions) bindOwn(a *cli, cmd *cobra.Command, agent agents.Agent) (own []string) {
 	options := agents.Options(agent)
 	fields, _ := spec.Of(options) // checked when the agent was registered
-	cmd.Flags().BoolVar(&o.show.form, "form", false, "complete the run on the screen for a new run first (asks for the options line by line if ACCESSIBLE is set)")
+	cmd.Flags().BoolVar(&o.show.form, "form", false, "complete the options on the screen for a new run; line by line if ACCESSIBLE is set")
 	for _, field := range fields {
 		if !run.IsOwnFlag(field) {
 			continue

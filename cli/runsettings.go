@@ -37,9 +37,9 @@ func settingHelp(field spec.Field) string {
 		help += " (" + strings.Join(field.Choices, ", ") + ")"
 	case spec.List:
 		if field.Key == "env" {
-			help += "; NAME=VALUE gives one another value (repeat it for several)"
+			help += "; NAME=VALUE sets another value (repeatable)"
 		} else {
-			help += " (repeat it, or put commas between several)"
+			help += " (repeatable, or comma-separated)"
 		}
 	}
 	return help

@@ -27,7 +27,7 @@ type verifyFlags struct {
 }
 
 func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
-	flags.StringVar(&f.command, "verify", "", "verify the work with this `COMMAND`, run on a copy in a sandbox without network")
+	flags.StringVar(&f.command, "verify", "", "run this `COMMAND` on a copy of the work, in a sandbox without network")
 	lengthVar(flags, &f.timeout, "verify-timeout", time.Duration(builtIn.VerifyTimeout), "end the verification after this time; 0 for no limit")
 }
 
@@ -82,8 +82,8 @@ settings.`,
 		},
 	}
 	o.bind(cmd.Flags(), config.Defaults())
-	cmd.Flags().BoolVar(&o.show, "show", false, "show earlier verifications and the output of the last one")
-	cmd.Flags().IntVar(&o.number, "number", 0, "with --show: print the output of verification `N`")
+	cmd.Flags().BoolVar(&o.show, "show", false, "print earlier verifications and the output of the last one")
+	cmd.Flags().IntVar(&o.number, "number", 0, "with --show, print the output of verification `N`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON; the command's output goes to standard error")
 	return cmd
 }

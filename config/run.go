@@ -10,24 +10,24 @@ import "aibox/internal/amount"
 // The record of an earlier version does not have the key of a newer setting. So a json
 // key goes without omitempty, unless zero is what that version did.
 type Run struct {
-	Network        string          `json:"network" label:"Network" help:"What the agent can reach" choices:"none local" default:"local" scope:"at-most" inherit:"always"`
-	Inference      string          `json:"inference" label:"Inference" help:"The model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
-	Model          string          `json:"model,omitempty" label:"Model" help:"The model; needed when the server has several" type:"model" placeholder:"ID" inherit:"always"`
-	Image          string          `json:"image" label:"Image" help:"Another image than the agent's own" placeholder:"REF" inherit:"always"`
+	Network        string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local" default:"local" scope:"at-most" inherit:"always"`
+	Inference      string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
+	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
+	Image          string          `json:"image" label:"Image" help:"Use this image instead of the agent's" placeholder:"REF" inherit:"always"`
 	Timeout        amount.Duration `json:"timeout" label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most" inherit:"always"`
-	Pids           int             `json:"pids" label:"Processes" help:"Most processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most" inherit:"always"`
-	InferenceTools []string        `json:"inference_tools,omitempty" label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use" placeholder:"TOOLS" inherit:"rerun"`
-	MaxUpload      amount.MiB      `json:"max_upload,omitempty" label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	MaxTokens      int             `json:"max_tokens,omitempty" label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most" placeholder:"TOKENS" inherit:"always"`
-	ModelTimeout   amount.Duration `json:"model_timeout" label:"Model timeout" help:"End a session whose model gives no piece of an answer for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most" inherit:"always"`
-	StateSize      amount.MiB      `json:"state_limit" label:"Conversation folders" help:"Most megabytes that the agent's conversation folders may take; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most" placeholder:"MEGABYTES" inherit:"always"`
-	Hide           []string        `json:"hide" label:"Hidden files" help:".gitignore patterns of files to hide from the agent, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
-	Env            []string        `json:"env,omitempty" label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
-	System         []string        `json:"-" label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository" placeholder:"NAME" inherit:"always"`
-	Clean          bool            `json:"clean,omitempty" label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least" inherit:"always"`
-	Accept         string          `json:"-" label:"Accept" help:"What to do with the changes at the end" choices:"none branch worktree" default:"none" scope:"at-most"`
-	RequireChanges bool            `json:"-" label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
-	Verify         string          `json:"verify,omitempty" label:"Verify" help:"A command that the agent's work has to pass, in a sandbox of its own" placeholder:"COMMAND" inherit:"always"`
+	Pids           int             `json:"pids" label:"Processes" help:"Limit the processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most" inherit:"always"`
+	InferenceTools []string        `json:"inference_tools,omitempty" label:"Server-side tools" help:"Allow tools that run on the model's server; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use" placeholder:"TOOLS" inherit:"rerun"`
+	MaxUpload      amount.MiB      `json:"max_upload,omitempty" label:"Upload limit" help:"Limit the MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	MaxTokens      int             `json:"max_tokens,omitempty" label:"Token limit" help:"Limit the tokens that a session reads and writes; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most" placeholder:"TOKENS" inherit:"always"`
+	ModelTimeout   amount.Duration `json:"model_timeout" label:"Model timeout" help:"End a session if its model sends nothing for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most" inherit:"always"`
+	StateSize      amount.MiB      `json:"state_limit" label:"Conversation folders" help:"Limit the megabytes in the agent's conversation folders; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most" placeholder:"MEGABYTES" inherit:"always"`
+	Hide           []string        `json:"hide" label:"Hidden files" help:"Hide files that match these .gitignore patterns, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
+	Env            []string        `json:"env,omitempty" label:"Environment" help:"Pass these of your environment variables to the agent" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
+	System         []string        `json:"-" label:"System prompts" help:"Put these system prompts before the task" scope:"repository" placeholder:"NAME" inherit:"always"`
+	Clean          bool            `json:"clean,omitempty" label:"Clean" help:"Leave out uncommitted and untracked files" scope:"at-least" inherit:"always"`
+	Accept         string          `json:"-" label:"Accept" help:"Accept the changes when the agent is done" choices:"none branch worktree" default:"none" scope:"at-most"`
+	RequireChanges bool            `json:"-" label:"Require changes" help:"Exit with code 1 if the agent changed nothing" scope:"at-least"`
+	Verify         string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
 	VerifyTimeout  amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
-	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run although this machine cannot enforce a limit"`
+	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
 }
