@@ -12,6 +12,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/feedback"
 
 	"github.com/spf13/cobra"
 )
@@ -70,7 +71,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 	case len(rest) == 0 && o.hunk == "":
 		return o.list(service, found.ID, o.json)
 	}
-	c := session.Comment{Hunk: review.HunkID(o.hunk)}
+	c := feedback.Comment{Hunk: review.HunkID(o.hunk)}
 	if o.hunk == "" {
 		if c.Path, c.Line, err = o.place(ctx, service, found.ID, rest[0]); err != nil {
 			return err
@@ -143,10 +144,10 @@ func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON b
 	}
 	if asJSON {
 		if f.Comments == nil {
-			f.Comments = []session.Comment{}
+			f.Comments = []feedback.Comment{}
 		}
 		if f.Rejected == nil {
-			f.Rejected = []session.Rejection{}
+			f.Rejected = []feedback.Rejection{}
 		}
 		return printJSON(o.out, f)
 	}
@@ -165,7 +166,7 @@ func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON b
 }
 
 // commentPlace describes what a comment is on.
-func commentPlace(c session.Comment) string {
+func commentPlace(c feedback.Comment) string {
 	switch {
 	case c.Path == "":
 		return "all of it"
@@ -178,11 +179,11 @@ func commentPlace(c session.Comment) string {
 	}
 }
 
-func sentTo(id session.ID) string {
+func sentTo(id string) string {
 	if id == "" {
 		return "not yet"
 	}
-	return string(id)
+	return id
 }
 
 // oneLine returns text for a table cell.

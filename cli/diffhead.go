@@ -12,6 +12,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/description"
+	"aibox/session/feedback"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -97,7 +98,7 @@ func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, se
 }
 
 // rejectedText returns the remark for a rejected hunk.
-func rejectedText(r session.Rejection) string {
+func rejectedText(r feedback.Rejection) string {
 	text := "rejected"
 	if r.Sent != "" {
 		text = "was rejected"

@@ -11,6 +11,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // shortID is how many digits of a hunk's id are shown. Any unique prefix of an id names
@@ -115,7 +116,7 @@ func openJSON(value any) ([]byte, error) {
 type diffFacts struct {
 	*review.ChangeSet
 	Verifications []session.Verification `json:"verifications,omitempty"` // oldest first, with the trees they ran on
-	Feedback      *session.Feedback      `json:"feedback,omitempty"`
+	Feedback      *feedback.Feedback     `json:"feedback,omitempty"`
 }
 
 // diffJSON writes the change set with its verifications and feedback. With hunks, each

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
-	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // filePrompt asks about the hunks of one file.
@@ -234,7 +234,7 @@ func (f *filePrompt) comment(ctx context.Context, text string) error {
 	case text == "":
 		f.line("No comment.")
 	default:
-		f.comments = append(f.comments, session.Comment{Hunk: f.hunk().ID, Text: text})
+		f.comments = append(f.comments, feedback.Comment{Hunk: f.hunk().ID, Text: text})
 		f.line("Noted.")
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
-	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // hunkPrompt asks for a decision about each hunk of a draft, as "git add -p" does: one
@@ -22,7 +22,7 @@ type hunkPrompt struct {
 	earlier map[review.HunkID][]string // earlier feedback on hunks
 
 	draft    *decision.Draft
-	comments []session.Comment // made now
+	comments []feedback.Comment // made now
 }
 
 // errQuit ends the questions; the decisions made so far count.

@@ -14,7 +14,7 @@ import (
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/review/risk"
-	"aibox/session"
+	"aibox/session/feedback"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -135,7 +135,7 @@ func TestEachPartOfASplitHunkIsAskedAbout(t *testing.T) {
 
 func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeftOut(t *testing.T) {
 	a := ask(t, threeFiles()[:1], "c why this\nc\nand that\ny\nr wrong name\nr\n\n")
-	comments := []session.Comment{{Hunk: "a1", Text: "why this"}, {Hunk: "a1", Text: "and that"}}
+	comments := []feedback.Comment{{Hunk: "a1", Text: "why this"}, {Hunk: "a1", Text: "and that"}}
 	if diff := cmp.Diff(comments, a.comments); diff != "" {
 		t.Errorf("comments (-want +got):\n%s", diff)
 	}

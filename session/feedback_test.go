@@ -9,6 +9,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/session/feedback"
 	"aibox/workspace"
 )
 
@@ -25,7 +26,7 @@ func spoken(t *testing.T) (*Sessions, ID) {
 	}
 	for _, text := range []string{"one", "two", "three"} {
 		if err == nil {
-			_, err = s.Comment(t.Context(), id, Comment{Text: text})
+			_, err = s.Comment(t.Context(), id, feedback.Comment{Text: text})
 		}
 	}
 	if err != nil {
@@ -39,7 +40,7 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 	if err := s.Uncomment(t.Context(), id, 2); err != nil {
 		t.Fatal(err)
 	}
-	made, err := s.Comment(t.Context(), id, Comment{Text: "  four\n"})
+	made, err := s.Comment(t.Context(), id, feedback.Comment{Text: "  four\n"})
 	if err != nil || made.Number != 4 || made.Text != "four" {
 		t.Errorf("the next one is %+v (%v)", made, err)
 	}
@@ -61,7 +62,7 @@ func TestCommentsDoNotQuoteHiddenFiles(t *testing.T) {
 	if err := s.store.write(id, stateFile, state); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Comment(t.Context(), id, Comment{Path: ".env", Line: 1, Text: "why?"})
+	_, err := s.Comment(t.Context(), id, feedback.Comment{Path: ".env", Line: 1, Text: "why?"})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "was hidden from the agent") {
 		t.Errorf("a line of a hidden file: %v", err)
 	}
@@ -70,25 +71,25 @@ func TestCommentsDoNotQuoteHiddenFiles(t *testing.T) {
 func TestCommentsAreBounded(t *testing.T) {
 	s, id := spoken(t)
 	for text, says := range map[string]string{
-		"":                                "is empty",
-		" \n\t":                           "is empty",
-		strings.Repeat("x", maxComment+1): "longer than 16 KiB",
+		"":      "is empty",
+		" \n\t": "is empty",
+		strings.Repeat("x", feedback.MaxComment+1): "longer than 16 KiB",
 	} {
-		if _, err := s.Comment(t.Context(), id, Comment{Text: text}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), says) {
+		if _, err := s.Comment(t.Context(), id, feedback.Comment{Text: text}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	if _, err := s.Comment(t.Context(), id, Comment{Line: 3, Text: "x"}); fault.KindOf(err) != fault.Usage {
+	if _, err := s.Comment(t.Context(), id, feedback.Comment{Line: 3, Text: "x"}); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a line of no file: %v", err)
 	}
 	f, _ := s.Feedback(id)
-	for len(f.Comments) < maxComments {
-		f.Comments = append(f.Comments, Comment{Number: len(f.Comments) + 1, Text: "x"})
+	for len(f.Comments) < feedback.MaxComments {
+		f.Comments = append(f.Comments, feedback.Comment{Number: len(f.Comments) + 1, Text: "x"})
 	}
 	if err := s.store.write(id, feedbackFile, f); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Comment(t.Context(), id, Comment{Text: "one more"}); fault.KindOf(err) != fault.Usage {
+	if _, err := s.Comment(t.Context(), id, feedback.Comment{Text: "one more"}); fault.KindOf(err) != fault.Usage {
 		t.Errorf("one too many: %v", err)
 	}
 }
@@ -121,7 +122,7 @@ func TestFeedbackIsSentOnceUnlessTheStartFailed(t *testing.T) {
 
 func TestARejectionIsRemovedByHunkIDPrefix(t *testing.T) {
 	s, id := spoken(t)
-	f := Feedback{Rejected: []Rejection{{Hunk: "aab1"}, {Hunk: "aac2"}, {Hunk: "aab1", Sent: "other"}}}
+	f := feedback.Feedback{Rejected: []feedback.Rejection{{Hunk: "aab1"}, {Hunk: "aac2"}, {Hunk: "aab1", Sent: "other"}}}
 	if err := s.store.write(id, feedbackFile, f); err != nil {
 		t.Fatal(err)
 	}

@@ -38,3 +38,12 @@ func decodeSpec(data []byte) (Spec, error) {
 // Inherits reports whether a new session may take over the setting: whether the record
 // holds it.
 func (spec *Spec) Inherits(key string) bool { return !slices.Contains(spec.unrecorded, key) }
+
+// Task returns the agent's prompt: the feedback on its work, if there is any, and then
+// the user's prompt.
+func (spec Spec) Task() string {
+	if spec.Feedback == "" || spec.Prompt == "" {
+		return spec.Feedback + spec.Prompt
+	}
+	return spec.Feedback + "\n# And now\n\n" + spec.Prompt
+}

@@ -116,3 +116,15 @@ func TestEverySettingThatIsInheritedIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestAPromptHasTheFeedbackBeforeTheTask(t *testing.T) {
+	for _, c := range []struct{ feedback, prompt, want string }{
+		{"", "go on", "go on"},
+		{"mend it\n", "", "mend it\n"},
+		{"mend it\n", "go on", "mend it\n\n# And now\n\ngo on"},
+	} {
+		if got := (Spec{Feedback: c.feedback, Prompt: c.prompt}).Task(); got != c.want {
+			t.Errorf("%q and %q make %q", c.feedback, c.prompt, got)
+		}
+	}
+}

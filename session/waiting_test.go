@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"aibox/session/feedback"
 )
 
 func TestWaitingForASessionEndsOnCancel(t *testing.T) {
@@ -16,7 +18,7 @@ func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	_, err = d.Comment(ctx, "00001-a", Comment{Text: "x"})
+	_, err = d.Comment(ctx, "00001-a", feedback.Comment{Text: "x"})
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > cleanupTimeout/2 {
 		t.Errorf("it ends after %v with %v", time.Since(begin), err)
 	}

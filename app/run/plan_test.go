@@ -19,13 +19,14 @@ import (
 	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // world is a user with settings, and sessions.
 type world struct {
 	user, repository *config.Document
 	sessions         map[string]session.Session
-	feedback         session.Feedback
+	feedback         feedback.Feedback
 }
 
 func (w *world) Agents() agents.Set { return agents.Builtin() }
@@ -57,7 +58,7 @@ func (w *world) Find(prefix string) (session.Session, error) {
 	return session.Session{}, fault.New(fault.Usage, "no session %q", prefix)
 }
 
-func (w *world) Feedback(session.ID) (session.Feedback, error) { return w.feedback, nil }
+func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return w.feedback, nil }
 
 func (w *world) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 

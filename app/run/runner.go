@@ -10,6 +10,7 @@ import (
 	"aibox/internal/screen"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // Runner resolves requests and starts runs.
@@ -29,7 +30,7 @@ type Runner struct {
 // Sessions is what a Runner needs of *session.Sessions.
 type Sessions interface {
 	Find(prefix string) (session.Session, error)
-	Feedback(id session.ID) (session.Feedback, error)
+	Feedback(id session.ID) (feedback.Feedback, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 	Spawn() (*session.Launcher, error)
 }

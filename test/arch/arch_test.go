@@ -39,6 +39,7 @@ var rules = []rule{
 	{"review", leaves("workspace")},
 	{"session", leaves(domain...)},
 	{"session/agentstate", leaves()},
+	{"session/feedback", leaves("review")},
 	{"session/output", leaves()},
 	{"session/control", leaves("audit", "session/output")},
 	{"session/terminal", leaves("session/control")},

@@ -13,6 +13,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -29,8 +30,8 @@ type Services interface {
 	PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
 	Unreject(ctx context.Context, id session.ID, hunks []review.HunkID) error
-	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
-	Feedback(id session.ID) (session.Feedback, error)
+	Comment(ctx context.Context, id session.ID, c feedback.Comment) (feedback.Comment, error)
+	Feedback(id session.ID) (feedback.Feedback, error)
 	Decisions(id session.ID) (*session.Decisions, error)
 	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"aibox/review"
-	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
@@ -18,20 +18,20 @@ import (
 // commentDialog is the field for a comment: on a hunk from its heading or a deleted
 // line, on any other line, or on a file without hunks.
 type commentDialog struct {
-	on    session.Comment // without its text
-	about string          // what it is on, escaped
+	on    feedback.Comment // without its text
+	about string           // what it is on, escaped
 	text  textarea.Model
 }
 
 // newCommentDialog makes the field for a comment on a row of a file.
 func newCommentDialog(f *diff.File, at diff.Row) *commentDialog {
-	d := &commentDialog{on: session.Comment{Path: f.Change.Path}, about: f.Change.Path.String(), text: newArea("")}
+	d := &commentDialog{on: feedback.Comment{Path: f.Change.Path}, about: f.Change.Path.String(), text: newArea("")}
 	switch {
 	case at.New > 0 && at.Kind != diff.GapRow && f.Change.Kind != review.Deleted:
 		d.on.Line = int(at.New)
 		d.about = fmt.Sprintf("line %d of %s", d.on.Line, d.about)
 	case !at.Gap && at.Hunk >= 0:
-		d.on, d.about = session.Comment{Hunk: f.Hunks()[at.Hunk].ID}, "a hunk of "+d.about
+		d.on, d.about = feedback.Comment{Hunk: f.Hunks()[at.Hunk].ID}, "a hunk of "+d.about
 	}
 	return d
 }
@@ -61,7 +61,7 @@ func (d *commentDialog) Update(msg tea.Msg) dialog.Outcome {
 }
 
 // comment returns the comment as it is written now.
-func (d *commentDialog) comment() session.Comment {
+func (d *commentDialog) comment() feedback.Comment {
 	c := d.on
 	c.Text = d.text.Value()
 	return c
@@ -79,7 +79,7 @@ func (d *commentDialog) View(t theme.Theme) string {
 
 // commented brings a comment that was stored.
 type commented struct {
-	comment session.Comment
+	comment feedback.Comment
 	err     error
 }
 

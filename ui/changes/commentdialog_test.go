@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"aibox/review"
-	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
@@ -17,16 +17,16 @@ func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		change review.Change
 		at     diff.Row
-		want   session.Comment
+		want   feedback.Comment
 		about  string
 	}{
-		"a line":          {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 7}, session.Comment{Path: "a", Line: 7}, "line 7 of a"},
-		"a deleted line":  {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, Old: 7}, session.Comment{Hunk: "1"}, "a hunk of a"},
-		"a heading":       {review.Change{Path: "a"}, diff.Row{Kind: diff.HeadRow, Hunk: 0}, session.Comment{Hunk: "1"}, "a hunk of a"},
-		"a line in a gap": {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Gap: true, Hunk: 0, New: 9}, session.Comment{Path: "a", Line: 9}, "line 9 of a"},
-		"hidden lines":    {review.Change{Path: "a"}, diff.Row{Kind: diff.GapRow, Gap: true, Hunk: 0, New: 9}, session.Comment{Path: "a"}, "a"},
-		"above the hunks": {review.Change{Path: "a\x1b"}, diff.Row{Hunk: -1}, session.Comment{Path: "a\x1b"}, `a\x1b`},
-		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 1}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a line":          {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 7}, feedback.Comment{Path: "a", Line: 7}, "line 7 of a"},
+		"a deleted line":  {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Hunk: 0, Old: 7}, feedback.Comment{Hunk: "1"}, "a hunk of a"},
+		"a heading":       {review.Change{Path: "a"}, diff.Row{Kind: diff.HeadRow, Hunk: 0}, feedback.Comment{Hunk: "1"}, "a hunk of a"},
+		"a line in a gap": {review.Change{Path: "a"}, diff.Row{Kind: diff.LineRow, Gap: true, Hunk: 0, New: 9}, feedback.Comment{Path: "a", Line: 9}, "line 9 of a"},
+		"hidden lines":    {review.Change{Path: "a"}, diff.Row{Kind: diff.GapRow, Gap: true, Hunk: 0, New: 9}, feedback.Comment{Path: "a"}, "a"},
+		"above the hunks": {review.Change{Path: "a\x1b"}, diff.Row{Hunk: -1}, feedback.Comment{Path: "a\x1b"}, `a\x1b`},
+		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, diff.Row{Kind: diff.LineRow, Hunk: 0, New: 1}, feedback.Comment{Hunk: "1"}, "a hunk of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newCommentDialog(loadedFile(&c.change, hunk), c.at)

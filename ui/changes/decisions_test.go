@@ -8,6 +8,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/page"
 )
 
@@ -64,7 +65,7 @@ func TestAnEarlierRejectionCountsBeforeTheFileIsRead(t *testing.T) {
 	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunk = d.Hunks[0].Split()[1]; return nil }, "src/big.txt"); err != nil {
 		t.Fatal(err)
 	}
-	services := &recorded{set: set, earlier: []session.Rejection{{Hunk: hunk.ID, Path: "src/big.txt"}, {Hunk: "gone", Path: "gone"}}}
+	services := &recorded{set: set, earlier: []feedback.Rejection{{Hunk: hunk.ID, Path: "src/big.txt"}, {Hunk: "gone", Path: "gone"}}}
 	p := newUser(t, services, 120, 40)
 	p.goTo("src/blob.bin")
 	p.Press("A", "enter")
@@ -83,7 +84,7 @@ func TestAHunkThatWasRejectedEarlierCanBeTaken(t *testing.T) {
 	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunks = d.Hunks; return nil }, "src/big.txt"); err != nil {
 		t.Fatal(err)
 	}
-	services := &recorded{set: set, earlier: []session.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}}}
+	services := &recorded{set: set, earlier: []feedback.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}}}
 	p := newUser(t, services, 120, 40)
 	p.goTo("src/big.txt")
 	p.Press("y", "y", "enter")

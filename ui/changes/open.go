@@ -8,6 +8,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/changes/filetree"
 	"aibox/ui/page"
 
@@ -20,7 +21,7 @@ type computed struct {
 	set       *review.ChangeSet
 	verified  *session.Verification
 	request   session.VerifyRequest
-	feedback  session.Feedback
+	feedback  feedback.Feedback
 	decisions *session.Decisions
 	rejected  map[review.Path][]review.Hunk // hunks of the files with earlier rejections
 	err       error

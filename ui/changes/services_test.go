@@ -19,6 +19,7 @@ import (
 	"aibox/review/scan"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
 	"aibox/workspace"
@@ -33,12 +34,12 @@ type recorded struct {
 	accepts  []accept.Options
 	rejected []review.HunkID
 	restored []review.HunkID
-	comments []session.Comment
+	comments []feedback.Comment
 	verified []string // trees
 	fail     error
 	plan     *worktree.Plan
 	verify   func(req session.VerifyRequest) (session.Verification, error)
-	earlier  []session.Rejection
+	earlier  []feedback.Rejection
 	edited   string
 	before   session.Decisions
 	open     []string
@@ -62,13 +63,13 @@ func (r *recorded) PlanWorktree(context.Context, session.ID, *review.ChangeSet, 
 	return r.plan, nil
 }
 
-func (r *recorded) Comment(_ context.Context, _ session.ID, c session.Comment) (session.Comment, error) {
+func (r *recorded) Comment(_ context.Context, _ session.ID, c feedback.Comment) (feedback.Comment, error) {
 	r.comments = append(r.comments, c)
 	return c, r.fail
 }
 
-func (r *recorded) Feedback(session.ID) (session.Feedback, error) {
-	return session.Feedback{Comments: []session.Comment{{Path: "Makefile", Line: 2, Text: "why?\x1b[2J"}}, Rejected: r.earlier}, nil
+func (r *recorded) Feedback(session.ID) (feedback.Feedback, error) {
+	return feedback.Feedback{Comments: []feedback.Comment{{Path: "Makefile", Line: 2, Text: "why?\x1b[2J"}}, Rejected: r.earlier}, nil
 }
 
 func (r *recorded) Verifier(session.Session, session.VerifyRequest) func(context.Context, string) error {

@@ -8,7 +8,7 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // note is a line of text on a file, on a hunk or on a line.
@@ -30,12 +30,12 @@ const (
 
 // comments are the user's comments on the work.
 type comments struct {
-	all     []session.Comment
+	all     []feedback.Comment
 	version int // changes with every comment that is added
 }
 
 // Add adds comments.
-func (c *comments) Add(more ...session.Comment) {
+func (c *comments) Add(more ...feedback.Comment) {
 	c.all = append(slices.Clip(c.all), more...)
 	c.version++
 }

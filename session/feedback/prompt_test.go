@@ -1,4 +1,4 @@
-package session
+package feedback
 
 import (
 	"fmt"
@@ -32,30 +32,18 @@ func TestFeedbackIsWrittenAsAPrompt(t *testing.T) {
 		"## 2. b.go\n\ntoo long\n\n" +
 		"## 3. c.go, this change\n\n```diff\n@@ -1,0 +1,1 @@\n+c\n```\n\nwhy\n\n" +
 		"## 4. The work as a whole\n\nadd tests\n"
-	if got := f.prompt(); got != want {
+	if got := f.Prompt(); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestAPromptHasTheFeedbackBeforeTheTask(t *testing.T) {
-	for _, c := range []struct{ feedback, prompt, want string }{
-		{"", "go on", "go on"},
-		{"mend it\n", "", "mend it\n"},
-		{"mend it\n", "go on", "mend it\n\n# And now\n\ngo on"},
-	} {
-		if got := (Spec{Feedback: c.feedback, Prompt: c.prompt}).Task(); got != c.want {
-			t.Errorf("%q and %q make %q", c.feedback, c.prompt, got)
-		}
 	}
 }
 
 func TestLongFeedbackIsTruncatedWithACount(t *testing.T) {
 	var f Feedback
-	for i := range maxRejections {
+	for i := range MaxRejections {
 		f.Rejected = append(f.Rejected, Rejection{Path: review.Path(fmt.Sprint(i)), Diff: strings.Repeat("+x\n", 1000)})
 	}
-	text := f.prompt()
-	if len(text) > maxFeedback+200 {
+	text := f.Prompt()
+	if len(text) > maxPrompt+200 {
 		t.Errorf("it has %d bytes", len(text))
 	}
 	if !strings.Contains(text, "more points did not fit in here") {
