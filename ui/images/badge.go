@@ -1,9 +1,6 @@
 package images
 
 import (
-	"fmt"
-	"time"
-
 	"aibox/bakery"
 
 	"charm.land/lipgloss/v2"
@@ -20,59 +17,23 @@ func (p *painter) badge(r *row) badge {
 	if r.job != nil {
 		switch r.job.State {
 		case bakery.Waiting:
-			return badge{"◌", "waiting", p.theme.Live}
+			return badge{"◌", "waiting", p.Theme.Live}
 		case bakery.Baking:
-			return badge{p.spinner(), "baking", p.theme.Live}
+			return badge{p.Spinner(), "baking", p.Theme.Live}
 		case bakery.Failed:
-			return badge{"✗", "failed", p.theme.Bad}
+			return badge{"✗", "failed", p.Theme.Bad}
 		case bakery.Canceled:
 			if r.State != bakery.Fresh {
-				return badge{"–", "canceled", p.theme.Warn}
+				return badge{"–", "canceled", p.Theme.Warn}
 			}
 		}
 	}
 	switch r.State {
 	case bakery.Fresh:
-		return badge{"✓", "fresh", p.theme.Good}
+		return badge{"✓", "fresh", p.Theme.Good}
 	case bakery.Outdated:
-		return badge{"!", "outdated", p.theme.Warn}
+		return badge{"!", "outdated", p.Theme.Warn}
 	default:
-		return badge{"·", "missing", p.theme.Faint}
+		return badge{"·", "missing", p.Theme.Faint}
 	}
-}
-
-// spinner returns a mark that changes every second.
-func (p *painter) spinner() string {
-	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[p.now.Unix()%10])
-}
-
-// progressText returns the progress of a bake in a few words.
-func (p *painter) progressText(job *bakery.Job) string {
-	switch job.State {
-	case bakery.Waiting:
-		return "queued"
-	case bakery.Baking:
-		text := clock(p.now.Sub(job.Began))
-		if at, of := job.Progress(); of > 0 {
-			text = fmt.Sprintf("step %d/%d · ", at, of) + text
-		}
-		return text
-	default:
-		text := job.State.String()
-		if job.State == bakery.Canceled {
-			text = "canceled"
-		}
-		if !job.Began.IsZero() && job.State != bakery.Reused {
-			text += " after " + clock(job.Ended.Sub(job.Began))
-		}
-		return text
-	}
-}
-
-// clock formats a duration: 7s, 2m05s.
-func clock(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	}
-	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }

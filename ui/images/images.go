@@ -10,9 +10,9 @@ import (
 
 	"aibox/bakery"
 	"aibox/ui/page"
+	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
-	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,10 +26,7 @@ type Builder interface {
 	Put(force bool, names ...string)
 	// Cancel cancels the bake of an image.
 	Cancel(name string)
-	// Jobs returns the current state of this program's bakes.
-	Jobs() []bakery.Job
-	// Changed reports changes of Jobs. It is closed when ctx ends.
-	Changed(ctx context.Context) <-chan struct{}
+	bakes.Builder
 }
 
 // Model is the screen.
@@ -53,13 +50,10 @@ type Model struct {
 	note          frame.Note
 }
 
-// debounce is how long to collect changes: a build prints hundreds of lines per second.
-const debounce = 120 * time.Millisecond
-
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, builder Builder) *Model {
 	m := &Model{
-		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, debounce: debounce,
+		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, debounce: bakes.Debounce,
 		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
 		list:  list{marked: map[string]bool{}},
 	}
@@ -84,23 +78,13 @@ func (m *Model) Typing() bool { return m.ask != nil || m.log.search.Typing() }
 
 // Init checks the images and starts to watch the bakes.
 func (m *Model) Init() tea.Cmd {
-	ctx, builder := m.ctx, m.builder
-	return tea.Batch(m.check(), func() tea.Msg {
-		changed := builder.Changed(ctx)
-		return jobsChanged{builder.Jobs(), changed}
-	})
+	return tea.Batch(m.check(), bakes.Watch(m.ctx, m.builder))
 }
 
 // statesLoaded carries the states of the images.
 type statesLoaded struct {
 	states []bakery.Status
 	err    error
-}
-
-// jobsChanged carries the bakes, and the channel that reports the next change.
-type jobsChanged struct {
-	jobs    []bakery.Job
-	changed <-chan struct{}
 }
 
 // tick updates the elapsed times while images are baked.
@@ -114,25 +98,13 @@ func (m *Model) check() tea.Cmd {
 	})
 }
 
-// await waits for a change, and a moment longer, so that several are shown at once.
-func (m *Model) await(changed <-chan struct{}) tea.Cmd {
-	ctx, builder, pause := m.ctx, m.builder, m.debounce
-	return func() tea.Msg {
-		if _, open := <-changed; !open {
-			return nil
-		}
-		stream.Pause(ctx, pause)
-		return jobsChanged{builder.Jobs(), changed}
-	}
-}
-
 // Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case statesLoaded:
 		m.list.states, m.loaded, m.listErr = msg.states, true, msg.err
 		m.arrange()
-	case jobsChanged:
+	case bakes.Changed:
 		return m.take(msg)
 	case tick:
 		m.ticking = false
@@ -173,15 +145,15 @@ func (m *Model) fitLog() {
 }
 
 // take stores the state of the bakes. If a bake has ended, it checks the images again.
-func (m *Model) take(msg jobsChanged) tea.Cmd {
+func (m *Model) take(msg bakes.Changed) tea.Cmd {
 	var again tea.Cmd
-	if ended(msg.jobs) != ended(m.list.jobs) {
+	if ended(msg.Jobs) != ended(m.list.jobs) {
 		again = m.check()
 	}
-	m.reportEnded(msg.jobs)
-	m.list.jobs = msg.jobs
+	m.reportEnded(msg.Jobs)
+	m.list.jobs = msg.Jobs
 	m.arrange()
-	return tea.Batch(again, m.await(msg.changed), m.scheduleTick())
+	return tea.Batch(again, msg.Next(m.ctx, m.builder, m.debounce), m.scheduleTick())
 }
 
 // reportEnded reports the bakes that have ended since the last change.

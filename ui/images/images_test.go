@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
@@ -109,7 +110,7 @@ func TestTheEndOfABakeUpdatesTheStateOfItsImage(t *testing.T) {
 	before := k.checks
 	k.jobs[0].State, k.jobs[0].Ended = bakery.Done, noon
 	k.states[1] = status("claude", bakery.Fresh, "2.1.0", 1e9)
-	p.Send(jobsChanged{k.Jobs(), k.Changed(t.Context())})
+	p.Send(bakes.Changed{Jobs: k.Jobs()})
 	if k.checks != before+1 {
 		t.Errorf("%d checks", k.checks-before)
 	}
@@ -126,8 +127,8 @@ func TestTimesGrowOnlyWhileSomethingIsBaked(t *testing.T) {
 	if ticks != 0 {
 		t.Error("an idle screen ticks")
 	}
-	p.m.Update(jobsChanged{baking(), nil})
-	p.m.Update(jobsChanged{baking(), nil})
+	p.m.Update(bakes.Changed{Jobs: baking()})
+	p.m.Update(bakes.Changed{Jobs: baking()})
 	if ticks != 1 {
 		t.Errorf("%d ticks at once", ticks)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
@@ -139,7 +140,7 @@ func (l *log) view(t theme.Theme, width, height int) []string {
 		if i == l.cursor.At() && !l.follow {
 			line = t.Selected.Render(frame.Pad(line, width))
 		} else {
-			line = styled(t, line, l.lines[i])
+			line = bakes.Styled(t, line, l.lines[i])
 		}
 		out = append(out, line)
 	}
@@ -147,16 +148,4 @@ func (l *log) view(t theme.Theme, width, height int) []string {
 		out = append(out, t.Faint.Render("no output yet"))
 	}
 	return frame.Fill(out, height)
-}
-
-// styled gives the visible part of a line the style of the whole line.
-func styled(t theme.Theme, visible, line string) string {
-	switch {
-	case strings.HasPrefix(line, "FAILED "), line == "not built":
-		return t.Bad.Render(visible)
-	case !strings.HasPrefix(line, " "):
-		return t.Title.Render(visible)
-	default:
-		return visible
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/ui/widget/bakes"
 )
 
 func TestTheOutputIsFollowedUntilTheUserScrolls(t *testing.T) {
@@ -16,7 +18,7 @@ func TestTheOutputIsFollowedUntilTheUserScrolls(t *testing.T) {
 	more := p.k.Jobs()
 	say := func(line string) {
 		more[0].Log = append(slices.Clone(more[0].Log), line)
-		p.Send(jobsChanged{more, p.k.Changed(t.Context())})
+		p.Send(bakes.Changed{Jobs: more})
 	}
 	say("  still warming")
 	p.Sees("still warming")

@@ -7,6 +7,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
+	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
@@ -20,7 +21,7 @@ const (
 )
 
 // painter returns the painter for the current moment.
-func (m *Model) painter() *painter { return &painter{m.theme, m.now()} }
+func (m *Model) painter() *painter { return &painter{bakes.Painter{Theme: m.theme, Now: m.now()}} }
 
 func (m *Model) wide() bool { return m.width >= beside }
 
@@ -72,7 +73,7 @@ func (m *Model) View() string {
 // head returns the title and the numbers of images.
 func (m *Model) head() string {
 	if r := m.list.current(); m.log.open && r != nil && r.job != nil {
-		return m.theme.Title.Render("Baking "+termtext.Escape(r.Name)) + " · " + m.painter().progressText(r.job)
+		return m.theme.Title.Render("Baking "+termtext.Escape(r.Name)) + " · " + m.painter().Summary(r.job)
 	}
 	parts := []string{m.theme.Title.Render("Images")}
 	count := map[bakery.State]int{}
@@ -114,7 +115,7 @@ func (m *Model) listView() []string {
 		return frame.Fill([]string{"", m.theme.Faint.Render("  checking the images…")}, m.listHeight()+1)
 	}
 	if m.listErr != nil && len(m.list.rows) == 0 {
-		return frame.Fill(append([]string{""}, m.painter().errorLines(m.listErr, width)...), m.listHeight()+1)
+		return frame.Fill(append([]string{""}, m.painter().Error(m.listErr, width)...), m.listHeight()+1)
 	}
 	out = append(out, m.theme.Faint.Render(ansi.Truncate(m.columns("  ", "STATE", "IMAGE", "VERSION", "SIZE", "AGE", ""), width, "…")))
 	from, to := m.list.cursor.Window()
@@ -165,7 +166,7 @@ func (m *Model) row(r *row, selected bool) string {
 	}
 	progressText := ""
 	if r.job != nil && r.job.State == bakery.Baking {
-		progressText = m.painter().progressText(r.job)
+		progressText = m.painter().Summary(r.job)
 	}
 	line := m.columns(mark, l.mark+" "+l.word, termtext.Escape(r.Name), termtext.Escape(r.Version), size, age, progressText)
 	if selected {
