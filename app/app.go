@@ -29,6 +29,8 @@ type App struct {
 	settings     *config.Resolved
 	settingsErr  error
 
+	keys typedKeys // of model servers
+
 	customOnce sync.Once
 	custom     *CustomAgents
 }

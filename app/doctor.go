@@ -18,7 +18,7 @@ func (a *App) Doctor() *doctor.Doctor {
 		Daemon:        a.daemonInfo,
 		Guard:         a.Locks,
 		Images:        a.imageReport,
-		ModelServer:   findModelServer,
+		ModelServer:   a.findModelServer,
 		StaleSessions: a.staleSessions,
 	})
 }

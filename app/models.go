@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"os"
 	"slices"
 	"time"
 
@@ -25,8 +24,8 @@ type ModelReport struct {
 // Models lists the models of the server that inference names. A hosted server is asked
 // only when the last answer is old, or with refresh. A server that does not answer
 // leaves the last list, marked stale; with refresh its error is returned instead.
-func Models(ctx context.Context, inference string, refresh bool) (ModelReport, error) {
-	u, err := openUpstream(ctx, inference, os.LookupEnv)
+func (a *App) Models(ctx context.Context, inference string, refresh bool) (ModelReport, error) {
+	u, err := openUpstream(ctx, inference, a.keys.lookup)
 	if err != nil {
 		return ModelReport{}, err
 	}
@@ -42,14 +41,14 @@ func Models(ctx context.Context, inference string, refresh bool) (ModelReport, e
 		}
 		report = ModelReport{ModelList: stale, Stale: true, Err: err}
 	}
-	report.Others = others(ctx, u)
+	report.Others = a.otherServers(ctx, u)
 	return report, nil
 }
 
-// others lists the addresses of the servers on this machine besides u.
-func others(ctx context.Context, u modelserver.Server) []string {
+// otherServers lists the addresses of the servers on this machine besides u.
+func (a *App) otherServers(ctx context.Context, u modelserver.Server) []string {
 	var found []string
-	for _, other := range modelserver.Local(ctx, os.LookupEnv, admitsOwner) {
+	for _, other := range modelserver.Local(ctx, a.keys.lookup, admitsOwner) {
 		if other.Address() != u.Address() {
 			found = append(found, other.URL.String())
 		}
@@ -63,10 +62,10 @@ const completionTimeout = 300 * time.Millisecond
 // CompleteModels lists the models of the server that inference names, for completion
 // and forms: from the cache, or within completionTimeout from the server. It returns
 // nothing rather than wait.
-func CompleteModels(ctx context.Context, inference string) []Model {
+func (a *App) CompleteModels(ctx context.Context, inference string) []Model {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	u, err := openUpstream(ctx, inference, os.LookupEnv)
+	u, err := openUpstream(ctx, inference, a.keys.lookup)
 	if err != nil {
 		return nil
 	}
@@ -87,21 +86,10 @@ func InferenceNames() []string {
 	return slices.DeleteFunc(modelserver.Names(), func(name string) bool { return name == "scripted:FILE" })
 }
 
-// ModelKeys are the keys of model servers in the user's environment, by variable.
-func ModelKeys() map[string]string {
-	found := map[string]string{}
-	for _, name := range modelserver.KeyNames() {
-		if value, ok := os.LookupEnv(name); ok {
-			found[name] = value
-		}
-	}
-	return found
-}
-
 // findModelServer finds the server that inference selects, and asks one without a key
 // whether it answers.
-func findModelServer(ctx context.Context, inference string) (doctor.ModelServer, error) {
-	upstream, err := modelserver.Detect(ctx, inference, os.LookupEnv, admitsOwner)
+func (a *App) findModelServer(ctx context.Context, inference string) (doctor.ModelServer, error) {
+	upstream, err := modelserver.Detect(ctx, inference, a.keys.lookup, admitsOwner)
 	if err != nil {
 		return doctor.ModelServer{}, err
 	}

@@ -20,8 +20,6 @@ func (runUser) SystemPrompts(repo string, names []string) ([]session.SystemPromp
 	return SystemPrompts(repo, names)
 }
 
-func (runUser) ModelKeys() map[string]string { return ModelKeys() }
-
 // FindImage finds the image for a session; see run.FindImage.
 func (a *App) FindImage(ctx context.Context, spec *session.Spec, bake run.BakeFunc) (runtime.ImageID, error) {
 	return run.FindImage(ctx, a.Agents(), a, spec, bake)

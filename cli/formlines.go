@@ -39,7 +39,7 @@ func (a *cli) askInLines(ctx context.Context, runner *run.Runner, plan run.Plan,
 	}
 	info := agent.Info()
 	asked := form.Request{
-		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, plan, request.Repository),
+		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, a.app, plan, request.Repository),
 	}
 	if info.NeedsPrompt && !request.Interactive && request.Prompt == "" {
 		if request, err = askTask(ctx, request, plan, asked); err != nil {
@@ -95,7 +95,7 @@ const maxFiles = 1000
 
 // suggestions offers the known models of the server, and the names at the top of the
 // repository.
-func suggestions(ctx context.Context, plan run.Plan, repository string) func(spec.Field) []string {
+func suggestions(ctx context.Context, a *app.App, plan run.Plan, repository string) func(spec.Field) []string {
 	if repository == "" {
 		repository = "."
 	}
@@ -103,7 +103,7 @@ func suggestions(ctx context.Context, plan run.Plan, repository string) func(spe
 		var words []string
 		switch {
 		case field.Type == spec.Model:
-			for _, model := range app.CompleteModels(ctx, plan.Launch.Spec.Inference) {
+			for _, model := range a.CompleteModels(ctx, plan.Launch.Spec.Inference) {
 				words = append(words, model.ID)
 			}
 		case field.Type == spec.Path && !workspace.IsURL(repository):

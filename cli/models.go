@@ -69,7 +69,7 @@ func (o *modelsOptions) run(ctx context.Context) error {
 	if err := o.askAboutServer(ctx, o.inference); err != nil {
 		return err
 	}
-	report, err := app.Models(ctx, o.inference, o.refresh)
+	report, err := o.app.Models(ctx, o.inference, o.refresh)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *cli) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string
 		ctx = context.Background()
 	}
 	var words []string
-	for _, model := range app.CompleteModels(ctx, inference) {
+	for _, model := range a.app.CompleteModels(ctx, inference) {
 		word := model.ID
 		if text := windowText(model); text != "-" {
 			word += "\t" + text + " tokens of context"

@@ -75,9 +75,9 @@ func (c Choices) Images(ctx context.Context) (map[string]string, error) {
 }
 
 // Models returns the models of a model server, from its last answer if it is slow.
-func (Choices) Models(ctx context.Context, inference string) []string {
+func (c Choices) Models(ctx context.Context, inference string) []string {
 	var names []string
-	for _, model := range app.CompleteModels(ctx, inference) {
+	for _, model := range c.app.CompleteModels(ctx, inference) {
 		names = append(names, model.ID)
 	}
 	return names

@@ -55,6 +55,7 @@ type Server struct {
 // vendor is a server with a name of its own.
 type vendor struct {
 	name     string
+	title    string // for users
 	url      string
 	dialects []schema.Dialect
 	keyNames []string // the first one that is set
@@ -62,11 +63,28 @@ type vendor struct {
 
 func vendors() []vendor {
 	return []vendor{
-		{"anthropic", "https://api.anthropic.com", []schema.Dialect{schema.Anthropic}, []string{"ANTHROPIC_API_KEY"}},
-		{"openai", "https://api.openai.com", []schema.Dialect{schema.OpenAI}, []string{"OPENAI_API_KEY"}},
-		{"gemini", "https://generativelanguage.googleapis.com", []schema.Dialect{schema.Gemini}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-		{"openrouter", "https://openrouter.ai/api", []schema.Dialect{schema.OpenAI, schema.Anthropic}, []string{"OPENROUTER_API_KEY"}},
+		{"anthropic", "Anthropic", "https://api.anthropic.com", []schema.Dialect{schema.Anthropic}, []string{"ANTHROPIC_API_KEY"}},
+		{"openai", "OpenAI", "https://api.openai.com", []schema.Dialect{schema.OpenAI}, []string{"OPENAI_API_KEY"}},
+		{"gemini", "Google Gemini", "https://generativelanguage.googleapis.com", []schema.Dialect{schema.Gemini}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+		{"openrouter", "OpenRouter", "https://openrouter.ai/api", []schema.Dialect{schema.OpenAI, schema.Anthropic}, []string{"OPENROUTER_API_KEY"}},
 	}
+}
+
+// Vendor is a hosted model server.
+type Vendor struct {
+	Name     string // the value of --inference
+	Title    string // for users
+	Dialects []schema.Dialect
+	KeyNames []string // the variables with its key, of which the first one that is set counts
+}
+
+// Vendors returns the hosted model servers.
+func Vendors() []Vendor {
+	var all []Vendor
+	for _, v := range vendors() {
+		all = append(all, Vendor{v.name, v.title, v.dialects, v.keyNames})
+	}
+	return all
 }
 
 // keyOfURL is the environment variable with the key of a server given by URL.
@@ -81,6 +99,14 @@ func KeyNames() []string {
 		names = append(names, v.keyNames...)
 	}
 	return names
+}
+
+// Setting returns the value of --inference that selects a server on this machine.
+func (u Server) Setting() string {
+	if u.Kind == OllamaHost && u.Name == "ollama" || u.URL == nil {
+		return u.Name
+	}
+	return u.URL.String() + "/v1"
 }
 
 // Address returns the server's host and port; empty when it runs in process.
