@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// rule says what the packages of a folder may import of this module besides their own
-// folder. The rule with the longest folder that holds a package counts.
+// rule lists what the packages of a folder may import of this module, besides their own
+// folder. For each package, the rule with the longest matching folder applies.
 type rule struct {
 	folder string
 	knows  []string // folders

@@ -16,8 +16,8 @@ import (
 	"aibox/internal/paths"
 )
 
-// bench is what the rows share: a scratch folder, aibox with a state of its own,
-// and a small repository for it to work on.
+// bench is shared by all rows: a scratch folder, aibox with its own state, and a small
+// repository to work on.
 type bench struct {
 	options
 	scratch string
@@ -41,7 +41,7 @@ func open(o options) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{options: o, scratch: scratch, repo: filepath.Join(scratch, "repo"), large: map[int]string{}}
-	// HOME stays: the recipes of the images depend on what is configured there.
+	// HOME stays the same, because the recipes of the images depend on its configuration.
 	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "LANG", "USER"} {
 		if value, ok := os.LookupEnv(name); ok {
 			b.env = append(b.env, name+"="+value)
@@ -53,7 +53,7 @@ func open(o options) (*bench, error) {
 	return b, errors.Join(b.smallRepository(), b.warm())
 }
 
-// close removes what was made, whatever ctx says by then.
+// close removes everything that b created, even if ctx is done.
 func (b *bench) close() error {
 	return errors.Join(b.removeSessions(context.Background()), os.RemoveAll(b.scratch))
 }
@@ -79,7 +79,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) *exec.
 // stuck is when a program counts as hanging.
 const stuck = 3 * time.Minute
 
-// timed runs a program and says how long it took, from its start to its end.
+// timed runs a program and returns how long it took.
 func (b *bench) timed(ctx context.Context, name string, args ...string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuck)
 	defer cancel()
@@ -179,8 +179,8 @@ func (b *bench) remove(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// warm runs once what is measured later, so that everything is in place: the
-// image, a network in the pool, caches of the disk.
+// warm runs everything once before it is measured, so that the image, a network and the
+// disk caches are ready.
 func (b *bench) warm() error {
 	ctx := context.Background()
 	if !wanted("cold run", b.only) && !wanted("stop", b.only) && !wanted("gateway throughput", b.only) {

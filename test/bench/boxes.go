@@ -15,8 +15,8 @@ import (
 	"aibox/internal/scripted"
 )
 
-// coldRun measures the whole command. It comes back before the daemon has cleared
-// the dead sandbox away, which docker run waits for; the row says how long that takes.
+// coldRun measures the whole command. The command returns before the daemon has removed the
+// dead sandbox, which docker run waits for; a row shows how long that takes.
 func coldRun(ctx context.Context, b *bench) ([]Row, error) {
 	var gone []float64
 	ours, theirs, err := duel(ctx, b.pairs,
@@ -151,7 +151,7 @@ func (b *bench) detached(ctx context.Context) (string, error) {
 	return b.quiet(ctx, b.aibox, "run", "-d", "shell", "--inference", "scripted", "--", "sleep", "1000")
 }
 
-// supervisor measures the process that stays behind a detached session.
+// supervisor measures the supervisor of a detached session.
 func supervisor(ctx context.Context, b *bench) ([]Row, error) {
 	if _, err := b.detached(ctx); err != nil {
 		return nil, err

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// idle measures the terminal UI while nobody touches it: 20 sessions, of which some
-// run and rest after they have said and changed something, which the screen has counted
-// then. Whether it starts programs or reads files is seen from outside: by a git that
-// leaves a mark, and by what the kernel counts.
+// idle measures the terminal UI without input: 20 sessions, some of them running, all with
+// output and changes that the screen has shown before. A git that leaves a mark, and the
+// kernel's counters, show whether the UI starts programs or reads files.
 func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	running := 3
 	if b.quick {

@@ -174,7 +174,7 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 
 const pieces = 200
 
-// streamPieces streams as a fast model does. Each piece says when it was sent.
+// streamPieces streams like a fast model. Each piece contains the time when it was sent.
 func streamPieces(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -14,7 +14,7 @@ import (
 // Row is one line of the table.
 type Row struct {
 	What    string    `json:"what"`
-	Against string    `json:"against,omitempty"` // empty when the figure stands alone
+	Against string    `json:"against,omitempty"` // empty if the figure has no comparison
 	Unit    string    `json:"unit"`
 	Ours    float64   `json:"ours"`             // median
 	Theirs  float64   `json:"theirs,omitempty"` // median

@@ -36,8 +36,8 @@ func (s screens) open(ctx context.Context) (on *terminal.Terminal, began time.Ti
 	return on, began, err
 }
 
-// firstFrames measures from the start of the program to its first frame, and until
-// what a person waits for stands there.
+// firstFrames measures the time from the start of the program to its first frame, and to
+// the awaited text.
 func (s screens) firstFrames(ctx context.Context, awaited string) (first, useful []float64, err error) {
 	for range s.many() {
 		on, began, err := s.open(ctx)
@@ -57,7 +57,7 @@ func (s screens) firstFrames(ctx context.Context, awaited string) (first, useful
 	return first, useful, nil
 }
 
-// seen waits until a person sees what pattern matches, and says when that was.
+// seen waits until the screen matches pattern, and returns the time.
 func (s screens) seen(ctx context.Context, on *terminal.Terminal, pattern string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuck)
 	defer cancel()

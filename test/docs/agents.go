@@ -79,7 +79,7 @@ func exampleOf(field spec.Field) string {
 	}
 }
 
-// facts are what is known of an agent, a sentence each.
+// facts describes an agent, one sentence each.
 func facts(info agents.Info) []string {
 	var all []string
 	if info.Version != "" {
@@ -134,7 +134,7 @@ func writeOptions(out *strings.Builder, fields []spec.Field) error {
 	return nil
 }
 
-// speech says how an agent talks to a model.
+// speech describes how an agent talks to a model.
 func speech(info agents.Info) string {
 	if info.OwnCloud {
 		return "its own cloud"

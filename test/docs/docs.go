@@ -1,8 +1,7 @@
-// Package docs writes those parts of the pages under docs/ that the program itself
-// knows: the agents with their options, what was measured of them with model servers that
-// fail, the keys of an agent file, the settings, the risks.
-// They stand between marks in pages that are otherwise written by hand; a test
-// holds them to what the program says. It opens no file.
+// Package docs generates parts of the pages under docs/: the agents with their options and
+// their measured behavior when model servers fail, the keys of an agent file, the settings,
+// and the risks. The parts are between marks in pages that are otherwise written by hand. A
+// test checks that they match the program. The package opens no file.
 package docs
 
 import (
@@ -35,7 +34,7 @@ func Parts() (map[string]string, error) {
 	return parts, nil
 }
 
-// mark is the line before or behind a generated part.
+// mark matches the lines around a generated part.
 var mark = regexp.MustCompile(`(?m)^<!-- (begin|end) ([a-z-]+)[^\n]*-->\n`)
 
 // Fill puts parts into a page, each between its marks, and returns the names of

@@ -143,7 +143,7 @@ func (b *background) awaitFile(path string) {
 	})
 }
 
-// stopped stops the latest session, which b shows, and looks for what is left.
+// stopped stops the latest session, which b shows, and checks that nothing is left.
 func (m *machine) stopped(b *background, code int) {
 	m.t.Helper()
 	all := m.stored()

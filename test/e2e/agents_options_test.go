@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// heard is a model server that keeps what it is asked for and refuses the answer.
-type heard struct {
+// modelRecorder is a model server that records the requests and refuses to answer.
+type modelRecorder struct {
 	mu       sync.Mutex
 	requests []string // bodies
 }
 
 // start is the server's address for --inference.
-func (h *heard) start(t *testing.T) string {
+func (h *modelRecorder) start(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,7 +39,7 @@ func (h *heard) start(t *testing.T) string {
 }
 
 // has reports whether one request holds all of the texts.
-func (h *heard) has(texts ...string) bool {
+func (h *modelRecorder) has(texts ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, request := range h.requests {
@@ -55,7 +55,7 @@ func (h *heard) has(texts ...string) bool {
 }
 
 // keys are the requests without the long parts, for failures.
-func (h *heard) keys() string {
+func (h *modelRecorder) keys() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out strings.Builder
@@ -70,8 +70,8 @@ func (h *heard) keys() string {
 	return out.String()
 }
 
-// What a person chooses, what the server tells of its model, and what the agent is
-// told of its sandbox: all of it is in what the agent asks the model.
+// The agent's requests to the model contain the user's options, the server's description of
+// its model, and aibox's description of the sandbox.
 func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 	t.Parallel()
 	for agent, test := range map[string]struct {
@@ -102,7 +102,7 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			var model heard
+			var model modelRecorder
 			args := append([]string{
 				"run", agent, "--repo", m.repo("p", nil), "--inference", model.start(t), "--model", "gpt-oss-20b", "--prompt", `mend "it"`, "--system", "tidy",
 			}, test.args...)

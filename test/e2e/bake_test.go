@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Behind a firewall a bake fails soon, and a person sees which step of it wanted
-// which host, and what to do. The names here exist nowhere.
+// Behind a firewall, a bake fails soon, and reports which step needed which host, and what
+// to do. The host names here do not exist.
 func TestABakeBehindAFirewallNamesTheHostAndTheWayOut(t *testing.T) {
 	t.Parallel()
 	for agent, test := range map[string]struct{ setting, host, step string }{

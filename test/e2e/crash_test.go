@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// worker is an agent that has done something and goes on for ever.
+// worker is an agent that changes a file and then runs forever.
 const worker = "echo work > work.txt; echo ready; while :; do sleep 0.2; done"
 
 func TestKillingTheClientHarmsNothing(t *testing.T) {
@@ -71,13 +71,13 @@ func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
 	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)
 	}
-	// Another test's session that looks for a network may just be looking at it.
+	// Another test's session can hold the bridge for a moment while it looks for a network.
 	eventually(t, hung, "the bridge is back in the pool", func() bool { return m.lease(r.State.Network.Bridge) })
 	m.aibox(0, "accept", id)
 	m.aibox(0, "rm", id)
 }
 
-// lease reports whether nobody of this machine's sessions holds a bridge.
+// lease reports whether no session on this machine holds a bridge.
 func (m *machine) lease(bridge string) bool {
 	for _, r := range m.stored() {
 		if r.State.Network.Bridge == bridge && r.State.Supervisor.Alive() {
@@ -89,8 +89,7 @@ func (m *machine) lease(bridge string) bool {
 		return true
 	}
 	defer file.Close()
-	// Another test's session may have taken it in the meantime: that, too, says
-	// that it came back.
+	// If another test's session has taken the bridge meanwhile, it had come back.
 	holder, _ := os.ReadFile(file.Name())
 	free := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
 	return free || string(holder) != m.stored()[0].ID

@@ -164,7 +164,7 @@ func TestACheckTakesAGoodAgentThroughEveryStep(t *testing.T) {
 func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		old, by string // what is changed in the example
+		old, by string // the change to the example
 		step    string // the one that fails
 		told    string
 		args    []string

@@ -31,7 +31,7 @@ type daemon struct {
 	exited chan struct{}
 }
 
-// newDaemon starts a daemon that has the user's runtimes, and points m at it.
+// newDaemon starts a daemon with the user's runtimes, and points m to it.
 func newDaemon(m *machine) *daemon {
 	m.t.Helper()
 	return newDaemonWith(m, nil)
@@ -111,11 +111,11 @@ func (d *daemon) sweep() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	eventually(d.m.t, hung, "the daemon's remains are gone", func() bool { return len(mentioning(d.dir)) == 0 })
-	// Its pid may belong to somebody else by now, whom dockerd would wait for.
+	// dockerd would wait for another process that has this pid now.
 	_ = os.Remove(filepath.Join(d.dir, "run/docker/containerd/containerd.pid"))
 }
 
-// kill ends dockerd without giving it a say.
+// kill kills dockerd with SIGKILL.
 func (d *daemon) kill() {
 	d.m.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(d.m.read(d.dir, "run/docker.pid")))
@@ -228,8 +228,8 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	m.aibox(0, "accept", r.ID)
 }
 
-// Both guards die at once, and the agent has stopped PID 1: nobody is there to end the
-// sandbox but the watchdog.
+// The daemon and the supervisor die at once, and the agent has stopped PID 1, so only the
+// watchdog can end the sandbox.
 func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -248,7 +248,7 @@ func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	t.Logf("the sandbox was gone after %v", took)
 	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	<-d.exited
-	m.exec(aibox, "ls") // without Docker it may not mend everything, but must not lose anything
+	m.exec(aibox, "ls") // without Docker it may repair only a part, but must not lose anything
 	d.start()
 	m.aibox(0, "ls")
 	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {

@@ -39,8 +39,8 @@ func TestADescriptionQuotesTheCommitsOfTheAgent(t *testing.T) {
 	}
 }
 
-// An agent may put a program of its own in the place of git, whose children outlive it
-// and hold its output open.
+// An agent can replace git with a program whose children outlive it and keep its output
+// open.
 func TestAFakeGitInTheBoxDoesNotHoldUpTheEndOfASession(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// disk is a real file system of its own at a folder of this machine, so that it
-// can be full or read-only. FUSE lets an ordinary user mount one.
+// disk is a real file system, mounted at a folder of this machine, that can be full or
+// read-only. FUSE lets ordinary users mount one.
 type disk struct {
 	m             *machine
 	image, folder string
@@ -42,8 +42,8 @@ func (d *disk) mount(mode string) {
 	d.must("fuse2fs", d.image, d.folder, "-o", mode+",fakeroot")
 }
 
-// unmount waits for whoever still looks at the disk, such as a namespace that is
-// just being made.
+// unmount waits for processes that still use the disk, such as one that creates a
+// namespace.
 func (d *disk) unmount() {
 	d.m.t.Helper()
 	eventually(d.m.t, hung, "nobody uses the disk", func() bool {
@@ -117,7 +117,7 @@ func TestADiskThatFillsUpUnderTheRecordEndsTheSessionAndKeepsTheWork(t *testing.
 	}
 	m.tidied()
 	id := m.stored()[0].ID
-	// Room is made as a person would make it.
+	// Free space as a user would.
 	if err := os.Remove(filepath.Join(m.sessions(), id, "output.raw")); err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,9 @@ func (m *machine) workWithout(spoil func(), work string, code int, args ...strin
 	return r.ID, b
 }
 
-// What cannot be computed for want of room is unknown, wherever it is told, and nothing
-// is delivered, dropped or lost. The first command that finds room computes it.
+// Changes that cannot be computed because the disk is full are reported as unknown, and
+// nothing is delivered, discarded or lost. The first command that has enough space computes
+// them.
 func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"plain": nil, "accepted": {"--accept", "branch"}, "required": {"--require-changes"}, "json": {"--json"}} {

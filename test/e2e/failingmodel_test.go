@@ -24,9 +24,9 @@ type modelFailure struct {
 	always []string // agents that every run of the test tries it with
 }
 
-// modelFailures are those that docs/agents.md tells of. Each agent is always tried with
-// one at least, and each failure with the agent that is quickest there or slowest to give
-// up.
+// modelFailures are the failures that docs/agents.md describes. Each agent is always tested
+// with at least one, and each failure with the agent that handles it fastest or gives up
+// last.
 func modelFailures() []modelFailure {
 	status := func(status int, message string) scripted.Script {
 		return scripted.Script{Steps: []scripted.Step{{Fail: &scripted.Fail{Status: status, Message: message}}}}
@@ -43,8 +43,8 @@ func modelFailures() []modelFailure {
 }
 
 // failingModel is a model server in every dialect that lists its model and fails in one
-// way. The built-in server tells agents not to wait between their tries, which no real
-// one does.
+// way. Unlike the built-in server, it does not ask agents to retry without a delay, because
+// no real server does.
 type failingModel struct {
 	URL string
 

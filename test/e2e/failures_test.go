@@ -15,8 +15,8 @@ import (
 	"aibox/test/docs"
 )
 
-// Without aibox some of these agents try for an hour, and some say that all went well.
-// With -update every agent meets every failure, and the table for docs/agents.md is
+// Without aibox, some of these agents retry for an hour, and some report success. With
+// -update, every agent runs with every failure, and the table for docs/agents.md is
 // written. The times in it are not compared.
 func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
 	}
 }
 
-// meet has an agent work with a server that fails, and checks what you are told.
+// meet runs an agent with a server that fails, and checks what aibox reports.
 func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 	t.Helper()
 	m, model := newMachine(t), f.serve(t)

@@ -149,8 +149,8 @@ print("answered", answer[:12], "after", round(time.monotonic() - begin, 1), "s",
 while not os.path.exists("go"): time.sleep(0.05)
 `
 
-// A sandbox that floods its gateway keeps neither its own honest requests out nor anybody
-// else's, and its supervisor stays small.
+// A sandbox that floods its gateway does not block its own honest requests or those of
+// other sandboxes, and the memory of its supervisor stays small.
 func TestABoxThatFloodsItsGatewayHurtsNobody(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

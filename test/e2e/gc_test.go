@@ -112,14 +112,14 @@ func (m *machine) aged(id string, age time.Duration) {
 	}
 }
 
-// Not beside others: what goes is what nobody else holds at this moment.
+// Not in parallel, because other tests hold what this one expects to be removed.
 func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("p", nil)
 	run := func(command string) string {
 		return m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", command)).ID
 	}
-	// The agent leaves files of another user and a folder that nobody may read.
+	// The agent leaves files of another user and a folder that cannot be read.
 	reviewed := run("echo one > one.txt; mkdir -p x/y; echo z > x/y/z; chown -R 1234:1234 x; chmod 0 x/y")
 	young, unreviewed := run("echo two > two.txt"), run("echo three > three.txt")
 	m.aibox(0, "accept", reviewed)
@@ -182,8 +182,7 @@ func (m *machine) network(name string) bool {
 	return m.exec("docker", "network", "inspect", name).code == 0
 }
 
-// A clean-up that is killed, and one that is told to end, leave the next one a state
-// that it can go on from.
+// After a cleanup was killed or interrupted, the next one can continue.
 func TestACleanUpThatIsKilledLosesNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -226,8 +225,8 @@ func TestACleanUpThatIsKilledLosesNothing(t *testing.T) {
 	}
 }
 
-// Images of this test alone: of an agent that nobody else has, and made before there
-// were any others.
+// These images are used by this test alone: their agent is unique, and they look older than
+// all others.
 func TestACleanUpTakesOutdatedImagesAndLeavesThoseThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

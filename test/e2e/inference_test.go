@@ -23,7 +23,7 @@ for line in open(sys.argv[1]):
     print(r.status, r.read().decode().strip(), flush=True)
 `
 
-// wayOut is a request that a sandbox makes, and what is to become of it.
+// wayOut is a request from a sandbox, and the expected result.
 type wayOut struct{ name, path, headers, body, answer string }
 
 // waysOut are requests that would make the model's server do more than answer. The

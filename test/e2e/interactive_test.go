@@ -14,14 +14,14 @@ import (
 	"github.com/creack/pty"
 )
 
-// shown is what a person sees on the screen now.
+// shown returns the text on the screen.
 func (s *screen) shown() string {
 	seen := emulator.New(emulator.Size{Rows: 40, Cols: 120})
 	_, _ = seen.Write([]byte(s.stdout.String()))
 	return string(seen.Text(emulator.NoColors, false))
 }
 
-// awaitShown waits until the person sees what pattern matches.
+// awaitShown waits until the screen matches pattern.
 func (s *screen) awaitShown(pattern string) {
 	s.t.Helper()
 	want := regexp.MustCompile(pattern)
@@ -65,7 +65,7 @@ func (s *screen) restored() {
 	}
 }
 
-// resize changes the size of the person's terminal.
+// resize changes the size of the user's terminal.
 func (s *screen) resize(rows, cols uint16) {
 	s.t.Helper()
 	if err := pty.Setsize(s.keys, &pty.Winsize{Rows: rows, Cols: cols}); err != nil {
@@ -73,8 +73,8 @@ func (s *screen) resize(rows, cols uint16) {
 	}
 }
 
-// awaitSize has the shell wait until its terminal has this size, and say it: keys and
-// a new size reach it in no particular order.
+// awaitSize makes the shell wait for this terminal size and print it, because keys and a
+// new size arrive in no particular order.
 func (s *screen) awaitSize(size string) {
 	s.t.Helper()
 	s.typed(`until test "$(stty size)" = "` + size + "\"; do sleep 0.1; done; stty size\r")
@@ -306,7 +306,7 @@ func TestAnInteractiveSessionCanStartWithoutATerminal(t *testing.T) {
 	m.aibox(0, "attach", headless)
 }
 
-// Real agents begin without a question and take a prompt as a person types it.
+// Real agents start without asking questions, and take a prompt as a user types it.
 func TestARealAgentWorksOnATerminal(t *testing.T) {
 	t.Parallel()
 	for agent, prompt := range map[string]string{"codex": "Ask Codex to do anything", "opencode": "Ask anything"} {

@@ -38,15 +38,15 @@ func firstConcealed(text string) string {
 	return ""
 }
 
-// What commands print as JSON hides nothing from whoever looks at it, and programs read
-// the names as they are.
+// The JSON output escapes everything that could hide text from a reader, and programs read
+// the unchanged names.
 func TestJSONOfEveryCommandShowsWhatItHolds(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"known.txt": "one\n"})
 	check := func(args ...string) string {
 		t.Helper()
-		o := m.exec(aibox, args...) // some exit codes tell what was found
+		o := m.exec(aibox, args...) // some exit codes report what was found
 		if bad := firstConcealed(o.stdout); bad != "" {
 			t.Errorf("%q prints %+q:\n%+q", args, bad, o.stdout)
 		}

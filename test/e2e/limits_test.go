@@ -39,8 +39,8 @@ var floods = map[string]string{
 	"an erased screen":    `$|=1; print "\e[?1049h\e[2J\e[Hflood\e[?1049l" x 4000 while 1`,
 }
 
-// What 39 KB asked of the emulator once took seconds, and `aibox stop` as long: the
-// agent's end stood behind it in the line.
+// The terminal emulator once took seconds for 39 KB of output, and `aibox stop` took as
+// long, because the agent's exit was queued behind the output.
 func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -57,15 +57,16 @@ func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 		s.typed("\x10\x11")
 		s.ends(0)
 		m.aibox(0, "stop", id)
-		// One that had to be killed, since its end was not heard of in time, has no code.
+		// An agent that had to be killed, because its exit was not reported in time, has no
+		// exit code.
 		if end := m.record(id).State.Result; end.ExitCode == -1 {
 			t.Errorf("%s: the end of the agent was not reported: %+v", name, end)
 		}
 	}
 }
 
-// fills writes to every mount of the sandbox that can be written to, up to 1.2 GiB, and says
-// of each how that ended. The root, the workspace and /dev are only looked at: see below.
+// fills writes up to 1.2 GiB to every writable mount of the sandbox, and prints the result
+// for each. It does not fill the root, the workspace and /dev; see below.
 const fills = `
 open my $mounts, '<', '/proc/mounts' or die $!;
 for (<$mounts>) {

@@ -13,8 +13,8 @@ import (
 	"aibox/runtime"
 )
 
-// machine is one user's world: a home folder of its own, with sessions,
-// workspaces and repositories in it. Only the container daemon is shared.
+// machine is the environment of one user: a home folder with sessions, workspaces and
+// repositories. Tests share only the container daemon.
 type machine struct {
 	t    testing.TB
 	home string
@@ -55,7 +55,7 @@ func newMachine(t testing.TB) *machine {
 	return m
 }
 
-// close ends what a failed test has left running, tells it, and removes the home.
+// close ends what a failed test has left running, reports it, and removes the home.
 func (m *machine) close() {
 	m.tidied()
 	for _, s := range m.stored() {
@@ -102,8 +102,8 @@ func (m *machine) leftWatchdogs() []int {
 	}
 }
 
-// tidied waits for supervisors that clear up behind sessions that have ended, and say
-// good-bye to their clients: a run comes back before the daemon has removed the dead sandbox.
+// tidied waits for supervisors that clean up after their sessions: a run returns before the
+// daemon has removed the dead sandbox.
 func (m *machine) tidied() {
 	for _, s := range m.stored() {
 		if s.State.Phase == "ended" {

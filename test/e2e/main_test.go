@@ -1,7 +1,6 @@
-// Package e2e tries aibox as people and scripts use it: the real program, the
-// real rootless Docker with gVisor, the real agents and git, from the command
-// line in to the branch that comes out. It fakes only the model. It needs the
-// daemon that DOCKER_HOST names, and fails where there is none.
+// Package e2e tests aibox as users and scripts use it: the real program, rootless Docker
+// with gVisor, agents and git, from the command line to the resulting branch. Only the
+// model is fake. The tests need the daemon that DOCKER_HOST names, and fail without it.
 package e2e
 
 import (
@@ -59,9 +58,9 @@ func run(m *testing.M) int {
 	return code
 }
 
-// oneMoreAtOnce has a test more at work than there are processors, unless somebody has
-// chosen: these tests wait as much as they compute, for limits, and for agents that try
-// again.
+// oneMoreAtOnce runs one more test in parallel than there are processors, unless -parallel
+// is given: these tests spend much of their time waiting for limits and for agents that
+// retry.
 func oneMoreAtOnce() error {
 	flag.Parse()
 	chosen := false

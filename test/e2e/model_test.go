@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// failing is a model server that lists two models and fails every request for an
-// answer. Unlike the built-in one it tells nobody when to try again, so that agents
-// do as they do with a real one. since is the time since the first of them.
+// failing starts a model server that lists two models and fails every request for an
+// answer. Unlike the built-in one, it does not tell agents when to retry, so that they
+// behave as with a real server. since returns the time since the first request.
 func failing(t *testing.T, fail http.HandlerFunc) (url string, since func() time.Duration) {
 	t.Helper()
 	var once sync.Once

@@ -93,7 +93,7 @@ func TestABoxReachesTheGatewayUnderLocalAndNothingElseEver(t *testing.T) {
 				}
 			case a.Answered:
 				t.Errorf("%s: %s answered: %s", policy, a.Target, a.Detail)
-			case a.Ms > 900: // what is dropped in silence is tried again after a second
+			case a.Ms > 900: // a dropped packet is sent again after a second
 				t.Errorf("%s: %s was refused after %.0f ms: %s", policy, a.Target, a.Ms, a.Detail)
 			}
 		}

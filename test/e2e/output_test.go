@@ -24,7 +24,7 @@ func chatter(n int) (sum string, size int64) {
 	return hex.EncodeToString(hash.Sum(nil)), size
 }
 
-// A client that does not read for a while slows nobody and loses nothing.
+// A client that stops reading for a while does not slow down others and loses nothing.
 func TestFiftyMegabytesArriveCompleteAtASlowReader(t *testing.T) {
 	t.Parallel()
 	const lines = 6_800_000

@@ -30,12 +30,13 @@ func TestPromptsDoNotReachAnotherUsersServer(t *testing.T) {
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
 		t.Errorf("something is left: %+v", left)
 	}
-	// A command that needs no model runs without one, and the user is told.
+	// A command that needs no model runs without one, and aibox reports it.
 	o := m.aibox(1, "run", "shell", "--repo", repo, "--inference", "auto", "--", "sh", "-c", asksModel)
 	if asked := strings.Join(theirs.Requests(), "\n"); strings.Contains(asked, "canary") || !strings.Contains(o.stderr, "! there is no model: the server on ") {
 		t.Errorf("a command:\n%s\nand the other user was sent\n%s", o, asked)
 	}
-	// A URL is the user's word, and the first lines say whose server it is.
+	// The user chose the URL, so aibox uses it, and the first lines name the owner of the
+	// server.
 	o = m.aibox(0, "run", "shell", "--repo", repo, "--inference", "http://"+theirs.Address.String(), "--", "sh", "-c", asksModel)
 	if !strings.Contains(o.stdout, "hello from another user") || !strings.Contains(o.stderr, "runs as another user of this machine") {
 		t.Errorf("by its URL:\n%s", o)

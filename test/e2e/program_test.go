@@ -166,7 +166,7 @@ func (b *background) ends(code int) string {
 	return b.stdout.String()
 }
 
-// kill ends the program without giving it a say.
+// kill kills the program with SIGKILL.
 func (b *background) kill() {
 	_ = b.Process.Signal(syscall.SIGKILL)
 	<-b.done

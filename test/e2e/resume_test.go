@@ -20,7 +20,7 @@ func TestAResumedSessionHasTheWorkOfBothAndTheOtherKeepsItsRecord(t *testing.T) 
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "a\n"})
 	first := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--timeout", "9m", "--json", "--", "sh", "-c", "echo one > one.txt"))
-	// What the person adds in between counts, too.
+	// The user's own changes between two runs are included.
 	m.write(filepath.Join(m.record(first.ID).State.Workspace.Path, "between.txt"), "mine\n")
 	second := m.ended(m.aibox(0, "run", "--resume", first.ID[:5], "--json", "--", "sh", "-c", "cat one.txt > two.txt"))
 	if len(second.Files) != 3 || second.Agent != "shell" || second.Repository != repo || second.Timeout != "9m0s" {

@@ -68,7 +68,7 @@ type soak struct {
 	refs   int // branches that are to be there in the end
 }
 
-// once does one errand in a repository of its own, to its end and its removal.
+// once runs one session in its own repository, from start to removal.
 func (s *soak) once(n int, repo string) {
 	e := errands[n%len(errands)]
 	o := s.m.exec(aibox, append([]string{"run", "--json"}, e.run(s.m, repo)...)...)
@@ -99,8 +99,8 @@ func (s *soak) once(n int, repo string) {
 	}
 }
 
-// leases are the bridges that processes of this home still hold. Ids say nothing here:
-// those of two homes may be the same.
+// leases returns the bridges that processes of this home still hold. Session ids do not
+// help, because two homes can use the same ids.
 func (m *machine) leases() []string {
 	locks, err := os.ReadFile("/proc/locks")
 	if err != nil {
@@ -125,14 +125,14 @@ func (m *machine) leases() []string {
 	return held
 }
 
-// doomed starts an errand, kills one of its processes after a while, and lets the next
+// doomed starts a session, kills one of its processes after a while, and lets the next
 // command repair what is left.
 func (s *soak) doomed(n int, repo string, random *rand.Rand) {
 	e := errands[n%len(errands)]
 	b := s.m.start(append([]string{"run"}, e.run(s.m, repo)...)...)
 	select {
 	case <-b.done:
-	case <-time.After(time.Duration(random.IntN(4000)) * time.Millisecond): // the moment is what is random
+	case <-time.After(time.Duration(random.IntN(4000)) * time.Millisecond): // a random moment
 	}
 	killed := s.strike(b, repo, random)
 	b.wait()
@@ -197,7 +197,7 @@ func (m *machine) locks() (firewall, twice []string) {
 	return firewall, twice
 }
 
-// left is what is there in the end, by kind, that no run may leave.
+// left returns everything that the runs should have removed, by kind.
 func (s *soak) left(firewall []string) map[string][]string {
 	m := s.m
 	left := map[string][]string{"containers": m.leftContainers()}

@@ -82,7 +82,7 @@ func TestKeysAreFoundNowhereTheyDoNotBelong(t *testing.T) {
 		"networks":             m.exec("docker", "network", "inspect", r.State.Network.ID).stdout,
 	}
 	for _, file := range []string{"environ", "cmdline"} {
-		// What cannot be read says nothing, either.
+		// Files that cannot be read leak nothing, either.
 		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", r.State.Supervisor.PID, file))
 		places["the supervisor's "+file] = string(data)
 	}

@@ -14,8 +14,8 @@ func posting(path, body string) string {
 	return fmt.Sprintf(`curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' -d '%s' "$OPENAI_BASE_URL%s"`, body, path)
 }
 
-// Codex offers the model a web search of the provider's with every request, unless it
-// is told not to; and whatever runs in a sandbox may ask for one.
+// By default, Codex offers the model the provider's web search with every request, and any
+// program in a sandbox can request one.
 func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T) {
 	t.Parallel()
 	search := posting("/responses", `{"model":"gpt-oss-20b","input":"canary-51c0","tools":[{"type":"web_search"}]}`)
@@ -31,11 +31,11 @@ func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T)
 			t.Parallel()
 			m := newMachine(t)
 			repo := m.repo("p", nil)
-			run := func(h *heard, flags ...string) outcome {
+			run := func(h *modelRecorder, flags ...string) outcome {
 				words := append([]string{"run", test.args[0], "--repo", repo, "--model", "gpt-oss-20b", "--inference", h.start(t), "--json"}, flags...)
 				return m.aibox(test.code, append(words, test.args[1:]...)...)
 			}
-			var closed, open heard
+			var closed, open modelRecorder
 			o := run(&closed)
 			if closed.has(test.tool) {
 				t.Errorf("it reached the server, which nobody had opened it for:\n%s", closed.keys())
@@ -89,7 +89,7 @@ func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 func TestOnlyTheSessionsOwnModelsAreReached(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	var h heard
+	var h modelRecorder
 	ask := func(model string) string {
 		return posting("/chat/completions", fmt.Sprintf(`{"model":"%s","messages":[{"role":"user","content":"canary of %s"}]}`, model, model))
 	}
@@ -159,7 +159,7 @@ func TestALimitOfTokensOrBytesEndsTheSessionAndKeepsItsWork(t *testing.T) {
 	t.Run("bytes", func(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t)
-		var h heard
+		var h modelRecorder
 		send := `echo made > made.txt
 			{ printf '{"model":"gpt-oss-20b","messages":[{"role":"user","content":"'; head -c 900000 /dev/zero | tr '\0' a; printf '"}]}'; } > /tmp/body
 			for i in 1 2 3; do curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' -d @/tmp/body "$OPENAI_BASE_URL/chat/completions"; done; sleep 60`

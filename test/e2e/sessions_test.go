@@ -128,8 +128,8 @@ func TestTwoSessionsOnOneRepositoryDoNotMeet(t *testing.T) {
 	}
 }
 
-// Accepting touches nothing but refs and objects; what is not reviewed is not
-// removed; what is dropped comes back.
+// Accepting changes only refs and objects, unreviewed work is not removed, and discarded
+// work can be recovered.
 func TestChangesAreAcceptedDiscardedAndRecoveredWithoutLoss(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A supervisor that was stopped (SIGSTOP) takes connections and answers none. Commands
-// say so in time, and `stop --force` ends the session without it.
+// A supervisor that was stopped (SIGSTOP) accepts connections and never answers. Commands
+// report it in time, and `stop --force` ends the session without it.
 func TestASupervisorThatWasStoppedHoldsUpNoCommand(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// specials is an agent that leaves files of every kind in its workspace, where a
-// program that opens one may wait forever or act on a device. What the sandbox does not
-// let it make it goes on without.
+// specials is an agent that leaves files of every kind in its workspace. A program that
+// opens one could wait forever or act on a device. It skips those that the sandbox does not
+// let it create.
 const specials = `
 mkfifo pipe sub/pipe sub/.gitignore .gitattributes .envrc
 rm a.txt; mkfifo a.txt
@@ -27,7 +27,7 @@ find . -type p -o -type s -o -type c -o -type b | sort > seen.txt
 echo one > one.txt
 `
 
-// kinds says what the host has in a workspace that is no file, folder or link.
+// kinds returns the special files of a workspace, as seen on the host.
 func kinds(t *testing.T, workspace string) map[string]os.FileMode {
 	t.Helper()
 	found := map[string]os.FileMode{}
@@ -106,8 +106,8 @@ func TestPipesSocketsAndDevicesOfABoxHangNothingAndAreLeftOut(t *testing.T) {
 	}
 }
 
-// listsLeftOut checks that a diff shows the file and says of each special file that
-// it is left out.
+// listsLeftOut checks that a diff shows the regular file and reports each special file as
+// left out.
 func (m *machine) listsLeftOut(id string, made []string) {
 	m.t.Helper()
 	o := m.aibox(0, "diff", id)

@@ -90,8 +90,8 @@ func TestASignalEndsACommandThatHasTheTerminal(t *testing.T) {
 	})
 }
 
-// Nothing can give a terminal back behind a kill -9; but what was there is there, and
-// the next start works on the terminal as it was left.
+// After kill -9, nothing can restore the terminal, but no work is lost, and the next start
+// works on that terminal.
 func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -105,7 +105,7 @@ func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
 	if len(p.Left()) == 0 {
 		t.Error("the kill came too late to be one")
 	}
-	p.does("ctrl+j") // the line ends so, as it is
+	p.does("ctrl+j") // starts a new line
 	p.sees(`running +` + id)
 	p.does("enter")
 	p.sees(`ctrl-p ctrl-q`)
@@ -116,7 +116,7 @@ func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
 	if text := p.Text(); regexp.MustCompile(`running +` + id).MatchString(text) {
 		t.Errorf("the screen is left:\n%s", text)
 	}
-	if left := p.Left(); len(left) > 1 || len(left) == 1 && left[0] != terminal.Keyboard { // what the first pushed nobody pops
+	if left := p.Left(); len(left) > 1 || len(left) == 1 && left[0] != terminal.Keyboard { // the killed program's keyboard mode stays
 		t.Errorf("the terminal is left with %q", left)
 	}
 	if !m.record(id).State.Sandbox.Alive() {

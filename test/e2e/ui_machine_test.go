@@ -46,7 +46,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	s.awaitShown(`Cancel the bake of a3slow`)
 	s.insists("y", s.gone("Cancel the bake of a3slow"))
 	s.awaitShown(`– canceled\S* +a3slow`)
-	s.typed("b") // once more, to be left behind
+	s.typed("b") // leave this one running
 	s.awaitShown(`baking\S* +a3slow .*step`)
 	s.typed("q")
 	s.awaitShown(`No sessions yet`)
@@ -101,7 +101,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 func TestSomebodyWithoutDockerIsLedToTheSetUp(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	// A folder of its own for sockets: there is no daemon in it.
+	// a folder without a daemon's socket
 	m.env = append(m.env, "DOCKER_HOST=", "XDG_RUNTIME_DIR="+m.home)
 	s := m.onTerminal()
 	s.awaitShown(`1 ✗ \S*Docker`)

@@ -31,7 +31,7 @@ func TestARunIsPutTogetherStartedAndRunAgainOnTheScreen(t *testing.T) {
 	s.awaitShown(`(?s)▲ to review.*1 file changed`)
 	s.typed("q")
 	s.awaitShown(`1 session.*1 to review`)
-	id := strings.Fields(m.aibox(0, "ls").stdout)[6] // behind the six names of the columns
+	id := strings.Fields(m.aibox(0, "ls").stdout)[6] // after the six column names
 	if diff := m.aibox(0, "diff", id).stdout; !strings.Contains(diff, "+full") || strings.Contains(diff, "KEY") {
 		t.Errorf("the diff is %s", diff)
 	}

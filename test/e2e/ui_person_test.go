@@ -13,14 +13,14 @@ import (
 	"aibox/test/terminal"
 )
 
-// person sits before a terminal with aibox on it.
+// person is a user with aibox in a terminal.
 type person struct {
 	*terminal.Terminal
 	t   testing.TB
 	ctx context.Context //nolint:containedctx // it ends with the test's patience
 }
 
-// usualSize is the size of a terminal that nobody has chosen.
+// usualSize is the size of most tests' terminals.
 var usualSize = terminal.Size{Rows: 40, Cols: 120}
 
 // sits starts a program, aibox or a shell that starts it, on a terminal.
@@ -36,7 +36,7 @@ func (m *machine) sits(size terminal.Size, name string, args ...string) *person 
 	return &person{Terminal: on, t: m.t, ctx: ctx}
 }
 
-// sees waits until the person sees what pattern matches.
+// sees waits until the screen matches pattern.
 func (p *person) sees(pattern string) {
 	p.t.Helper()
 	if err := p.Await(p.ctx, pattern); err != nil {
@@ -52,8 +52,8 @@ func (p *person) does(names ...string) {
 	}
 }
 
-// asked answers when the person sees what question matches: with text, and with a key
-// once they see what ready matches.
+// asked answers a question: it types text when the screen matches question, and presses key
+// when it matches ready.
 func (p *person) asked(question, text, ready, key string) {
 	p.t.Helper()
 	p.sees(question)
@@ -64,8 +64,8 @@ func (p *person) asked(question, text, ready, key string) {
 	p.does(key)
 }
 
-// until presses keys again and again until the person sees what pattern matches: a
-// question that has just appeared takes no answer.
+// until presses keys again and again until the screen matches pattern, because a question
+// that has just appeared ignores keys.
 func (p *person) until(pattern string, names ...string) {
 	p.t.Helper()
 	for {
@@ -82,10 +82,10 @@ func (p *person) until(pattern string, names ...string) {
 	}
 }
 
-// patience is how long a person waits before they press a key again.
+// patience is the delay before a key is pressed again.
 const patience = 500 * time.Millisecond
 
-// settles waits until another person sees the same.
+// settles waits until both screens are equal.
 func (p *person) settles(other *person) {
 	p.t.Helper()
 	for p.Text() != other.Text() {

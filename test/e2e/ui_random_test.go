@@ -22,15 +22,15 @@ var (
 	monkeySeed = flag.Uint64("monkey.seed", uint64(time.Now().UnixNano()), "which random keys")
 )
 
-// monkeyKeys are what a person's keyboard has. ctrl+d would end a shell in a sandbox, which
-// is that shell's own business.
+// monkeyKeys are the keys of an ordinary keyboard, without ctrl+d, which would end a shell
+// in a sandbox as it should.
 var monkeyKeys = append(strings.Split("abcdefghijklmnopqrstuvwxyzABDEFGHILMNOPRSTUVXY0123456789/?:.,[]{}|@ ", ""),
 	"enter", "enter", "enter", "esc", "esc", "esc", "tab", "tab", "shift+tab", "space", "backspace", "delete", "up", "down", "down", "left", "right",
 	"home", "end", "pgup", "pgdown", "f1", "ctrl+a", "ctrl+b", "ctrl+e", "ctrl+f", "ctrl+k", "ctrl+n", "ctrl+r", "ctrl+s", "ctrl+t", "ctrl+u", "ctrl+w", "é")
 
-// hasty are keys that a person may have typed before they saw a question. Those of
-// rash say yes as well. They are for trying it by hand: a machine that stands still for
-// longer than the moment of grace lets them through.
+// hasty are keys that a user may type before a question appears. Those of rash also answer
+// yes. They are for manual tests, because on a slow machine they can arrive after the grace
+// period.
 var (
 	hasty = [][]string{{"x", "enter"}, {"a", "enter"}, {"X", "enter"}, {"delete", "enter"}, {"s", "enter", "esc"}, {"A", "enter"}, {"space", "x", "enter"}}
 	rash  = [][]string{{"x", "y"}, {"x", "tab", "enter"}, {"a", "y"}, {"X", "y"}, {"delete", "y"}, {"s", "y"}, {"A", "enter", "ctrl+s", "ctrl+s"}, {"space", "x", "y"}}
@@ -49,7 +49,7 @@ type monkey struct {
 // asks are the words on the screen where an answer would do something.
 const asks = `cancel\s\(n\)|\[y/N\]|Accept\sinto`
 
-// step does one thing that fits what is on the screen.
+// step presses keys that fit the current screen.
 func (k *monkey) step() {
 	rest := 40 * time.Millisecond
 	if err := k.Quiet(k.ctx, rest); err != nil {

@@ -31,7 +31,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s := m.onTerminal()
 	s.awaitShown(`No sessions yet`)
 	id := m.detached("shell", "-i", "--network", "none", "--repo", repo)
-	s.awaitShown(`● running +` + id) // nobody pressed a key
+	s.awaitShown(`● running +` + id) // no key was pressed
 	s.awaitShown(`root@aibox:/workspace#`)
 	s.typed("\r")
 	s.awaitShown(`ctrl-p ctrl-q leaves it running`)

@@ -9,9 +9,9 @@ import (
 	"aibox/test/terminal"
 )
 
-// A real agent works for a person who never leaves the screens: from no session at all
-// over the run's questions, the look at its work and the review to a branch that holds
-// one hunk of two. On a small terminal and on a large one.
+// A user starts a real agent without leaving the terminal UI: from an empty list of
+// sessions to the questions of a new run, its output, the review, and a branch with one
+// hunk of two. The test runs on a small and a large terminal.
 func TestAPersonComesFromNothingToAnAcceptedHunk(t *testing.T) {
 	t.Parallel()
 	for _, size := range []terminal.Size{{Rows: 24, Cols: 80}, {Rows: 60, Cols: 200}} {

@@ -102,7 +102,7 @@ func TestWorkThatFailsItsVerificationIsNotDelivered(t *testing.T) {
 	if branches := m.git(repo, "branch", "--list", "aibox/*"); branches != "" {
 		t.Errorf("there are branches: %s", branches)
 	}
-	// The person mends it in the workspace, so that the tree is another one.
+	// The user fixes it in the workspace, which changes the tree.
 	m.write(filepath.Join(m.record(r.ID).State.Workspace.Path, "a.txt"), "good\n")
 	m.aibox(0, "accept", r.ID)
 	if branches := m.git(repo, "branch", "--list", "aibox/*"); !strings.Contains(branches, r.ID) {
@@ -111,7 +111,8 @@ func TestWorkThatFailsItsVerificationIsNotDelivered(t *testing.T) {
 	m.nothingVerifies("after an accept")
 }
 
-// The agent's work passes, but a part of it does not: what is delivered counts.
+// All of the agent's work passes, but a part of it does not: only the delivered part
+// counts.
 func TestThePartThatIsAcceptedIsVerified(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -179,8 +180,8 @@ func TestCtrlCEndsAVerification(t *testing.T) {
 	m.nothingVerifies("after a stop")
 }
 
-// Whichever process is killed, nothing of the verification is left, and the result
-// says what happened.
+// Whichever process is killed, nothing of the verification is left, and the result explains
+// what happened.
 func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -347,7 +348,7 @@ func TestAnInteractiveSessionIsVerifiedWhenItsAgentHasEnded(t *testing.T) {
 	}
 }
 
-// Long after, without its workspace, what is on record can still be run.
+// Recorded work can be verified long after its workspace was removed.
 func TestWorkIsVerifiedWithoutItsWorkspace(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

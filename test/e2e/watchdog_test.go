@@ -23,7 +23,7 @@ func (m *machine) initStopped(args ...string) record {
 	return r
 }
 
-// awaitStopped waits until a session's agent has stopped PID 1, which it tells by a
+// awaitStopped waits until a session's agent has stopped PID 1, which it signals with a
 // file.
 func (m *machine) awaitStopped(r record) {
 	m.t.Helper()
@@ -40,7 +40,7 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	kill(t, r.State.Supervisor)
 	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
-	// No command has been given: what is left ends by itself, too.
+	// Without any command, the remains end by themselves, too.
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleaned up after "+r.ID) {
@@ -132,7 +132,7 @@ func TestAWatchdogIsSmallAndGoneWithItsSession(t *testing.T) {
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 }
 
-// A list says what is true at once, not what the supervisor will find out.
+// A list is correct at once, even before the supervisor notices.
 func TestASessionWhoseSandboxDiedIsNotCalledRunning(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The agent has told its own git to run a command whenever anything asks for the status
+// The agent has configured its git to run a command whenever a program asks for the status
 // of the workspace.
 const trapped = `git config core.fsmonitor "touch canary; cat" && echo two > a.txt && echo ready && exec sleep 600`
 
@@ -101,9 +101,8 @@ func TestTheBoxOfAnOpenedWorkspaceEndsWithItsCommand(t *testing.T) {
 	}
 }
 
-// booby is what an agent leaves in its workspace for whoever calls git or anything else
-// there: for each name a program that makes the canary NAME in the folder that is its
-// first argument.
+// booby is a trap in the agent's workspace for git and other programs: for each name, a
+// program that creates the canary NAME in the folder given as its first argument.
 const booby = `
 set -e
 spring() { mkdir -p "$1"; printf '#!/bin/sh\necho caught > %s/%s\ncat 2>/dev/null\n' "$canaries" "$2" > "$1/spring"; chmod +x "$1/spring"; }

@@ -41,7 +41,7 @@ func (a Attack) Falls(dir, canary string) (bool, error) {
 	return a.Worked(out, canary), nil
 }
 
-// Worked reports whether the attack had its effect on somebody who has shown out.
+// Worked reports whether the attack had its effect on a program that printed out.
 func (a Attack) Worked(out, canary string) bool {
 	switch a.Effect {
 	case Leaks:

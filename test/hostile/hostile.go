@@ -1,8 +1,8 @@
-// Package hostile makes repositories that attack whoever looks at them: what an
-// agent may leave in a workspace. Each attack is made by code, comes with a
-// canary that tells that it worked, and with the plain git command that falls
-// for it. Trees are what an agent may leave beside .git, with what a review has to
-// say of it. The package is for tests only, and decides nothing about aibox.
+// Package hostile creates repositories that attack programs which read them, as an agent
+// could leave them in a workspace. Each attack is created by code, and has a canary that
+// shows whether it worked and a plain git command that triggers it. Trees are files that an
+// agent could leave outside .git, with the expected findings of a review. The package is
+// for tests only, and decides nothing about aibox.
 package hostile
 
 import "slices"

@@ -1,6 +1,6 @@
 package hostile
 
-// leaks are the attacks that make git show what is no file of the repository.
+// leaks are the attacks that make git show files from outside the repository.
 func leaks() []Attack {
 	leak := func(name string, provoke []string, prepare func(t *trap)) Attack {
 		return Attack{Name: name, Effect: Leaks, Provoke: provoke, Plant: plant(prepare)}

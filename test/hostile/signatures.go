@@ -2,8 +2,8 @@ package hostile
 
 import "strings"
 
-// signed is an attack through the program that checks a commit's signature, by the
-// kind of signature that stands in the commit.
+// signed is an attack through the program that checks a commit's signature, for each kind
+// of signature in the commit.
 func signed(key, kind string, more ...string) Attack {
 	return Attack{Name: key + " for the log", Provoke: []string{"log"}, Plant: plant(func(t *trap) {
 		t.config("log.showSignature", "true")

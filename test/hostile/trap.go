@@ -55,7 +55,7 @@ func (t *trap) deaf() string {
 
 func (t *trap) git(args ...string) { t.ask("", args...) }
 
-// ask runs git with an input and returns what it says.
+// ask runs git with an input and returns its output.
 func (t *trap) ask(stdin string, args ...string) string {
 	var said string
 	t.do(func() error {
@@ -98,7 +98,7 @@ func (t *trap) symlink(to, name string) {
 	t.do(func() error { _ = os.RemoveAll(t.path(name)); return os.Symlink(to, t.path(name)) })
 }
 
-// unpack puts every packed object into a file of its own.
+// unpack stores every packed object in a separate file.
 func (t *trap) unpack() {
 	packs, _ := filepath.Glob(t.path(".git/objects/pack/*.pack"))
 	for _, pack := range packs {

@@ -51,7 +51,7 @@ func archiveLockIsWhole(t *testing.T) {
 	}
 	sums := read(t, filepath.Join(folder, "cursor", "SHA256SUMS"))
 	if sums == "" {
-		return // `aibox bake --check` says so
+		return // `aibox bake --check` reports it
 	}
 	if !regexp.MustCompile(`^[0-9a-f]{64}  x64\.tar\.gz\n[0-9a-f]{64}  arm64\.tar\.gz\n$`).MatchString(sums) {
 		t.Errorf("the checksums are %q", sums)

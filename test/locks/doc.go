@@ -1,4 +1,4 @@
-// Package locks makes and checks the locks of dockerfiles: the files that pin by
-// checksum what an image is built from. `make locks` writes them again after a version
-// in a Dockerfile has changed; without -update the tests look only at what is there.
+// Package locks generates and checks the lock files of dockerfiles, which pin by checksum
+// everything that an image is built from. `make locks` writes them after a version in a
+// Dockerfile has changed. Without -update, the tests only check the existing files.
 package locks

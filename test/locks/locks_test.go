@@ -159,7 +159,7 @@ func checkLock(t *testing.T, dir string, m manifest) {
 	checkProcessors(t, lock, m)
 }
 
-// checkProcessors asks that what is there for one processor is there for the other one.
+// checkProcessors checks that the lock has the same packages for both architectures.
 func checkProcessors(t *testing.T, lock npmLock, m manifest) {
 	t.Helper()
 	native := map[string]map[string]bool{}

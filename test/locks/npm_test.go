@@ -114,8 +114,8 @@ func runsInBox(name string, entry map[string]any) bool {
 	return allows("os", "linux") && allows("cpu", processors...) && allows("libc", "glibc") && !musl(name)
 }
 
-// musl reports whether a package is for another C library than that of a sandbox; some say so
-// in their names alone.
+// musl reports whether a package is for another C library than the sandbox's. Some packages
+// show this only by their names.
 func musl(name string) bool { return strings.Contains(name, "musl") }
 
 // resolve finds the package that the one at key gets for a name, as Node does: in its own

@@ -142,7 +142,7 @@ func pipLockIsWhole(t *testing.T) {
 	}
 	text := read(t, filepath.Join(dir, "requirements.txt"))
 	if text == "" {
-		return // `aibox bake --check` says so
+		return // `aibox bake --check` reports it
 	}
 	if !strings.Contains(text, "aider-chat=="+version+" \\\n    --hash=sha256:") || read(t, filepath.Join(dir, "build.txt")) == "" {
 		t.Errorf("the lock is not of version %s: make locks", version)

@@ -37,7 +37,7 @@ var registry string
 // poisoned is what every program that a replaced package brings prints.
 const poisoned = "this program was replaced"
 
-// lines collects what a bake says.
+// lines collects the output of a bake.
 type lines struct{ strings.Builder }
 
 func (l *lines) Handle(e bakery.Event) {
@@ -100,7 +100,7 @@ func ours(t *testing.T, base string, changes map[string]string) fstest.MapFS {
 	return all
 }
 
-// bakeOn bakes an agent by its own Dockerfile, and answers what that said.
+// bakeOn bakes an agent from its own Dockerfile, and returns the output.
 func bakeOn(t *testing.T, files fstest.MapFS, agent string) (string, error) {
 	t.Helper()
 	base, err := realBase()
@@ -140,9 +140,9 @@ func install(file, text string) string {
 	return fmt.Sprintf("RUN mkdir -p %s && rm -f %s && echo %s | base64 -d >%s && chmod 0755 %s\n", path.Dir(file), file, base64.StdEncoding.EncodeToString([]byte(text)), file, file)
 }
 
-// hostileNPM makes npm ask a registry where all packages of an agent were replaced. It
-// lies, where told so: it names the checksums of the lock, and serves something else.
-// archives is what the package of Crush says of its programs, as JSON.
+// hostileNPM makes npm use a registry where all packages of an agent were replaced. If lie
+// is set, the registry returns the checksums of the lock, but serves other content.
+// archives is the list of programs in the package of Crush, as JSON.
 func hostileNPM(t *testing.T, agent string, lie bool, archives string) string {
 	t.Helper()
 	var lock npmLock

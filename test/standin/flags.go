@@ -12,9 +12,9 @@ import (
 type program struct {
 	switches []string          // flags without a value
 	valued   []string          // flags with one
-	commands []string          // words that may stand first, each once
+	commands []string          // words that may come first, each once
 	words    int               // further words it takes
-	files    []string          // files it reads whatever the command line says
+	files    []string          // files that it always reads
 	pointing []string          // flags whose values are files it reads
 	needs    map[string]string // flags that it takes with another one only
 }

@@ -1,7 +1,7 @@
-// Command standin stands in for an agent that cannot be installed on a machine
-// without the vendor's network: it checks its command line as strictly as the agent
-// does, tells what it was given, and asks the model once as the agent would. It
-// reads the name it is called by. It never does an agent's work.
+// Command standin replaces an agent that cannot be installed without its vendor's network.
+// It checks its command line as strictly as the agent does, prints what it was given, and
+// sends the model one request like the agent's. It acts as the agent by whose name it is
+// called. It never does an agent's work.
 package main
 
 import (
@@ -24,14 +24,14 @@ func main() {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(2)
 	}
-	if err := tell(os.Stdout, name, given); err != nil {
+	if err := printTask(os.Stdout, name, given); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
 }
 
-// tell prints everything that decides what the agent would do, and makes a change.
-func tell(out io.Writer, name string, given arguments) error {
+// printTask prints everything that determines what the agent would do, and changes a file.
+func printTask(out io.Writer, name string, given arguments) error {
 	for _, arg := range os.Args[1:] {
 		fmt.Fprintf(out, "arg   %q\n", arg)
 	}
@@ -108,7 +108,7 @@ func content(path string, data []byte) string {
 	return fmt.Sprintf("%q", data)
 }
 
-// remember tells what an earlier conversation left and leaves something itself.
+// remember prints what an earlier conversation left, and adds to it.
 func remember(out io.Writer, history string) error {
 	before, err := os.ReadFile(history)
 	if err == nil {

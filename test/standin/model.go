@@ -54,7 +54,7 @@ func crush(arguments) (string, error) {
 	return ask(provider.BaseURL+path, os.ExpandEnv(provider.APIKey), large.Model)
 }
 
-// ask sends a message that every dialect understands, and tells how it went.
+// ask sends a message that every dialect understands, and returns the result.
 func ask(url, key, model string) (string, error) {
 	message := map[string]any{"role": "user", "content": "hello", "parts": []any{map[string]any{"text": "hello"}}}
 	body, err := json.Marshal(map[string]any{

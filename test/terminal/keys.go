@@ -50,7 +50,7 @@ func Mouse(button Button, column, row int) string {
 // Paste is what a terminal sends for pasted text.
 func Paste(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
-// Type sends text as it is.
+// Type sends text unchanged.
 func (t *Terminal) Type(text string) error {
 	t.mu.Lock()
 	t.typed = time.Now()

@@ -1,7 +1,6 @@
-// Package terminal is a person's terminal for tests and benchmarks: a program runs on
-// a pseudo-terminal of its own, gets keys, mouse events and new sizes, and what a
-// person would see is known, frame by frame. It never looks into the program, and
-// judges nothing.
+// Package terminal is a user's terminal for tests and benchmarks. It runs a program on a
+// pseudo-terminal, sends it keys, mouse events and new sizes, and returns what a user would
+// see, frame by frame. It never looks into the program, and judges nothing.
 package terminal
 
 import (
@@ -82,8 +81,8 @@ func (t *Terminal) settings() (state *term.State, err error) {
 	return state, errors.Join(failed, err)
 }
 
-// Open opens a pseudo-terminal of this size: the person's side, whose closing ends a
-// read that waits, and the program's. The caller closes both.
+// Open opens a pseudo-terminal of this size and returns both sides. Closing the user's side
+// ends pending reads. The caller closes both.
 func Open(size Size) (person, program *os.File, err error) {
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -115,7 +114,7 @@ func winsize(size Size) *pty.Winsize {
 	return &pty.Winsize{Rows: uint16(size.Rows), Cols: uint16(size.Cols)} //nolint:gosec // a terminal's size
 }
 
-// read takes what the program prints until nobody can print any more.
+// read reads the program's output until the program's side is closed.
 func (t *Terminal) read() {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -163,10 +162,10 @@ func (t *Terminal) Close() error {
 	return err
 }
 
-// Hangup takes the person's side away, as a window does that is closed.
+// Hangup closes the user's side, like a terminal window that is closed.
 func (t *Terminal) Hangup() error { return t.master.Close() }
 
-// Resize changes the terminal's size; the program is told.
+// Resize changes the terminal's size and notifies the program.
 func (t *Terminal) Resize(size Size) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,8 +188,8 @@ func (t *Terminal) settle() {
 	_ = t.screen.Answers() // the questions are answered in read
 }
 
-// Text is what a person sees now, without colors and styles: a line for each row, without
-// blanks at its end; empty rows at the end are left out.
+// Text returns the text on the screen without colors and styles: a line for each row,
+// without trailing blanks and trailing empty rows.
 func (t *Terminal) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,14 +197,14 @@ func (t *Terminal) Text() string {
 	return ansi.Strip(string(t.screen.Text(screen.NoColors, false)))
 }
 
-// Await waits until a person sees what pattern matches.
+// Await waits until the screen matches pattern.
 func (t *Terminal) Await(ctx context.Context, pattern string) error {
 	_, err := t.Seen(ctx, pattern)
 	return err
 }
 
-// Seen waits until a person sees what pattern matches, and returns when the last of
-// the bytes arrived that show it.
+// Seen waits until the screen matches pattern, and returns when the last of the matching
+// bytes arrived.
 func (t *Terminal) Seen(ctx context.Context, pattern string) (time.Time, error) {
 	want := regexp.MustCompile(pattern)
 	for {
@@ -257,7 +256,7 @@ func (t *Terminal) Frames() (n int, last time.Time) {
 	return t.watch.frames, t.watch.last
 }
 
-// Frame waits for a frame behind the first n, and returns when its last byte arrived.
+// Frame waits for a frame after the first n, and returns when its last byte arrived.
 func (t *Terminal) Frame(ctx context.Context, n int) (time.Time, error) {
 	for {
 		t.mu.Lock()
@@ -276,9 +275,8 @@ func (t *Terminal) Frame(ctx context.Context, n int) (time.Time, error) {
 	}
 }
 
-// Left says in what the terminal differs from what the program found: modes that are
-// still on, a hidden cursor, other settings of the line. It is empty when all is
-// given back, and complete once the program has ended.
+// Left lists what the program has not restored: modes that are still on, a hidden cursor,
+// other settings of the line. It is complete once the program has exited.
 func (t *Terminal) Left() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// watch follows what a program tells its terminal apart from text: which modes are on
-// and where a frame ends.
+// watch parses the output that is not text: which modes are on, and where a frame ends.
 type watch struct {
 	modes  map[string]bool // by number, as they were switched last
 	kitty  int             // keyboard modes on the stack
@@ -21,11 +20,11 @@ type watch struct {
 	rest   []byte // the begin of a sequence whose end is not here yet
 }
 
-// told are the sequences that matter here: private modes, the question for one, the
-// keyboard's stack, the window's title, and the question for the color behind the text.
-var told = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl]|\$p)|\x1b\[([<>])[0-9]*u|\x1b\][02];([^\x07\x1b]*)(\x07|\x1b\\)|\x1b\]11;\?(\x07|\x1b\\)`)
+// sequences matches what matters here: private modes and the query for one, the keyboard's
+// stack, the window's title, and the query for the background color.
+var sequences = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl]|\$p)|\x1b\[([<>])[0-9]*u|\x1b\][02];([^\x07\x1b]*)(\x07|\x1b\\)|\x1b\]11;\?(\x07|\x1b\\)`)
 
-// longest is how long a sequence of told can be.
+// longest is the maximum length of a match of sequences.
 const longest = 64
 
 // take looks at bytes that arrived now and returns what the terminal answers.
@@ -35,7 +34,7 @@ func (w *watch) take(p []byte, now time.Time) (answer string) {
 	}
 	data := append(w.rest, p...)
 	end := 0
-	for _, at := range told.FindAllSubmatchIndex(data, -1) {
+	for _, at := range sequences.FindAllSubmatchIndex(data, -1) {
 		end = at[1]
 		part := func(i int) string {
 			if at[2*i] < 0 {
@@ -88,7 +87,7 @@ func (w *watch) mode(number string) string {
 // usual are the modes that a terminal has on of itself.
 var usual = map[string]bool{"7": true, "25": true}
 
-// Keyboard is what Left says of a keyboard's mode that was pushed and not popped.
+// Keyboard is the entry of Left for a keyboard mode that was pushed and not popped.
 const Keyboard = "a mode of the keyboard is left"
 
 func (w *watch) left() []string {
