@@ -12,7 +12,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
@@ -60,7 +59,7 @@ func (o *gcOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.repair(ctx, service)
-	report, err := cleanup.Run(ctx, o.app, service, session.GCOptions{OlderThan: olderThan, DryRun: o.dryRun})
+	report, err := cleanup.Run(ctx, o.app, cleanup.Options{OlderThan: olderThan, DryRun: o.dryRun})
 	if report == nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func (o *gcOptions) retention() (time.Duration, error) {
 }
 
 // printFreed prints what was removed and what stays.
-func (o *gcOptions) printFreed(report *session.GCReport) error {
+func (o *gcOptions) printFreed(report *cleanup.Report) error {
 	for _, kept := range report.Kept {
 		fmt.Fprintf(o.err, "%s kept: %s: %s\n", o.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))
 	}

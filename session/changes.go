@@ -114,19 +114,19 @@ func removedFault(id ID) error {
 // withRecord is withEnded that also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
-	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
+	for begin := time.Now(); errors.Is(err, ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
 		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
 			break
 		}
 		file, err = lock(s.store.Dir(id))
 	}
-	if errors.Is(err, errLocked) && ctx.Err() != nil {
+	if errors.Is(err, ErrLocked) && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, errLocked) && s.supervisorStopped(id) {
+	if errors.Is(err, ErrLocked) && s.supervisorStopped(id) {
 		return s.unresponsiveFault(id)
 	}
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, ErrLocked) {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
 	}

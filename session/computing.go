@@ -76,7 +76,7 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 	if !session.State.Result.unknown() {
 		return nil
 	}
-	decisions, err := s.store.decisions(session.ID)
+	decisions, err := s.store.Decisions(session.ID)
 	if err != nil {
 		return err
 	}

@@ -96,9 +96,6 @@ func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	if changes := d.loaded("00001-a").State.Result.Changes; changes.Tries != 2 || !strings.Contains(changes.Unknown, "tried 1 times") {
 		t.Errorf("after another death the changes are %+v", changes)
 	}
-	if _, err := d.GC(t.Context(), GCOptions{minScratchAge: -1}); err != nil {
-		t.Fatal(err)
-	}
 	baseline := d.loaded("00001-a").State.Workspace.Baseline
 	d.must(os.Rename(baseline, baseline+".away"))
 	if _, err := d.Changes(t.Context(), "00001-a"); err == nil {

@@ -24,9 +24,10 @@ type Decisions struct {
 }
 
 // Decisions returns the decisions on a session's work, empty when nothing was accepted.
-func (s *reader) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
+func (s *reader) Decisions(id ID) (*Decisions, error) { return s.store.Decisions(id) }
 
-func (s Store) decisions(id ID) (*Decisions, error) {
+// Decisions returns the decisions on a session's work, empty when nothing was accepted.
+func (s Store) Decisions(id ID) (*Decisions, error) {
 	d := &Decisions{}
 	if err := s.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -39,7 +40,7 @@ func (s Store) decisions(id ID) (*Decisions, error) {
 
 // inherit copies the decisions on the work of from to the session to.
 func (s Store) inherit(from, to ID) error {
-	d, err := s.decisions(from)
+	d, err := s.Decisions(from)
 	if err != nil || d.Taken.Empty() {
 		return err
 	}
@@ -80,7 +81,7 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 
 // ReviewOf returns the review state of a session's change set, as far as it is recorded.
 func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
-	decisions, err := s.decisions(id)
+	decisions, err := s.Decisions(id)
 	if err != nil {
 		return Unreviewed, err
 	}
@@ -104,7 +105,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		if err := session.Deliverable(); err != nil {
 			return err
 		}
-		decisions, err := s.store.decisions(id)
+		decisions, err := s.store.Decisions(id)
 		if err != nil {
 			return err
 		}

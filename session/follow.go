@@ -20,7 +20,7 @@ type reader struct{ store Store }
 // List is every session, oldest first. Damaged ones are left out and named in
 // the error, which may come beside a list.
 func (s *reader) List() ([]Session, error) {
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (s *reader) Live(id ID) (Live, error) {
 
 // Requests are the questions of all running sessions, oldest session first.
 func (s *reader) Requests() ([]Request, error) {
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}

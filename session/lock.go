@@ -13,8 +13,8 @@ import (
 // process dies, however it dies, so a free lock proves that no process uses the session.
 const lockFile = "lock"
 
-// errLocked says that another process holds the lock.
-var errLocked = errors.New("the session is in use by another process")
+// ErrLocked reports that another process holds the lock of a session.
+var ErrLocked = errors.New("the session is in use by another process")
 
 // lock takes the lock of the session folder dir. A check (isLocked) holds
 // it for an instant, so a taken lock is tried again for a short while.
@@ -26,7 +26,7 @@ func lock(dir string) (*flock.Lock, error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return nil, errLocked
+	return nil, ErrLocked
 }
 
 // isLocked reports whether a process holds the lock of the session folder dir.

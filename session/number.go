@@ -69,7 +69,7 @@ func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 // without any. Unreadable ones are skipped, since ids also come from the clock.
 func (s Store) largestNumber(ctx context.Context) int64 {
 	last := int64(-1)
-	ids, _ := s.ids()
+	ids, _ := s.IDs()
 	for _, id := range ids {
 		last = max(last, id.number())
 	}

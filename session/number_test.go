@@ -25,7 +25,7 @@ func TestIDsOfRemovedSessionsAreNotReused(t *testing.T) {
 	}
 	for range 3 {
 		id := next("codex", noon)
-		d.must(d.store.remove(t.Context(), id))
+		d.must(d.store.Remove(t.Context(), id))
 	}
 	next("codex", noon.Add(-time.Hour)) // the clock was set back
 	d.must(os.RemoveAll(d.dirs.State))  // every record is lost
@@ -59,7 +59,7 @@ func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 		if id, err := d.store.Create("codex", noon); id != ahead(8) || err != nil {
 			t.Errorf("%s: %s, %v; want %s", name, id, err, ahead(8))
 		} else {
-			d.must(d.store.remove(t.Context(), id))
+			d.must(d.store.Remove(t.Context(), id))
 		}
 	}
 }

@@ -22,7 +22,7 @@ const (
 // another command is at: Changes tries whenever it is asked. It reports whether any are
 // known now.
 func (s *changeSets) ComputeUnknown(ctx context.Context) bool {
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return false
 	}

@@ -112,10 +112,10 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 	return recovery.Save(ctx, ws, set, what)
 }
 
-// hasOpenWork reports whether the session may hold work that is not fully
+// HasOpenWork reports whether the session may hold work that is not fully
 // reviewed. A session that another one continued holds none.
-func hasOpenWork(session *Session) bool {
-	state := session.State
+func (s *Session) HasOpenWork() bool {
+	state := s.State
 	if state.ContinuedBy != "" || state.Workspace == nil {
 		return false
 	}
@@ -138,7 +138,7 @@ func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
 		}
-		return s.store.remove(ctx, id)
+		return s.store.Remove(ctx, id)
 	})
 }
 
@@ -151,7 +151,7 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 	if err != nil {
 		return err
 	}
-	unreviewed := hasOpenWork(session)
+	unreviewed := session.HasOpenWork()
 	if gone {
 		if unreviewed && !force {
 			return unreviewedFault(session.ID)
@@ -187,9 +187,9 @@ func unreviewedFault(id ID) error {
 		Hint("`aibox rm --force %s` drops it; `aibox recover %s` brings it back", id, id)
 }
 
-// remove deletes the session's folder, some of which an agent wrote. A crash on the
+// Remove deletes the session's folder, some of which an agent wrote. A crash on the
 // way leaves nothing that could be taken for a session.
-func (s Store) remove(ctx context.Context, id ID) error {
+func (s Store) Remove(ctx context.Context, id ID) error {
 	if err := workspace.RemoveFolder(ctx, s.Dir(id)); err != nil {
 		return fmt.Errorf("removing the record of %s: %w", id, err)
 	}

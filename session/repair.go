@@ -43,7 +43,7 @@ type repairs struct {
 // the sessions it repaired; an error beside them says what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	_, _ = s.RepairWorktrees() // callers that report it have called it before
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 		return nil, err
 	}
 	file, err := lock(s.store.Dir(id))
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, ErrLocked) {
 		return nil, nil // another command is at it
 	}
 	if err != nil {
@@ -175,11 +175,11 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 			return nil, err
 		}
 		containers = slices.DeleteFunc(containers, func(container runtime.Sandbox) bool {
-			id, ours := s.store.idOf(container.Session())
+			id, ours := s.store.IDOf(container.Session())
 			return !ours || id != session.ID
 		})
 		asked := session.State.Network != nil && session.State.ContainerID == ""
-		if len(containers) > 0 || !asked || s.store.age(session.ID) > containerAppearTimeout {
+		if len(containers) > 0 || !asked || s.store.Age(session.ID) > containerAppearTimeout {
 			return containers, nil
 		}
 		select {
@@ -203,7 +203,7 @@ func (s *repairs) forget(ctx context.Context, session *Session) error {
 			return err
 		}
 	}
-	return s.store.remove(ctx, session.ID)
+	return s.store.Remove(ctx, session.ID)
 }
 
 // conclude writes the result that the dead supervisor could not.

@@ -58,8 +58,8 @@ func (s Store) SandboxName(id ID) string {
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
-// idOf returns the session of a sandbox with that name, if it belongs to this store.
-func (s Store) idOf(sandboxName string) (ID, bool) {
+// IDOf returns the session of a sandbox with that name, if it belongs to this store.
+func (s Store) IDOf(sandboxName string) (ID, bool) {
 	ours := s.SandboxName("")
 	id, found := strings.CutSuffix(sandboxName, ours)
 	return ID(id), found
@@ -182,9 +182,9 @@ func (s Store) ended(id ID) bool {
 	return err == nil && string(begin[:]) == endedState
 }
 
-// age returns how long ago the session's state was stored; a very long time when it never
+// Age returns how long ago the session's state was stored; a very long time when it never
 // was.
-func (s Store) age(id ID) time.Duration {
+func (s Store) Age(id ID) time.Duration {
 	info, err := os.Lstat(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
 		return 1 << 62
@@ -192,8 +192,8 @@ func (s Store) age(id ID) time.Duration {
 	return time.Since(info.ModTime())
 }
 
-// ids lists the sessions' folders, oldest first; none when the folder does not exist.
-func (s Store) ids() ([]ID, error) {
+// IDs lists the sessions' folders, oldest first; none when the folder does not exist.
+func (s Store) IDs() ([]ID, error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -214,7 +214,7 @@ func (s Store) resolve(text string) (ID, error) {
 	if err != nil {
 		return "", err
 	}
-	ids, err := s.ids()
+	ids, err := s.IDs()
 	if err != nil {
 		return "", err
 	}
@@ -283,5 +283,5 @@ func (s Store) OpenLog(id ID) (*audit.Log, error) {
 	return audit.Open(filepath.Join(s.Dir(id), auditFile))
 }
 
-// Lock takes the session's lock. It returns errLocked when another process holds it.
+// Lock takes the session's lock. It returns ErrLocked when another process holds it.
 func (s Store) Lock(id ID) (*flock.Lock, error) { return lock(s.Dir(id)) }

@@ -69,7 +69,7 @@ func TestAnAmbiguousPrefixListsItsSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, _ := s.ids()
+	first, _ := s.IDs()
 	want := `"0" could be 2 sessions: ` + string(first[0]) + ", " + string(first[1])
 	if _, err := s.resolve("0"); err == nil || err.Error() != want {
 		t.Errorf("two: %v, not %s", err, want)
@@ -113,7 +113,7 @@ func TestASessionIsRunningWhileItsLockIsHeld(t *testing.T) {
 	if !isLocked(s.Dir(id)) {
 		t.Error("a held lock looks free")
 	}
-	if _, err := lock(s.Dir(id)); !errors.Is(err, errLocked) {
+	if _, err := lock(s.Dir(id)); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second lock gave %v", err)
 	}
 	if err := file.Close(); err != nil {

@@ -121,7 +121,7 @@ const summaryFormat = 4
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come
 // beside a list.
 func (s *reader) Summaries() ([]Summary, error) {
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (s *reader) Stale(olderThan time.Duration) int {
 		if b.Phase != Ended || b.ContinuedBy != "" || b.Open() {
 			continue
 		}
-		if s.store.age(b.ID) >= olderThan {
+		if s.store.Age(b.ID) >= olderThan {
 			stale++
 		}
 	}

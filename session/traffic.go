@@ -127,7 +127,7 @@ type position struct {
 // visitSessions starts to visit running sessions, and visits ended ones. A session that
 // is about to start or to be repaired waits for the next change.
 func (w *trafficWatch) visitSessions(ctx context.Context) error {
-	ids, err := w.sessions.store.ids()
+	ids, err := w.sessions.store.IDs()
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (v *VerificationRun) applyResult(ended Session) {
 // clearVerifications removes what there is of verifications of the session's work,
 // whose holder calls this, so that none is under way.
 func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
-	ids, err := s.store.ids()
+	ids, err := s.store.IDs()
 	if err != nil {
 		return err
 	}

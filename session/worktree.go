@@ -23,7 +23,7 @@ func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.Change
 		if err := session.Deliverable(); err != nil {
 			return err
 		}
-		decisions, err := s.store.decisions(id)
+		decisions, err := s.store.Decisions(id)
 		if err != nil {
 			return err
 		}

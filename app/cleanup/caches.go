@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"aibox/internal/paths"
-	"aibox/session"
 	"aibox/workspace"
 )
 
@@ -21,13 +20,9 @@ const scratchAge = 24 * time.Hour
 
 // removeCaches removes old cached files, and temporary files of commands that were
 // killed.
-func removeCaches(ctx context.Context, report *session.GCReport, olderThan time.Duration) error {
-	dirs, err := paths.Default()
-	if err != nil {
-		return err
-	}
+func removeCaches(ctx context.Context, dirs paths.Dirs, report *Report, olderThan time.Duration) error {
 	var errs []error
-	remove := func(kind session.GCKind, path string) {
+	remove := func(kind Kind, path string) {
 		files, bytes := workspace.Measure(path)
 		if err := removePath(ctx, path, report.DryRun); err != nil {
 			errs = append(errs, err)
@@ -36,17 +31,17 @@ func removeCaches(ctx context.Context, report *session.GCReport, olderThan time.
 		report.Add(kind, path, files, bytes)
 	}
 	for _, path := range ownedPaths(filepath.Join(dirs.Cache, "models", "*.json"), olderThan) {
-		remove(session.GCCaches, path)
+		remove(KindCaches, path)
 	}
 	for _, path := range olderVersions(filepath.Join(dirs.Cache, "init", "aibox-init-*"), olderThan) {
-		remove(session.GCCaches, path)
+		remove(KindCaches, path)
 	}
 	for _, pattern := range []string{
 		filepath.Join(dirs.Cache, "setup-*"), filepath.Join(dirs.Cache, "init", ".aibox-init.*"), filepath.Join(dirs.Cache, "models", ".*"),
 		filepath.Join(os.TempDir(), "aibox-probe-*"), filepath.Join(os.TempDir(), "aibox-check-*.toml"),
 	} {
 		for _, path := range ownedPaths(pattern, scratchAge) {
-			remove(session.GCScratch, path)
+			remove(KindScratch, path)
 		}
 	}
 	return errors.Join(errs...)

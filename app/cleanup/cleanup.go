@@ -10,6 +10,7 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/session"
 )
 
@@ -17,27 +18,37 @@ import (
 type App interface {
 	UserSettings() (*config.Resolved, error)
 	Builder(ctx context.Context) (*bakery.Bakery, error)
+	Docker(ctx context.Context) (session.Docker, error)
 }
 
-// Sessions are the sessions of this user; *session.Sessions implements it.
-type Sessions interface {
-	GC(ctx context.Context, options session.GCOptions) (*session.GCReport, error)
-	// Images returns the references of the images that sessions need. It returns false
-	// if some records cannot be read.
-	Images() (needed map[string]bool, complete bool, err error)
+// Options select what a cleanup removes.
+type Options struct {
+	OlderThan time.Duration // the retention; 0 also removes what was reviewed just now
+	DryRun    bool          // only report
+
+	minScratchAge time.Duration     // instead of the constant, for tests; negative is none
+	step          func(what string) // called before each step, for tests; may be nil
 }
+
+// minScratchAge is the minimum age of removed scratch folders: newer ones may be in use.
+const minScratchAge = time.Hour
 
 // Run removes what has not been used for the time in options, and reports what it
 // removed and what it kept. It continues after an error. The report is nil if nothing
 // could be done.
-func Run(ctx context.Context, app App, sessions Sessions, options session.GCOptions) (*session.GCReport, error) {
-	report, err := sessions.GC(ctx, options)
+func Run(ctx context.Context, app App, options Options) (*Report, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, err
+	}
+	c := newCleaner(dirs, app.Docker, options)
+	report, err := c.run(ctx)
 	if report == nil {
 		return nil, err
 	}
 	return report, withHint(ctx, errors.Join(err,
-		removeImages(ctx, app, sessions, report, options.OlderThan),
-		removeCaches(ctx, report, options.OlderThan)))
+		c.removeImages(ctx, app),
+		removeCaches(ctx, dirs, report, options.OlderThan)))
 }
 
 // Retention returns how long unused data is kept: the user's setting.

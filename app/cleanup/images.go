@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"aibox/bakery"
-	"aibox/session"
 )
 
 // removeImages removes outdated images of aibox that no session and no setting needs.
-func removeImages(ctx context.Context, app App, sessions Sessions, report *session.GCReport, olderThan time.Duration) error {
-	needed, complete, err := sessions.Images()
+func (c *cleaner) removeImages(ctx context.Context, app App) error {
+	report := c.report
+	referenced, err := c.references()
 	if err != nil {
 		return err
 	}
-	if !complete {
+	if referenced.damaged {
 		report.Keep("images", "a session whose record cannot be read may need them")
 		return nil
 	}
+	needed := referenced.images
 	own, err := app.UserSettings()
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func removeImages(ctx context.Context, app App, sessions Sessions, report *sessi
 	if err != nil {
 		return err
 	}
-	outdated, err := builder.Outdated(ctx, time.Now().Add(-olderThan), func(ref string) bool { return needed[ref] })
+	outdated, err := builder.Outdated(ctx, time.Now().Add(-c.options.OlderThan), func(ref string) bool { return needed[ref] })
 	if err != nil {
 		report.Keep("images", err.Error()) // without a daemon there are none
 		return nil
@@ -56,7 +57,7 @@ func removeImages(ctx context.Context, app App, sessions Sessions, report *sessi
 				continue
 			}
 		}
-		report.Add(session.GCImages, name, 0, sizes[image.ID])
+		report.Add(KindImages, name, 0, sizes[image.ID])
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"aibox/session"
+	"aibox/app/cleanup"
 )
 
 func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
@@ -78,10 +78,10 @@ var (
 )
 
 // collect runs a clean-up and returns its report.
-func (m *machine) collect(args ...string) session.GCReport {
+func (m *machine) collect(args ...string) cleanup.Report {
 	m.t.Helper()
 	o := m.aibox(0, append([]string{"gc", "--json"}, args...)...)
-	var r session.GCReport
+	var r cleanup.Report
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
 		m.t.Fatalf("%v\n%s", err, o)
 	}
@@ -89,7 +89,7 @@ func (m *machine) collect(args ...string) session.GCReport {
 }
 
 // of is what went of a kind.
-func of(r session.GCReport, kind session.GCKind) []string {
+func of(r cleanup.Report, kind cleanup.Kind) []string {
 	for _, f := range r.Freed {
 		if f.Kind == kind {
 			return f.Names
@@ -130,21 +130,21 @@ func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
 	m.aged(reviewed, old)
 	m.aged(unreviewed, old)
 	dry := m.collect("--dry-run")
-	if got := of(dry, session.GCSessions); !slices.Equal(got, []string{reviewed}) {
+	if got := of(dry, cleanup.KindSessions); !slices.Equal(got, []string{reviewed}) {
 		t.Fatalf("the dry run takes %q: %+v", got, dry)
 	}
 	bridge := m.networkOf(running)
 	real := m.collect()
-	if got := of(real, session.GCSessions); !slices.Equal(got, []string{reviewed}) {
+	if got := of(real, cleanup.KindSessions); !slices.Equal(got, []string{reviewed}) {
 		t.Errorf("it takes %q", got)
 	}
 	if len(real.Kept) != 1 || real.Kept[0].What != "session "+unreviewed {
 		t.Errorf("kept is %+v", real.Kept)
 	}
-	if slices.Contains(of(real, session.GCNetworks), bridge) || !m.network(bridge) {
+	if slices.Contains(of(real, cleanup.KindNetworks), bridge) || !m.network(bridge) {
 		t.Error("the network of the running session is gone")
 	}
-	for _, name := range of(real, session.GCNetworks) {
+	for _, name := range of(real, cleanup.KindNetworks) {
 		if m.network(name) {
 			t.Errorf("the network %s is still there", name)
 		}
@@ -250,11 +250,11 @@ func TestACleanUpTakesOutdatedImagesAndLeavesThoseThatAreNeeded(t *testing.T) {
 	mine := func(names []string) []string {
 		return slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, agent) })
 	}
-	if got := of(m.collect("--dry-run", before2010), session.GCImages); len(mine(got)) != len(got) || !slices.Contains(got, refs[0]) {
+	if got := of(m.collect("--dry-run", before2010), cleanup.KindImages); len(mine(got)) != len(got) || !slices.Contains(got, refs[0]) {
 		t.Fatalf("a dry run takes %q", got) // whatever is not ours must not go here
 	}
 	r := m.collect(before2010)
-	got := of(r, session.GCImages)
+	got := of(r, cleanup.KindImages)
 	slices.Sort(got)
 	if !slices.Equal(got, refs[:2]) {
 		t.Errorf("it takes %q, not %q", got, refs[:2])
@@ -264,7 +264,7 @@ func TestACleanUpTakesOutdatedImagesAndLeavesThoseThatAreNeeded(t *testing.T) {
 			t.Errorf("%s is there: %v", ref, there)
 		}
 	}
-	if !slices.ContainsFunc(r.Kept, func(k session.Kept) bool { return k.What == "image "+refs[2] }) {
+	if !slices.ContainsFunc(r.Kept, func(k cleanup.Kept) bool { return k.What == "image "+refs[2] }) {
 		t.Errorf("kept is %+v", r.Kept)
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package cleanup
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"aibox/session"
 )
 
 // A clean-up that is killed at any of its steps, with SIGKILL, loses nothing, and the
@@ -30,7 +32,7 @@ func TestAKilledCleanupIsFinishedByTheNext(t *testing.T) {
 		d.accepted("00004-d", "four.txt")
 		d.must(d.Remove(t.Context(), "00004-d", false))
 		d.predate(one.GitDir, 2*month)
-		for _, id := range []ID{"00001-a", "00002-b", "00003-c"} {
+		for _, id := range []session.ID{"00001-a", "00002-b", "00003-c"} {
 			d.aged(id, 2*month)
 		}
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledCleanupIsFinishedByTheNext$")
@@ -51,7 +53,7 @@ func TestAKilledCleanupIsFinishedByTheNext(t *testing.T) {
 			t.Errorf("killed at step %d: %v", n, damaged)
 		}
 		d.collect()
-		if ids, _ := d.store.ids(); !slices.Equal(ids, []ID{"00003-c"}) {
+		if ids, _ := d.store.IDs(); !slices.Equal(ids, []session.ID{"00003-c"}) {
 			t.Errorf("killed at step %d: after the next these are left: %v", n, ids)
 		}
 		if gone, _ := one.Gone(); !gone {
@@ -81,7 +83,7 @@ func killAt(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	d := fixtureAt(t, home)
-	d.collect(func(o *GCOptions) {
+	d.collect(func(o *Options) {
 		o.step = func(string) {
 			if n--; n == 0 {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -1,4 +1,4 @@
-package session
+package cleanup
 
 import (
 	"context"
@@ -12,38 +12,42 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 	"aibox/workspace"
 )
 
 func TestUnreviewedWorkIsNeverCollected(t *testing.T) {
-	for name, change := range map[string]func(*fixture, *Session){
-		"unreviewed":      func(*fixture, *Session) {},
-		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = PartlyAccepted },
-		"not computed": func(_ *fixture, s *Session) {
-			s.State.Result.Changed, s.State.Result.Changes = false, Changes{Notes: []string{"not computed"}}
+	for name, change := range map[string]func(*fixture, *session.Session){
+		"unreviewed":      func(*fixture, *session.Session) {},
+		"partly reviewed": func(_ *fixture, s *session.Session) { s.State.Review = session.PartlyAccepted },
+		"not computed": func(_ *fixture, s *session.Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, session.Changes{Notes: []string{"not computed"}}
 		},
-		"without a result": func(_ *fixture, s *Session) { s.State.Result = nil },
-		"its workspace deleted by hand": func(d *fixture, s *Session) {
+		"computing was interrupted": func(_ *fixture, s *session.Session) {
+			s.State.Result.Changes = session.Changes{Unknown: session.NotComputedYet, Tries: 2}
+		},
+		"without a result": func(_ *fixture, s *session.Session) { s.State.Result = nil },
+		"its workspace deleted by hand": func(d *fixture, s *session.Session) {
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"not computed, and its workspace deleted": func(d *fixture, s *Session) {
-			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
+		"not computed, and its workspace deleted": func(d *fixture, s *session.Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, session.Changes{}
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"accepted and changed since": func(d *fixture, s *Session) {
-			s.State.Review = Accepted
+		"accepted and changed since": func(d *fixture, s *session.Session) {
+			s.State.Review = session.Accepted
 			d.write(filepath.Join(s.State.Workspace.Path, "later.txt"), "later\n")
 		},
-		"nothing changed, but since": func(_ *fixture, s *Session) { s.State.Result.Changed = false },
-		"accepted, and its baseline is damaged": func(d *fixture, s *Session) {
-			s.State.Review = Accepted
+		"nothing changed, but since": func(_ *fixture, s *session.Session) { s.State.Result.Changed = false },
+		"accepted, and its baseline is damaged": func(d *fixture, s *session.Session) {
+			s.State.Review = session.Accepted
 			d.must(os.WriteFile(s.State.Workspace.Baseline, []byte("x"), 0o600))
 		},
-		"accepted, and the decisions are damaged": func(d *fixture, s *Session) {
-			s.State.Review = Accepted
-			d.must(os.WriteFile(filepath.Join(d.store.Dir(s.ID), decisionsFile), []byte("x"), 0o600))
+		"accepted, and the decisions are damaged": func(d *fixture, s *session.Session) {
+			s.State.Review = session.Accepted
+			d.must(os.WriteFile(filepath.Join(d.store.Dir(s.ID), "decisions.json"), []byte("x"), 0o600))
 		},
-		"of an unknown review": func(_ *fixture, s *Session) { s.State.Review = "whatever" },
+		"of an unknown review": func(_ *fixture, s *session.Session) { s.State.Review = "whatever" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
@@ -51,13 +55,13 @@ func TestUnreviewedWorkIsNeverCollected(t *testing.T) {
 			session, err := d.store.Load("00001-a")
 			d.must(err)
 			change(d, &session)
-			d.must(d.store.write("00001-a", stateFile, session.State))
+			d.must(d.store.WriteState("00001-a", session.State))
 			d.aged("00001-a", 9*month)
 			d.predate(ws.GitDir, 9*month)
 			gone, _ := ws.Gone()
 			for range 2 {
-				r := d.collect(func(o *GCOptions) { o.OlderThan = 0 })
-				if len(r.Kept) != 1 || r.Kept[0].What != "session 00001-a" || slices.ContainsFunc(r.Freed, func(f Freed) bool { return f.Kind != GCObjects }) {
+				r := d.collect(func(o *Options) { o.OlderThan = 0 })
+				if len(r.Kept) != 1 || r.Kept[0].What != "session 00001-a" || slices.ContainsFunc(r.Freed, func(f Freed) bool { return f.Kind != KindObjects }) {
 					t.Fatalf("kept is %+v, freed\n%s", r.Kept, freed(r))
 				}
 			}
@@ -73,11 +77,11 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		d := newFixture(t)
 		d.prepared("00001-a")
-		held, err := lock(d.store.Dir("00001-a"))
+		held, err := d.store.Lock("00001-a")
 		d.must(err)
 		defer held.Close()
 		d.aged("00001-a", 9*month)
-		if r := d.collect(func(o *GCOptions) { o.OlderThan = 0 }); len(r.Freed) > 0 {
+		if r := d.collect(func(o *Options) { o.OlderThan = 0 }); len(r.Freed) > 0 {
 			t.Errorf("freed is\n%s", freed(r))
 		}
 	})
@@ -85,7 +89,7 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 		d := newFixture(t)
 		d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
-		held, err := lock(d.store.Dir("00001-a"))
+		held, err := d.store.Lock("00001-a")
 		d.must(err)
 		defer held.Close()
 		if r := d.collect(); len(r.Freed) > 0 {
@@ -96,7 +100,7 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 		d := newFixture(t)
 		ws := d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
-		d.must(os.WriteFile(filepath.Join(d.store.Dir("00001-a"), stateFile), []byte("{"), 0o600))
+		d.must(os.WriteFile(filepath.Join(d.store.Dir("00001-a"), "state.json"), []byte("{"), 0o600))
 		d.predate(ws.GitDir, 9*month)
 		d.write(filepath.Join(d.dirs.Workspace, "other", "x"), "x")
 		r := d.collect()
@@ -131,13 +135,13 @@ func TestASessionThatChangesDuringCleanupIsKept(t *testing.T) {
 	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 9*month)
-	session, err := d.store.Load("00001-a")
+	changed, err := d.store.Load("00001-a")
 	d.must(err)
-	session.State.Review = Unreviewed
-	r := d.collect(func(o *GCOptions) {
+	changed.State.Review = session.Unreviewed
+	r := d.collect(func(o *Options) {
 		o.step = func(what string) {
 			if what == "lock 00001-a" {
-				d.must(d.store.write("00001-a", stateFile, session.State))
+				d.must(d.store.WriteState("00001-a", changed.State))
 			}
 		}
 	})
@@ -158,10 +162,10 @@ func TestCleanupNeverLosesUnreviewedWork(t *testing.T) {
 
 func losesNothing(t *testing.T, random *rand.Rand) {
 	d := newFixture(t)
-	work := map[ID]string{}
+	work := map[session.ID]string{}
 	var gitDir string
 	for n := range 8 {
-		id := ID(fmt.Sprintf("%05d-x", n))
+		id := session.ID(fmt.Sprintf("%05d-x", n))
 		ws := d.ended(id, []string{"one.txt", "two.txt", "deep/three.txt"}[:random.IntN(4)]...)
 		gitDir = ws.GitDir
 		switch random.IntN(5) {
@@ -173,7 +177,7 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 			_, err := d.Discard(t.Context(), id)
 			d.must(err)
 		case 3:
-			next := ID(fmt.Sprintf("%05d-y", n))
+			next := session.ID(fmt.Sprintf("%05d-y", n))
 			d.resumed(id, next, "more.txt")
 			d.aged(next, time.Duration(random.IntN(60*24))*time.Hour)
 		}
@@ -189,9 +193,9 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 	for _, s := range sessions {
 		set, err := d.Changes(t.Context(), s.ID)
 		d.must(err)
-		decisions, err := d.store.decisions(s.ID)
+		decisions, err := d.store.Decisions(s.ID)
 		d.must(err)
-		if s.State.ContinuedBy == "" && s.State.Review != Discarded && !decisions.Taken.Complete(set) {
+		if s.State.ContinuedBy == "" && s.State.Review != session.Discarded && !decisions.Taken.Complete(set) {
 			work[s.ID] = set.Tree
 		}
 	}
@@ -200,9 +204,9 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 	}
 	promised, err := d.Recoverable(t.Context(), "")
 	d.must(err)
-	options := GCOptions{OlderThan: time.Duration(random.IntN(40*24)) * time.Hour, minScratchAge: -1}
+	options := Options{OlderThan: time.Duration(random.IntN(40*24)) * time.Hour, minScratchAge: -1}
 	for range 2 {
-		if _, err := d.GC(t.Context(), options); err != nil {
+		if _, err := newCleaner(d.dirs, d.docker, options).run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
-package session
+package cleanup
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/runtime"
+	"aibox/session"
 	"aibox/session/agentstate"
 )
 
@@ -122,7 +122,7 @@ func TestADryRunReportsTheSameAndRemovesNothing(t *testing.T) {
 	gone := d.accepted("00002-b", "two.txt")
 	d.must(d.Remove(t.Context(), "00002-b", false))
 	d.ended("00003-c")
-	for _, id := range []ID{"00001-a", "00003-c"} {
+	for _, id := range []session.ID{"00001-a", "00003-c"} {
 		d.aged(id, 2*month)
 	}
 	d.predate(gone.GitDir, 2*month)
@@ -140,7 +140,7 @@ func TestADryRunReportsTheSameAndRemovesNothing(t *testing.T) {
 		t.Errorf("the dry run says\n%s\nthe real one\n%s", freed(dry), freed(real))
 	}
 	for i, f := range real.Freed {
-		if f.Kind != GCObjects && (f.Files != dry.Freed[i].Files || f.Bytes != dry.Freed[i].Bytes) {
+		if f.Kind != KindObjects && (f.Files != dry.Freed[i].Files || f.Bytes != dry.Freed[i].Bytes) {
 			t.Errorf("the dry run says %+v, the real one %+v", dry.Freed[i], f)
 		}
 	}
@@ -160,7 +160,7 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 	}
 	d.write(filepath.Join(ws.GitDir, "aibox/.snapshot-1"), "x")
 	d.write(filepath.Join(d.dirs.Workspace, "mine/notes"), "mine")
-	if r := d.collect(func(o *GCOptions) { o.minScratchAge = 0 }); len(r.Freed) > 0 {
+	if r := d.collect(func(o *Options) { o.minScratchAge = 0 }); len(r.Freed) > 0 {
 		t.Errorf("scratch may be somebody's, and yet freed is\n%s", freed(r))
 	}
 	r := d.collect()
@@ -180,7 +180,7 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
-	elsewhere := NewStore(paths.Dirs{State: "/elsewhere"})
+	elsewhere := session.NewStore(paths.Dirs{State: "/elsewhere"})
 	for _, name := range []string{d.store.SandboxName("00001-a"), d.store.SandboxName("00009-late"), elsewhere.SandboxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
 			Session: name, Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "n"},
@@ -216,31 +216,14 @@ func TestCleanupRunsWithoutDocker(t *testing.T) {
 	}
 }
 
-func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
-	d := newFixture(t)
-	d.ended("00001-a", "one.txt")
-	held, err := lock(d.store.Dir("00001-a"))
-	d.must(err)
-	said := make(chan error)
-	go func() {
-		_, err := d.Discard(context.Background(), "00001-a")
-		said <- err
-	}()
-	d.must(d.store.remove(t.Context(), "00001-a"))
-	d.must(held.Close())
-	if err := <-said; err == nil || !strings.Contains(err.Error(), "was removed in the meantime") {
-		t.Errorf("it says %v", err)
-	}
-}
-
 func TestCleanupsDoNotRunConcurrently(t *testing.T) {
 	d := newFixture(t)
-	first := &gc{store: d.Sessions.store, deps: d.Sessions.deps}
-	turn, err := first.lock()
+	first := newCleaner(d.dirs, d.docker, Options{})
+	held, err := first.lock()
 	d.must(err)
-	if _, err := d.GC(t.Context(), GCOptions{}); err == nil || !strings.Contains(err.Error(), "at work") {
+	if _, err := newCleaner(d.dirs, d.docker, Options{}).run(t.Context()); err == nil || !strings.Contains(err.Error(), "is running") {
 		t.Errorf("the second says %v", err)
 	}
-	d.must(turn.Close())
+	d.must(held.Close())
 	d.collect()
 }

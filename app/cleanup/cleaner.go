@@ -1,0 +1,105 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/paths"
+	"aibox/session"
+)
+
+// A cleanup removes:
+//
+//   - A session with its record, its agent's conversations and its workspace, if it has
+//     ended, its work is fully reviewed (or there is none), its workspace holds what was
+//     reviewed, and nothing has happened to it during the retention. The content of the
+//     workspace is saved before it is removed.
+//   - A session that another session continued, once that one was removed.
+//   - A saved state that is older than both the retention and the time it was promised
+//     for.
+//   - What belongs to no session, unless it may hold work.
+//
+// It keeps a session that is running or has an unreadable record, and everything that an
+// unreadable record may refer to.
+
+// cleaner is a cleanup of sessions and what they refer to.
+type cleaner struct {
+	store   session.Store
+	dirs    paths.Dirs
+	docker  func(context.Context) (session.Docker, error)
+	options Options
+	report  *Report
+	gone    map[session.ID]bool // removed sessions; in a dry run, those it would remove
+	saves   map[string]bool     // sessions whose workspaces were saved, or would be
+	errs    []error
+}
+
+func newCleaner(dirs paths.Dirs, docker func(context.Context) (session.Docker, error), options Options) *cleaner {
+	if options.minScratchAge == 0 {
+		options.minScratchAge = minScratchAge
+	}
+	return &cleaner{
+		store: session.NewStore(dirs), dirs: dirs, docker: docker, options: options,
+		gone: map[session.ID]bool{}, saves: map[string]bool{},
+		report: &Report{DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{}},
+	}
+}
+
+// run removes what is no longer needed. It may be killed at any point, and runs beside
+// all other commands: what is in use stays. It refuses to run beside another cleanup. An
+// error with a report says what could not be removed.
+func (c *cleaner) run(ctx context.Context) (*Report, error) {
+	if c.options.OlderThan < 0 {
+		return nil, fault.New(fault.Usage, "%v is not a valid age", c.options.OlderThan).Hint("--older-than 0s removes everything that was reviewed")
+	}
+	held, err := c.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	for _, part := range []func(context.Context) error{c.sessions, c.repositories, c.leftovers, c.sandboxesAndNetworks} {
+		if err := ctx.Err(); err != nil {
+			return c.report, err
+		}
+		c.fail(part(ctx))
+	}
+	return c.report, errors.Join(c.errs...)
+}
+
+// lock keeps two cleanups from running at once.
+func (c *cleaner) lock() (*flock.Lock, error) {
+	if err := paths.MakePrivate(c.dirs.State); err != nil {
+		return nil, fault.New(fault.Environment, "the folder for aibox's state cannot be used: %w", err)
+	}
+	held, err := flock.Try(filepath.Join(c.dirs.State, "gc.lock"), flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
+		err = fault.New(fault.Environment, "another `aibox gc` is running").Hint("wait until it ends")
+	}
+	return held, err
+}
+
+func (c *cleaner) fail(err error) {
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// do runs a step, unless this is a dry run.
+func (c *cleaner) do(what string, step func() error) error {
+	if c.options.DryRun {
+		return nil
+	}
+	c.beforeStep(what)
+	return step()
+}
+
+// beforeStep calls the hook of tests.
+func (c *cleaner) beforeStep(what string) {
+	if c.options.step != nil && !c.options.DryRun {
+		c.options.step(what)
+	}
+}

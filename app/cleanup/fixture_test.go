@@ -1,0 +1,269 @@
+package cleanup
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/config"
+	"aibox/internal/paths"
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/recovery"
+	"aibox/review/scan"
+	"aibox/runtime"
+	"aibox/runtime/runtimetest"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// everything accepts all of a session's work to a branch.
+var everything = accept.Options{Choice: review.Choice{All: true}}
+
+// fixture is one user's folders with a repository and sessions that have ended: all
+// that the use cases on ended sessions need, with the real git and no daemon.
+type fixture struct {
+	*session.Sessions
+	store session.Store
+	t     testing.TB
+	dirs  paths.Dirs
+	repo  string
+
+	daemon   *runtimetest.Fake
+	pool     runtime.Networks
+	noDocker error
+}
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	d := fixtureAt(t, t.TempDir())
+	d.write(filepath.Join(d.repo, "a.txt"), "one\ntwo\n")
+	d.write(filepath.Join(d.repo, "dir/b.txt"), "bee\n")
+	d.git("init", "-q", "-b", "main")
+	d.git("config", "user.name", "Ann")
+	d.git("config", "user.email", "ann@example.org")
+	d.git("add", "-A")
+	d.git("commit", "-qm", "first")
+	d.must(paths.MakePrivate(d.dirs.Sessions()))
+	return d
+}
+
+// fixtureAt is the fixture whose folders are below home.
+func fixtureAt(t testing.TB, home string) *fixture {
+	daemon := runtimetest.NewFake()
+	d := &fixture{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
+		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
+		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
+	}}
+	d.Sessions, d.store = session.New(session.Deps{Dirs: d.dirs, Docker: d.docker}), session.NewStore(d.dirs)
+	return d
+}
+
+func (d *fixture) docker(context.Context) (session.Docker, error) {
+	return session.Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker
+}
+
+func (d *fixture) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *fixture) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
+
+func (d *fixture) gitIn(dir string, args ...string) string {
+	d.t.Helper()
+	out, err := exec.CommandContext(d.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (d *fixture) write(path, content string) {
+	d.t.Helper()
+	d.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	d.must(os.WriteFile(path, []byte(content), 0o644))
+}
+
+// prepared is a session with a workspace whose agent has not run yet.
+func (d *fixture) prepared(id session.ID) *workspace.Workspace {
+	d.t.Helper()
+	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
+	d.must(err)
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	d.must(d.store.WriteSpec(id, session.Spec{ID: id, Created: time.Now().UTC(), Agent: "shell", Repository: d.repo, Run: config.Run{Network: netguard.None.String(), Image: "aibox/base:0"}}))
+	d.must(d.store.WriteState(id, session.State{Phase: session.Preparing, Workspace: ws}))
+	return ws
+}
+
+// end stores the result of a session, as its supervisor would.
+func (d *fixture) end(id session.ID, ws *workspace.Workspace) {
+	d.t.Helper()
+	set, err := scan.Workspace(d.t.Context(), ws, scan.Options{})
+	d.must(err)
+	d.must(d.store.WriteChanges(id, set))
+	result := &session.Result{Changed: !set.Empty(), Changes: session.Summarize(set)}
+	d.must(d.store.WriteState(id, session.State{Phase: session.Ended, Workspace: ws, Started: time.Now().UTC(), Ended: time.Now().UTC(), Result: result}))
+}
+
+// ended is a session whose agent wrote the files, each with its name as content.
+func (d *fixture) ended(id session.ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	ws := d.prepared(id)
+	for _, name := range files {
+		d.write(filepath.Join(ws.Path, name), name+"\n")
+	}
+	d.end(id, ws)
+	return ws
+}
+
+// Accept looks at a session's changes and takes what opts choose of them.
+func (d *fixture) Accept(ctx context.Context, id session.ID, opts accept.Options) (*accept.Result, error) {
+	set, err := d.Changes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.AcceptSet(ctx, id, set, opts)
+}
+
+// resumed is a session that went on with the workspace of another and wrote files.
+func (d *fixture) resumed(from, id session.ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	d.must(d.store.WriteSpec(id, session.Spec{ID: id, Created: time.Now().UTC(), Resumes: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+	ws, err := d.TakeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
+		return d.store.WriteState(id, session.State{Phase: session.Preparing, Workspace: ws})
+	})
+	d.must(err)
+	for _, name := range files {
+		d.write(filepath.Join(ws.Path, name), name+"\n")
+	}
+	d.end(id, ws)
+	return ws
+}
+
+// aged makes it look as if nothing had happened to the session for so long.
+func (d *fixture) aged(id session.ID, age time.Duration) {
+	d.t.Helper()
+	s, err := d.store.Load(id)
+	d.must(err)
+	then := time.Now().UTC().Add(-age)
+	if !s.State.Ended.IsZero() {
+		s.State.Ended = then
+		d.must(d.store.WriteState(id, s.State))
+	}
+	d.must(os.Chtimes(filepath.Join(d.store.Dir(id), "state.json"), then, then))
+}
+
+// saved lists what can be brought back, as "number what by", newest number last.
+func (d *fixture) saved(text string) string {
+	d.t.Helper()
+	all, err := d.Recoverable(d.t.Context(), text)
+	d.must(err)
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]+" "+string(s.What)+" "+s.By)
+	}
+	return strings.Join(lines, ", ")
+}
+
+// files are the files that the session changes, as git names them.
+func (d *fixture) files(id session.ID) string {
+	d.t.Helper()
+	set, err := d.Changes(d.t.Context(), id)
+	d.must(err)
+	names := make([]string, 0, len(set.Changes))
+	for _, c := range set.Changes {
+		names = append(names, string(c.Path))
+	}
+	return strings.Join(names, " ")
+}
+
+const month = 30 * 24 * time.Hour
+
+// collect tidies with a retention of a month, and scratch of any age.
+func (d *fixture) collect(change ...func(*Options)) *Report {
+	d.t.Helper()
+	options := Options{OlderThan: month, minScratchAge: -1}
+	for _, f := range change {
+		f(&options)
+	}
+	report, err := newCleaner(d.dirs, d.docker, options).run(d.t.Context())
+	d.must(err)
+	return report
+}
+
+func dryRun(o *Options) { o.DryRun = true }
+
+// freed is what a report says, as "kind count: names", one line a kind.
+func freed(r *Report) string {
+	var lines []string
+	for _, f := range r.Freed {
+		names := slices.Clone(f.Names)
+		for i := range names {
+			names[i] = filepath.Base(names[i])
+		}
+		if f.Kind == KindObjects {
+			f.Count = len(names) // a dry run cannot count them to the last one
+		}
+		lines = append(lines, fmt.Sprintf("%s %d: %s", f.Kind, f.Count, strings.Join(names, " ")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// accepted is an ended session all of whose work is on a branch.
+func (d *fixture) accepted(id session.ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	ws := d.ended(id, files...)
+	_, err := d.Accept(d.t.Context(), id, everything)
+	d.must(err)
+	return ws
+}
+
+// predate makes saved states and the objects of a repository look as old as that.
+func (d *fixture) predate(gitDir string, age time.Duration) {
+	d.t.Helper()
+	then := time.Now().UTC().Add(-age)
+	saved, err := recovery.PointsIn(d.t.Context(), gitDir)
+	d.must(err)
+	for _, s := range saved {
+		old := d.gitIn(gitDir, "-c", "user.name=aibox", "-c", "user.email=aibox@localhost", "log", "-1", "--format=%s", s.Commit)
+		cmd := exec.CommandContext(d.t.Context(), "git", "--git-dir", gitDir, "commit-tree", "-p", s.Base, "-m", old, s.Commit+"^{tree}")
+		date := fmt.Sprintf("%d +0000", then.Unix())
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
+			"GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+		commit, err := cmd.Output()
+		d.must(err)
+		d.gitIn(gitDir, "update-ref", s.Ref, strings.TrimSpace(string(commit)))
+	}
+	d.must(filepath.WalkDir(filepath.Join(gitDir, "objects"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, then, then)
+	}))
+}
+
+// everything lists what there is of aibox's, but for locks and git's objects.
+func (d *fixture) everything() []string {
+	var all []string
+	for _, root := range []string{d.dirs.State, d.dirs.Data, d.dirs.Workspace} {
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !strings.HasSuffix(path, "lock") && !strings.Contains(path, ".git/objects") {
+				all = append(all, path)
+			}
+			return nil
+		})
+	}
+	return all
+}

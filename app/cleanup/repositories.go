@@ -1,0 +1,128 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"aibox/review/recovery"
+	"aibox/workspace"
+)
+
+// references is everything that records refer to.
+type references struct {
+	refs    map[string]bool // sessions with workspaces
+	stores  map[string]bool // repositories that aibox owns
+	folders map[string]bool // workspaces
+	images  map[string]bool // ids and references
+	damaged bool            // a record is unreadable, so there may be more references
+}
+
+// references reads all records.
+func (c *cleaner) references() (references, error) {
+	r := references{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, false}
+	ids, err := c.store.IDs()
+	if err != nil {
+		return r, err
+	}
+	for _, id := range ids {
+		if c.gone[id] {
+			continue
+		}
+		s, err := c.store.Load(id)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.damaged = true
+		}
+		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
+		if ws := s.State.Workspace; ws != nil {
+			r.refs[ws.Session], r.stores[ws.GitDir], r.folders[ws.Path] = true, true, true
+		}
+	}
+	return r, nil
+}
+
+// repositories drops the expired states and the unneeded refs in each repository that
+// aibox owns, and removes repositories that become empty.
+func (c *cleaner) repositories(ctx context.Context) error {
+	all, err := workspace.Repositories(c.dirs)
+	if err != nil {
+		return err
+	}
+	for _, gitDir := range all {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := c.repository(ctx, gitDir)
+		switch {
+		case errors.Is(err, workspace.ErrBusy):
+			c.report.Keep("repository "+gitDir, err.Error())
+		case err != nil:
+			c.fail(fmt.Errorf("cleaning the repository %s: %w", gitDir, err))
+		}
+	}
+	return nil
+}
+
+func (c *cleaner) repository(ctx context.Context, gitDir string) error {
+	tidying, err := workspace.Tidy(ctx, gitDir, c.options.DryRun)
+	if err != nil {
+		return err
+	}
+	defer tidying.Close()
+	// Read the records only now: a session is on record before it can write here.
+	known, err := c.references()
+	if err != nil {
+		return err
+	}
+	if err := c.expire(ctx, tidying, gitDir); err != nil {
+		return err
+	}
+	if known.damaged {
+		c.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
+		return nil
+	}
+	for _, session := range tidying.Sessions() {
+		if known.refs[session] || c.options.DryRun && c.saves[session] { // a saved state would replace it
+			continue
+		}
+		c.beforeStep("refs of " + session)
+		if err := tidying.Forget(ctx, session); err != nil {
+			return err
+		}
+	}
+	if tidying.Empty() && !known.stores[gitDir] {
+		files, bytes := workspace.Measure(gitDir)
+		if err := c.do("repository "+gitDir, func() error { return tidying.Remove(ctx) }); err != nil {
+			return err
+		}
+		c.report.Add(KindRepositories, gitDir, files, bytes)
+		return nil
+	}
+	c.beforeStep("objects of " + gitDir)
+	objects, bytes, err := tidying.Collect(ctx)
+	if objects > 0 {
+		c.report.Add(KindObjects, gitDir, 0, bytes)
+		c.report.Freed[len(c.report.Freed)-1].Count += objects - 1
+	}
+	return err
+}
+
+// expire drops expired states.
+func (c *cleaner) expire(ctx context.Context, tidying *workspace.Tidying, gitDir string) error {
+	saved, err := recovery.PointsIn(ctx, gitDir)
+	if err != nil {
+		return err
+	}
+	var refs []string
+	for _, state := range saved {
+		if time.Since(state.When) < max(recovery.Retention, c.options.OlderThan) {
+			continue
+		}
+		refs = append(refs, state.Ref)
+		c.report.Add(KindSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
+	}
+	c.beforeStep("saved states of " + gitDir)
+	return tidying.Drop(ctx, refs...)
+}
