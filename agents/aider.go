@@ -165,10 +165,9 @@ func litellmCalled(name string) litellm {
 	return litellmOpenAI
 }
 
-// aiderPrices is where Aider keeps a list of model prices, which it asks GitHub for at
-// every start, several times over when that is out of reach, as long as there is none or
-// an empty one. Its library litellm keeps to the list that it brings along when
-// LITELLM_LOCAL_MODEL_COST_MAP says so.
+// aiderPrices is Aider's cache of model prices. Without it, or if it is empty, Aider
+// downloads the list from GitHub at every start, and retries if that fails. Its library
+// litellm uses its built-in list if LITELLM_LOCAL_MODEL_COST_MAP is set.
 const aiderPrices = "~/.aider/caches/model_prices_and_context_window.json"
 
 // aiderModels is where Aider reads what it does not know of a model.

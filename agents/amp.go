@@ -61,7 +61,7 @@ func (a *Amp) Command(task Task) (Invocation, error) {
 		"amp.dangerouslyAllowAll":   true,
 		"amp.updates.mode":          "disabled",
 		"amp.notifications.enabled": false,
-		// What the agent commits is the user's, who accepts it.
+		// The user, who accepts the commits, is their only author.
 		"amp.git.commit.coauthor.enabled":  false,
 		"amp.git.commit.ampThread.enabled": false,
 	})

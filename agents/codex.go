@@ -103,9 +103,9 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	return inv.addPrompt(task, "--")
 }
 
-// flags name the model and turn off what would ask other hosts. Codex tries a dead
-// model for 25 s by default; with these it says so within five, and still waits for a
-// busy one three times.
+// flags select the model and turn off requests to other hosts. By default, Codex retries a
+// dead model for 25 s. With these flags it reports it within five, and still waits three
+// times for a busy one.
 func (c *Codex) flags(task Task) []string {
 	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=3}`,
 		strconv.Quote(task.Inference.OpenAI()), codexKey)

@@ -58,7 +58,7 @@ func (g *GeminiCLI) Validate() error {
 	return err
 }
 
-// Meaning returns what Gemini CLI says with an exit code.
+// Meaning returns the meaning of an exit code of Gemini CLI.
 func (*GeminiCLI) Meaning(code int) string {
 	return map[int]string{
 		41: "it could not log in",
@@ -122,8 +122,8 @@ const (
 	geminiSystem   = "/run/aibox/system.md"
 )
 
-// settings returns what no flag says: the key without a question, nothing that asks
-// other hosts, and no second try of a dead model beyond one.
+// settings returns what has no flag: the key without a question, no requests to other
+// hosts, and at most one retry of a failed request.
 func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 	settings := map[string]any{
 		"security": map[string]any{
@@ -207,9 +207,9 @@ func excludeGeminiTools(settings map[string]any, model Inference) {
 	}
 }
 
-// overrides say which model does the work that Gemini gives to models of Google's,
-// and how hard the chosen one thinks. Every one of its settings is built on the one
-// that it calls base.
+// overrides select the model for the work that Gemini gives to Google's models, and how
+// much the chosen one thinks. Each of these settings extends the one that it names as its
+// base.
 func (g *GeminiCLI) overrides(model string) []any {
 	overrides := []any{}
 	small := g.SmallModel

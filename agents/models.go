@@ -74,8 +74,8 @@ const (
 // longContext asks Claude Code for a longer context; it is no part of the name.
 const longContext = "[1m]"
 
-// ownModels returns the models that aliases stand for, and names without the suffix for
-// a longer context.
+// ownModels returns the models that aliases mean, and names without the suffix for a longer
+// context.
 func (c *Claude) ownModels(chosen string) []string {
 	var models []string
 	for _, name := range []string{chosen, c.FallbackModel, c.SmallModel, c.SubagentModel} {
@@ -86,8 +86,8 @@ func (c *Claude) ownModels(chosen string) []string {
 	return models
 }
 
-// pins say what Claude's own short names mean, which its agents and commands may use:
-// small for haiku, and for the others the chosen model, unless that is such a name.
+// claudePins maps Claude's short names, which its agents and commands may use, to models:
+// haiku to small, and the others to the chosen model, unless that is such a name.
 func claudePins(chosen, small string) []string {
 	opus, sonnet := chosen, chosen
 	if claudeAliases[strings.TrimSuffix(chosen, longContext)] != nil {
@@ -111,7 +111,7 @@ var geminiOwn = []string{
 	"gemini-3.5-flash", "gemini-3.5-flash-lite", "gemini-3.8-flash",
 }
 
-// geminiLarge are those that its own names for models stand for besides.
+// geminiLarge are the models that Gemini's names for large models also mean.
 var geminiLarge = []string{"gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.1-pro-preview", "gemini-3.1-pro-preview-customtools"}
 
 // geminiAliases are the names that Gemini CLI translates itself.

@@ -157,7 +157,7 @@ func TestNpmAgentUsesTheServersDialect(t *testing.T) {
 	}
 }
 
-// Claude keeps the last 20 characters of a key that a person has allowed.
+// Claude stores the last 20 characters of a key that the user has allowed.
 func TestClaudeConfigurationApprovesItsKey(t *testing.T) {
 	for key, want := range map[string]string{"aibox-0123456789abcdef0123456789abcdef": "cdef0123456789abcdef", "short": "short"} {
 		task := Task{Interactive: true, Workdir: "/workspace", Inference: model}
@@ -219,7 +219,7 @@ func TestUserSettingsOverrideAiboxSettings(t *testing.T) {
 	}
 }
 
-// An agent that is told to read nothing by itself is told its limits all the same.
+// An agent that reads no instruction files gets its limits in the prompt.
 func TestLimitsAreInThePromptOfAnAgentWithoutInstructions(t *testing.T) {
 	task := ways()["headless"]
 	for _, agent := range []Agent{&Qwen{Bare: true}, &Qwen{SafeMode: true}, &Copilot{NoCustomInstructions: true}, &Claude{Bare: true}, &Claude{SafeMode: true}} {
@@ -228,8 +228,8 @@ func TestLimitsAreInThePromptOfAnAgentWithoutInstructions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range inv.Files {
-			told := strings.Contains(string(file.Data), task.Instructions[:9])
-			if told != (file.Path == promptPath) && told != (file.Path == instructionsPath) {
+			hasLimits := strings.Contains(string(file.Data), task.Instructions[:9])
+			if hasLimits != (file.Path == promptPath) && hasLimits != (file.Path == instructionsPath) {
 				t.Errorf("%+v: %s holds\n%s", agent, file.Path, file.Data)
 			}
 		}

@@ -166,8 +166,9 @@ func (o *OpenCode) config(task Task) (string, error) {
 	return string(text), nil
 }
 
-// model says what is known of the model. OpenCode sums a conversation up before
-// context is full, and asks for answers of its own size when it knows no better.
+// model returns what aibox knows about the model. Without these limits, OpenCode does not
+// summarize a conversation before its context is full, and requests answers of its own
+// default size.
 func (o *OpenCode) model(context int) map[string]any {
 	known := map[string]any{}
 	if context > 0 {

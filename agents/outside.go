@@ -30,8 +30,8 @@ func (t Task) InstructionsFile(path string) []File { return t.instructionsFile(p
 // size; an empty one gives an input that has ended.
 func WithPrompt(argv []string, prompt string) ([]string, []File) { return withPrompt(argv, prompt) }
 
-// PromptArgument returns the prompt as one argument: the text itself, or where a long
-// one stands, with the file that holds it.
+// PromptArgument returns the prompt as one argument: the text itself, or for a long one a
+// reference to a file, which is also returned.
 func PromptArgument(prompt string) (string, []File) { return promptArgument(prompt) }
 
 // OptionWords returns the arguments and variables (NAME=VALUE) that an agent's options

@@ -66,7 +66,7 @@ func (q *Qwen) Validate() error {
 	return err
 }
 
-// Meaning returns what Qwen Code says with an exit code.
+// Meaning returns the meaning of an exit code of Qwen Code.
 func (*Qwen) Meaning(code int) string {
 	return map[int]string{
 		52: "its settings are invalid",
@@ -130,7 +130,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 			dialect.prefix + "_MODEL=" + task.Inference.Model,
 			"QWEN_CODE_SYSTEM_SETTINGS_PATH=" + qwenSettings,
 			"QWEN_CODE_SUPPRESS_YOLO_WARNING=1",
-			// One process: a launcher would leave it running when it is told to end.
+			// A single process: a launcher would leave it running after SIGTERM.
 			"QWEN_CODE_NO_RELAUNCH=true",
 		}, env...),
 		Files: append(task.instructionsFile("~/.qwen/QWEN.md"), File{Path: qwenSettings, Mode: 0o600, Data: encode(settings)}),
@@ -149,9 +149,8 @@ const (
 	qwenSystem   = "/run/aibox/system.md"
 )
 
-// settings returns what no flag says: nothing that asks other hosts or works on after
-// the task, the image's own ripgrep, and no second try beyond one where that can
-// be said.
+// settings returns what has no flag: no requests to other hosts, no work after the task,
+// the image's own ripgrep, and at most one retry where that can be set.
 func (q *Qwen) settings(model Inference) (map[string]any, error) {
 	generation := map[string]any{"maxRetries": 1, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 2000}
 	if model.Context > 0 {

@@ -125,7 +125,7 @@ func TestVendorCloudAgentNeedsNoModel(t *testing.T) {
 			continue
 		}
 		if len(info.Hosts) == 0 {
-			t.Errorf("%s: nobody knows its hosts", info.Name)
+			t.Errorf("%s: its hosts are missing", info.Name)
 		}
 		if _, err := agent.Command(Task{Prompt: "p", Workdir: "/workspace"}); err != nil {
 			t.Errorf("%s: %v", info.Name, err)

@@ -16,13 +16,13 @@ func TestAgentTrustsTheSubfolderAndTheTop(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		said := strings.Join(inv.Argv, "\n")
+		given := strings.Join(inv.Argv, "\n")
 		for _, file := range inv.Files {
-			said += "\n" + string(file.Data)
+			given += "\n" + string(file.Data)
 		}
 		for _, folder := range []string{`"/workspace/sub"`, `"/workspace"`} {
-			if !strings.Contains(said, folder) {
-				t.Errorf("%s is not told to trust %s:\n%s", name, folder, said)
+			if !strings.Contains(given, folder) {
+				t.Errorf("%s does not get to trust %s:\n%s", name, folder, given)
 			}
 		}
 	}

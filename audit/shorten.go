@@ -19,7 +19,7 @@ const (
 // or an object are kept.
 var shortenings = []struct{ text, items int }{{4 << 10, 100}, {512, 20}, {64, 20}}
 
-// leftOut is the name under which shortened data says what it was made from.
+// leftOut is the key that describes the original of shortened data.
 const leftOut = "left_out"
 
 // shorten returns data as it fits an event. Shortened data keeps the beginnings of its texts

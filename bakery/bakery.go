@@ -159,8 +159,8 @@ type Status struct {
 	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty if the base system is missing too
 	Version string `json:"version,omitempty"` // the agent's version in the recipe
 	Image   Image  `json:"image,omitzero"`    // the fresh one, or the newest outdated one
-	// Pinned says that a checksum that aibox carries pins all that the recipe fetches.
-	// Unpinned names what else it fetches, and why; empty when Pinned.
+	// Pinned reports that checksums in aibox pin everything that the recipe downloads.
+	// Unpinned lists other downloads with the reason; it is empty if Pinned.
 	Pinned   bool     `json:"pinned"`
 	Unpinned []string `json:"unpinned,omitempty"`
 }

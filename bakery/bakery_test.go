@@ -246,7 +246,7 @@ func TestCanceledBuildJobLeavesNoReference(t *testing.T) {
 	if _, err := k.Bake(ctx, []string{"agent"}, nil); fault.KindOf(err) != fault.Environment && !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	} else if !errors.Is(err, context.Canceled) {
-		t.Errorf("a canceled bake is not told as one: %v", err)
+		t.Errorf("a canceled bake is not reported as one: %v", err)
 	}
 	if ours, _ := fake.Labeled(t.Context(), bakery.LabelRecipe); len(ours) != 0 {
 		t.Errorf("left behind: %+v", ours)
@@ -388,7 +388,7 @@ func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 	b.InUse = map[string]bool{old["gone1"]: true}
 	for _, image := range outdated {
 		if err := k.Remove(t.Context(), image); (err != nil) != (image.ID == old["gone1"]) || err != nil && !errors.Is(err, bakery.ErrInUse) {
-			t.Errorf("putting away %s says %v", image.ID, err)
+			t.Errorf("removing %s: got %v", image.ID, err)
 		}
 	}
 	if left, _ := k.Outdated(t.Context(), time.Now(), named); len(left) != 1 {

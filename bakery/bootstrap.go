@@ -17,9 +17,9 @@ import (
 // of the family with the package debian-archive-keyring.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// bootstrapArgs returns mmdebstrap's arguments: a minimal Debian as a tar stream on
-// stdout, made in a user namespace, so by an ordinary user. A mode other than
-// unshare is for root, who has no subordinate ids.
+// bootstrapArgs returns mmdebstrap's arguments for a minimal Debian as a tar stream on
+// stdout. It is created in a user namespace, so an ordinary user can do it. Root, which has
+// no subordinate ids, needs another mode than unshare.
 func bootstrapArgs(h Host, mode string) []string {
 	if mode == "" {
 		mode = "unshare"

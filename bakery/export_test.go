@@ -2,7 +2,7 @@ package bakery
 
 import "io/fs"
 
-// OriginRefs lists the names of the systems a base can stand on, best first.
+// BaseSourceRefs lists the references of the systems that a base can build on, best first.
 func BaseSourceRefs(b *Bakery) []string {
 	var refs []string
 	for _, o := range b.baseSources() {
@@ -16,7 +16,7 @@ func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 	return readHost(root, env, home)
 }
 
-// Unreached is the host that lines of output say could not be reached.
+// UnreachableHost returns the host that could not be reached, according to lines of output.
 func UnreachableHost(tail []string) string { return unreachableHost(tail) }
 
 // StepName returns what a step that BuildKit calls raw is shown as.

@@ -90,7 +90,7 @@ func TestNpmRegistryComesFromNpmSettings(t *testing.T) {
 				t.Errorf("registry %q, notes %q", h.Registry, h.Notes)
 			}
 			if strings.Contains(strings.Join(h.Notes, ""), "secret") {
-				t.Errorf("a password is told: %q", h.Notes)
+				t.Errorf("a password is printed: %q", h.Notes)
 			}
 		})
 	}

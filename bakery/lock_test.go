@@ -67,17 +67,17 @@ func TestUnlockedImageIsReportedByBuildAndCheck(t *testing.T) {
 				t.Errorf("LOCKED is %q, the context holds %q", build.Args["LOCKED"], contents(t, build))
 			}
 			if !slices.ContainsFunc(lastStep.events, func(e bakery.Event) bool { return e.Kind == bakery.Note && e.Text == "not pinned: "+test.want }) {
-				t.Errorf("said %+v", lastStep.events)
+				t.Errorf("events are %+v", lastStep.events)
 			}
 			states, err := builder(t, &bakerytest.Fake{}, test.from, test.o).Check(t.Context(), "agent", "base")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := []string{"weather", test.want}; states[0].Pinned || !slices.Equal(states[0].Unpinned, want) {
-				t.Errorf("check says %+v, want %q", states[0], want)
+				t.Errorf("check returns %+v, want %q", states[0], want)
 			}
 			if !states[1].Pinned || len(states[1].Unpinned) > 0 {
-				t.Errorf("check says of the base %+v", states[1])
+				t.Errorf("check of the base returns %+v", states[1])
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestCustomRecipeIsNotPinned(t *testing.T) {
 	k := builder(t, reachable(), files(), bakery.Options{Recipes: map[string]string{"mine": "ARG BASE\nFROM ${BASE}\nRUN mine\n"}})
 	states, err := k.Check(t.Context(), "mine")
 	if err != nil || states[0].Pinned || !strings.Contains(strings.Join(states[0].Unpinned, ""), "your recipe of mine") {
-		t.Errorf("check says %+v, %v", states, err)
+		t.Errorf("check returns %+v, %v", states, err)
 	}
 }
 

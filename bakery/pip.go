@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// pipKeys are the settings of pip that say how it reaches its registry, with the
-// variables that carry them. Nothing else of pip's is looked at.
+// pipKeys are the settings that determine how pip reaches its registry, with their
+// variables. Other settings are ignored.
 var pipKeys = map[string]string{
 	"index-url": "PIP_INDEX_URL", "extra-index-url": "PIP_EXTRA_INDEX_URL",
 	"proxy": "PIP_PROXY", "trusted-host": "PIP_TRUSTED_HOST",

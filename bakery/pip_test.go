@@ -42,13 +42,13 @@ func TestPipIndexComesFromPipSettings(t *testing.T) {
 				t.Errorf("%s\nnotes %q", cmp.Diff(test.want, h.Pip), h.Notes)
 			}
 			if strings.Contains(strings.Join(h.Notes, ""), "secret") {
-				t.Errorf("a password is told: %q", h.Notes)
+				t.Errorf("a password is printed: %q", h.Notes)
 			}
 		})
 	}
 }
 
-// Settings are a person's own file, but a strange one must not break a bake.
+// A malformed file of the user's settings must not break a bake.
 func FuzzPip(f *testing.F) {
 	f.Add("[global]\nindex-url = https://a.example\n  https://b.example\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -100,7 +100,7 @@ func TestImagesAreBuiltInParallelOnOneBase(t *testing.T) {
 	}
 	q.Add(true, "agent")
 	if got := states(until(t, q, over)); !slices.Contains(got, "agent done") || builtOf(fake, "agent") != 2 {
-		t.Errorf("anew: %v", got)
+		t.Errorf("second time: %v", got)
 	}
 }
 
@@ -123,8 +123,8 @@ func TestQueueLimitsConcurrentBuilds(t *testing.T) {
 	})
 }
 
-// steps plays a build with two steps, the second of which says a line, and then waits
-// for its end when hang is set.
+// steps returns a build with two steps. The second prints a line, and then blocks if hang
+// is set.
 func steps(hang bool, failure string) func(context.Context, bakery.Build, func(bakery.Update)) error {
 	return func(ctx context.Context, b bakery.Build, report func(bakery.Update)) error {
 		if b.Labels[bakery.LabelAgent] == bakery.Base {

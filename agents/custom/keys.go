@@ -31,7 +31,7 @@ type key struct {
 	example string // a value as written in a file; can have several lines
 }
 
-// need says whether files need a key.
+// need is whether files require a key.
 type need int
 
 const (

@@ -138,7 +138,7 @@ func TestAllProblemsAreReportedInFileOrder(t *testing.T) {
 	}
 	for i := range found[1:] {
 		if found[i].Line > found[i+1].Line && found[i+1].Line > 0 {
-			t.Errorf("line %d stands before line %d", found[i].Line, found[i+1].Line)
+			t.Errorf("line %d comes before line %d", found[i].Line, found[i+1].Line)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type dependent struct {
 func TestOptionThatCannotReachTheAgentIsRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		v               dependent
-		key, says, hint string
+		key, want, hint string
 	}{
 		"with what it needs":                {dependent{Plan: true, Planner: "p", Depth: 5}, "depth", "", ""},
 		"unset":                             {dependent{}, "planner", "", ""},
@@ -44,10 +44,10 @@ func TestOptionThatCannotReachTheAgentIsRejected(t *testing.T) {
 		}
 		err = spec.Applies(&test.v, field)
 		switch {
-		case test.says == "" && err != nil:
+		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case test.says == "":
-		case err == nil || err.Error() != test.says || fault.KindOf(err) != fault.Usage:
+		case test.want == "":
+		case err == nil || err.Error() != test.want || fault.KindOf(err) != fault.Usage:
 			t.Errorf("%s: %v", name, err)
 		case !strings.Contains(strings.Join(fault.Hints(err), "\n"), test.hint) || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--set "+test.key+"="):
 			t.Errorf("%s: the hints are %q", name, fault.Hints(err))

@@ -245,7 +245,7 @@ func FuzzSetAndDecode(f *testing.F) {
 				t.Fatalf("Set(%q): %v, left %v", text, err, field.Value(v))
 			}
 			if field.Type == Secret && len(text) > 3 && strings.Contains(err.Error(), text) {
-				t.Fatalf("the error tells the secret: %v", err)
+				t.Fatalf("the error contains the secret: %v", err)
 			}
 			return
 		}

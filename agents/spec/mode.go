@@ -7,7 +7,8 @@ import (
 	"aibox/internal/spelling"
 )
 
-// Mode says in which mode of running the agent an option applies. The zero value is both.
+// Mode is the mode of running the agent in which an option applies. The zero value means
+// both.
 type Mode int
 
 // The modes.

@@ -13,9 +13,9 @@ var keys = []string{
 	"placeholder", "inherit",
 }
 
-// parseTag reads a whole struct tag by the convention of package reflect, but
-// refuses what reflect would ignore: other keys, a key twice, loose text. An empty
-// value says nothing, so it is a mistake.
+// parseTag parses a whole struct tag by the convention of package reflect, but rejects what
+// reflect would ignore: unknown keys, repeated keys, and text outside of pairs. It also
+// rejects empty values, which would have no meaning.
 func parseTag(tag string) (map[string]string, error) {
 	tags := map[string]string{}
 	for tag = strings.TrimLeft(tag, " "); tag != ""; tag = strings.TrimLeft(tag, " ") {

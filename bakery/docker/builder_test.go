@@ -181,7 +181,7 @@ func TestRebuildReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.step(t, "RUN").Cached {
-			t.Error("NoCache did not build anew")
+			t.Error("NoCache did not rebuild")
 		}
 		found, err := b.Image(t.Context(), build.Ref)
 		if err != nil {

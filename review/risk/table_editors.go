@@ -18,7 +18,7 @@ var editorRules = []rule{
 	},
 	{
 		name: "vscode-extensions", title: "extensions that VS Code is to recommend", severity: Medium,
-		runs: "the code of the extensions", when: "when a person follows the recommendation", by: "VS Code and its relatives",
+		runs: "the code of the extensions", when: "when the user follows the recommendation", by: "VS Code and its relatives",
 		files: []string{".vscode/extensions.json", ".vscode/extensions/**"},
 	},
 	{

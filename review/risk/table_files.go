@@ -30,12 +30,12 @@ var lockRules = []rule{
 var fileRules = []rule{
 	{
 		name: "newly-executable", title: "a file that can be executed now", severity: Medium,
-		runs: "the file itself", when: "when a person or a program starts it", by: "the kernel, or the interpreter it names",
+		runs: "the file itself", when: "when the user or a program starts it", by: "the kernel, or the interpreter it names",
 		about: "files that were not executable", look: newlyExecutable,
 	},
 	{
 		name: "program", title: "a program in machine code, or an archive of one", severity: Medium,
-		runs: "the file itself, which cannot be read in a review", when: "when a person or a program starts or loads it", by: "the kernel, a linker or a virtual machine",
+		runs: "the file itself, which cannot be read in a review", when: "when the user or a program starts or loads it", by: "the kernel, a linker or a virtual machine",
 		about: "ELF, PE, Mach-O, WebAssembly, Java, Python and LLVM code, jar, wheel and other packages", look: program,
 	},
 	{
@@ -84,7 +84,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "odd-name", title: "a name that is not what it shows", severity: Medium,
-		when: "when a person or a script reads the name", about: "names with control, invisible or direction-changing characters, or short names of Windows (ABC~1)", look: oddName,
+		when: "when the user or a script reads the name", about: "names with control, invisible or direction-changing characters, or short names of Windows (ABC~1)", look: oddName,
 	},
 }
 
@@ -96,7 +96,7 @@ var (
 	}
 	lookAlikeName = rule{
 		name: "look-alike-name", title: "a name that only looks like a known one", severity: Medium,
-		runs: "nothing by itself; it is taken for the file it looks like", when: "when a person reads the name", about: "names with twins of ASCII letters",
+		runs: "nothing by itself; it is taken for the file it looks like", when: "when the user reads the name", about: "names with twins of ASCII letters",
 	}
 	linkForFolder = rule{
 		name: "symlink-for-folder", title: "a symlink in the place of a folder whose files run", severity: High,

@@ -158,16 +158,16 @@ func recoverDelivery(gitDir string) (*Recovered, error) {
 	recovered := &Recovered{Session: j.Session, Repo: j.Top, Placed: j.Phase == placed, Ref: j.Ref}
 	m := &mover{tree: tree, journal: j, stage: -1}
 	if err := m.openStage(); err != nil && !isAbsent(err) {
-		return nil, fmt.Errorf("mending %s: %w", j.Top, err)
+		return nil, fmt.Errorf("repairing %s: %w", j.Top, err)
 	}
 	defer m.close()
 	if j.Phase == moving && tree.stamp.Inode == j.Inode {
 		if recovered.Left, err = m.undo(); err != nil {
-			return nil, fmt.Errorf("mending %s: %w", j.Top, err)
+			return nil, fmt.Errorf("repairing %s: %w", j.Top, err)
 		}
 	}
 	if err := m.clear(); err != nil {
-		return nil, fmt.Errorf("mending %s: %w", j.Top, err)
+		return nil, fmt.Errorf("repairing %s: %w", j.Top, err)
 	}
 	return recovered, j.drop(gitDir)
 }
