@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -112,22 +113,23 @@ func TestOnlyRequestedFilesAreShown(t *testing.T) {
 	}
 }
 
-func TestChangedWordsAreMarkedOnlyInSimilarLines(t *testing.T) {
-	for _, c := range []struct{ old, fresh, want string }{
-		{"a := foo(1)", "a := bar(1)", "foo>bar"},
-		{"x = 12", "x = 13", "12>13"},
-		{"value", "values", ">"}, // a word, whole, and nothing beside it
-		{"return nil", "return nil, err", ">, err"},
-		{"größe = 1", "größer = 1", "größe>größer"},
-		{"alpha", "omega zeta", ">"}, // nothing in common
+func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
+	for _, c := range []struct{ removed, added, want string }{
+		{"a := foo(1, 2)", "a := bar(1, 3)", "-a := [foo](1, [2])|+a := [bar](1, [3])"},
+		{"value", "values", "-value|+values"},
+		{"f(a)", "// why|f(a, b)", "-f(a)|+// why|+f(a[, b])"}, // also beside added lines
 	} {
-		r := run{}
-		r.add(hunkLine{op: '-', text: []byte(c.old)})
-		r.add(hunkLine{op: '+', text: []byte(c.fresh)})
-		r.highlight()
-		span := func(i int) string { return string(r.lines[i].text[r.lines[i].from:r.lines[i].to]) }
-		if got := span(0) + ">" + span(1); got != c.want {
-			t.Errorf("%q to %q marks %q, want %q", c.old, c.fresh, got, c.want)
+		h := review.Hunk{}
+		for op, text := range map[byte]string{'-': c.removed, '+': c.added} {
+			for line := range strings.SplitSeq(text, "|") {
+				h.Lines = append(h.Lines, review.Line{Op: op, Text: []byte(line)})
+			}
+		}
+		slices.SortStableFunc(h.Lines, func(a, b review.Line) int { return int(b.Op) - int(a.Op) })
+		got := strings.Join(Hunk(h, true), "|")
+		got = strings.NewReplacer(reverse, "[", forward, "]", red, "", green, "", reset, "").Replace(got)
+		if got != c.want {
+			t.Errorf("%q to %q: %s, not %s", c.removed, c.added, got, c.want)
 		}
 	}
 }

@@ -3,11 +3,10 @@ package printer
 import (
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/worddiff"
 )
 
-// Changed words in changed lines are marked. This only helps the eye and must be cheap:
-// each removed line is compared with its counterpart among the added ones, and one span
-// of each is marked.
+// Changed words in changed lines are marked. This only helps the eye and must be cheap.
 
 // Bounds of a run whose words are compared.
 const (
@@ -17,11 +16,11 @@ const (
 
 // hunkLine is a line of a hunk as it is shown.
 type hunkLine struct {
-	op       byte // ' ', '+', '-' or '\\'
-	number   int  // of the line, in the old file for '-'
-	text     []byte
-	long     bool // it is cut
-	from, to int  // the span of text that is marked
+	op      byte // ' ', '+', '-' or '\\'
+	number  int  // of the line, in the old file for '-'
+	text    []byte
+	long    bool            // it is cut
+	differs []worddiff.Span // what its other version lacks
 }
 
 // shown is the line for a terminal, without the newline.
@@ -36,13 +35,17 @@ func (l hunkLine) shown(color bool) string {
 	if l.long {
 		end = " … (line truncated)"
 	}
-	text := string(l.op) + termtext.Text(string(l.text[:l.from]))
-	if changed := termtext.Text(string(l.text[l.from:l.to])); color && changed != "" {
-		text += reverse + changed + forward
-	} else {
+	text, at := string(l.op), 0
+	for _, s := range l.differs {
+		text += termtext.Text(string(l.text[at:s.From]))
+		at = s.To
+		changed := termtext.Text(string(l.text[s.From:s.To]))
+		if color {
+			changed = reverse + changed + forward
+		}
 		text += changed
 	}
-	return styled(text+termtext.Text(string(l.text[l.to:]))+end, style, color)
+	return styled(text+termtext.Text(string(l.text[at:]))+end, style, color)
 }
 
 // Hunk writes the lines for the user's terminal, each without its newline:
@@ -94,63 +97,24 @@ func (r *run) add(l hunkLine) {
 
 func (r *run) full() bool { return len(r.lines) >= maxRunLines || r.bytes >= maxRunBytes }
 
-// highlight marks the differences if as many lines were added as removed.
+// highlight marks the words that differ in removed lines and their new versions.
 func (r *run) highlight() {
-	if r.removed == 0 || r.removed != r.added || r.bytes >= maxRunBytes {
+	if r.removed == 0 || r.added == 0 || r.bytes >= maxRunBytes {
 		return
 	}
 	var removed, added []*hunkLine
+	var old, fresh [][]byte
 	for i := range r.lines {
 		switch l := &r.lines[i]; l.op {
 		case '-':
-			removed = append(removed, l)
+			removed, old = append(removed, l), append(old, l.text)
 		case '+':
-			added = append(added, l)
+			added, fresh = append(added, l), append(fresh, l.text)
 		}
 	}
-	for i, old := range removed {
-		fresh := added[i]
-		old.from, old.to, fresh.to = ChangedSpan(old.text, fresh.text)
-		fresh.from = old.from
+	for i, j := range worddiff.Pair(old, fresh) {
+		if j >= 0 {
+			removed[i].differs, added[j].differs = worddiff.Diff(old[i], fresh[j])
+		}
 	}
-}
-
-// ChangedSpan returns the difference of two versions of a line, in whole words: in the
-// old one the bytes from up to oldTo, in the fresh one from up to freshTo. All are 0 when
-// too much differs to be useful.
-func ChangedSpan(old, fresh []byte) (from, oldTo, freshTo int) {
-	head, tail := common(old, fresh)
-	if 3*(head+tail) < max(len(old), len(fresh)) {
-		return 0, 0, 0
-	}
-	return head, len(old) - tail, len(fresh) - tail
-}
-
-// common returns how many bytes at the beginning and the end of a and b are the same, in
-// whole words; it never splits a character.
-func common(a, b []byte) (head, tail int) {
-	shorter := min(len(a), len(b))
-	for head < shorter && a[head] == b[head] {
-		head++
-	}
-	for head > 0 && inWord(a, head) || head > 0 && inWord(b, head) {
-		head--
-	}
-	for tail < shorter-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	for tail > 0 && (inWord(a, len(a)-tail) || inWord(b, len(b)-tail)) {
-		tail--
-	}
-	return head, tail
-}
-
-// inWord reports whether a cut at i would split a word.
-func inWord(text []byte, i int) bool {
-	return i > 0 && i < len(text) && wordByte(text[i-1]) && wordByte(text[i])
-}
-
-// wordByte holds for all bytes of characters beyond ASCII, too.
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c >= 0x80
 }

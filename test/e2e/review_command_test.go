@@ -19,7 +19,7 @@ func TestOneSessionIsReviewedOnItsOwn(t *testing.T) {
 	s := m.onTerminal("review", id)
 	s.awaitShown(`(?s)Review ` + id + `.*new file`)
 	s.typed("y\r")
-	s.awaitShown(`(?s)Accept into branch.*accepts 1 of 1 file`)
+	s.awaitShown(`(?s)Accept into branch.*1 of 1 file selected`)
 	s.insists("\x13", func() bool { // ctrl-s
 		select {
 		case <-s.done:

@@ -165,9 +165,9 @@ func (c *conflict) View(t theme.Theme, k *diff.Styles, width int) []string {
 			out = append(out, t.Live.Render(ansi.Truncate(s.heading, width, "…")))
 			continue
 		}
-		yours := diff.Line{Text: []byte(s.yours), Style: k.Plain}.Window(k, 0, half, true)
-		theirs := diff.Line{Text: []byte(s.theirs), Style: k.Added}.Window(k, 0, half, false)
-		out = append(out, yours+k.Rule.Render(" │ ")+theirs)
+		yours := diff.Line{Text: []byte(s.yours), Style: &k.Context}
+		theirs := diff.Line{Text: []byte(s.theirs), Style: &k.Added}
+		out = append(out, yours.Window(k, 0, half, true)+k.Rule.Render(" │ ")+theirs.Window(k, 0, half, false))
 	}
 	return frame.Fill(out, c.height)
 }

@@ -113,7 +113,7 @@ func TestExpandedLinesAreHighlightedInTheirContext(t *testing.T) {
 	text := "/*\n" + old.String() + "*/\n"
 	set := changed(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
 	p := newUser(t, &recorded{set: set}, 120, 60)
-	comment := p.m.diff.Styles.Classes[syntax.Comment]
+	comment := p.m.diff.Styles.Context.Classes[syntax.Comment]
 	if strings.Contains(p.m.View(), comment.Render("word14")) {
 		t.Error("nothing says yet that it is a comment")
 	}

@@ -8,6 +8,7 @@ import (
 	"aibox/review/decision"
 	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
+	"aibox/ui/widget/theme"
 )
 
 func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
@@ -53,9 +54,9 @@ func TestChangesOfWhitespaceCanBeIgnored(t *testing.T) {
 	set := changed(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
-		p.Sees("+    y()")
+		p.Sees("+→   y()")
 		p.Press("w")
-		p.DoesNotSee("+    y()")
+		p.DoesNotSee("+→   y()")
 		p.DoesNotSee("-y()")
 		p.Sees("     y()")
 		p.Sees("+z(1)")
@@ -136,7 +137,8 @@ func TestHighlightingChangesNoText(t *testing.T) {
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	colored, text := p.m.View(), p.View()
 	for _, want := range []string{"package", "func", "return"} {
-		if !strings.Contains(colored, p.m.diff.Styles.Classes[syntax.Keyword].Render(want)) {
+		context, added := p.m.diff.Styles.Context.Classes[syntax.Keyword], p.m.diff.Styles.Added.Classes[syntax.Keyword]
+		if !strings.Contains(colored, context.Render(want)) && !strings.Contains(colored, added.Render(want)) {
 			t.Errorf("%s is not colored as a keyword", want)
 		}
 	}
@@ -151,9 +153,58 @@ func TestDifferencesWithinALineAreMarked(t *testing.T) {
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		view := p.m.View()
-		if !strings.Contains(view, p.m.diff.Styles.DiffersDeleted.Render("two")) || !strings.Contains(view, p.m.diff.Styles.DiffersAdded.Render("2")) {
+		if !strings.Contains(view, p.m.diff.Styles.Deleted.Differs.Render("two")) || !strings.Contains(view, p.m.diff.Styles.Added.Differs.Render("2")) {
 			t.Errorf("%q", view)
 		}
+	}
+}
+
+func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
+	set := changed(t, map[string]string{"a": "one two three four\nx\nkeep this line\n"}, map[string]string{"a": "one 2 three 4\nx\n// why\nkeep that line\n"})
+	for _, width := range []int{100, 200} {
+		p := newUser(t, &recorded{set: set}, width, 30)
+		view, k := p.m.View(), &p.m.diff.Styles
+		for _, want := range []string{k.Deleted.Differs.Render("two"), k.Deleted.Differs.Render("four"), k.Added.Differs.Render("2"), k.Added.Differs.Render("4")} {
+			if !strings.Contains(view, want) {
+				t.Errorf("%d columns: %q is not marked", width, want)
+			}
+		}
+		if width == 100 && !strings.Contains(view, k.Added.Differs.Render("that")) { // beside an added line
+			t.Error("a word is not marked among added lines")
+		}
+	}
+}
+
+func TestChangesOfWhitespaceAloneAreVisible(t *testing.T) {
+	set := changed(t, map[string]string{"a.txt": "\tone\ntwo\nthree\r\nfour  five\nsix"}, map[string]string{"a.txt": "    one\ntwo \t\nthree\nfour five\nsix\n"})
+	for _, width := range []int{100, 200} {
+		p := newUser(t, &recorded{set: set}, width, 30)
+		for _, want := range []string{"-→   one", "+····one", "+two·→", `-three\r`, "-four··five", "+four·five", "-six ⏎ no newline at end"} {
+			p.Sees(want)
+		}
+		p.Press("w")
+		p.DoesNotSee("→")
+		p.DoesNotSee("····")
+	}
+}
+
+func TestChangedLinesAreTintedWhereTheTerminalHasTheColors(t *testing.T) {
+	set := changed(t, map[string]string{"a": "one\n"}, map[string]string{"a": "two\n"})
+	for name, of := range map[string]theme.Theme{"dark": theme.New(true), "light": theme.New(false)} {
+		p := newUser(t, &recorded{set: set}, 100, 30)
+		p.m.SetTheme(of)
+		for _, want := range []string{of.AddedLine.Render("two"), of.DeletedLine.Render("one")} {
+			if !strings.Contains(p.m.View(), want) {
+				t.Errorf("%s: %q is not shown:\n%q", name, want, p.m.View())
+			}
+		}
+	}
+	p := newUser(t, &recorded{set: set}, 100, 30)
+	p.m.SetTheme(theme.Basic(true))
+	p.Sees("-one")
+	p.Sees("+two")
+	if strings.Contains(p.m.View(), "\x1b[48;") {
+		t.Error("a terminal with 16 colors gets a background")
 	}
 }
 

@@ -201,9 +201,10 @@ func TestAWindowOfALineHasTheExactWidth(t *testing.T) {
 		n := len(l.Text)
 		l.classes, _ = syntax.Of("a.go", nil).Line(l.Text, syntax.State{}, nil)
 		from := rapid.IntRange(0, n).Draw(t, "from")
-		l.differs = span{from, rapid.IntRange(from, n).Draw(t, "to")}
-		l.hits = []span{{n / 3, n / 2}}
-		l.Style = k.Added
+		l.differs = []span{{From: from, To: rapid.IntRange(from, n).Draw(t, "to")}}
+		l.hits = []span{{From: n / 3, To: n / 2}}
+		l.Style, l.changed = &k.Added, rapid.Bool().Draw(t, "changed")
+		l.columns = rapid.SampledFrom([]int{0, 100}).Draw(t, "columns")
 		width := rapid.IntRange(1, 40).Draw(t, "width")
 		got := l.Window(&k, rapid.IntRange(0, 30).Draw(t, "column"), width, true)
 		if w := ansi.StringWidth(got); w != width {

@@ -1,9 +1,12 @@
 package diff
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 
 	"aibox/internal/termtext"
+	"aibox/review/worddiff"
 	"aibox/ui/syntax"
 
 	"github.com/charmbracelet/x/ansi"
@@ -15,98 +18,151 @@ const (
 )
 
 // span is a part of a line, in bytes.
-type span struct{ from, to int }
+type span = worddiff.Span
 
 // Line is a line of the diff, to be rendered.
 type Line struct {
 	Text    []byte // raw
+	Style   *LineStyle
 	classes []syntax.Span
-	differs span
+	differs []span // what the other version of the line lacks
 	hits    []span // what was searched for
-	Style   sgr    // of parts without a style of their own
-	changed sgr    // of what differs
+	changed bool   // blanks that are not seen otherwise have marks: at its end, and where it differs
+	tail    string // shown after the text
+	columns int    // of all of it, when known
 }
 
 // Window renders at most width columns of the line, from a column on: exactly width when
-// fill is set. An ellipsis marks a cut end.
-func (l Line) Window(k *Styles, column, width int, fill bool) string {
+// fill is set. A mark shows a cut end, with the number of hidden columns if it is known.
+func (l *Line) Window(k *Styles, column, width int, fill bool) string {
+	out, used, more := l.cells(k, column, column+width)
+	switch {
+	case more && width > 0:
+		mark := l.cutMark(column, width)
+		begin := ansi.Truncate(out, width-len(mark), "")
+		return begin + l.Style.text.Render(strings.Repeat(" ", max(0, width-len(mark)-ansi.StringWidth(begin)))) + k.number.Render("…"+mark[1:])
+	case fill:
+		out += l.Style.text.Render(strings.Repeat(" ", max(0, width-used)))
+	}
+	return out
+}
+
+// cutMark returns the mark of a cut end, with a placeholder for the ellipsis: one byte
+// for each column.
+func (l *Line) cutMark(column, width int) string {
+	mark := ""
+	for range 2 { // the mark hides columns, too
+		mark = fmt.Sprintf(".+%d", l.columns-column-width+len(mark))
+	}
+	if l.columns == 0 || len(mark)+minBesideMark > width {
+		return "."
+	}
+	return mark
+}
+
+// minBesideMark is the columns of a line that the number of hidden columns leaves.
+const minBesideMark = 8
+
+// cells renders the columns of the line from from up to to. It returns how many there
+// are, and whether the line has more.
+func (l *Line) cells(k *Styles, from, to int) (_ string, used int, more bool) {
 	text := l.Text[:min(len(l.Text), MaxShown)]
 	var out strings.Builder
-	at, used := 0, 0 // columns passed, columns written
-	cut := len(l.Text) > len(text)
-	for i := 0; i < len(text); {
-		if at >= column+width {
-			cut = true
-			break
-		}
-		for len(l.classes) > 0 && l.classes[0].To <= i {
-			l.classes = l.classes[1:]
-		}
-		for len(l.hits) > 0 && l.hits[0].to <= i {
-			l.hits = l.hits[1:]
-		}
-		end, style := l.part(k, i, len(text))
-		part := Untab(termtext.Text(string(text[i:end])))
-		i = end
+	at := 0 // columns passed
+	add := func(part string, style sgr) {
 		size := columns(part)
-		from, to := max(0, column-at), min(size, column+width-at)
-		cut = cut || at+size > column+width
-		at += size
-		if from >= to {
-			continue
+		begin, end := max(0, from-at), min(size, to-at)
+		more = more || at+size > to
+		if at += size; begin >= end {
+			return
 		}
-		if from > 0 || to < size {
-			part = cells(part, from, to)
+		if begin > 0 || end < size {
+			part = cells(part, begin, end)
 		}
 		used += columns(part)
 		out.WriteString(style.Render(part))
 	}
-	switch {
-	case cut && width > 0:
-		begin := ansi.Truncate(out.String(), width-1, "")
-		return begin + strings.Repeat(" ", max(0, width-1-ansi.StringWidth(begin))) + "…"
-	case fill:
-		out.WriteString(strings.Repeat(" ", max(0, width-used)))
+	r := partReader{Line: l, styles: k, solid: len(text)}
+	if l.changed {
+		r.solid = len(bytes.TrimRight(text, " \t"))
 	}
-	return out.String()
+	for r.at < len(text) && at <= to {
+		add(r.next(text))
+	}
+	if len(text) < len(l.Text) || r.at < len(text) {
+		return out.String(), used, true
+	}
+	add(l.tail, k.number)
+	return out.String(), used, more
 }
 
-// part returns the end and the style of the part of the line that begins at i.
-func (l Line) part(k *Styles, i, end int) (int, sgr) {
-	style := l.Style
-	within := func(s span, inside sgr) bool {
+// partReader reads the parts of a line that have one style each.
+type partReader struct {
+	*Line
+	styles             *Styles
+	at                 int // bytes read
+	solid              int // bytes before the blanks at the end that have marks
+	class, differ, hit int // the next of each
+}
+
+// next returns the next part of text, and its style.
+func (r *partReader) next(text []byte) (string, sgr) {
+	end, style, marks := r.part(len(text))
+	raw := text[r.at:end]
+	r.at = end
+	if marks {
+		return blankMarks.Replace(string(raw)), style
+	}
+	return Untab(termtext.Text(string(raw))), style
+}
+
+// blankMarks shows blanks.
+var blankMarks = strings.NewReplacer(" ", "·", "\t", "→   ")
+
+// part returns the end and the style of the part that begins at r.at, and whether its
+// blanks have marks.
+func (r *partReader) part(end int) (_ int, style sgr, marks bool) {
+	i, style := r.at, r.Style.text
+	within := func(from, to int) bool {
 		switch {
-		case i >= s.to || s.from >= s.to:
-		case i >= s.from:
-			style, end = inside, min(end, s.to)
+		case i >= to:
+		case i >= from:
+			end = min(end, to)
 			return true
 		default:
-			end = min(end, s.from)
+			end = min(end, from)
 		}
 		return false
 	}
-	for _, hit := range l.hits {
-		if within(hit, k.Hit) {
-			return end, style
+	for r.hit < len(r.hits) && r.hits[r.hit].To <= i {
+		r.hit++
+	}
+	for r.differ < len(r.differs) && r.differs[r.differ].To <= i {
+		r.differ++
+	}
+	for r.class < len(r.classes) && r.classes[r.class].To <= i {
+		r.class++
+	}
+	hit := r.hit < len(r.hits) && within(r.hits[r.hit].From, r.hits[r.hit].To)
+	differs := r.differ < len(r.differs) && within(r.differs[r.differ].From, r.differs[r.differ].To)
+	atEnd := within(r.solid, len(r.Text))
+	switch {
+	case hit:
+		style = r.styles.Hit
+	case differs:
+		style = r.Style.Differs
+	case atEnd:
+		style = r.Style.blanks
+	case r.class < len(r.classes) && within(r.classes[r.class].From, r.classes[r.class].To):
+		if class := r.Style.Classes[r.classes[r.class].Class]; class != "" {
+			style = class
 		}
 	}
-	if within(l.differs, l.changed) {
-		return end, style
-	}
-	for _, c := range l.classes {
-		if c.From >= end {
-			break
-		}
-		class := k.Classes[c.Class]
-		if class == "" {
-			class = l.Style
-		}
-		if within(span{c.From, c.To}, class) {
-			break
-		}
-	}
-	return end, style
+	return end, style, atEnd || differs && r.changed && onlyBlanks(r.Text[r.differs[r.differ].From:r.differs[r.differ].To])
 }
+
+// onlyBlanks reports whether a text is spaces and tabs.
+func onlyBlanks(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
 // cells returns the columns from from up to to of a text without styles. A wide
 // character that a border cuts in half becomes spaces.

@@ -14,8 +14,6 @@ import (
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"aibox/review/printer"
 )
 
 // View returns the window of the current file's diff, of exactly height lines.
@@ -25,6 +23,7 @@ func (v *Pane) View() []string {
 		return make([]string, v.Height)
 	}
 	out := make([]string, 0, v.Height)
+	v.facts.use(f)
 	p := painter{Pane: v, f: f, columns: width - barWidth, inHunk: v.Hunk()}
 	for i := v.Top; i < f.Layout.Rows && len(out) < v.Height; i++ {
 		out = append(out, p.paint(i))
@@ -122,15 +121,17 @@ func (p painter) numberWidth() int {
 
 // single renders a line of the unified diff.
 func (p painter) single(r Row) string {
-	number := r.New
-	op := p.f.line(r, r.left).Op
+	op, number, other := p.f.line(r, r.left).Op, r.New, r.right
 	if op == '-' {
 		number = r.Old
 	}
-	if r.same {
-		op = ' '
+	switch {
+	case r.same:
+		op, other = ' ', -1
+	case op != ' ' && other < 0:
+		other = p.facts.other(r.Hunk, r.left)
 	}
-	return p.side(r, r.left, r.right, op, number, p.columns, false)
+	return p.side(r, r.left, other, op, number, p.columns, op != ' ')
 }
 
 // pair renders an old and a new line, side by side.
@@ -152,7 +153,7 @@ func (p painter) pair(r Row) string {
 		if same {
 			op, other = ' ', -1
 		}
-		right = p.side(r, r.right, other, op, r.New, width-1-half, true)
+		right = p.side(r, r.right, other, op, r.New, width-1-half, op != ' ')
 	}
 	return left + p.Styles.Rule.Render("│") + right
 }
@@ -161,37 +162,31 @@ func (p painter) pair(r Row) string {
 // column on. other is the other version, or -1.
 func (p painter) side(r Row, at, other int32, op byte, number int32, width int, fill bool) string {
 	k, digits := &p.Styles, p.numberWidth()
-	shown := p.f.line(r, at)
-	seen := shown.Text[:min(len(shown.Text), (p.column+width)*utf8.UTFMax)]
-	l := Line{Text: shown.Text, classes: p.syntax.spans(p.f, r, int(at)), hits: matchesIn(p.Match, seen)}
-	l.Style, l.changed = k.ofLine(op)
-	if other >= 0 {
-		l.differs = differing(shown, p.f.line(r, other))
-	}
 	gutter := ""
 	if digits > 0 {
 		gutter = k.number.Render(fmt.Sprintf("%*d ", digits-1, number))
 	}
-	end := ""
-	if shown.NoNewline {
-		end = " ⏎ missing"
-	}
-	room := max(0, width-digits-1-ansi.StringWidth(end))
-	return gutter + l.Style.Render(string(op)) + l.Window(k, p.column, room, fill || end != "") + k.number.Render(end)
+	l := p.line(r, at, other, op, p.column+width)
+	return gutter + l.Style.sign.Render(string(op)) + l.Window(k, p.column, max(0, width-digits-1), fill)
 }
 
-// differing returns what differs in a line from its other version.
-func differing(l, other review.Line) span {
-	old, fresh := l, other
-	if l.Op == '+' {
-		old, fresh = other, l
+// line returns a line of a row, to be rendered with a sign up to a column.
+func (p painter) line(r Row, at, other int32, op byte, upTo int) *Line {
+	shown := p.f.line(r, at)
+	l := &Line{Text: shown.Text, Style: p.Styles.of(op), classes: p.syntax.spans(p.f, r, int(at)), changed: op != ' '}
+	l.hits = matchesIn(p.Match, l.Text[:min(len(l.Text), upTo*utf8.UTFMax)])
+	if other >= 0 {
+		l.differs = p.facts.differing(r.Hunk, at, other)
 	}
-	from, oldTo, freshTo := printer.ChangedSpan(old.Text[:min(len(old.Text), MaxShown)], fresh.Text[:min(len(fresh.Text), MaxShown)])
-	if l.Op == '+' {
-		return span{from, freshTo}
+	if shown.NoNewline {
+		l.tail = noNewline
 	}
-	return span{from, oldTo}
+	l.columns = p.facts.width(lineKey{r.Gap, r.Hunk, at, -1}, l)
+	return l
 }
+
+// noNewline marks a last line without a newline.
+const noNewline = " ⏎ no newline at end"
 
 // matchesIn returns the parts of a text that match, at most 50.
 func matchesIn(match *regexp.Regexp, text []byte) []span {
@@ -200,7 +195,7 @@ func matchesIn(match *regexp.Regexp, text []byte) []span {
 	}
 	var out []span
 	for _, at := range match.FindAllIndex(text[:min(len(text), MaxShown)], 50) {
-		out = append(out, span{at[0], at[1]})
+		out = append(out, span{From: at[0], To: at[1]})
 	}
 	return out
 }

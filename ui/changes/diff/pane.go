@@ -46,6 +46,7 @@ type Pane struct {
 	Theme          theme.Theme
 	Styles         Styles
 	syntax         highlighter
+	facts          lineFacts
 	Comments       comments
 	Match          *regexp.Regexp // marked in the lines; nil for nothing
 }

@@ -32,36 +32,52 @@ func (s sgr) Render(text string) string {
 }
 
 // Styles are the styles of the lines of a diff. Nothing depends on color only: a
-// changed line has a sign, and what differs within it is reversed.
+// changed line has a sign, and without backgrounds what differs within it is reversed.
 type Styles struct {
-	Plain, Added, deleted        sgr
-	DiffersAdded, DiffersDeleted sgr // what differs within the line
-	number, Rule, cursor, Hit    sgr
-	Classes                      [syntax.Key + 1]sgr
-	tones                        [numTones]sgr
+	Context, Added, Deleted   LineStyle
+	number, Rule, cursor, Hit sgr
+	tones                     [numTones]sgr
 }
 
+// LineStyle is the styles of a line with one sign.
+type LineStyle struct {
+	sign, text sgr
+	Differs    sgr // what the other version of the line lacks
+	blanks     sgr // blanks at its end
+	Classes    [syntax.Key + 1]sgr
+}
+
+// NewStyles returns the styles of a theme.
 func NewStyles(t theme.Theme) Styles {
 	return Styles{
-		Plain: sgrOf(t.Plain), Added: sgrOf(t.Good), deleted: sgrOf(t.Bad),
-		DiffersAdded: sgrOf(t.Good.Reverse(true)), DiffersDeleted: sgrOf(t.Bad.Reverse(true)),
-		number: sgrOf(t.Faint), Rule: sgrOf(t.Rule), cursor: sgrOf(t.Key), Hit: sgrOf(t.Warn.Reverse(true).Bold(true)),
-		Classes: [syntax.Key + 1]sgr{
-			syntax.Comment: sgrOf(t.Faint), syntax.String: sgrOf(t.Warn), syntax.Number: sgrOf(t.Live.Bold(false)),
-			syntax.Keyword: sgrOf(t.Key.Bold(false)), syntax.Type: sgrOf(t.Live.Bold(false)), syntax.Key: sgrOf(t.Live.Bold(false)),
-		},
+		Context: lineStyle(t, t.Plain, t.Plain, t.Plain),
+		Added:   lineStyle(t, t.AddedLine, t.Good, t.AddedWord),
+		Deleted: lineStyle(t, t.DeletedLine, t.Bad, t.DeletedWord),
+		number:  sgrOf(t.Faint), Rule: sgrOf(t.Rule), cursor: sgrOf(t.Key), Hit: sgrOf(t.Warn.Reverse(true).Bold(true)),
 		tones: [numTones]sgr{quietTone: sgrOf(t.Faint), warningTone: sgrOf(t.Warn), commentTone: sgrOf(t.Live), titleTone: sgrOf(t.Title)},
 	}
 }
 
-// ofLine returns the style of a line by its sign, and of what differs within it.
-func (k *Styles) ofLine(op byte) (line, differs sgr) {
+// lineStyle returns the styles of lines that are shown as line is.
+func lineStyle(t theme.Theme, line, sign, differs lipgloss.Style) LineStyle {
+	on := func(style lipgloss.Style) sgr { return sgrOf(t.On(line, style.Bold(false))) }
+	return LineStyle{
+		sign: on(sign), text: sgrOf(line), Differs: sgrOf(differs), blanks: on(t.Warn),
+		Classes: [syntax.Key + 1]sgr{
+			syntax.Comment: on(t.Faint), syntax.String: on(t.Warn), syntax.Number: on(t.Live),
+			syntax.Keyword: on(t.Key), syntax.Type: on(t.Live), syntax.Key: on(t.Live),
+		},
+	}
+}
+
+// of returns the style of a line by its sign.
+func (k *Styles) of(op byte) *LineStyle {
 	switch op {
 	case '+':
-		return k.Added, k.DiffersAdded
+		return &k.Added
 	case '-':
-		return k.deleted, k.DiffersDeleted
+		return &k.Deleted
 	default:
-		return k.Plain, k.Plain
+		return &k.Context
 	}
 }

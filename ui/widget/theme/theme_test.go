@@ -69,6 +69,48 @@ func TestTextCanBeReadOnAnyBackground(t *testing.T) {
 	}
 }
 
+func TestTextCanBeReadOnChangedLines(t *testing.T) {
+	for _, dark := range []bool{true, false} {
+		theme := New(dark)
+		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256} {
+			check := func(name string, style lipgloss.Style) {
+				front, back := profile.Convert(style.GetForeground()), profile.Convert(style.GetBackground())
+				if got := contrast(front, back); got < 4.5 {
+					t.Errorf("dark %v, %v: %s has a contrast of %.2f, below 4.5", dark, profile, name, got)
+				}
+			}
+			seen := map[color.Color]string{}
+			for name, line := range map[string]lipgloss.Style{
+				"added line": theme.AddedLine, "deleted line": theme.DeletedLine, "added word": theme.AddedWord, "deleted word": theme.DeletedWord,
+			} {
+				check(name, line)
+				back := profile.Convert(line.GetBackground())
+				r, g, b, _ := back.RGBA()
+				if other := seen[back]; other != "" || r == g && g == b {
+					t.Errorf("dark %v, %v: %s is gray, or like %s", dark, profile, name, other)
+				}
+				seen[back] = name
+			}
+			for _, line := range []lipgloss.Style{theme.AddedLine, theme.DeletedLine} {
+				for name, style := range theme.styles() {
+					check(name+" on a changed line", theme.On(line, style))
+				}
+				check("plain text on a changed line", theme.On(line, theme.Plain))
+			}
+		}
+	}
+	for _, theme := range []Theme{Basic(true), Basic(false)} { // signs and reverse video say it all
+		for _, style := range []lipgloss.Style{theme.AddedLine, theme.DeletedLine, theme.On(theme.AddedLine, theme.Key)} {
+			if _, none := style.GetBackground().(lipgloss.NoColor); !none {
+				t.Errorf("%v is behind a line of 16 colors", style.GetBackground())
+			}
+		}
+		if got := rendered(theme.AddedWord, colorprofile.ASCII); !strings.Contains(got, "[7m") {
+			t.Errorf("without colors a changed word is %q", got)
+		}
+	}
+}
+
 func TestMeaningsAreTellableApartByColorWhereThereIsColor(t *testing.T) {
 	for _, theme := range []Theme{New(true), New(false), Basic(true), Basic(false)} {
 		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {

@@ -1,0 +1,113 @@
+package diff
+
+import (
+	"sort"
+
+	"aibox/internal/termtext"
+	"aibox/review/worddiff"
+)
+
+// maxFacts bounds the lines of a file about which facts are kept.
+const maxFacts = 5000
+
+// lineFacts caches what takes a while to find out about a file's lines: a key paints
+// mostly the lines that were on the screen before it.
+type lineFacts struct {
+	file     *File
+	revision int // of the file
+	differs  map[lineKey]versions
+	others   map[runKey]map[int32]int32
+	columns  map[lineKey]int
+}
+
+// lineKey names a line of a file, and another one that it is compared with or -1.
+type lineKey struct {
+	gap               bool
+	hunk, line, other int32
+}
+
+// runKey names a run of changed lines.
+type runKey struct{ hunk, from int32 }
+
+// versions is what two versions of a line have each, and the other one lacks.
+type versions struct{ old, fresh []span }
+
+// use drops what is known about other lines.
+func (c *lineFacts) use(f *File) {
+	if c.file == f && c.revision == f.Revision && len(c.differs)+len(c.columns) < maxFacts {
+		return
+	}
+	*c = lineFacts{f, f.Revision, map[lineKey]versions{}, map[runKey]map[int32]int32{}, map[lineKey]int{}}
+}
+
+// other returns the other version of a changed line of a hunk, or -1.
+func (c *lineFacts) other(hunk, line int32) int32 {
+	runs := c.file.runs[hunk]
+	i := sort.Search(len(runs), func(i int) bool { return runs[i].to > int(line) })
+	if i == len(runs) || int(line) < runs[i].from {
+		return -1
+	}
+	r := runs[i]
+	key := runKey{hunk, int32(r.from)}
+	pairs, ok := c.others[key]
+	if !ok {
+		pairs = c.file.pairs(hunk, r)
+		c.others[key] = pairs
+	}
+	if other, ok := pairs[line]; ok {
+		return other
+	}
+	return -1
+}
+
+// pairs returns which lines of a run are versions of each other.
+func (f *File) pairs(hunk int32, r run) map[int32]int32 {
+	texts := func(from, to int) [][]byte {
+		all := make([][]byte, 0, to-from)
+		for _, line := range f.Hunks()[hunk].Lines[from:to] {
+			all = append(all, line.Text)
+		}
+		return all
+	}
+	pairs := map[int32]int32{}
+	if removed, added := r.added-r.from, r.to-r.added; removed != added && removed*added <= worddiff.MaxPairs {
+		for i, j := range worddiff.Pair(texts(r.from, r.added), texts(r.added, r.to)) {
+			if j >= 0 {
+				left, right := int32(r.from+i), int32(r.added+j)
+				pairs[left], pairs[right] = right, left
+			}
+		}
+	}
+	return pairs
+}
+
+// differing returns what a line of a hunk has that its other version lacks.
+func (c *lineFacts) differing(hunk, line, other int32) []span {
+	lines := c.file.Hunks()[hunk].Lines
+	key := lineKey{hunk: hunk, line: line, other: other}
+	if lines[line].Op == '+' {
+		key.line, key.other = other, line
+	}
+	v, ok := c.differs[key]
+	if !ok {
+		old, fresh := lines[key.line].Text, lines[key.other].Text
+		v.old, v.fresh = worddiff.Diff(old[:min(len(old), MaxShown)], fresh[:min(len(fresh), MaxShown)])
+		c.differs[key] = v
+	}
+	if lines[line].Op == '+' {
+		return v.fresh
+	}
+	return v.old
+}
+
+// width returns the columns of a line with its tail. Bytes of a very long line that are
+// never shown count as one column each.
+func (c *lineFacts) width(key lineKey, l *Line) int {
+	text := l.Text[:min(len(l.Text), MaxShown)]
+	if wide, ok := c.columns[key]; ok {
+		return wide
+	}
+	wide := columns(Untab(termtext.Text(string(text)))) + columns(l.tail) + len(l.Text) - len(text)
+	c.columns[key] = wide
+	return wide
+}
