@@ -64,7 +64,7 @@ func (s *Search) Calls(name string) bool {
 
 // perhaps reports whether a base name may match a rule.
 func (x *index) perhaps(base string) bool {
-	if base == "" || len(x.folders[base]) > 0 || len(x.names[base]) > 0 || len(x.ends[base]) > 0 {
+	if base == "" || slices.Contains(x.exact[base[0]], base) {
 		return true
 	}
 	for _, list := range [...][]glob{x.starts[base[0]], x.finals[path.Ext(base)], x.finals[""]} {

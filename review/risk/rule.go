@@ -97,6 +97,7 @@ type index struct {
 	finals  map[string][]glob  // without one, by the end of the suffix from its last dot
 	inner   map[string]bool    // folders of patterns, each part of them
 	every   []*rule
+	exact   [256][]string // the keys of names, ends and folders, by their first byte
 }
 
 // end is a rule for paths that hold these parts.
@@ -166,6 +167,7 @@ func (x *index) add(pattern string, r *rule) {
 	switch prefix, suffix, star := strings.Cut(last, "*"); {
 	case last == "**":
 		x.folders[parts[0]] = append(x.folders[parts[0]], e)
+		x.addExact(parts[0])
 	case star && prefix != "":
 		x.starts[prefix[0]] = append(x.starts[prefix[0]], glob{prefix, suffix, e})
 	case star:
@@ -176,8 +178,17 @@ func (x *index) add(pattern string, r *rule) {
 		x.finals[end] = append(x.finals[end], glob{prefix, suffix, e})
 	case len(parts) == 1 && !top:
 		x.names[last] = append(x.names[last], r)
+		x.addExact(last)
 	default:
 		x.ends[last] = append(x.ends[last], e)
+		x.addExact(last)
+	}
+}
+
+// addExact adds a key of names, ends or folders to exact.
+func (x *index) addExact(name string) {
+	if same := &x.exact[name[0]]; !slices.Contains(*same, name) {
+		*same = append(*same, name)
 	}
 }
 

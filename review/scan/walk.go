@@ -96,14 +96,14 @@ func (k *knownFolder) find(files []workspace.File, path []byte, base int) (int, 
 	if k == nil {
 		return -1, false
 	}
-	name := path[base:]
+	name := string(path[base:])
 	low, high := 0, len(k.files)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		switch at := files[k.files[middle]].Path[base:]; {
-		case at == string(name):
+		switch order := strings.Compare(files[k.files[middle]].Path[base:], name); {
+		case order == 0:
 			return int(k.files[middle]), true
-		case at < string(name):
+		case order < 0:
 			low = middle + 1
 		default:
 			high = middle
