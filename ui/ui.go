@@ -83,11 +83,6 @@ func Compose(ctx context.Context, r Request, request run.Request) (composed run.
 	return *app.composed, true, nil
 }
 
-// framesPerSecond is how often the library looks whether something is to be drawn. A
-// key waits for the next look, so that fewer cost time; an idle screen pays for each,
-// a hundredth of a core for a hundred.
-const framesPerSecond = 86
-
 // show runs the program until it ends or ctx does. prepare changes the root model first.
 func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	ctx, end := context.WithCancelCause(ctx)
@@ -99,7 +94,8 @@ func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	app.colors, app.light = colorsOf(r.Environ), lightOf(r.Environ)
 	app.paint()
 	prepare(app)
-	program := tea.NewProgram(guard{app, end}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
+	var program *tea.Program
+	program = tea.NewProgram(paced{guard{app, end}, &pace{}, &program}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
 		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond))
 	// Not WithContext: a program that ends so just when a command gives the terminal back
 	// leaves the keyboard in a mode of its own.
