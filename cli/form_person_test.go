@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formRun is a run with --form, in a terminal in which a person presses keys.
+// formRun is a run with --form, in a terminal of its own.
 type formRun struct {
 	t      *testing.T
 	master *os.File
@@ -204,8 +204,8 @@ func (f *formRun) ends() int {
 	}
 }
 
-// index is where choice stands in the form, whose first line is for none where
-// there is no default.
+// index is the row of the choice in the form, whose first row is for none if there is no
+// default.
 func index(field spec.Field, choice string) int {
 	i := slices.Index(field.Choices, choice)
 	if field.Default == "" {
@@ -214,25 +214,25 @@ func index(field spec.Field, choice string) int {
 	return i
 }
 
-// keysFor are keystrokes that set field to something that it is not by default,
-// and the text that it has then.
+// keysFor are keystrokes that set the selected field to something that it is not by
+// default and then select the next field, and the text that the field has then.
 func keysFor(field spec.Field, options any) (keys, text string) {
-	const erase = "\x15" // ctrl+u
+	const erase, down, home, next = "\x15", "\x1b[B", "\x1b[H", "\t" // ctrl+u
 	switch field.Type {
 	case spec.Bool:
 		if field.Default == "true" {
-			return "n", "false"
+			return "n" + down, "false"
 		}
-		return "y", "true"
+		return "y" + down, "true"
 	case spec.Choice:
 		choice := field.Choices[len(field.Choices)-1]
 		if choice == field.Default {
 			choice = field.Choices[0]
 		}
 		// Several may hold the same letters; the arrows find the one.
-		return "g" + strings.Repeat("\x0e", index(field, choice)), choice
+		return "\r" + home + strings.Repeat(down, index(field, choice)) + next, choice
 	case spec.Choices:
-		return " ", field.Choices[0]
+		return "\r " + next, field.Choices[0]
 	case spec.Int:
 		n := int64(7)
 		if field.Min != nil {
@@ -241,16 +241,16 @@ func keysFor(field spec.Field, options any) (keys, text string) {
 		if fmt.Sprint(n) == field.Default {
 			n++
 		}
-		return erase + fmt.Sprint(n), fmt.Sprint(n)
+		return fmt.Sprint(n) + next, fmt.Sprint(n)
 	case spec.Duration:
-		return erase + "90s", "1m30s"
+		return "90s" + next, "1m30s"
 	case spec.Secret:
-		return "canary", ""
+		return "canary" + next, ""
 	default:
 		// Some take only JSON, and say so when all is checked.
 		if text = "val"; field.Set(options, text) != nil || spec.Validate(options) != nil {
 			text = `{"v":1}`
 		}
-		return erase + text, text
+		return erase + text + next, text
 	}
 }

@@ -25,7 +25,7 @@ func TestARunDoesWhatWasChosenInItsForm(t *testing.T) {
 	m := newMachine(t)
 	s := m.onTerminal("run", "codex", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
 	s.awaitShown(`How hard the model thinks`)
-	s.typed("\x0e\x0e\t\x13") // twice down, the next question, the end
+	s.typed("\r\x0e\x0e\t\x13") // the choices, twice down, the next field, the start
 	s.awaitShown(`(?s)\[ start \].*in its sandbox`)
 	s.typed("\r")
 	s.ends(0)
@@ -64,7 +64,7 @@ func TestAResumedSessionIsCompletedInTheForm(t *testing.T) {
 	s := m.onTerminal("run", "codex", "--resume", id, "--form")
 	s.awaitShown(`hat is the agent to do`)
 	s.typed("hello\t")
-	s.awaitShown(`(?s)> .*low`) // as the session had it
+	s.awaitShown(`Reasoning effort +low`) // as the session had it
 	s.typed("\x13")
 	s.awaitShown(`(?s)\[ start \].*resumes +` + id + `.*network local, 7m`)
 	s.typed("\r")

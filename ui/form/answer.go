@@ -7,17 +7,18 @@ import (
 
 	"aibox/agents/spec"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
 )
 
-// answer is the current question. huh writes into the bound values on each key; they reach
-// the draft only when spec accepts them.
+// answer edits the value of one field. huh writes into the bound values on each key; they
+// reach the draft only when spec accepts them.
 type answer struct {
 	field   spec.Field
-	widget  huh.Field
+	widget  huh.Field   // nil if there is a list
+	list    *choiceList // nil if there is a widget
 	choices []string
+	plain   bool // asked line by line
 
 	text  string   // bound by inputs, editors and choices
 	words []string // bound by choices of several
@@ -26,25 +27,26 @@ type answer struct {
 	before      string // the bound value at first
 	snapshot    any    // the draft at first, to undo the answer
 	suggestions []string
-	plain       bool // asked line by line
+	suggestion  int // index into matching of the suggestion under the cursor; -1 is the typed text
 	err         error
 }
 
-// newAnswer asks for field, with its value in draft as the first answer.
-func newAnswer(field spec.Field, draft any, s styles) *answer {
-	a := &answer{field: field, snapshot: spec.Clone(draft), choices: spec.ChoicesOf(draft, field)}
+// newAnswer asks for field, with its value in draft as the first answer. plain means line
+// by line.
+func newAnswer(field spec.Field, draft any, s styles, plain bool) *answer {
+	a := &answer{field: field, snapshot: spec.Clone(draft), choices: spec.ChoicesOf(draft, field), plain: plain, suggestion: -1}
 	switch field.Type {
 	case spec.Bool:
 		a.on, _ = field.Value(draft).(bool)
 	case spec.Choices:
 		a.words, _ = field.Value(draft).([]string)
-	case spec.Secret: // not shown: the question begins empty
+	case spec.Secret: // not shown: the answer begins empty
 	default:
 		a.text = field.Lines(draft)
 	}
 	a.before = a.print()
 	a.makeWidget(s)
-	if field.Type != spec.Choice && field.Type != spec.Choices {
+	if a.widget != nil && field.Type != spec.Choice && field.Type != spec.Choices {
 		// An input turns tabs and the like into spaces. That is no change by the user.
 		a.update(nil)
 		a.before = a.print()
@@ -52,15 +54,37 @@ func newAnswer(field spec.Field, draft any, s styles) *answer {
 	return a
 }
 
-// makeWidget makes the widget with the bound values.
+// makeWidget makes the editor with the bound values.
 func (a *answer) makeWidget(s styles) {
+	if choice := a.field.Type == spec.Choice; !a.plain && (choice || a.field.Type == spec.Choices) {
+		if a.list == nil {
+			chosen := a.words
+			if choice {
+				chosen = []string{a.text}
+			}
+			a.list = newChoiceList(a.listed(), !choice, chosen)
+		}
+		return
+	}
 	a.widget = a.newWidget().WithTheme(s.theme()).WithKeyMap(widgetKeys())
 	a.widget.Init()
 	a.setSuggestions(a.suggestions)
 }
 
-// print is the bound value as one string. huh orders several choices as it shows them, so
-// their order means nothing.
+// begin gives the keyboard to the editor.
+func (a *answer) begin() {
+	if a.widget != nil {
+		a.widget.Focus()
+	}
+}
+
+// clear empties an input.
+func (a *answer) clear(s styles) {
+	a.text = ""
+	a.makeWidget(s)
+}
+
+// print is the bound value as one string. The order of several choices means nothing.
 func (a *answer) print() string {
 	switch a.field.Type {
 	case spec.Bool:
@@ -73,9 +97,31 @@ func (a *answer) print() string {
 }
 
 func (a *answer) update(msg tea.Msg) {
+	if a.list != nil {
+		a.list.update(msg)
+		a.words = a.list.chosen
+		return
+	}
+	before := a.text
 	next, _ := a.widget.Update(msg)
 	if widget, ok := next.(huh.Field); ok {
 		a.widget = widget
+	}
+	if a.text != before {
+		a.suggestion = -1
+	}
+}
+
+// take takes the suggestion or the choice under the cursor.
+func (a *answer) take(s styles) {
+	switch matching := a.matching(); {
+	case a.list != nil && !a.list.several:
+		if value, ok := a.list.selected(); ok {
+			a.text = value
+		}
+	case a.suggestion >= 0 && a.suggestion < len(matching):
+		a.text, a.suggestion = matching[a.suggestion], -1
+		a.makeWidget(s)
 	}
 }
 
@@ -87,7 +133,7 @@ func (a *answer) apply(draft any) {
 	case a.field.Type == spec.Choices && len(a.words) == 0 && a.field.Default != "":
 		a.err = a.field.Decode(draft, []string{}) // the user removed the default
 	case a.field.Type == spec.Choices:
-		a.err = a.field.Set(draft, strings.Join(a.words, ","))
+		a.err = a.field.Set(draft, strings.Join(a.inOrder(), ","))
 	default:
 		a.err = a.field.Set(draft, strings.TrimRight(a.print(), "\n"))
 	}
@@ -96,13 +142,11 @@ func (a *answer) apply(draft any) {
 	}
 }
 
-// chooseHovered takes the choice under the cursor, which huh reports only when it leaves.
-func (a *answer) chooseHovered() {
-	if choice, ok := a.widget.(*huh.Select[string]); ok {
-		if hovered, found := choice.Hovered(); found {
-			a.text = hovered
-		}
-	}
+// inOrder are the words that were chosen, in the order of the choices.
+func (a *answer) inOrder() []string {
+	words := slices.Clone(a.words)
+	slices.SortStableFunc(words, func(one, other string) int { return slices.Index(a.choices, one) - slices.Index(a.choices, other) })
+	return words
 }
 
 // setSuggestions offers values to pick from.
@@ -115,16 +159,27 @@ func (a *answer) setSuggestions(values []string) {
 			}
 		}
 	}
+	a.suggestion = min(a.suggestion, len(a.matching())-1)
 	if input, ok := a.widget.(*huh.Input); ok && len(a.suggestions) > 0 {
 		input.Suggestions(a.suggestions)
 	}
 }
 
-// matching returns the suggestions that contain the text, without the text itself.
+// moveSuggestion moves n suggestions, at most back to the typed text.
+func (a *answer) moveSuggestion(n int) {
+	a.suggestion = max(-1, min(a.suggestion+n, len(a.matching())-1))
+}
+
+// matching returns the suggestions that contain the typed text, without the text itself.
+// An unchanged value matches all.
 func (a *answer) matching() []string {
+	typed := strings.ToLower(a.text)
+	if a.print() == a.before {
+		typed = ""
+	}
 	var found []string
 	for _, value := range a.suggestions {
-		if value != a.text && strings.Contains(strings.ToLower(value), strings.ToLower(a.text)) {
+		if value != a.text && strings.Contains(strings.ToLower(value), typed) {
 			found = append(found, value)
 		}
 	}
@@ -133,55 +188,3 @@ func (a *answer) matching() []string {
 
 // multiline reports whether enter makes a new line.
 func (a *answer) multiline() bool { return a.field.Type == spec.Text || a.field.Type == spec.List }
-
-// filtering reports whether keys go to the filter of the choices.
-func (a *answer) filtering() bool {
-	choice, ok := a.widget.(interface{ GetFiltering() bool })
-	return ok && choice.GetFiltering()
-}
-
-// noMatch reports whether the filter matches no choice.
-func (a *answer) noMatch() bool {
-	choice, ok := a.widget.(interface{ Hovered() (string, bool) })
-	if !ok {
-		return false
-	}
-	_, found := choice.Hovered()
-	return !found
-}
-
-// endFilter shows all choices again. With take, the one under the cursor is chosen
-// (of several choices, switched).
-func (a *answer) endFilter(take bool, draft any, s styles) {
-	choice, ok := a.widget.(interface{ Hovered() (string, bool) })
-	if hovered, found := choice.Hovered(); ok && take && found {
-		switch i := slices.Index(a.words, hovered); {
-		case a.field.Type == spec.Choice:
-			a.text = hovered
-		case i >= 0:
-			a.words = slices.Delete(a.words, i, i+1)
-		default:
-			a.words = append(a.words, hovered)
-		}
-	}
-	a.makeWidget(s)
-	a.apply(draft)
-}
-
-// keys are the keys of the question, for the help.
-func (a *answer) keys() []key.Binding {
-	switch {
-	case a.field.Type == spec.Bool:
-		return []key.Binding{bindingFor("←/→", "switch"), bindingFor("y/n", "on or off")}
-	case a.field.Type == spec.Choice:
-		return []key.Binding{bindingFor("↑/↓", "choose"), bindingFor("/", "filter")}
-	case a.field.Type == spec.Choices:
-		return []key.Binding{bindingFor("space", "switch"), bindingFor("/", "filter"), bindingFor("ctrl+a", "all or none")}
-	case a.multiline():
-		return []key.Binding{bindingFor("enter", "new line")}
-	case len(a.suggestions) > 0:
-		return []key.Binding{bindingFor("ctrl+e", "complete"), bindingFor("↑/↓", "suggestions")}
-	default:
-		return nil
-	}
-}

@@ -29,14 +29,14 @@ var answers = []struct {
 	keys  []string
 	want  func(*everything)
 }{
-	{"Effort", []string{"down", "down"}, func(e *everything) { e.Effort = "mid" }},
+	{"Effort", []string{"enter", "down", "down", "enter"}, func(e *everything) { e.Effort = "mid" }},
 	{"Format", []string{"/", "'js", "enter"}, func(e *everything) { e.Format = "json" }},
 	{"Fast", []string{"'y"}, func(e *everything) { e.Fast = true }},
 	{"Turns", []string{"'12"}, func(e *everything) { e.Turns = 12 }},
-	{"Patience", []string{"ctrl+u", "'90s"}, func(e *everything) { e.Patience = 90 * time.Second }},
+	{"Patience", []string{"'90s"}, func(e *everything) { e.Patience = 90 * time.Second }},
 	{"Model", []string{"'small"}, func(e *everything) { e.Model = "small" }},
-	{"Tools", []string{"space", "down", "down", "'x"}, func(e *everything) { e.Tools = []string{"saw", "pen"} }},
-	{"Line", []string{"ctrl+u", "'yes q?"}, func(e *everything) { e.Line = "yes q?" }},
+	{"Tools", []string{"enter", "space", "down", "down", "space", "enter"}, func(e *everything) { e.Tools = []string{"saw", "pen"} }},
+	{"Line", []string{"enter", "ctrl+u", "'yes q?"}, func(e *everything) { e.Line = "yes q?" }},
 	{"Prose", []string{"'one", "enter", "'two"}, func(e *everything) { e.Prose = "one\ntwo" }},
 	{"Place", []string{"'/a b"}, func(e *everything) { e.Place = "/a b" }},
 	{"Names", []string{"'ann", "enter", `'"b,c"`}, func(e *everything) { e.Names = []string{"ann", "b,c"} }},
@@ -54,7 +54,7 @@ func TestEveryTypeOfOptionIsSetByKeysInTheDraftAlone(t *testing.T) {
 			t.Errorf("the screen tells the secret:\n%s", u.screen())
 		}
 	}
-	u.press("tab")
+	u.leave()
 	u.completes(want)
 	if !reflect.DeepEqual(options, defaults(t)) {
 		t.Errorf("the options were written: %+v", options)
@@ -88,12 +88,18 @@ func TestLookingAtEveryQuestionChangesNothing(t *testing.T) {
 	}
 	before := spec.Clone(options)
 	u := newUser(t, Request{Options: options}, 80, 24)
-	u.leave()
-	for range len(u.part.q.fields) {
-		u.press("shift+tab")
+	for range u.part.f.rows {
+		if u.part.f.current.field.Type != spec.Bool {
+			u.press("enter", "enter", "tab", "up")
+		}
+		u.press("down")
 	}
-	if u.outcome != Previous {
-		t.Errorf("outcome %d before the first question", u.outcome)
+	u.leave()
+	for range u.part.f.rows {
+		u.press("up")
+	}
+	if u.press("shift+tab"); u.outcome != Previous {
+		t.Errorf("outcome %d of shift+tab", u.outcome)
 	}
 	u.leave()
 	u.completes(before)
@@ -111,7 +117,7 @@ func TestAWrongAnswerIsToldWhileTypingAndCannotBeLeft(t *testing.T) {
 	u.sees("must be a whole number")
 	u.press("backspace", "'5")
 	u.sees("must be a number from 10 to")
-	for _, leave := range []string{"tab", "enter", "shift+tab", "ctrl+s"} {
+	for _, leave := range []string{"tab", "enter", "shift+tab", "ctrl+s", "down", "up"} {
 		u.press(leave)
 		u.sees("▸ Turns")
 	}
@@ -138,7 +144,7 @@ func TestAQuestionComesAndGoesWithTheOneItDependsOn(t *testing.T) {
 	if strings.Contains(u.screen(), "Turns") {
 		t.Errorf("it stays:\n%s", u.screen())
 	}
-	u.press("tab")
+	u.press("down")
 	u.sees("▸ Patience")
 }
 
@@ -148,7 +154,8 @@ func TestASwitchThatIsOnByDefaultIsSwitchedOff(t *testing.T) {
 	}
 	o := &options{On: true}
 	u := newUser(t, Request{Options: o}, 80, 24)
-	u.press("right", "tab")
+	u.press("right")
+	u.leave()
 	u.completes(&options{})
 }
 
@@ -159,9 +166,10 @@ func TestADefaultChoiceIsTakenAwayAltogether(t *testing.T) {
 	}
 	o := &options{Tools: []string{"saw"}, One: "b"}
 	u := newUser(t, Request{Options: o}, 80, 24)
-	u.press("space", "tab")
+	u.press("enter", "space", "tab", "enter")
 	u.sees("(not set)")
-	u.press("up", "up", "tab")
+	u.press("up", "up", "enter")
+	u.leave()
 	u.completes(&options{Tools: []string{}})
 }
 
@@ -170,15 +178,15 @@ func TestOptionsThatDoNotGoTogetherAreAProblem(t *testing.T) {
 	want.Format, want.Line = "json", "not"
 	u := newUser(t, Request{Options: defaults(t)}, 80, 24)
 	u.goTo("Format")
-	u.press("down")
+	u.press("enter", "down")
 	u.goTo("Line")
-	u.press("ctrl+u", "'no")
+	u.press("'no")
 	u.leave()
 	if err := u.part.Problem(); err == nil || err.Error() != "json and no do not go together" {
 		t.Errorf("the problem is %v", err)
 	}
-	u.goBack("Line")
-	u.press("'t")
+	u.goTo("Line")
+	u.press("enter", "'t")
 	u.leave()
 	u.completes(want)
 }
@@ -207,7 +215,8 @@ func TestSuggestionsAreShownFilteredAndTakenWithAKey(t *testing.T) {
 	want.Model = "llama3:8b"
 	u := newUser(t, Request{Options: defaults(t)}, 80, 24)
 	u.goTo("Model")
-	u.part.Update(suggested{u.part.q, u.part.q.asked, "model", []string{"qwen3:8b", "llama3:8b", "bad\x1b[31m"}})
+	u.press("enter")
+	u.part.Update(suggested{u.part.f, u.part.f.asked, "model", []string{"qwen3:8b", "llama3:8b", "bad\x1b[31m"}})
 	u.sees("llama3:8b")
 	if strings.Contains(u.screen(), "bad") {
 		t.Error("a name with a control sequence was offered")
@@ -219,6 +228,51 @@ func TestSuggestionsAreShownFilteredAndTakenWithAKey(t *testing.T) {
 	u.press("ctrl+e")
 	u.leave()
 	u.completes(want)
+	u.goTo("Model")
+	u.press("'q", "down", "enter")
+	want.Model = "qwen3:8b"
+	u.leave()
+	u.completes(want)
+}
+
+func TestTypingReplacesAValueAndEnterEditsIt(t *testing.T) {
+	for keys, want := range map[string]string{"'ab": "ab", "enter 'ab": "xab", "backspace": "", "'ab esc": "x", "enter 'ab esc": "x"} {
+		u := newUser(t, Request{Options: defaults(t), Only: []string{"line"}}, 80, 24)
+		u.press(strings.Fields(keys)...)
+		if draft, ok := u.part.Draft().(*everything); !ok || draft.Line != want {
+			t.Errorf("%s makes %+v", keys, u.part.Draft())
+		}
+	}
+}
+
+func TestTypingFiltersChoicesAndTakesTheFirstThatBeginsWithIt(t *testing.T) {
+	type options struct {
+		One string `label:"One" help:"h" choices:"alpha beta gamma gabeta" default:"gamma"`
+	}
+	u := newUser(t, Request{Options: &options{One: "gamma"}}, 80, 24)
+	u.press("'bet")
+	u.sees("filter: bet")
+	if strings.Contains(u.screen(), "alpha") {
+		t.Errorf("a choice that does not match is shown:\n%s", u.screen())
+	}
+	u.press("enter")
+	u.leave()
+	u.completes(&options{One: "beta"})
+}
+
+func TestAnUndoneAnswerAndADeletedChangeLeaveTheEarlierValue(t *testing.T) {
+	u := newUser(t, Request{Options: defaults(t)}, 120, 40)
+	u.goTo("Patience")
+	u.press("'5m", "esc")
+	u.completesDraft(defaults(t))
+	u.press("'5m", "enter")
+	u.sees("• 5m")
+	u.sees("Without this change: 1m")
+	u.press("delete")
+	u.completesDraft(defaults(t))
+	if strings.Contains(u.screen(), "•") {
+		t.Errorf("the restored field is marked:\n%s", u.screen())
+	}
 }
 
 func TestNoLineIsWiderThanThePart(t *testing.T) {
@@ -227,7 +281,7 @@ func TestNoLineIsWiderThanThePart(t *testing.T) {
 	options.Line, options.Prose, options.Names = long, long, []string{long, long}
 	for _, size := range [][2]int{{50, 12}, {77, 20}, {78, 13}, {200, 60}} {
 		u := newUser(t, Request{Options: options}, size[0], size[1])
-		for range len(u.part.q.fields) + 1 {
+		for range 2 * len(u.part.f.all) {
 			lines := u.lines()
 			if len(lines) != size[1] {
 				t.Errorf("%v: %d lines", size, len(lines))
@@ -237,7 +291,11 @@ func TestNoLineIsWiderThanThePart(t *testing.T) {
 					t.Errorf("%v: %d columns: %q", size, width, line)
 				}
 			}
-			u.press("tab")
+			if u.part.Editing() {
+				u.press("esc", "down")
+			} else {
+				u.press("enter")
+			}
 		}
 	}
 }
@@ -246,7 +304,7 @@ func TestMovingAmongNoChoicesIsNoHarm(t *testing.T) {
 	for _, label := range []string{"Tools", "Effort"} {
 		u := newUser(t, Request{Options: defaults(t)}, 80, 24)
 		u.goTo(label)
-		u.press("/", "'zz", "down", "up", "ctrl+d", "home", "end", "backspace", "backspace", "enter")
+		u.press("/", "'zz", "space", "down", "up", "home", "end", "pgup", "backspace", "backspace", "enter")
 		u.sees("▸ " + label)
 		u.press("space", "tab")
 	}
@@ -256,10 +314,10 @@ func TestColorsFollowTheThemeAndTellNothingAlone(t *testing.T) {
 	views := map[string]string{}
 	for name, dark := range map[string]bool{"light": false, "dark": true} {
 		u := newUser(t, Request{Options: defaults(t)}, 80, 24)
-		u.press("down")
+		u.press("enter", "down")
 		u.part.SetTheme(theme.New(dark))
-		u.sees("> low")
-		views[name] = strings.Join(u.part.View(), "\n")
+		u.sees("▸ low")
+		views[name] = strings.Join(u.part.View(true), "\n")
 	}
 	if views["light"] == views["dark"] {
 		t.Error("a light terminal has the colors of a dark one")
@@ -267,4 +325,19 @@ func TestColorsFollowTheThemeAndTellNothingAlone(t *testing.T) {
 	if ansi.Strip(views["light"]) != ansi.Strip(views["dark"]) {
 		t.Error("the words depend on the colors")
 	}
+}
+
+func TestTheSelectedFieldStaysSelectedWhenFieldsComeAndGoAboveIt(t *testing.T) {
+	type options struct {
+		Detail string `label:"Detail" help:"h" when:"more"`
+		More   bool   `label:"More" help:"h"`
+		Last   string `label:"Last" help:"h"`
+	}
+	u := newUser(t, Request{Options: &options{}}, 80, 24)
+	u.sees("▸ More")
+	u.press("enter")
+	u.sees("Detail")
+	u.sees("▸ More")
+	u.press("enter")
+	u.sees("▸ More")
 }

@@ -1,10 +1,11 @@
-// Package form asks the user for the options of a struct that package spec can read: one
-// question per field, under headings by group, with help and validation. A Part asks them
-// within a screen; Run asks them line by line. The package knows only fields, so an agent
-// needs no code for its form. The widgets are huh's. The way between them is its own: huh
-// builds all fields of a form at once, but the fields of an agent come and go with the
-// answers. Run writes the options only after the user confirms, and a Part never does.
-// Neither starts anything, and only Run does I/O, at the terminal of the request.
+// Package form asks the user for the options of a struct that package spec can read, under
+// headings by group, with help and validation. A Part lists and edits them within a
+// screen; Run asks for them line by line. The package knows only fields, so an agent needs
+// no code for its form. Lines and texts are edited with huh's widgets. The list of fields
+// and the lists of choices are its own: huh builds all fields of a form at once, but the
+// fields of an agent come and go with the answers. Run writes the options only after the
+// user confirms, and a Part never does. Neither starts anything, and only Run does I/O, at
+// the terminal of the request.
 package form
 
 import (
@@ -26,6 +27,9 @@ type Request struct {
 	// Options is a pointer to the struct. Its values are the first answers. It is written
 	// once, when the user completes the form.
 	Options any
+	// Base has the values that a Part's fields can be reset to, a pointer to the same
+	// struct; nil means Options.
+	Base any
 	// Mode leaves out the options of other modes.
 	Mode spec.Mode
 	// Only limits the form to the options with these keys; nil means all.

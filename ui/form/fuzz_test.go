@@ -65,14 +65,14 @@ func play(t interface{ Fatalf(string, ...any) }, p *Part, stream []byte) {
 		case 254:
 			msg = tea.PasteMsg{Content: "a\nb\x00c\x1b[31m"}
 		case 253:
-			msg = suggested{p.q, p.q.asked, "model", []string{"one", "two"}}
+			msg = suggested{p.f, p.f.asked, "model", []string{"one", "two"}}
 		case 252:
 			p.SetTheme(theme.New(i%2 == 0))
 			continue
 		}
 		p.Update(msg)
-		if lines := p.View(); len(lines) != p.q.height {
-			t.Fatalf("%d lines instead of %d", len(lines), p.q.height)
+		if lines := p.View(true); len(lines) != p.f.height {
+			t.Fatalf("%d lines instead of %d", len(lines), p.f.height)
 		}
 	}
 }

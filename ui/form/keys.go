@@ -5,13 +5,17 @@ import (
 	"charm.land/huh/v2"
 )
 
-// keyMap are the keys of the form. The questions have more.
+// keyMap are the keys of a Part. The editors have more.
 type keyMap struct {
-	Next, Back key.Binding
-	Line       key.Binding // inserts a line break
-	Cancel     key.Binding // shows all choices again while they are filtered
-	Reserved   key.Binding // belong to the screen, and are never typed into a question
-	Moves      key.Binding // every key that moves the cursor among choices
+	Next, Back             key.Binding // leave the part, or the editor for another field
+	Up, Down               key.Binding // move among the fields
+	PageUp, PageDown       key.Binding
+	First, Last            key.Binding
+	Move                   key.Binding // Up and Down, for the help
+	Edit, Switch, Reset    key.Binding
+	Erase, Filter          key.Binding // begin to edit
+	Done, Undo             key.Binding // end editing
+	Reserved, ReservedDone key.Binding // belong to the screen; ReservedDone end editing
 }
 
 func newKeyMap() keyMap {
@@ -19,17 +23,20 @@ func newKeyMap() keyMap {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
 	}
 	return keyMap{
-		Next:     bind("enter", "next", "enter", "tab"),
-		Back:     bind("shift+tab", "back", "shift+tab"),
-		Line:     bind("enter", "new line", "enter"),
-		Cancel:   bind("esc", "cancel", "esc"),
-		Reserved: bind("", "", "esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"),
-		Moves: bind("", "", "up", "down", "ctrl+k", "ctrl+j", "ctrl+p", "ctrl+n", "ctrl+u", "ctrl+d",
-			"home", "end", "pgup", "pgdown", "ctrl+a"),
+		Next: bind("tab", "next step", "tab"), Back: bind("shift+tab", "back", "shift+tab"),
+		Up: bind("↑", "up", "up", "ctrl+p"), Down: bind("↓", "down", "down", "ctrl+n"),
+		PageUp: bind("pgup", "page up", "pgup"), PageDown: bind("pgdown", "page down", "pgdown"),
+		First: bind("home", "first", "home"), Last: bind("end", "last", "end"),
+		Move: bind("↑/↓", "field", "up", "down"),
+		Edit: bind("enter", "edit", "enter", "right", "space"), Switch: bind("enter", "switch", "enter", "space", "left", "right"),
+		Reset: bind("del", "restore", "delete"),
+		Erase: bind("", "", "backspace", "ctrl+u", "ctrl+w"), Filter: bind("/", "filter", "/"),
+		Done: bind("enter", "done", "enter"), Undo: bind("esc", "undo", "esc"),
+		Reserved: bind("", "", "esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"), ReservedDone: bind("", "", "ctrl+s", "ctrl+o"),
 	}
 }
 
-// widgetKeys are huh's keys without those that move between questions and the one that
+// widgetKeys are huh's keys without those that move between fields and the one that
 // starts an editor. Enter inserts a line break.
 func widgetKeys() *huh.KeyMap {
 	none := key.NewBinding()
@@ -38,10 +45,5 @@ func widgetKeys() *huh.KeyMap {
 	keys.Input.Next, keys.Input.Prev, keys.Input.Submit = none, none, none
 	keys.Text.Next, keys.Text.Prev, keys.Text.Submit, keys.Text.Editor = none, none, none, none
 	keys.Text.NewLine = key.NewBinding(key.WithKeys("enter", "alt+enter", "ctrl+j"))
-	keys.Select.Next, keys.Select.Prev, keys.Select.Submit = none, none, none
-	keys.MultiSelect.Next, keys.MultiSelect.Prev, keys.MultiSelect.Submit = none, none, none
-	keys.MultiSelect.SetFilter = key.NewBinding(key.WithKeys("esc"), key.WithDisabled())
-	keys.Confirm.Next, keys.Confirm.Prev, keys.Confirm.Submit = none, none, none
-	keys.Confirm.Toggle = key.NewBinding(key.WithKeys("left", "right", "up", "down", "h", "l", "space"))
 	return keys
 }

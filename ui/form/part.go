@@ -1,8 +1,6 @@
 package form
 
 import (
-	"strings"
-
 	"aibox/agents/spec"
 	"aibox/ui/widget/theme"
 
@@ -10,116 +8,117 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Part is a form within another screen: only the questions, one at a time, with an overview
-// beside them where there is room. The owner reads Draft at any time, and Update reports
-// when the user leaves the form.
-type Part struct{ q *questions }
+// Part is a form within another screen: a list of the fields with their values, and the
+// explanation or the editor of the selected one beside or below it. The owner reads Draft
+// at any time, and Update reports when the user leaves the form.
+type Part struct{ f *fields }
 
 // Outcome is the effect of a key on a Part.
 type Outcome int
 
 // The outcomes.
 const (
-	Stay     Outcome = iota // a question is still open, or the key is not one of the part's
-	Next                    // the user left the last question
-	Previous                // the user left the first question backward
+	Stay     Outcome = iota // the user is in the form, or the key is not one of the part's
+	Next                    // the user leaves the form forward
+	Previous                // the user leaves the form backward
 )
 
 // NewPart makes a part. It ignores the request's In, Out, Title, Action and Preview, and
 // never writes Options.
-func NewPart(r Request) *Part {
-	q := newQuestions(r)
-	q.move(1)
-	return &Part{q}
-}
+func NewPart(r Request) *Part { return &Part{newFields(r)} }
 
 // Init asks for suggestions.
-func (p *Part) Init() tea.Cmd { return p.q.begin() }
+func (p *Part) Init() tea.Cmd { return p.f.suggest() }
 
 // Draft is a pointer to the options with the valid answers so far. It is only read.
-func (p *Part) Draft() any { return p.q.draft }
+func (p *Part) Draft() any { return p.f.draft }
 
 // Problem is why the answers are invalid; nil if they are valid.
 func (p *Part) Problem() error {
-	if p.q.current != nil && p.q.current.err != nil {
-		return p.q.current.err
+	if p.f.editing && p.f.current.err != nil {
+		return p.f.current.err
 	}
-	for _, field := range p.q.fields {
-		if err := spec.Check(p.q.draft, field); err != nil && spec.Visible(p.q.draft, field) {
+	for _, field := range p.f.all {
+		if err := spec.Check(p.f.draft, field); err != nil && spec.Visible(p.f.draft, field) {
 			return err
 		}
 	}
-	return spec.Validate(p.q.draft)
+	return spec.Validate(p.f.draft)
 }
 
 // Suggest replaces the source of suggestions, and asks for them.
 func (p *Part) Suggest(suggest func(spec.Field) []string) tea.Cmd {
-	p.q.request.Suggest = suggest
-	return p.q.suggest()
+	p.f.request.Suggest = suggest
+	return p.f.suggest()
 }
 
-// Current is the key of the current option; empty if there is none.
-func (p *Part) Current() string {
-	if p.q.current == nil {
-		return ""
+// Editing reports whether a field is edited, so that esc belongs to the part.
+func (p *Part) Editing() bool { return p.f.editing }
+
+// Edit selects the field with the key and begins to edit it.
+func (p *Part) Edit(name string) {
+	for row, i := range p.f.rows {
+		if p.f.all[i].Key == name {
+			p.f.move(row)
+			p.f.edit()
+		}
 	}
-	return p.q.current.field.Key
 }
 
-// Filtering reports whether esc belongs to the part.
-func (p *Part) Filtering() bool { return p.q.filtering() }
+// Set sets a field as if the user had typed the text. It is an error if the text is
+// invalid.
+func (p *Part) Set(name, text string) error {
+	field, err := spec.Find(p.f.all, name)
+	if err == nil {
+		err = field.Set(p.f.draft, text)
+	}
+	p.f.refresh()
+	return err
+}
 
 // Update handles a message. The outcome is that of a key.
 func (p *Part) Update(msg tea.Msg) Outcome {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return p.press(msg)
+	case tea.PasteMsg:
+		p.paste(msg)
 	case suggested:
-		p.q.setSuggestions(msg)
+		p.f.setSuggestions(msg)
 	default:
-		p.q.forward(msg)
+		if p.f.editing {
+			p.f.forward(msg)
+		}
 	}
 	return Stay
 }
 
 // press handles a key.
 func (p *Part) press(msg tea.KeyPressMsg) Outcome {
-	k := p.q.keys
+	f, k := p.f, p.f.keys
 	switch {
-	case p.q.filtering():
-		p.q.pressFilter(msg)
-	case p.q.current == nil && key.Matches(msg, k.Next):
+	case f.editing && key.Matches(msg, k.ReservedDone):
+		f.accept() // an invalid answer remains as the problem
+	case key.Matches(msg, k.Reserved) && !(f.editing && key.Matches(msg, k.Undo)):
+	case f.editing:
+		f.pressEditor(msg)
+	case key.Matches(msg, k.Next):
 		return Next
-	case p.q.current == nil && key.Matches(msg, k.Back):
-		return Previous
-	case p.q.current == nil, key.Matches(msg, k.Reserved):
-		return Stay
 	case key.Matches(msg, k.Back):
-		return p.step(-1)
-	case p.q.goesNext(msg):
-		return p.step(1)
+		return Previous
 	default:
-		p.q.forward(msg)
+		f.press(msg)
 	}
 	return Stay
 }
 
-// step leaves the current question if its answer is valid, for the next visible one or
-// out of the part.
-func (p *Part) step(n int) Outcome {
-	at := p.q.at
-	p.q.step(n)
-	switch {
-	case p.q.current != nil && p.q.current.err != nil:
-		return Stay
-	case p.q.current == nil: // after the last question
-		p.q.show(at)
-		p.q.focus()
-		return Next
-	case n < 0 && p.q.at == at:
-		return Previous
+func (p *Part) paste(msg tea.PasteMsg) {
+	switch f := p.f; {
+	case f.editing:
+		f.forward(msg)
+	case f.current != nil && f.current.field.Type != spec.Bool:
+		f.editWith(msg, true)
 	}
-	return Stay
 }
 
 // Suggested reports whether a message brings suggestions. Its screen passes it to each of
@@ -131,25 +130,17 @@ func Suggested(msg tea.Msg) bool {
 
 // SetSize sets the size in cells.
 func (p *Part) SetSize(width, height int) {
-	if p.q.width != width || p.q.height != height {
-		p.q.setSize(width, height)
+	if p.f.width != width || p.f.height != height {
+		p.f.setSize(width, height)
 	}
 }
 
 // SetTheme changes the styles.
-func (p *Part) SetTheme(t theme.Theme) { p.q.setStyles(stylesOf(t)) }
+func (p *Part) SetTheme(t theme.Theme) { p.f.setTheme(t) }
 
-// View returns as many lines as the height, none wider than the width.
-func (p *Part) View() []string {
-	if p.q.current == nil {
-		return fit([]string{p.q.styles.Faint.Render("there is nothing to choose here")}, p.q.height)
-	}
-	lines := fit(p.q.body(), p.q.height)
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return lines
-}
+// View returns as many lines as the height, none wider than the width. active means that
+// the part has the keyboard.
+func (p *Part) View(active bool) []string { return p.f.view(active) }
 
-// Keys are the keys of the current question.
-func (p *Part) Keys() []key.Binding { return p.q.questionKeys() }
+// Keys are the keys of the selected field.
+func (p *Part) Keys() []key.Binding { return p.f.fieldKeys() }

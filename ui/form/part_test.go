@@ -21,6 +21,14 @@ func partOf(t *testing.T, r Request, width, height int) *Part {
 	return p
 }
 
+// selectedKey is the key of the selected field; empty if there is none.
+func selectedKey(p *Part) string {
+	if p.f.current == nil {
+		return ""
+	}
+	return p.f.current.field.Key
+}
+
 func pressed(p *Part, names ...string) (out Outcome) {
 	for _, name := range names {
 		out = p.Update(keymap.Press(name))
@@ -31,13 +39,16 @@ func pressed(p *Part, names ...string) (out Outcome) {
 func TestAPartReportsWhenTheUserLeavesIt(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"effort", "fast"}}, 80, 12)
 	if out := pressed(p, "shift+tab"); out != Previous {
-		t.Errorf("before the first question it is %d", out)
+		t.Errorf("shift+tab gives %d", out)
 	}
-	if out := pressed(p, "tab"); out != Stay || p.Current() != "fast" {
-		t.Errorf("%d at %q", out, p.Current())
+	if out := pressed(p, "down"); out != Stay || selectedKey(p) != "fast" {
+		t.Errorf("%d at %q", out, selectedKey(p))
 	}
-	if out := pressed(p, "tab"); out != Next || p.Current() != "fast" {
-		t.Errorf("after the last question it is %d, at %q", out, p.Current())
+	if out := pressed(p, "down"); out != Stay || selectedKey(p) != "fast" {
+		t.Errorf("below the last field it is %d, at %q", out, selectedKey(p))
+	}
+	if out := pressed(p, "tab"); out != Next || selectedKey(p) != "fast" {
+		t.Errorf("tab gives %d, at %q", out, selectedKey(p))
 	}
 	for _, name := range []string{"esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"} {
 		if out := pressed(p, name); out != Stay {
@@ -54,8 +65,7 @@ func TestAPartNeverWritesTheOptionsAndAsksForNothingOfItsOwn(t *testing.T) {
 			t.Errorf("it begins with %d commands", len(msg))
 		}
 	}
-	pressed(p, "tab")
-	pressed(p, "a", "b", "ctrl+v", "tab")
+	pressed(p, "down", "down", "enter", "a", "b", "ctrl+v", "tab")
 	if draft, ok := p.Draft().(*everything); !ok || draft.Line != "xab" || options.Line != "x" {
 		t.Errorf("the draft is %+v, and the options are %+v", p.Draft(), options)
 	}
@@ -63,14 +73,14 @@ func TestAPartNeverWritesTheOptionsAndAsksForNothingOfItsOwn(t *testing.T) {
 
 func TestAWrongAnswerKeepsTheUserInThePart(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"patience"}}, 80, 12)
-	pressed(p, "ctrl+u", "9", "h")
+	pressed(p, "9", "h")
 	if out := pressed(p, "tab"); out != Stay || p.Problem() == nil {
 		t.Errorf("it is %d, with %v", out, p.Problem())
 	}
-	if !strings.Contains(ansi.Strip(strings.Join(p.View(), "\n")), "✗") {
+	if !strings.Contains(ansi.Strip(strings.Join(p.View(true), "\n")), "✗") {
 		t.Error("nobody is told")
 	}
-	if out := pressed(p, "ctrl+u", "1", "h", "tab"); out != Next || p.Problem() != nil {
+	if out := pressed(p, "ctrl+u", "1", "h", "enter", "tab"); out != Next || p.Problem() != nil {
 		t.Errorf("it is %d, with %v", out, p.Problem())
 	}
 }
@@ -79,15 +89,17 @@ func TestSuggestionsForAnotherPartOrOfAnEarlierTimeAreDropped(t *testing.T) {
 	p := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
 	other := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
 	p.Suggest(func(spec.Field) []string { return nil })
-	p.Update(suggested{p.q, p.q.asked - 1, "model", []string{"late"}})
-	other.Update(suggested{p.q, p.q.asked, "model", []string{"theirs"}})
+	p.Update(suggested{p.f, p.f.asked - 1, "model", []string{"late"}})
+	other.Update(suggested{p.f, p.f.asked, "model", []string{"theirs"}})
+	pressed(p, "enter")
+	pressed(other, "enter")
 	for _, part := range []*Part{p, other} {
-		if view := ansi.Strip(strings.Join(part.View(), "\n")); strings.Contains(view, "late") || strings.Contains(view, "theirs") {
+		if view := ansi.Strip(strings.Join(part.View(true), "\n")); strings.Contains(view, "late") || strings.Contains(view, "theirs") {
 			t.Errorf("it shows %s", view)
 		}
 	}
-	p.Update(suggested{p.q, p.q.asked, "model", []string{"now"}})
-	if view := ansi.Strip(strings.Join(p.View(), "\n")); !strings.Contains(view, "now") {
+	p.Update(suggested{p.f, p.f.asked, "model", []string{"now"}})
+	if view := ansi.Strip(strings.Join(p.View(true), "\n")); !strings.Contains(view, "now") {
 		t.Errorf("it shows %s", view)
 	}
 }
@@ -96,14 +108,14 @@ func TestAPartFillsItsCells(t *testing.T) {
 	for _, size := range [][2]int{{40, 4}, {80, 16}, {160, 50}} {
 		p := partOf(t, Request{Options: defaults(t)}, size[0], size[1])
 		for range 14 {
-			lines := p.View()
+			lines := p.View(true)
 			if len(lines) != size[1] {
-				t.Fatalf("%v: %d lines at %s", size, len(lines), p.Current())
+				t.Fatalf("%v: %d lines at %s", size, len(lines), selectedKey(p))
 			}
-			pressed(p, "tab")
+			pressed(p, "enter", "down", "esc", "down")
 		}
 	}
-	if p := partOf(t, Request{Options: new(struct{})}, 40, 4); p.Current() != "" || pressed(p, "tab") != Next || pressed(p, "shift+tab") != Previous || len(p.View()) != 4 {
+	if p := partOf(t, Request{Options: new(struct{})}, 40, 4); selectedKey(p) != "" || pressed(p, "tab") != Next || pressed(p, "shift+tab") != Previous || len(p.View(true)) != 4 {
 		t.Error("a part without questions is no way through")
 	}
 }

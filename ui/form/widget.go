@@ -11,23 +11,25 @@ import (
 // unset is the choice of none.
 const unset = "(not set)"
 
-// newWidget returns huh's field for the type, bound to the answer.
+// newWidget returns huh's field for the type, bound to the answer. In a Part the list and
+// the details around it have its title and its help, and a list of choices is its own.
 func (a *answer) newWidget() huh.Field {
-	field := a.field
+	field, title, help := a.field, a.field.Label, a.help()
+	if !a.plain {
+		title, help = "", ""
+	}
 	switch field.Type {
 	case spec.Bool:
-		return huh.NewConfirm().Title(field.Label).Description(a.help()).Affirmative("On").Negative("Off").
-			WithButtonAlignment(0).Value(&a.on)
+		return huh.NewConfirm().Title(title).Description(help).Affirmative("On").Negative("Off").Value(&a.on)
 	case spec.Choice:
-		return huh.NewSelect[string]().Title(field.Label).Description(a.help()).Options(a.options()...).Value(&a.text)
+		return huh.NewSelect[string]().Title(title).Description(help).Options(a.options()...).Value(&a.text)
 	case spec.Choices:
-		return huh.NewMultiSelect[string]().Title(field.Label).Description(a.help()).Options(a.options()...).
-			Filterable(true).Value(&a.words)
+		return huh.NewMultiSelect[string]().Title(title).Description(help).Options(a.options()...).Value(&a.words)
 	case spec.Text, spec.List:
-		return huh.NewText().Title(field.Label).Description(a.help()).ExternalEditor(false).
+		return huh.NewText().Title(title).Description(help).ExternalEditor(false).
 			CharLimit(0).ShowLineNumbers(false).Value(&a.text)
 	default:
-		input := huh.NewInput().Title(field.Label).Description(a.help()).Value(&a.text)
+		input := huh.NewInput().Title(title).Description(help).Value(&a.text)
 		if field.Type == spec.Secret {
 			return input.EchoMode(huh.EchoModePassword)
 		}
@@ -35,20 +37,29 @@ func (a *answer) newWidget() huh.Field {
 	}
 }
 
-// options are the choices. Without a default, the first one is none.
+// options are the choices as huh takes them.
 func (a *answer) options() []huh.Option[string] {
 	var options []huh.Option[string]
-	if a.field.Type == spec.Choice && (a.field.Default == "" || a.text == "") {
-		options = append(options, huh.NewOption(unset, ""))
-	}
-	for _, choice := range safeWords(a.choices) {
-		name := choice
-		if choice == a.field.Default {
-			name += " (default)"
-		}
-		options = append(options, huh.NewOption(name, choice))
+	for _, c := range a.listed() {
+		options = append(options, huh.NewOption(c.name, c.value))
 	}
 	return options
+}
+
+// listed are the choices with their names. Without a default, the first one is none.
+func (a *answer) listed() []choice {
+	var all []choice
+	if a.field.Type == spec.Choice && (a.field.Default == "" || a.text == "") {
+		all = append(all, choice{"", unset})
+	}
+	for _, value := range safeWords(a.choices) {
+		name := value
+		if value == a.field.Default {
+			name += " (default)"
+		}
+		all = append(all, choice{value, name})
+	}
+	return all
 }
 
 // help is the help of the field and of its type.

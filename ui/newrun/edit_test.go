@@ -38,7 +38,7 @@ func TestAnEditedRequestHasWhatWasChosenAndTyped(t *testing.T) {
 	want := run.Request{Agent: "codex", Repository: "/home/ann/shop"}
 	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
 	p.Type("mend it")
-	p.Press("tab", "up", "tab", "tab")
+	p.Press("tab", "enter", "up", "enter", "down", "down")
 	p.Type("secret")
 	p.Press("ctrl+s", "enter")
 	want.Prompt, want.Options = "mend it", map[string]string{"effort": "low"}
@@ -103,7 +103,7 @@ func TestAResumedSessionKeepsItsWorkspaceAndItsOptions(t *testing.T) {
 
 	p = sit(t, w, 80, 24, page.NewRun{Edit: &given})
 	p.goTo("effort")
-	p.Press("up", "tab")
+	p.Press("enter", "up", "enter")
 	p.Press("esc", "g", "enter")
 	p.Sees("It keeps its workspace, a copy of /home/ann/shop.")
 	p.Press("x", "enter", "ctrl+s", "enter")

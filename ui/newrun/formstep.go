@@ -60,10 +60,14 @@ func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 	return stay, nil
 }
 
-func (s *formStep) view(theme.Theme, bool) []string { return s.part.View() }
+func (s *formStep) view(_ theme.Theme, active bool) []string { return s.part.View(active) }
 
 func (s *formStep) keys() []key.Binding {
-	return append(slices.Clip(s.part.Keys()), s.toStart, s.toSteps, s.copyCommand)
+	keys := append(slices.Clip(s.part.Keys()), s.toStart)
+	if s.part.Editing() {
+		return keys
+	}
+	return append(keys, s.toSteps, s.copyCommand)
 }
 
-func (s *formStep) takesEsc() bool { return s.part.Filtering() }
+func (s *formStep) takesEsc() bool { return s.part.Editing() }

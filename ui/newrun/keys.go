@@ -59,7 +59,7 @@ func (m *Model) Keys() []keymap.Group {
 		groups = append(groups, cursor.Keys())
 	}
 	if part := m.form(); part != nil {
-		groups = append(groups, keymap.Group{Title: "Question", Keys: part.Keys()})
+		groups = append(groups, keymap.Group{Title: "Field", Keys: part.Keys()})
 	}
 	return groups
 }

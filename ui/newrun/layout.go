@@ -3,7 +3,7 @@ package newrun
 import "aibox/ui/widget/frame"
 
 const (
-	wideCols  = 110 // from this width the list of steps is beside the step
+	wideCols  = 118 // from this width the list of steps is beside the step
 	sideCols  = 30
 	shortRows = 15 // below this height the footer is short
 )

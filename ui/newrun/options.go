@@ -53,7 +53,7 @@ func (s *optionsStep) fill(a *compose.Agent, interactive bool, place *compose.Pl
 	values := spec.Clone(base)
 	setOptions(values, options)
 	setSecrets(values, typed)
-	s.formStep.reset(form.Request{Options: values, Mode: mode})
+	s.formStep.reset(form.Request{Options: values, Base: base, Mode: mode})
 	s.agent, s.interactive, s.base, s.inference = a.Name, interactive, base, ""
 	return s.part.Init()
 }

@@ -24,8 +24,7 @@ func TestOptionsFollowTheAgentAndTheWayOfRunning(t *testing.T) {
 	p.Press("enter", "tab")
 	p.Sees("Effort")
 	p.DoesNotSee("Web")
-	p.Press("up")
-	p.Press("tab")
+	p.Press("enter", "up", "enter")
 	p.Sees("--effort=low")
 	p.Press("ctrl+t")
 	p.Sees("Web")
@@ -39,7 +38,7 @@ func TestOptionsFollowTheAgentAndTheWayOfRunning(t *testing.T) {
 func TestATypedSecretGoesToTheStartAndNowhereElse(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.tell("mend it")
-	p.Press("tab", "tab", "tab")
+	p.Press("tab", "down", "down")
 	p.Type("canary")
 	p.DoesNotSee("canary")
 	p.Press("ctrl+s")
@@ -55,11 +54,16 @@ func TestATypedSecretGoesToTheStartAndNowhereElse(t *testing.T) {
 
 func TestModelsAreThoseOfTheServerThatIsChosen(t *testing.T) {
 	p := open(t, newWorld(t))
-	p.Press("enter", "esc", "down", "down", "enter", "tab", "tab")
+	p.Press("enter", "esc", "down", "down", "enter")
+	p.goTo("model")
+	p.Press("enter")
 	p.Sees("qwen3")
-	p.Press("shift+tab", "ctrl+u")
+	p.Press("esc")
+	p.goTo("inference")
 	p.Type("openai")
-	p.Press("tab")
+	p.Press("enter")
+	p.goTo("model")
+	p.Press("enter")
 	p.Sees("gpt")
 	p.DoesNotSee("qwen3")
 	if p.m.request.Settings.Text("inference") != "openai" {

@@ -65,7 +65,7 @@ func (s *sandboxStep) fill(place *compose.Place, initial run.Request) tea.Cmd {
 	}
 	setOptions(values, texts)
 	s.place, s.base, s.inference = place, &base, ""
-	s.formStep.reset(form.Request{Options: values, Only: s.formKeys()})
+	s.formStep.reset(form.Request{Options: values, Base: &base, Only: s.formKeys()})
 	return s.part.Init()
 }
 
@@ -146,8 +146,8 @@ func (s *sandboxStep) below() int {
 	return 0
 }
 
-func (s *sandboxStep) view(t theme.Theme, _ bool) []string {
-	return append(s.part.View(), s.hiddenView(t)...)
+func (s *sandboxStep) view(t theme.Theme, active bool) []string {
+	return append(s.part.View(active), s.hiddenView(t)...)
 }
 
 // hiddenView shows the files that the agent does not see.

@@ -47,7 +47,7 @@ func TestARunThatDeliversAtItsEndIsGivenTypedSecrets(t *testing.T) {
 	w.delivers = true
 	p := open(t, w)
 	p.tell("mend it")
-	p.Press("tab", "tab", "tab")
+	p.Press("tab", "end")
 	p.Type("canary")
 	p.Press("ctrl+s", "enter")
 	run, ok := p.last().(page.Run)
@@ -72,7 +72,7 @@ func TestNothingIsStartedThatCannotStand(t *testing.T) {
 	}
 	p.Press("esc", "up", "up", "up", "enter")
 	p.Type("mend it")
-	p.Press("tab", "tab")
+	p.Press("tab", "down")
 	p.Type("1000")
 	p.Press("ctrl+s", "enter")
 	if len(p.w.started) > 0 {

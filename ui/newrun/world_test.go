@@ -220,16 +220,14 @@ func (p *person) tell(task string) {
 	p.Type(task)
 }
 
-// goTo walks to a question of the form that is shown.
+// goTo selects a field of the form that is shown.
 func (p *person) goTo(key string) {
 	p.T.Helper()
-	for range 30 {
-		if p.m.form().Current() == key {
-			return
-		}
-		p.Press("tab")
+	p.m.form().Edit(key)
+	if !p.m.form().Editing() {
+		p.T.Fatalf("the form has no field %s", key)
 	}
-	p.T.Fatalf("nobody asks for %s", key)
+	p.Press("esc")
 }
 
 // last is what the owner of the screen was asked for last.

@@ -1,0 +1,300 @@
+package form
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/termtext"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+
+	"charm.land/bubbles/v2/key"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	wideCols  = 84 // from this width the details are beside the list
+	labelCols = 28 // columns of the labels in the list, at most
+	pageStep  = 8  // fields that page up and page down move
+)
+
+func (f *fields) wide() bool { return f.width >= wideCols }
+
+func (*fields) pageRows() int { return pageStep }
+
+// listCols is the width of the list.
+func (f *fields) listCols() int {
+	if f.wide() {
+		return min(56, f.width*45/100)
+	}
+	return f.width
+}
+
+// detailCols is the width of the details.
+func (f *fields) detailCols() int {
+	if f.wide() {
+		return f.width - f.listCols() - frame.PaneGap
+	}
+	return f.width
+}
+
+// detailRows is the number of rows of the details below the list, of which wanted would
+// be used.
+func (f *fields) detailRows(wanted int) int {
+	least, most := max(1, min(3, f.height/3)), max(1, f.height/3)
+	if f.editing {
+		most = max(1, f.height-4)
+	}
+	return max(least, min(wanted, most))
+}
+
+// view is the list with the details of the selected field beside or below it. active
+// means that the form has the keyboard.
+func (f *fields) view(active bool) []string {
+	if f.current == nil {
+		return frame.Fill([]string{f.theme.Faint.Render("There is nothing to set here.")}, f.height)
+	}
+	details := f.details()
+	if f.wide() {
+		return frame.Panes(f.theme, f.list(f.height, active), details, f.listCols())
+	}
+	rows, ruled := f.detailRows(len(details)), f.height >= 6
+	list := f.height - rows
+	if ruled {
+		list--
+	}
+	out := f.list(max(0, list), active)
+	if ruled {
+		out = append(out, frame.Rule(f.theme, f.width))
+	}
+	return frame.Fill(append(out, frame.Fill(details, rows)...), f.height)
+}
+
+// list is the fields with their values, below their headings. Of a long one it is the
+// part around the selected field.
+func (f *fields) list(height int, active bool) []string {
+	var lines []string
+	selected, group := 0, ""
+	for row, i := range f.rows {
+		field := f.all[i]
+		if field.Group != group {
+			group = field.Group
+			lines = append(lines, f.theme.Key.Render(group))
+		}
+		if row == f.cursor.At() {
+			selected = len(lines)
+		}
+		lines = append(lines, f.entry(field, row == f.cursor.At(), active))
+	}
+	first := min(max(0, selected-height/2), max(0, len(lines)-height))
+	return frame.Fill(lines[first:], height)
+}
+
+// entry is the line of a field.
+func (f *fields) entry(field spec.Field, selected, active bool) string {
+	width := f.listCols()
+	mark := "  "
+	if f.changed(field) {
+		mark = "• "
+	}
+	label := cursor.Here(selected) + " " + frame.Pad(field.Label, f.labelCols()) + " "
+	value := ansi.Truncate(mark+f.value(field), max(0, width-ansi.StringWidth(label)), "…")
+	switch {
+	case selected && active && !f.editing:
+		return f.theme.Selected.Render(frame.Pad(label+value, width))
+	case selected:
+		label = f.theme.Live.Render(label)
+	}
+	if f.changed(field) {
+		return label + f.theme.Good.Render(value)
+	}
+	return label + f.theme.Faint.Render(value)
+}
+
+// labelCols is the width of the labels.
+func (f *fields) labelCols() int {
+	widest := 0
+	for _, i := range f.rows {
+		widest = max(widest, ansi.StringWidth(f.all[i].Label))
+	}
+	return max(1, min(widest, labelCols, f.listCols()*2/3-3))
+}
+
+// value is the value of a field in one line.
+func (f *fields) value(field spec.Field) string {
+	text := field.Text(f.draft)
+	switch {
+	case field.Type == spec.Bool && text == "true":
+		return "on"
+	case field.Type == spec.Bool:
+		return "off"
+	case text == "":
+		return "not set"
+	case field.Type == spec.Text:
+		first, _, more := strings.Cut(text, "\n")
+		if more {
+			first += " …"
+		}
+		return termtext.Escape(first)
+	}
+	return termtext.Escape(text)
+}
+
+// details explain the selected field, and hold its editor.
+func (f *fields) details() []string {
+	width, a := f.detailCols(), f.current
+	var lines []string
+	if f.wide() {
+		lines = append(lines, f.theme.Title.Render(ansi.Truncate(a.field.Label, width, "…")))
+	}
+	lines = append(lines, f.faint(a.help())...)
+	if f.editing {
+		lines = append(lines, f.editor()...)
+	} else if text := f.values(); text != "" {
+		lines = append(lines, f.faint(text)...)
+	}
+	if problem := f.problem(); problem != "" {
+		lines = append(lines, f.wrap(f.theme.Bad.Render, "✗ "+problem)...)
+	}
+	return lines
+}
+
+func (f *fields) faint(text string) []string { return f.wrap(f.theme.Faint.Render, text) }
+
+// wrap breaks a text into lines of a style.
+func (f *fields) wrap(style func(...string) string, text string) []string {
+	lines := strings.Split(ansi.Wrap(text, max(1, f.detailCols()), ""), "\n")
+	for i, line := range lines {
+		lines[i] = style(line)
+	}
+	return lines
+}
+
+// values are the possible values of the selected field, and the one that reset restores.
+func (f *fields) values() string {
+	var parts []string
+	field := f.current.field
+	if names := f.current.choices; len(names) > 0 && field.Type != spec.Bool {
+		parts = append(parts, "Values: "+strings.Join(safeWords(names), ", ")+".")
+	}
+	if f.changed(field) && field.Type != spec.Secret {
+		text := field.Text(f.request.Base)
+		switch {
+		case field.Type == spec.Bool && text == "true":
+			text = "on"
+		case field.Type == spec.Bool:
+			text = "off"
+		case text == "":
+			text = "not set"
+		}
+		parts = append(parts, fmt.Sprintf("Without this change: %s. The delete key restores it.", termtext.Escape(text)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// problem is why the value of the selected field is invalid; empty if it is valid.
+func (f *fields) problem() string {
+	err := f.current.err
+	if !f.editing {
+		err = spec.Check(f.draft, f.current.field)
+	}
+	if err == nil {
+		return ""
+	}
+	return termtext.Escape(err.Error())
+}
+
+// editor is the editor of the selected field, with its suggestions.
+func (f *fields) editor() []string {
+	a := f.current
+	if a.list != nil {
+		return a.list.view(f.theme, f.detailCols(), f.editorRows())
+	}
+	lines := strings.Split(a.widget.View(), "\n")
+	for len(lines) > 0 && strings.TrimSpace(ansi.Strip(lines[len(lines)-1])) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return append(lines, f.suggested(f.editorRows()-len(lines))...)
+}
+
+// suggested are the suggestions that match what was typed, around the one that is
+// selected.
+func (f *fields) suggested(height int) []string {
+	var lines []string
+	matching, at := f.current.matching(), f.current.suggestion
+	first := max(0, at-max(0, height-1))
+	for i := first; i < len(matching) && len(lines) < height; i++ {
+		if line := cursor.Here(i == at) + " " + matching[i]; i == at {
+			lines = append(lines, f.theme.Selected.Render(frame.Pad(line, f.detailCols())))
+		} else {
+			lines = append(lines, f.theme.Faint.Render(line))
+		}
+	}
+	return lines
+}
+
+// editorRows is the number of rows that an editor can have.
+func (f *fields) editorRows() int {
+	rows := f.height - len(f.faint(f.current.help()))
+	if f.wide() {
+		rows--
+	} else {
+		rows = f.detailRows(f.height) - len(f.faint(f.current.help()))
+	}
+	if problem := f.problem(); problem != "" {
+		rows -= len(f.wrap(f.theme.Bad.Render, "✗ "+problem))
+	}
+	return max(1, rows)
+}
+
+// setSize sets the size in cells.
+func (f *fields) setSize(width, height int) {
+	f.width, f.height = width, height
+	f.resize()
+}
+
+// resize fits the editor to the size.
+func (f *fields) resize() {
+	if f.current == nil || f.width == 0 || f.current.widget == nil {
+		return
+	}
+	f.current.widget.WithWidth(max(1, f.detailCols()))
+	if f.current.multiline() {
+		f.current.widget.WithHeight(max(1, min(f.editorRows(), 12)))
+	}
+}
+
+// fieldKeys are the keys of the selected field.
+func (f *fields) fieldKeys() []key.Binding {
+	k, a := f.keys, f.current
+	switch {
+	case a == nil:
+		return []key.Binding{k.Next, k.Back}
+	case !f.editing && a.field.Type == spec.Bool:
+		return []key.Binding{k.Switch, k.Move, k.Next, k.Back, k.Reset}
+	case !f.editing:
+		return []key.Binding{k.Edit, k.Move, k.Next, k.Back, k.Reset}
+	case a.list != nil && a.list.several:
+		return []key.Binding{bindingFor("space", "switch"), bindingFor("a-z", "filter"), k.Done, k.Undo, bindingFor("ctrl+a", "all or none")}
+	case a.list != nil:
+		return []key.Binding{bindingFor("↑/↓", "choose"), bindingFor("a-z", "filter"), k.Done, k.Undo}
+	case a.multiline():
+		return []key.Binding{bindingFor("tab", "done"), bindingFor("enter", "new line"), k.Undo}
+	case len(a.suggestions) > 0:
+		return []key.Binding{k.Done, bindingFor("↑/↓", "suggestions"), k.Undo, bindingFor("ctrl+e", "complete")}
+	}
+	return []key.Binding{k.Done, k.Undo}
+}
+
+// bindingFor is a key as the help shows it.
+func bindingFor(shown, help string) key.Binding {
+	return key.NewBinding(key.WithKeys(shown), key.WithHelp(shown, help))
+}
+
+// safeWords drops the words that cannot be shown unescaped. Names that come from a server
+// may hold anything.
+func safeWords(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return termtext.Escape(word) != word })
+}
