@@ -31,8 +31,11 @@ type run struct {
 	mu      sync.Mutex // guards what follows
 	undo    undo.Stack // undoes a failed start
 	current session.State
-	cause   error         // why the session is being ended, the first reason only
-	ended   chan struct{} // closed with cause
+	// interrupted is set when the user asked the agent to stop, by ctrl-c. Agents exit with
+	// any code then, with 0, too.
+	interrupted bool
+	cause       error         // why the session is being ended, the first reason only
+	ended       chan struct{} // closed with cause
 }
 
 // save changes the state and stores it.
@@ -61,6 +64,21 @@ func (s *run) end(cause error) {
 		s.cause = cause
 		close(s.ended)
 	}
+}
+
+// noteInterrupt records that the user asked the agent to stop.
+func (s *run) noteInterrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupted = true
+}
+
+// wasInterrupted reports whether the user asked the agent to stop. In an interactive
+// session that ends a turn of the conversation and not the session.
+func (s *run) wasInterrupted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.interrupted && !s.launch.Spec.Interactive
 }
 
 // onUndo registers a step that undoes a failed start. It may be called from any

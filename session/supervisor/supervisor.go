@@ -288,5 +288,8 @@ func (s *supervisor) Signal(number int) error {
 	if number < 1 || number > int(syscall.SIGSYS) {
 		return fmt.Errorf("%d is not a signal", number)
 	}
+	if number == int(syscall.SIGINT) {
+		s.noteInterrupt() // first, since the agent may end at once
+	}
 	return line.Signal(number)
 }

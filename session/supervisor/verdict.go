@@ -5,6 +5,7 @@ import (
 
 	"aibox/agents"
 	"aibox/internal/fault"
+	"aibox/internal/lifeline"
 	"aibox/session"
 )
 
@@ -17,6 +18,8 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 			Hint("the agent may have killed the first process of its sandbox, or the host may have run out of memory; its work so far is kept")
 	case len(out.errs) > 0:
 		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
+	case s.wasInterrupted():
+		return fault.New(fault.Interrupted, "%s was interrupted, and ended with %s", name, exitText(out.exit))
 	case out.exit.Signal != 0:
 		return fault.New(fault.AgentFailed, "%s was ended by signal %d", name, out.exit.Signal)
 	case out.exit.Code != 0:
@@ -24,6 +27,14 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	default:
 		return nil
 	}
+}
+
+// exitText returns how an agent ended.
+func exitText(exit *lifeline.Exit) string {
+	if exit.Signal != 0 {
+		return fmt.Sprintf("signal %d", exit.Signal)
+	}
+	return fmt.Sprintf("exit code %d", exit.Code)
 }
 
 // exitCodeFault explains an exit code: what it means for the agent and, if the agent's

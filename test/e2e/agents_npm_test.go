@@ -60,6 +60,30 @@ write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and 
 	}
 }
 
+// A signal to the program alone, as CI sends one, does what ctrl-c on a terminal does.
+func TestAnAgentFromNpmEndsAtTheFirstCtrlC(t *testing.T) {
+	t.Parallel()
+	for _, agent := range fromNpm {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			b := m.start("run", agent, "--repo", m.repo("p", nil), "--prompt", "make it", "--json", "--inference", m.script(`
+[[step]]
+write = { path = "made.txt", content = "made\n" }
+`+stalled))
+			b.awaitFile(filepath.Join(m.home, "agent_workspace/p/made.txt"))
+			begin := time.Now()
+			_ = b.Process.Signal(interrupt)
+			code := b.wait()
+			t.Logf("%s ended after %v", agent, time.Since(begin))
+			r := m.stored()[0]
+			if f := r.State.Result.Fault; code != 130 || f == nil || f.Kind != "interrupted" || !r.State.Result.Changed {
+				t.Errorf("it ends with %d and %+v:\n%s", code, r.State.Result, b.stderr.String())
+			}
+		})
+	}
+}
+
 // Nobody types anything: a question would keep the file from being written.
 func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
 	t.Parallel()

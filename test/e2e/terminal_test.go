@@ -132,11 +132,26 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 			`trap 'echo heard it; exit 0' INT; echo rea""dy; while :; do sleep 0.1; done`)
 		s.stdout.await(t, "ready")
 		s.typed("\x03")
-		if code := s.wait(); code != 0 || !strings.Contains(s.stdout.String(), "heard it") {
+		if code := s.wait(); code != 130 || !strings.Contains(s.stdout.String(), "heard it") {
 			t.Errorf("exit %d:\n%s", code, s.stdout.String())
 		}
 		s.sane()
 	})
+	for name, end := range map[string]string{
+		"the agent succeeds": `trap 'exit 0' INT`, "the agent fails": `trap 'exit 3' INT`, "the signal ends the agent": `:`,
+	} {
+		t.Run("once, by a signal, and "+name, func(t *testing.T) {
+			b := m.start("run", "shell", "--network", "none", "--repo", repo, "--accept", "branch", "--", "sh", "-c",
+				"echo work > work.txt; "+end+`; echo ready; while :; do sleep 0.1; done`)
+			if code := b.interrupted("ready"); code != 130 {
+				t.Errorf("exit %d:\n%s", code, b.stderr.String())
+			}
+			all := m.stored()
+			if last := all[len(all)-1].State; last.Result == nil || last.Result.Fault == nil || last.Result.Fault.Kind != "interrupted" || last.Review != "" {
+				t.Errorf("the record is %+v", last)
+			}
+		})
+	}
 	t.Run("twice", func(t *testing.T) {
 		s := m.onTerminal("run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "echo rea''dy; "+stubborn)
 		s.stdout.await(t, "ready")

@@ -152,7 +152,7 @@ func TestCtrlCEndsAVerification(t *testing.T) {
 	m := newMachine(t)
 	run := m.start("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--verify", "echo begun; exec sleep 100",
 		"--", "sh", "-c", "echo b > a.txt")
-	if code := run.interrupted("begun"); code != 1 || !strings.Contains(run.stderr.String(), "not verified") {
+	if code := run.interrupted("begun"); code != 130 || !strings.Contains(run.stderr.String(), "not verified") {
 		t.Errorf("the run exits with %d and prints\n%s", code, run.stderr.String())
 	}
 	m.nothingVerifies("after ctrl-c")
