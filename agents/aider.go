@@ -187,3 +187,8 @@ func aiderMetadata(prefix string, model Inference) []File {
 	}
 	return []File{{Path: aiderModels, Mode: 0o600, Data: text}}
 }
+
+var aiderPrompts = []Prompt{newPrompt(`\(Y\)es/\(N\)o.*\]: ?$`)}
+
+// Prompts returns Aider's question, until an answer is typed after it.
+func (*Aider) Prompts() []Prompt { return aiderPrompts }

@@ -218,3 +218,8 @@ func join(first, second string) string {
 	}
 	return first + "\n\n" + second
 }
+
+var claudePrompts = []Prompt{newPrompt(`^[ │]*❯ \d+\. `, `Esc to cancel`)}
+
+// Prompts returns Claude's questions: permission for a tool, and questions of the model.
+func (*Claude) Prompts() []Prompt { return claudePrompts }

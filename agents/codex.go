@@ -149,3 +149,13 @@ func (c *Codex) checkSearch(model Inference) error {
 	}
 	return nil
 }
+
+// The last is the form in which the model asks questions.
+var codexPrompts = []Prompt{
+	newPrompt(`^ *› \d+\. `, `Press .* to confirm`),
+	newPrompt(`enter to submit (answer|all)`),
+}
+
+// Prompts returns Codex's questions: permission for a command or a change, trust in a
+// folder, and questions of the model.
+func (*Codex) Prompts() []Prompt { return codexPrompts }

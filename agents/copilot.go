@@ -146,3 +146,8 @@ func copilotEnv(model Inference, dialect copilotDialect) []string {
 	}
 	return env
 }
+
+var copilotPrompts = []Prompt{newPrompt(`^[ │]*❯ \d+\. `, `enter to select`)}
+
+// Prompts returns Copilot's questions: permission for a command, a change or an address.
+func (*Copilot) Prompts() []Prompt { return copilotPrompts }

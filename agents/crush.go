@@ -156,3 +156,8 @@ func (c *Crush) model(id string, context int) map[string]any {
 		"can_reason": c.ReasoningEffort != "",
 	}
 }
+
+var crushPrompts = []Prompt{newPrompt(`Permission Required`, `Allow .*Deny`)}
+
+// Prompts returns Crush's question: permission for a tool.
+func (*Crush) Prompts() []Prompt { return crushPrompts }

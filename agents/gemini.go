@@ -266,3 +266,8 @@ func overlay(settings, more map[string]any) {
 		settings[name] = value
 	}
 }
+
+var geminiPrompts = []Prompt{newPrompt(`^ *│ *● \d+\. `)}
+
+// Prompts returns Gemini's questions: permission for a tool or a change, and trust.
+func (*GeminiCLI) Prompts() []Prompt { return geminiPrompts }

@@ -180,3 +180,8 @@ func (o *OpenCode) model(context int) map[string]any {
 	}
 	return known
 }
+
+var openCodePrompts = []Prompt{newPrompt(`Permission required`, `Allow once .*Reject`)}
+
+// Prompts returns OpenCode's question: permission for a command or a change.
+func (*OpenCode) Prompts() []Prompt { return openCodePrompts }

@@ -180,3 +180,8 @@ func (q *Qwen) settings(model Inference) (map[string]any, error) {
 	}
 	return settings, nil
 }
+
+var qwenPrompts = []Prompt{newPrompt(`^[ │]*› \d+\. `, `Waiting for user confirmation`)}
+
+// Prompts returns Qwen's question: permission for a tool or a change.
+func (*Qwen) Prompts() []Prompt { return qwenPrompts }

@@ -23,6 +23,7 @@ type Live struct {
 	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
 	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
 	Output   int64     `json:"output,omitempty"`   // bytes that the agent has printed
+	Waiting  bool      `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
 }
 
 // Live is what a session has come to: of one that runs as it stood at most a second

@@ -254,4 +254,6 @@ type Session struct {
 	State State `json:"state"`
 	// Alive reports whether a supervisor holds the session.
 	Alive bool `json:"alive"`
+	// Waiting reports whether its agent waits for the user; see Live.
+	Waiting bool `json:"waiting,omitempty"`
 }

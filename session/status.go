@@ -12,6 +12,7 @@ const (
 	StatusComputing Status = "computing" // its agent has ended, and its changes are being computed
 	StatusVerifying Status = "verifying"
 	StatusAsks      Status = "asks"       // it is running, with a request that waits for an answer
+	StatusWaiting   Status = "waiting"    // it is running, and its agent waits for the user, by what its terminal shows
 	StatusToReview  Status = "to review"  // it ended with unreviewed changes
 	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
 	StatusAccepted  Status = "accepted"
@@ -26,6 +27,8 @@ func (b *Summary) Status() Status {
 	switch {
 	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:
 		return StatusAsks
+	case b.Phase == Running && b.Prompting:
+		return StatusWaiting
 	case b.Phase == Preparing:
 		return StatusStarting
 	case b.Phase != Ended:

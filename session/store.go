@@ -160,6 +160,9 @@ func (s Store) Load(id ID) (Session, error) {
 	if session.State.Phase != Ended {
 		session.Alive = isLocked(s.Dir(id))
 	}
+	if session.Alive && session.Interactive && session.State.Phase == Running {
+		session.Waiting = s.live(id).Waiting
+	}
 	if sandbox := session.State.Sandbox; session.State.Phase == Running && sandbox.PID > 0 && !sandbox.Alive() {
 		session.State.Phase = Ending
 	}

@@ -43,6 +43,8 @@ type Summary struct {
 	// a limit, and the number of its questions that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Waiting  int       `json:"waiting,omitempty"`
+	// Prompting is of a session that runs: its agent waits for the user (see Live.Waiting).
+	Prompting bool `json:"prompting,omitempty"`
 	// Done is of a session that runs: how much it is known to have done (called the
 	// model, been refused, printed). Where it stays as it was the agent has rested.
 	Done int64 `json:"-"`
@@ -96,7 +98,7 @@ func (b *Summary) addLive(live Live) {
 	for _, refusal := range live.Refused {
 		b.Refused += refusal.Times
 	}
-	b.Deadline, b.Waiting = live.Deadline, len(live.Requests)
+	b.Deadline, b.Waiting, b.Prompting = live.Deadline, len(live.Requests), live.Waiting
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 

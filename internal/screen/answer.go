@@ -72,6 +72,10 @@ func (s *Screen) osc(content string) {
 				s.answer("\x1b]4;%d;%s\x1b\\", n, rgb(ansi.IndexedColor(n)))
 			}
 		}
+	case "9", "99": // notifications of iTerm2 and kitty; 9;4 is a progress bar
+		s.rang = s.rang || command == "99" || len(parts) > 1 && parts[1] != "4"
+	case "777": // notifications of urxvt
+		s.rang = s.rang || len(parts) > 1 && parts[1] == "notify"
 	case "10", "11", "12": // text, what is behind it, the cursor
 		if len(parts) == 2 && parts[1] == "?" {
 			s.answer("\x1b]%s;%s\x1b\\", command, rgb(map[bool]ansi.IndexedColor{true: ansi.IndexedColor(ansi.Black), false: ansi.IndexedColor(ansi.White)}[command == "11"]))

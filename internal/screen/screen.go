@@ -57,6 +57,7 @@ type Screen struct {
 
 	answers []byte
 	faults  []string
+	rang    bool
 
 	work   int64 // of the emulator, in cells
 	region bool  // the agent has set a scroll region since the last reset
@@ -124,6 +125,14 @@ func (s *Screen) guarded(step func()) {
 		}
 	}()
 	step()
+}
+
+// Rang reports whether the agent has called the user since the last call: by the bell, or
+// by a desktop notification. Neither reaches the user's terminal.
+func (s *Screen) Rang() bool {
+	rang := s.rang
+	s.rang = false
+	return rang
 }
 
 // maxFaults is how many failures of the emulator are kept for Faults.

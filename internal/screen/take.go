@@ -85,9 +85,11 @@ func (s *Screen) join(mark []byte) {
 }
 
 // control is a C0 control. The bell is not passed on: it is a signal that an
-// agent could give without end.
+// agent could give without end. Rang reports it.
 func (s *Screen) control(c byte) {
 	switch c {
+	case '\a':
+		s.rang = true
 	case '\b', '\t', '\n', '\v', '\f', '\r':
 		s.tell("%c", c)
 	case 0x0e, 0x0f: // shift out and in

@@ -74,7 +74,7 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 
 // publish sends the session's numbers to those who watch and to the store.
 func (s *supervisor) publish() {
-	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size()}
+	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size(), Waiting: s.attention.isWaiting()}
 	live.Refused, live.Tokens = s.counters.result()
 	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {

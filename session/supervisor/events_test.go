@@ -168,7 +168,7 @@ func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 		t.Errorf("still open: %+v, %v", open, err)
 	}
 	s.leave(t, session.Result{})
-	if err := sessions.Extend(t.Context(), s.id, time.Hour); fault.KindOf(err) != fault.Conflict {
+	if err := sessions.Extend(t.Context(), s.id, time.Hour); fault.KindOf(err) != fault.Usage || err.Error() != string(s.id)+" has ended, so it cannot be given more time" {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -55,6 +55,7 @@ type supervisor struct {
 	*limits
 	*verifier
 
+	attention  attention
 	held       *flock.Lock // the session's lock, until the process ends
 	scrollback *output.ScrollbackWriter
 	updates    broadcast // the numbers that were published
@@ -66,7 +67,7 @@ func newSupervisor(r *run) *supervisor {
 	sb := &sandbox{preparation: prepared}
 	return &supervisor{
 		run: r, modelWatch: models, preparation: prepared, sandbox: sb,
-		limits: &limits{sandbox: sb}, verifier: &verifier{run: r},
+		limits: &limits{sandbox: sb}, verifier: &verifier{run: r}, attention: attention{session: r},
 	}
 }
 

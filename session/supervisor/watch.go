@@ -39,9 +39,11 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 
 	s.limitTime()
 	s.publishing.start(s.publish)
+	s.attention.start(k.agent)
 	defer func() {
 		s.timeLimit.stop()
 		s.requests.close()
+		s.attention.stop()
 		s.publishing.stop()
 	}()
 	defer s.model.stop()
@@ -126,6 +128,7 @@ func (s *supervisor) receive() sandboxOutcome {
 			err = s.record.Append(output.Stdout, frame.Payload)
 			s.scrollback.Append(s.term.Feed(frame.Payload, s.ended))
 			s.publishing.triggerLate()
+			s.attention.trigger()
 		case lifeline.TypeStderr:
 			err = s.record.Append(output.Stderr, frame.Payload)
 			s.publishing.triggerLate()

@@ -35,6 +35,7 @@ type Terminal struct {
 	answers []byte         // of the screen, not sent yet
 	notices []byte         // what aibox itself has said last
 	ended   bool
+	called  bool // the agent has called the user, who has not typed since
 	// lastWork is where the emulator's work ends; 0 until the session is being ended.
 	lastWork int64
 
@@ -140,6 +141,7 @@ func (t *Terminal) feedSome(p []byte) (n int, scrolled []byte) {
 		t.answers = append(t.answers, answers...)
 		wake(t.answer)
 	}
+	t.called = t.screen.Rang() || t.called
 	for v := range t.viewers {
 		wake(v.changed)
 	}
@@ -200,6 +202,17 @@ func (t *Terminal) Text() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.Text(screen.TrueColors, false)
+}
+
+// Shown returns what the screen shows, as plain text row by row, and whether the agent has
+// called the user since the user last typed.
+func (t *Terminal) Shown() (text string, called bool) {
+	if t == nil {
+		return "", false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.screen.Text(screen.NoColors, false)), t.called
 }
 
 // left is what stays on a viewer's terminal when the agent has ended.

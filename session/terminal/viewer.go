@@ -145,6 +145,7 @@ func (t *Terminal) listen(ctx context.Context, v *viewer, in control.FrameReader
 		case control.FrameInput:
 			t.mu.Lock()
 			line := t.line
+			t.called = false
 			t.mu.Unlock()
 			if line != nil && line.Stdin(ctx, payload) != nil {
 				return

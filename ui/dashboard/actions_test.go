@@ -99,6 +99,8 @@ func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
 		session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
 		session.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
 	p := newUser(t, sessions, 120, 40)
+	p.m.list.order = byTime
+	p.m.arrange()
 	p.Press("ctrl+a")
 	p.Sees("6 marked")
 	p.Press("ctrl+a")

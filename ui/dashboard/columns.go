@@ -41,7 +41,7 @@ type kind struct {
 }
 
 var kinds = [columnCount]kind{
-	byState: {"STATE", "running first", false, func(_ time.Time, b *session.Summary) string {
+	byState: {"STATE", "what waits for you first", false, func(_ time.Time, b *session.Summary) string {
 		return status.Text(b.Status())
 	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
 	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *session.Summary) string {

@@ -67,7 +67,8 @@ type Model struct {
 	welcome       *welcome.Model
 	changed       <-chan struct{}
 	counter       counter
-	covered       bool // another screen covers it
+	covered       bool      // another screen covers it
+	rang          time.Time // when the bell rang last
 }
 
 // debounce is how long to collect changes, so that many active sessions do not keep the
@@ -81,7 +82,7 @@ func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model
 	filter.Placeholder = "words, state:running agent:codex -word"
 	m := &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, debounce: debounce,
-		filter: filter, list: list{order: byTime, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
+		filter: filter, list: list{order: byState, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
 	}
 	m.preview = preview{ctx: ctx, sessions: m.sessions, debounce: debounce, on: true}
 	m.counter = counter{
@@ -234,11 +235,12 @@ func (m *Model) say(text string, err error) {
 
 // take stores a new list of sessions.
 func (m *Model) take(msg sessionsLoaded) tea.Cmd {
+	bell := m.bell(msg.all)
 	m.all, m.listErr, m.loaded = msg.all, msg.err, true
 	m.list.forget(m.all)
 	m.counter.apply(m.all)
 	m.arrange()
-	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
+	return tea.Batch(bell, m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
 // arrange rebuilds the rows of the list.

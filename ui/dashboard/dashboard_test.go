@@ -17,10 +17,10 @@ import (
 
 func TestTheDashboardLooksAsItDid(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p, _ := open(t, size[0], size[1])
-		p.Show("newest first")
+		p, _ := openAsIs(t, size[0], size[1])
+		p.Show("what waits for the user first")
 		p.Press("end")
-		p.Show("the oldest")
+		p.Show("the last")
 		p.Press("v")
 		p.Show("grouped")
 		p.Press("v", "v", "v", "/")
@@ -32,6 +32,52 @@ func TestTheDashboardLooksAsItDid(t *testing.T) {
 		p.Show("a question")
 		p.Golden("")
 	}
+}
+
+func TestSessionsThatWaitForTheUserComeFirstAndRingTheBellOnce(t *testing.T) {
+	p, sessions := openAsIs(t, 120, 40)
+	rings := func() bool {
+		t.Helper()
+		p.now = p.now.Add(bellPause)
+		return p.m.bell(sessions.briefs) != nil
+	}
+	if rings() {
+		t.Error("it rings although nothing has changed")
+	}
+	waiting := session.Summary{ID: "0eeee-claude", Agent: "claude", Interactive: true, Prompting: true, Repository: "/r", Created: noon.Add(-24 * time.Hour), Phase: session.Running}
+	sessions.briefs = append(sessions.briefs, waiting)
+	if !rings() {
+		t.Error("it does not ring for an agent that waits")
+	}
+	p.Run(p.m.load())
+	if rings() {
+		t.Error("it rings again")
+	}
+	if got := p.order(); got != "e d a c b" {
+		t.Errorf("the order is %s", got)
+	}
+	p.Sees("5 sessions · 1 waiting for you · 1 running · 1 to review")
+	p.Sees("◆ waiting")
+	sessions.briefs[4].Prompting = false
+	p.Run(p.m.load())
+	p.Sees("5 sessions · 2 running")
+	sessions.briefs[4].Prompting = true
+	p.m.rang = p.now
+	if p.m.bell(sessions.briefs) != nil {
+		t.Error("an agent can ring without end")
+	}
+}
+
+func TestTheHeaderCountsWhatTheFilterFinds(t *testing.T) {
+	p, _ := open(t, 120, 40)
+	p.Sees("4 sessions · 1 running · 1 to review")
+	p.Press("/")
+	p.Type("agent:codex")
+	p.Sees("1 of 4 sessions · 1 to review")
+	p.Press("enter", "v", "v")
+	p.Sees("1 of 4 sessions")
+	p.Press("esc")
+	p.Sees("4 sessions · 1 running")
 }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {

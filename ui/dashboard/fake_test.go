@@ -136,8 +136,16 @@ func newUser(t testing.TB, sessions Sessions, width, height int) *user {
 	return p
 }
 
-// open opens it with some sessions.
+// open opens it with some sessions, the newest first.
 func open(t testing.TB, width, height int) (*user, *fakeSessions) {
+	p, sessions := openAsIs(t, width, height)
+	p.m.list.order = byTime
+	p.m.arrange()
+	return p, sessions
+}
+
+// openAsIs opens it with some sessions in the order that the user finds.
+func openAsIs(t testing.TB, width, height int) (*user, *fakeSessions) {
 	sessions := &fakeSessions{briefs: sampleBriefs()}
 	return newUser(t, sessions, width, height), sessions
 }

@@ -32,7 +32,7 @@ func newKeys() keys {
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
-		order: keymap.Bind("sort by the next column", "S"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
+		order: keymap.Bind("sort by the next column", ">"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
 		keep: keymap.Bind("apply", "enter"), drop: keymap.Bind("clear", "esc", "ctrl+c"),
 	}

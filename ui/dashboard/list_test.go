@@ -22,12 +22,12 @@ func TestEveryColumnSortsByAKeyAndByAClickOnItsName(t *testing.T) {
 	p, _ := open(t, 200, 40)
 	p.Press("p") // the whole width for the list
 	want := map[string]string{
-		"STATE": "d a b c", "SESSION": "d c b a", "REPOSITORY": "b d c a", "TASK": "d c a b",
+		"STATE": "d a c b", "SESSION": "d c b a", "REPOSITORY": "b d c a", "TASK": "d c a b",
 		"CHANGES": "a c d b", "TOKENS": "a d c b", "REFUSED": "a d c b", "TIME": "d c b a",
 	}
 	for c := range columnCount {
 		name := kinds[c].name
-		p.Press("S")
+		p.Press(">")
 		p.Sees(name + "↓")
 		if got := p.order(); got != want[name] {
 			t.Errorf("by %s: %s", name, got)
@@ -51,7 +51,7 @@ func TestEveryColumnSortsByAKeyAndByAClickOnItsName(t *testing.T) {
 func TestSessionsAreGroupedAndFilteredByWhatIsTyped(t *testing.T) {
 	p, _ := open(t, 120, 40)
 	for _, want := range []string{
-		"//home/ann/blog b //home/ann/shop d c a", "/running d /to review a /failed b /accepted c", "/aider b /codex a /qwen c /shell d", "d c b a",
+		"//home/ann/blog b //home/ann/shop d c a", "/running d /to review a /accepted c /failed b", "/aider b /codex a /qwen c /shell d", "d c b a",
 	} {
 		p.Press("v")
 		if got := p.order(); got != want {

@@ -11,15 +11,13 @@ const (
 	asks = iota
 	active
 	toReview
-	failed
 	rest
 )
 
 var urgencies = map[session.Status]int{
-	session.StatusAsks:     asks,
+	session.StatusAsks: asks, session.StatusWaiting: asks,
 	session.StatusToReview: toReview, session.StatusPartly: toReview,
-	session.StatusFailed:   failed,
-	session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
+	session.StatusFailed: rest, session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
 }
 
 // urgency ranks sessions: those that wait for the user come first.

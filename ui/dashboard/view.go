@@ -66,14 +66,22 @@ func (m *Model) foot() string {
 	return note.View(m.theme, m.width)
 }
 
-// head returns the title with the numbers of sessions, and the filter.
+// head returns the title with the numbers of sessions that the filter finds, and the filter.
 func (m *Model) head() (left, right string) {
 	var counts [rest + 1]int
-	for i := range m.all {
-		counts[urgency(&m.all[i])]++
+	found := 0
+	for _, r := range m.list.rows {
+		if r.brief != nil {
+			found++
+			counts[urgency(r.brief)]++
+		}
 	}
 	t := m.theme
-	words := []string{t.Title.Render("aibox") + "  " + amount.Of(len(m.all), "session")}
+	number := amount.Of(len(m.all), "session")
+	if found < len(m.all) {
+		number = fmt.Sprintf("%d of %s", found, number)
+	}
+	words := []string{t.Title.Render("aibox") + "  " + number}
 	for _, part := range []struct {
 		n     int
 		what  string

@@ -108,6 +108,7 @@ func (m *Model) head() []string {
 	left := t.Title.Render(string(m.id))
 	if m.loaded {
 		b := m.session.Summary()
+		b.Waiting, b.Prompting = len(m.live.Requests), m.live.Waiting
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
 	}

@@ -17,6 +17,7 @@ type look struct {
 
 var looks = map[session.Status]look{
 	session.StatusAsks:      {"?", warn},
+	session.StatusWaiting:   {"◆", warn},
 	session.StatusStarting:  {"◌", live},
 	session.StatusRunning:   {"●", live},
 	session.StatusEnding:    {"○", live},
