@@ -43,7 +43,8 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	defer a.cancelBuilds(images)
 	said, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Guard: a.app, Changes: a.app.Review(service, a.editMessage), NewRuns: runs,
-		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, a.bakedImage), Images: images, Only: only, Do: a.handOver, Run: a.runOnTerminal,
+		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, a.bakedImage), Images: images, FirstRun: a.app.FirstRun(), Only: only,
+		Do: a.handOver, System: a.runForRoot, Run: a.runOnTerminal,
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)
@@ -80,6 +81,23 @@ func (a *cli) handOver(ctx context.Context, command page.Command) error {
 		return fmt.Errorf("running aibox %s: %w", command.Args[0], err)
 	case failed == nil && !command.Wait:
 		return nil
+	}
+	return a.read(ctx)
+}
+
+// runForRoot runs a command of this machine on the whole terminal, after a question, and
+// waits for the user to read its output.
+func (a *cli) runForRoot(ctx context.Context, command []string) error {
+	fmt.Fprintf(a.out, "This changes the machine:\n\n  %s\n\n", strings.Join(command, " "))
+	yes, err := a.yes(ctx, "Do that? [y/N] ")
+	if err != nil || !yes {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // a command of app/doctor, which the user has confirmed
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		return fmt.Errorf("running %s: %w", command[0], err)
 	}
 	return a.read(ctx)
 }

@@ -16,6 +16,7 @@ import (
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
 	"aibox/ui/settings"
+	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -157,6 +158,8 @@ func (a *app) do(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Command:
 		return a.handOver(func(ctx context.Context) error { return a.request.Do(ctx, of) })
+	case page.System:
+		return a.handOver(func(ctx context.Context) error { return a.request.System(ctx, of.Command) })
 	case page.Run:
 		if a.composes {
 			a.composed = &of.Request
@@ -201,7 +204,8 @@ func (a *app) layerOf(request page.Request) *layer {
 	case page.Doctor:
 		l.Page = doctor.New(ctx, a.request.Machine)
 	default:
-		l.Page = dashboard.New(ctx, a.request.Sessions, a.request.Machine)
+		first := welcome.Services{Machine: a.request.Machine, Images: a.request.Images, Choices: a.request.FirstRun}
+		l.Page = dashboard.New(ctx, a.request.Sessions, first)
 	}
 	return l
 }

@@ -22,6 +22,7 @@ import (
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
 	"aibox/ui/settings"
+	"aibox/ui/welcome"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -46,12 +47,15 @@ type Request struct {
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Builder
+	FirstRun welcome.Choices
 	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
 	// the dashboard.
 	Only page.Request
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the user may come back.
 	Do func(ctx context.Context, command page.Command) error
+	// System runs a command of this machine on the whole terminal, as page.System says.
+	System func(ctx context.Context, command []string) error
 	// Run starts a run on the whole terminal, while the UI is off the screen, and returns
 	// when the user may come back. It reports the run's own errors itself.
 	Run func(ctx context.Context, request run.Request) error

@@ -69,6 +69,18 @@ func (f Finding) Command() ([]string, bool) {
 	return strings.Fields(f.Fix)[1:], true
 }
 
+// rootCommand matches a Fix that is one command for root and nothing else.
+var rootCommand = regexp.MustCompile(`^sudo( [A-Za-z0-9._=/-]+)+$`)
+
+// RootCommand returns the command, with sudo, that fixes it; false where Fix is something
+// else for the user to do. A restart of the machine is left to the user.
+func (f Finding) RootCommand() ([]string, bool) {
+	if !rootCommand.MatchString(f.Fix) || strings.Contains(f.Fix, "reboot") {
+		return nil, false
+	}
+	return strings.Fields(f.Fix), true
+}
+
 // Count returns how many of the findings are in a state.
 func Count(found []Finding, state State) int {
 	n := 0

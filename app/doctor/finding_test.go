@@ -12,3 +12,25 @@ func TestWhatIsBetterThanBeforeIsFixed(t *testing.T) {
 		t.Errorf("mended %q", got)
 	}
 }
+
+func TestAFixForRootIsOneCommandAndNoRestart(t *testing.T) {
+	for fix, want := range map[string]bool{
+		"sudo systemctl start docker":                   true,
+		"sudo sysctl -w user.max_user_namespaces=28633": true,
+		"sudo reboot": false,
+		"sudo apt-get install linux-image-amd64, then reboot": false,
+		"sudo sh -c 'x'":     false,
+		"sudo true; rm -r x": false,
+		SetupCommand:         false,
+		"":                   false,
+		"start Ollama, or set a key such as ANTHROPIC_API_KEY": false,
+		"sudo":                                  false,
+		"unset DOCKER_HOST; aibox doctor --fix": false,
+		"sudo $(x)":                             false,
+		"start it, or choose another with `aibox config set inf`": false,
+	} {
+		if _, ok := (Finding{State: Missing, Fix: fix}).RootCommand(); ok != want {
+			t.Errorf("%q: %t", fix, ok)
+		}
+	}
+}

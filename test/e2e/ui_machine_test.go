@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"aibox/test/terminal"
 )
 
 // kitchen gives the user three agents of their own, whose images are made of one step
@@ -77,7 +81,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.onTerminal()
-	s.awaitShown(`1 ✓ Docker`)
+	s.awaitShown(`1 ✓ this machine +ready: Docker`)
 	s.typed("4")
 	s.awaitShown(`✓ git`)
 	s.awaitShown(`✓ image base`)
@@ -98,26 +102,54 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	s.givenBack()
 }
 
+func TestANewUserIsLedToAReviewedChangeWithoutAShellCommand(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", map[string]string{"README": "a project\n"})
+	p := m.sits(terminal.Size{Rows: 24, Cols: 80}, "sh", "-c", "cd "+repo+" && exec "+aibox)
+	p.sees(`Steps to your first session`)
+	p.sees(`1 ✓ this machine +ready: Docker`)
+	p.sees(`2 ✓ an agent`)
+	p.until(`▸ 2 `, "shift+tab")
+	p.until(`▸ codex`, "down")
+	p.does("enter")
+	p.sees(`codex is ready`)
+	p.sees(`(?s)▸ 3 .*without a model`)
+	p.does("end", "enter")
+	p.sees(`fixed example`)
+	p.sees(`▸ 4 `)
+	p.does("enter")
+	p.sees(`(?s)New run.*Write a greeting to hello\.txt`)
+	p.sees(`✓ it can be started`)
+	p.does("ctrl+s", "enter")
+	p.sees(`to review`)
+	p.does("r")
+	p.sees(`hello from codex`)
+	file, err := os.ReadFile(filepath.Join(m.home, ".config/aibox/config.toml"))
+	if err != nil || !strings.Contains(string(file), `agent = "codex"`) || strings.Contains(string(file), "scripted") {
+		t.Errorf("the settings are %q (%v)", file, err)
+	}
+}
+
 func TestSomebodyWithoutDockerIsLedToTheSetUp(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	// a folder without a daemon's socket
 	m.env = append(m.env, "DOCKER_HOST=", "XDG_RUNTIME_DIR="+m.home)
 	s := m.onTerminal()
-	s.awaitShown(`1 ✗ \S*Docker`)
-	s.awaitShown(`2 · an image +after Docker`)
-	s.awaitShown(`enter runs aibox doctor --fix`)
+	s.awaitShown(`1 ✗ \S*this machine`)
+	s.awaitShown(`enter sets up what is missing, with aibox doctor --fix`)
 	s.typed("2")
 	s.awaitShown(`(?s)^\S*Images.*no Docker daemon answers`)
 	s.typed("1")
-	s.awaitShown(`(?s)0 sessions.*enter runs aibox doctor --fix`) // it has looked again
+	s.awaitShown(`(?s)0 sessions.*enter sets up what is missing`) // it has looked again
 	s.typed("\r")
 	s.awaitShown(`Do that\? \[y/N\]`)
 	s.typed("\r")
 	s.awaitShown(`nothing was changed`)
 	s.awaitShown(`enter goes back`)
 	s.typed("\r")
-	s.awaitShown(`1 ✗ \S*Docker`)
+	s.awaitShown(`1 ✗ \S*this machine`)
 	s.typed("q")
 	s.ends(0)
 	s.givenBack()

@@ -71,7 +71,7 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 		p.Press("down")
 	}
 	p.Press("d", "o", "enter", "r", "R", "w", "n", "home", "enter", "l")
-	p.asked("[{[diff 0aaaa-codex] true} {[workspace 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex <nil>} {0aaaa-codex} {  <nil>} {[attach 0dddd-shell] false} {0dddd-shell}]")
+	p.asked("[{[diff 0aaaa-codex] true} {[workspace 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex <nil> <nil>} {0aaaa-codex} {  <nil> <nil>} {[attach 0dddd-shell] false} {0dddd-shell}]")
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {

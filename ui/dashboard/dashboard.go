@@ -8,7 +8,6 @@ import (
 
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/checkup"
 	"aibox/ui/page"
 	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
@@ -75,14 +74,14 @@ type Model struct {
 // screen busy.
 const debounce = 120 * time.Millisecond
 
-// New makes the dashboard. Its commands end with ctx. machine is checked for a user without
-// sessions; it may be nil.
-func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model {
+// New makes the dashboard. Its commands end with ctx. first leads a user without sessions to
+// the first one.
+func New(ctx context.Context, sessions Sessions, first welcome.Services) *Model {
 	filter := keymap.Field("/")
 	filter.Placeholder = "words, state:running agent:codex -word"
 	m := &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, debounce: debounce,
-		filter: filter, list: list{order: byState, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
+		filter: filter, list: list{order: byState, marked: map[session.ID]bool{}}, welcome: welcome.New(first),
 	}
 	m.preview = preview{ctx: ctx, sessions: m.sessions, debounce: debounce, on: true}
 	m.counter = counter{
@@ -169,7 +168,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {
-	if cmd, own := m.welcome.Take(msg); own {
+	if cmd, own := m.welcome.Take(m.ctx, msg); own {
 		return cmd
 	}
 	switch msg := msg.(type) {
@@ -221,6 +220,9 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		if m.filtering {
 			return m.typeFilter(msg)
+		}
+		if m.noSessions() {
+			return m.welcome.Paste(msg)
 		}
 	}
 	return nil

@@ -27,5 +27,8 @@ func (m *Model) recheckMachine() tea.Cmd {
 
 // firstKeys returns the keys for the foot while there is no session.
 func (m *Model) firstKeys() []key.Binding {
+	if m.welcome.Typing() {
+		return m.welcome.Keys()
+	}
 	return append(m.welcome.Keys(), m.keys.newRun)
 }

@@ -5,8 +5,14 @@ import (
 	"testing"
 
 	"aibox/app/doctor"
+	"aibox/app/firstrun"
+	"aibox/bakery"
+	"aibox/internal/secret"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/welcome"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // fresh is a machine with Docker and nothing else.
@@ -24,8 +30,47 @@ func (f *fresh) Checks() []doctor.Check {
 	}
 }
 
+// choices are those of a user without a key, beside a model server with one model.
+type choices struct{ kept []string }
+
+func (*choices) Agents(context.Context) ([]firstrun.Agent, error) {
+	return []firstrun.Agent{
+		{Name: "opencode", Title: "OpenCode", Summary: "Open-source coding agent for any model", Image: "opencode"},
+		{Name: "codex", Title: "Codex", Summary: "OpenAI's coding agent", Image: "codex"},
+	}, nil
+}
+
+func (*choices) Models(context.Context, string) (firstrun.Models, error) {
+	return firstrun.Models{Servers: []firstrun.Server{
+		{Inference: "ollama", Title: "ollama", Local: true, Models: []string{"qwen3-coder:30b"}},
+		{Inference: "openai", Title: "OpenAI", KeyName: "OPENAI_API_KEY"},
+	}}, nil
+}
+
+func (*choices) ListModels(context.Context, string) ([]string, error) { return []string{"gpt"}, nil }
+
+func (*choices) UseKey(string, secret.Value) {}
+
+func (c *choices) Keep(_ context.Context, key, text string) error {
+	c.kept = append(c.kept, key+"="+text)
+	return nil
+}
+
+// images are builds of which none is under way.
+type images struct{}
+
+func (images) Put(bool, ...string) {}
+
+func (images) Jobs() []bakery.Job { return nil }
+
+func (images) Changed(context.Context) <-chan struct{} {
+	changed := make(chan struct{})
+	close(changed)
+	return changed
+}
+
 func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int) *uitest.Person {
-	m := New(t.Context(), sessions, machine)
+	m := New(t.Context(), sessions, welcome.Services{Machine: machine, Images: images{}, Choices: new(choices)})
 	p := uitest.New(t, m, width, height)
 	p.Run(m.load())
 	return p
@@ -39,28 +84,40 @@ func TestAUserWithoutSessionsSeesTheStepsToTheFirst(t *testing.T) {
 	}
 	machine := &fresh{}
 	p := newcomer(t, &fakeSessions{}, machine, 80, 24)
-	p.Press("enter", "n")
-	p.ClickOn("a model")
-	want := []page.Request{page.Images{}, page.NewRun{}, page.Doctor{}}
-	for i, asked := range p.Asked {
-		if i >= len(want) || asked != want[i] {
-			t.Errorf("asked %+v", p.Asked)
-			break
-		}
+	p.Sees("▸ 2 · an agent")
+	p.Press("n")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.NewRun{}) {
+		t.Errorf("asked %+v", p.Asked)
 	}
 	p.Send(page.Returned{})
-	if machine.looks != 2 || len(p.Asked) != len(want) {
-		t.Errorf("%d looks, asked %+v", machine.looks, p.Asked)
+	if machine.looks != 2 {
+		t.Errorf("%d looks", machine.looks)
 	}
+}
+
+func TestTheListOfStepsTakesPastesTheWheelAndClicks(t *testing.T) {
+	p := newcomer(t, &fakeSessions{}, &fresh{}, 80, 24)
+	p.ClickOn("a model")
+	p.Sees("▸ 3 · a model")
+	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	p.Sees("▸ OpenAI")
+	p.ClickOn("OpenAI")
+	p.Sees("key ›")
+	p.Send(tea.PasteMsg{Content: "sk-0123456789"})
+	p.DoesNotSee("sk-0123456789")
+	p.Press("enter")
+	p.Sees("▸ gpt")
+	p.Press("?", "esc") // text
+	p.Sees("▸ OpenAI")
 }
 
 func TestWithASessionTheMachineIsNotLookedAt(t *testing.T) {
 	machine := &fresh{}
-	m := New(t.Context(), &fakeSessions{briefs: sampleBriefs()}, machine)
+	m := New(t.Context(), &fakeSessions{briefs: sampleBriefs()}, welcome.Services{Machine: machine, Images: images{}, Choices: new(choices)})
 	p := uitest.New(t, m, 80, 24)
 	p.Send(sessionsLoaded{all: sampleBriefs()})
 	p.Send(page.Returned{})
-	p.DoesNotSee("a first run")
+	p.DoesNotSee("your session")
 	if machine.looks != 0 {
 		t.Errorf("%d looks", machine.looks)
 	}

@@ -13,6 +13,7 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/uitest"
+	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
@@ -127,7 +128,7 @@ type user struct {
 }
 
 func newUser(t testing.TB, sessions Sessions, width, height int) *user {
-	p := &user{m: New(t.Context(), sessions, nil), now: noon}
+	p := &user{m: New(t.Context(), sessions, welcome.Services{}), now: noon}
 	p.m.now = func() time.Time { return p.now }
 	p.m.debounce, p.m.preview.debounce = 0, 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }

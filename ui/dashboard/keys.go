@@ -94,7 +94,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
 	}
 	if m.noSessions() {
-		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
+		return []keymap.Group{{Title: "First session", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
 		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
@@ -112,7 +112,9 @@ func group(title string, keys ...key.Binding) keymap.Group {
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now.
-func (m *Model) Typing() bool { return m.filtering || m.ask != nil }
+func (m *Model) Typing() bool {
+	return m.filtering || m.ask != nil || m.noSessions() && m.welcome.Typing()
+}
 
 // press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
@@ -124,12 +126,12 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.filtering:
 		return m.typeFilter(msg)
-	case m.move(msg):
-		return m.loadPreview()
 	case m.noSessions():
 		if cmd, own := m.welcome.Press(m.ctx, msg); own {
 			return cmd
 		}
+	case m.move(msg):
+		return m.loadPreview()
 	}
 	k := m.keys
 	switch {

@@ -24,6 +24,10 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if m.ask != nil {
 		return nil
 	}
+	if m.noSessions() {
+		m.welcome.Wheel(msg)
+		return nil
+	}
 	m.list.move(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
 	return m.loadPreview()
 }
@@ -32,7 +36,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 // click opens the session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.ask == nil && m.noSessions() && msg.Button == tea.MouseLeft {
-		return m.welcome.Click(msg.Y - frame.HeadRows)
+		return m.welcome.Click(m.ctx, msg.Y-frame.HeadRows)
 	}
 	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.list.rows) == 0 {
 		return nil

@@ -110,7 +110,7 @@ func (m *Model) body() []string {
 	case !m.loaded:
 		out = append(out, "", m.theme.Faint.Render("  loading sessions…"))
 	case len(m.all) == 0:
-		out = append(out, m.welcome.View(m.theme, m.width)...)
+		out = append(out, m.welcome.View(m.theme, m.width, height+1)...)
 	case len(m.list.rows) == 0:
 		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  no session matches the filter; esc clears it", width, "…")))
 	default:

@@ -75,7 +75,7 @@ func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	m.task.library.prompts = place.Prompts
 	from := m.initial.Repository
 	keep := m.prefilled() && (from == m.repository.path() || from == m.repository.chosen)
-	if !keep && place.Last != nil && m.task.prompt() == "" {
+	if !keep && m.wanted.Begin == nil && place.Last != nil && m.task.prompt() == "" {
 		m.prefill(*place.Last)
 	}
 	if m.agent.name == "" {

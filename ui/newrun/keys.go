@@ -133,7 +133,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 
 // Leaving returns the question to answer before the screen is lost, or nil.
 func (m *Model) Leaving() *dialog.Confirm {
-	if m.start.busy() || m.task.prompt() == "" || m.prefilled() && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
+	if m.start.busy() || m.task.prompt() == "" || (m.prefilled() || m.wanted.Begin != nil) && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
 		return nil
 	}
 	return &dialog.Confirm{Title: "Leave without a start?", Text: "The task that you wrote is lost.", Yes: "leave"}

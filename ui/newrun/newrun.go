@@ -49,6 +49,9 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	m.start = startStep{bindings: b, now: func() time.Time { return m.now() }, overview: func(width, height int) []string { return m.overview().view(width, height) }}
 	m.steps = [stepCount]step{&m.repository, &m.agent, &m.task, &m.options, &m.sandbox, &m.start}
 	m.SetTheme(theme.New(true))
+	if wanted.Begin != nil {
+		m.prefill(*wanted.Begin)
+	}
 	return m
 }
 

@@ -48,6 +48,9 @@ type (
 	NewRun struct {
 		Repository string     // empty: the current one, or the last one used
 		Again      session.ID // prefill from this session; empty: from the last run
+		// Begin prefills from this request, such as the choices of the first run. The screen
+		// starts what it became, unlike with Edit.
+		Begin *run.Request
 		// Edit prefills from this request. The screen then starts nothing: it asks for a Run
 		// of what it became.
 		Edit *run.Request
@@ -71,6 +74,10 @@ type Command struct {
 	Wait bool
 }
 
+// System runs a command of this machine, such as one with sudo, on the whole terminal. It
+// asks before it runs the command, and keeps the output until the user presses a key.
+type System struct{ Command []string }
+
 // Run starts a run on the whole terminal and follows it to its end. The output stays on
 // the screen until the user presses a key.
 type Run struct{ Request run.Request }
@@ -90,6 +97,7 @@ func (Network) request()    {}
 func (Doctor) request()     {}
 func (Settings) request()   {}
 func (Command) request()    {}
+func (System) request()     {}
 func (Run) request()        {}
 func (Close) request()      {}
 

@@ -1,200 +1,237 @@
-// Package welcome shows the steps to a first run to a user without sessions: their
-// state, and a key for the next one. It is a part of the dashboard, and checks nothing
-// once a session exists.
+// Package welcome leads a user without sessions to the first one, in steps on one screen:
+// it checks the machine, bakes an agent, chooses a model, and opens a new run with these
+// choices. It is a part of the dashboard, and does nothing once a session exists.
 package welcome
 
 import (
 	"context"
-	"strings"
+	"time"
 
 	"aibox/app/doctor"
-	"aibox/internal/termtext"
+	"aibox/app/firstrun"
+	"aibox/internal/secret"
 	"aibox/ui/checkup"
 	"aibox/ui/page"
-	"aibox/ui/widget/keymap"
-	"aibox/ui/widget/theme"
+	"aibox/ui/widget/bakes"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
+)
+
+// Builder bakes the images of agents.
+type Builder interface {
+	bakes.Builder
+	// Put queues images to bake.
+	Put(force bool, names ...string)
+}
+
+// Choices are what the user chooses from.
+type Choices interface {
+	// Agents returns the agents that can run here, the one to suggest first.
+	Agents(ctx context.Context) ([]firstrun.Agent, error)
+	// Models returns the model servers for an agent.
+	Models(ctx context.Context, agent string) (firstrun.Models, error)
+	// ListModels returns the models of a server, whose key must be known.
+	ListModels(ctx context.Context, inference string) ([]string, error)
+	// UseKey keeps a key of a model server until the program ends.
+	UseKey(variable string, key secret.Value)
+	// Keep saves a setting as the user's default.
+	Keep(ctx context.Context, key, text string) error
+}
+
+// Services are the use cases of the steps.
+type Services struct {
+	Machine checkup.Machine // nil: only describe how to start a run
+	Images  Builder
+	Choices Choices
+}
+
+// stepID is a step.
+type stepID int
+
+// The steps, in order.
+const (
+	stepMachine stepID = iota
+	stepAgent
+	stepModel
+	stepSession
+	stepCount
 )
 
 // Model holds the steps. Make one with New.
 type Model struct {
-	machine checkup.Machine
-	checkup *checkup.Checkup
-	begun   bool
+	services Services
+	now      func() time.Time
+	after    func(time.Duration, tea.Msg) tea.Cmd
+	checkup  *checkup.Checkup
+	begun    bool
+	ticking  bool
+
+	at    stepID // the selected step
+	moved bool   // the user has selected it, so that it stays selected
+	agent agentStep
+	model modelStep
+	loads page.Latest
+	err   error     // of the last action
+	shown placement // of the last View
 }
 
-// New makes a model that has not checked anything yet. Without a machine (nil) it only
-// shows how to start a run.
-func New(machine checkup.Machine) *Model {
-	return &Model{machine: machine, checkup: checkup.New(machine)}
+// New makes a model that has not checked anything yet.
+func New(services Services) *Model {
+	return &Model{
+		services: services, now: time.Now, checkup: checkup.New(services.Machine), model: newModelStep(),
+		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+	}
 }
 
-// Begin checks the machine unless that was done before.
+// Begin checks the machine and loads the choices unless that was done before.
 func (m *Model) Begin(ctx context.Context) tea.Cmd {
-	if m.begun {
+	if m.begun || m.services.Machine == nil {
 		return nil
 	}
-	return m.Again(ctx)
+	return tea.Batch(m.Again(ctx), bakes.Watch(ctx, m.services.Images))
 }
 
-// Again checks the machine again.
+// Again checks the machine and loads the choices again.
 func (m *Model) Again(ctx context.Context) tea.Cmd {
-	if m.machine == nil {
+	if m.services.Machine == nil {
 		return nil
 	}
-	m.begun = true
-	return m.checkup.Begin(ctx)
+	m.begun, m.err = true, nil
+	choices := m.services.Choices
+	return tea.Batch(m.checkup.Begin(ctx), func() tea.Msg {
+		all, err := choices.Agents(ctx)
+		return agentsLoaded{all, err}
+	})
 }
 
-// Take handles a message and reports whether it was one of its own.
-func (m *Model) Take(msg tea.Msg) (tea.Cmd, bool) { return m.checkup.Take(msg) }
-
-// step is a step to a first run.
-type step struct {
-	doctor.Step
-	name string
-	does string // describes what enter does
-	ask  page.Request
-}
-
-// steps returns the steps to a first run; the run itself is the last.
-func (m *Model) steps() []step {
-	path := doctor.FirstRun(m.checkup.Findings(), m.checkup.Looking)
-	all := make([]step, 0, len(path)+1)
-	ready := true
-	for _, of := range path {
-		s := step{Step: of}
-		switch of.Part {
-		case doctor.Docker:
-			s.name, s.does, s.ask = "Docker", "shows what is missing", page.Doctor{}
-			if args, own := (doctor.Finding{Fix: of.Fix}).Command(); own {
-				s.does, s.ask = "runs "+of.Fix+", which asks before it changes anything", page.Command{Args: args, Wait: true}
-			}
-		case doctor.Images:
-			s.name, s.does, s.ask = "an image", "shows the images; b bakes one", page.Images{}
-		case doctor.Model:
-			s.name, s.does, s.ask = "a model", "shows how to fix it", page.Doctor{}
-		}
-		ready = ready && of.State == doctor.OK
-		all = append(all, s)
+// The answers to the commands of the steps.
+type (
+	agentsLoaded struct {
+		all []firstrun.Agent
+		err error
 	}
-	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: doctor.Step{Detail: "an agent, a repository and a task"}}
-	if ready {
-		first.State = doctor.Warning // only this step is left
+	modelsLoaded struct {
+		models firstrun.Models
+		err    error
 	}
-	return append(all, first)
-}
-
-// next returns the index of the first step that is not done, or of the last step.
-func next(steps []step) int {
-	for i, s := range steps {
-		if s.State != doctor.OK {
-			return i
-		}
+	namesLoaded struct {
+		names []string
+		err   error
 	}
-	return len(steps) - 1
-}
-
-var (
-	enter = keymap.Bind("do the next step", "enter")
-	again = keymap.Bind("check again", "r")
+	kept struct{ err error }
+	tick struct{}
 )
 
-// Keys returns the keys that are active while there is no session.
-func (m *Model) Keys() []key.Binding {
-	if m.machine == nil {
+// Take handles a message and reports whether it was one of its own.
+func (m *Model) Take(ctx context.Context, msg tea.Msg) (cmd tea.Cmd, own bool) {
+	if cmd, own := m.checkup.Take(msg); own {
+		return tea.Batch(cmd, m.settle(ctx)), true
+	}
+	switch msg := msg.(type) {
+	case agentsLoaded:
+		m.agent.all, m.err = msg.all, msg.err
+		m.agent.focus()
+		return m.settle(ctx), true
+	case bakes.Changed:
+		m.setJobs(msg)
+		return tea.Batch(m.settle(ctx), msg.Next(ctx, m.services.Images, bakes.Debounce), m.scheduleTick()), true
+	case tick:
+		m.ticking = false
+		return m.scheduleTick(), true
+	case modelsLoaded:
+		m.model.models, m.model.loaded, m.err = msg.models, true, msg.err
+		m.model.refresh()
+		return m.settle(ctx), true
+	case namesLoaded:
+		m.model.setNames(msg)
+		return nil, true
+	case kept:
+		m.err = msg.err
+		return nil, true
+	}
+	return nil, false
+}
+
+// settle chooses an agent that is ready, asks for the models of the chosen agent, and selects
+// the next step unless the user has selected one.
+func (m *Model) settle(ctx context.Context) tea.Cmd {
+	m.agent.ready = m.readyImages()
+	if m.agent.chosen == "" {
+		m.agent.suggest()
+		m.agent.focus()
+	}
+	if !m.moved {
+		m.at = m.next()
+	}
+	agent := m.agent.likely()
+	if agent == "" || agent == m.model.agent {
 		return nil
 	}
-	return []key.Binding{enter, again}
+	return m.loadModels(ctx, agent)
 }
 
-// Press handles a key and reports whether it was one of its own.
-func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) {
-	switch {
-	case m.machine == nil:
-		return nil, false
-	case key.Matches(msg, enter):
-		steps := m.steps()
-		return m.do(steps[next(steps)]), true
-	case key.Matches(msg, again):
-		return m.Again(ctx), true
-	default:
-		return nil, false
+// loadModels asks for the models of an agent.
+func (m *Model) loadModels(ctx context.Context, agent string) tea.Cmd {
+	if m.model.agent != "" && !m.model.scripted() { // another agent may speak another dialect
+		m.model.chosen = nil
+	}
+	m.model.agent, m.model.loaded = agent, false
+	choices := m.services.Choices
+	return m.loads.Replace(func() tea.Msg {
+		models, err := choices.Models(ctx, agent)
+		return modelsLoaded{models, err}
+	})
+}
+
+// keep saves the choices as the user's defaults.
+func (m *Model) keep(ctx context.Context, settings ...[2]string) tea.Cmd {
+	choices := m.services.Choices
+	return func() tea.Msg {
+		for _, setting := range settings {
+			if err := choices.Keep(ctx, setting[0], setting[1]); err != nil {
+				return kept{err}
+			}
+		}
+		return kept{}
 	}
 }
 
-// do opens what a step needs. A step whose check is running does nothing.
-func (m *Model) do(s step) tea.Cmd {
-	if s.State == "" && s.Detail == "" {
+// readyImages returns the images that match their recipes.
+func (m *Model) readyImages() map[string]bool {
+	ready := map[string]bool{}
+	for _, f := range m.checkup.Findings() {
+		ready[f.Image] = f.State == doctor.OK
+	}
+	for _, job := range m.agent.jobs {
+		if done(job) {
+			ready[job.Name] = true
+		}
+	}
+	return ready
+}
+
+// setJobs takes the state of the bakes. A step whose bake has ended is left by itself.
+func (m *Model) setJobs(msg bakes.Changed) {
+	before := m.agent.done()
+	m.agent.jobs, m.agent.ready = msg.Jobs, m.readyImages()
+	for _, job := range msg.Jobs {
+		if done(job) {
+			m.agent.ready[job.Name] = true
+		}
+	}
+	if m.agent.done() && !before {
+		m.agent.watching = false
+		if m.at == stepAgent {
+			m.moved = false
+		}
+	}
+}
+
+// scheduleTick schedules a redraw of the elapsed time of a bake in a second.
+func (m *Model) scheduleTick() tea.Cmd {
+	if m.ticking || m.agent.working() == nil {
 		return nil
 	}
-	return page.Ask(s.ask)
-}
-
-// headRows are the lines of View before the first step.
-const headRows = 3
-
-// Click handles a click on a row of View. A click on a step does the step.
-func (m *Model) Click(row int) tea.Cmd {
-	if steps := m.steps(); m.machine != nil && row >= headRows && row < headRows+len(steps) {
-		return m.do(steps[row-headRows])
-	}
-	return nil
-}
-
-// View returns the steps in lines of at most width columns.
-func (m *Model) View(t theme.Theme, width int) []string {
-	if m.machine == nil {
-		return []string{"", "  No sessions yet. " + t.Key.Render("n") + " starts one."}
-	}
-	steps := m.steps()
-	at := next(steps)
-	title := "  " + t.Title.Render("No sessions yet.") + " Steps to your first run:"
-	out := []string{"", ansi.Truncate(title, width, "…"), ""}
-	for i, s := range steps {
-		mark, style := stepMark(t, s, i == len(steps)-1)
-		detail := s.Detail
-		if s.State == "" && detail == "" {
-			detail = "checking…"
-		}
-		name := s.name + strings.Repeat(" ", max(0, 13-len(s.name)))
-		if i == at {
-			name = t.Title.Render(name)
-		}
-		line := "  " + t.Faint.Render(string(rune('1'+i))) + " " + style.Render(mark) + " " + name + termtext.Escape(detail)
-		out = append(out, ansi.Truncate(line, width, "…"))
-	}
-	out = append(out, "")
-	if s := steps[at]; s.State != "" {
-		text := "enter " + s.does + "."
-		if _, own := s.ask.(page.Command); !own && s.Fix != "" {
-			text = "To fix it: " + s.Fix + ". " + text
-		}
-		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), max(1, width-4), ""), "\n") {
-			out = append(out, "  "+t.Key.Render(line))
-		}
-	}
-	return out
-}
-
-// stepMark returns the mark of a step. It shows the state without color.
-func stepMark(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
-	switch {
-	case s.State == doctor.OK:
-		return "✓", t.Good
-	case last && s.State == doctor.Warning:
-		return "▸", t.Live
-	case s.State == doctor.Warning:
-		return "!", t.Warn
-	case s.State == doctor.Missing:
-		return "✗", t.Bad
-	case s.Detail != "": // it waits for another one
-		return "·", t.Faint
-	default:
-		return "…", t.Faint
-	}
+	m.ticking = true
+	return m.after(time.Second, tick{})
 }

@@ -2,13 +2,19 @@ package welcome
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/app/doctor"
+	"aibox/app/firstrun"
+	"aibox/bakery"
+	"aibox/internal/secret"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 
@@ -16,177 +22,401 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// machine is one whose findings are given.
-type machine struct {
-	found []doctor.Finding
-	looks int
-	hang  bool // the look at Docker never ends
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// world is a machine, its images and its models, as a test defines them.
+type world struct {
+	found  []doctor.Finding
+	looks  int
+	hang   bool // the check of Docker never ends
+	agents []firstrun.Agent
+	models firstrun.Models
+	names  []string
+	fail   error // of ListModels and Keep
+	jobs   []bakery.Job
+	put    []string
+	kept   []string
+	keys   map[string]secret.Value
 }
 
-func (m *machine) Checks() []doctor.Check {
-	m.looks++
+func (w *world) Checks() []doctor.Check {
+	w.looks++
 	of := func(part doctor.Part) func(ctx context.Context) []doctor.Finding {
 		return func(ctx context.Context) []doctor.Finding {
-			if m.hang && part == doctor.Docker {
+			if w.hang && part == doctor.Docker {
 				<-ctx.Done()
 			}
-			return slices.DeleteFunc(slices.Clone(m.found), func(f doctor.Finding) bool { return f.Part != part })
+			return slices.DeleteFunc(slices.Clone(w.found), func(f doctor.Finding) bool { return f.Part != part })
 		}
 	}
 	return []doctor.Check{
 		{Name: "Docker", Part: doctor.Docker, Run: of(doctor.Docker)},
 		{Name: "images", Part: doctor.Images, Run: of(doctor.Images)},
-		{Name: "model", Part: doctor.Model, Run: of(doctor.Model)},
 	}
+}
+
+func (w *world) Agents(context.Context) ([]firstrun.Agent, error) { return w.agents, nil }
+
+func (w *world) Models(context.Context, string) (firstrun.Models, error) { return w.models, nil }
+
+func (w *world) ListModels(_ context.Context, inference string) ([]string, error) {
+	w.kept = append(w.kept, "list "+inference)
+	return w.names, w.fail
+}
+
+func (w *world) UseKey(variable string, key secret.Value) { w.keys[variable] = key }
+
+func (w *world) Keep(_ context.Context, key, text string) error {
+	w.kept = append(w.kept, key+"="+text)
+	return w.fail
+}
+
+func (w *world) Put(_ bool, names ...string) { w.put = append(w.put, names...) }
+func (w *world) Jobs() []bakery.Job          { return w.jobs }
+
+func (w *world) Changed(context.Context) <-chan struct{} {
+	closed := make(chan struct{})
+	close(closed)
+	return closed
 }
 
 var (
-	daemon   = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.OK, Detail: "29.1.0, rootless true"}
-	noDaemon = doctor.Finding{Name: "rootless Docker with runsc", Part: doctor.Docker, State: doctor.Missing, Detail: "it does not answer", Fix: doctor.SetupCommand}
-	stopped  = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.Missing, Detail: "it does not answer", Fix: "sudo systemctl start docker"}
+	daemon   = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.OK, Detail: "29.1.0, rootless"}
+	noDaemon = doctor.Finding{Name: "rootless Docker with runsc", Part: doctor.Docker, State: doctor.Missing, Detail: "no daemon answers", Fix: doctor.SetupCommand}
+	stopped  = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.Missing, Detail: "no daemon answers", Fix: "sudo systemctl start docker"}
+	kernel   = doctor.Finding{Name: "kernel", Part: doctor.Docker, State: doctor.Missing, Detail: "too old", Fix: "install a newer kernel, then reboot"}
 	codex    = doctor.Finding{Name: "image codex", Part: doctor.Images, State: doctor.OK, Image: "codex", Agent: true}
-	nobody   = doctor.Finding{Name: "model", Part: doctor.Model, State: doctor.Warning, Detail: "there is no model", Fix: "start Ollama"}
-	ollama   = doctor.Finding{Name: "model", Part: doctor.Model, State: doctor.OK, Detail: "ollama"}
+	ollama   = firstrun.Server{Inference: "ollama", Title: "ollama", Local: true, Models: []string{"qwen3-coder:30b", "llama3"}}
+	openai   = firstrun.Server{Inference: "openai", Title: "OpenAI", KeyName: "OPENAI_API_KEY"}
+	gemini   = firstrun.Server{Inference: "gemini", Title: "Google Gemini", KeyName: "GEMINI_API_KEY", HasKey: true}
+	unspoken = firstrun.Server{Inference: "anthropic", Title: "Anthropic", KeyName: "ANTHROPIC_API_KEY", Problem: errors.New("Codex does not speak anthropic")}
 )
 
-// looked is a model that has checked all there is.
-func looked(t *testing.T, m *machine) *Model {
-	t.Helper()
-	model := New(m)
-	for cmd := model.Begin(t.Context()); cmd != nil; {
-		cmd, _ = model.Take(uitest.Answer(cmd))
+func newWorld(found ...doctor.Finding) *world {
+	return &world{
+		found: found, keys: map[string]secret.Value{},
+		agents: []firstrun.Agent{
+			{Name: "opencode", Title: "OpenCode", Summary: "Open-source coding agent for any model", Image: "opencode"},
+			{Name: "codex", Title: "Codex", Summary: "OpenAI's coding agent", Image: "codex"},
+			{Name: "qwen", Title: "Qwen", Summary: "Alibaba's \x1b[2J coding agent", Image: "qwen"},
+		},
+		models: firstrun.Models{Servers: []firstrun.Server{ollama, openai, gemini, unspoken}},
+		names:  []string{"gpt-mini", "gpt-large", "whisper"},
 	}
-	return model
 }
 
-func view(m *Model, width int) string {
-	lines := m.View(theme.New(true), width)
-	return ansi.Strip(strings.Join(lines, "\n"))
+// screen shows the steps alone, as a page.
+type screen struct {
+	*Model
+	t             testing.TB
+	theme         theme.Theme
+	width, height int
+	asked         []page.Request
 }
 
-func press(t *testing.T, m *Model, name string) []page.Request {
+// open shows the steps in a world, once everything is loaded.
+func open(t testing.TB, w *world) *screen {
 	t.Helper()
-	cmd, own := m.Press(t.Context(), keymap.Press(name))
-	if !own {
-		t.Fatalf("%s is not its own", name)
-	}
+	s := &screen{Model: New(Services{Machine: w, Images: w, Choices: w}), t: t, theme: theme.New(true), width: 80, height: 20}
+	s.now = func() time.Time { return noon }
+	s.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	s.run(s.Begin(t.Context()))
+	return s
+}
+
+// run runs a command, and what follows from its message.
+func (s *screen) run(cmd tea.Cmd) {
 	if cmd == nil {
-		return nil
+		return
 	}
-	request, _ := cmd().(page.Request)
-	return []page.Request{request}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			s.run(cmd)
+		}
+	case page.Request:
+		s.asked = append(s.asked, msg)
+	default:
+		if msg, current := page.Current(msg); current {
+			cmd, _ := s.Take(s.t.Context(), msg)
+			s.run(cmd)
+		}
+	}
 }
 
-func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
+func (s *screen) press(names ...string) {
+	for _, name := range names {
+		cmd, _ := s.Press(s.t.Context(), keymap.Press(name))
+		s.run(cmd)
+	}
+}
+
+func (s *screen) types(text string) {
+	for _, r := range text {
+		s.press(string(r))
+	}
+}
+
+func (s *screen) view() string {
+	return ansi.Strip(strings.Join(s.View(s.theme, s.width, s.height), "\n"))
+}
+
+func (s *screen) sees(wants ...string) {
+	s.t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(s.view(), want) {
+			s.t.Errorf("%q is not shown:\n%s", want, s.view())
+		}
+	}
+}
+
+// bakes reports the state of the bakes.
+func (s *screen) bakes(jobs ...bakery.Job) {
+	s.run(func() tea.Msg { return bakes.Changed{Jobs: jobs} })
+}
+
+func TestAMachineThatIsNotReadyIsSetUpByAKey(t *testing.T) {
 	for name, test := range map[string]struct {
-		found []doctor.Finding
-		sees  []string
-		asks  page.Request
+		missing doctor.Finding
+		sees    []string
+		asks    string
 	}{
-		"no Docker": {
-			[]doctor.Finding{noDaemon, nobody},
-			[]string{"1 ✗ Docker", "it does not answer", "2 · an image     after Docker", "3 ! a model", "4 · a first run", "enter runs aibox doctor --fix"},
-			page.Command{},
-		},
-		"a Docker that a person has to start": {
-			[]doctor.Finding{stopped, ollama},
-			[]string{"To fix it: sudo systemctl start docker. enter shows what is missing"},
-			page.Doctor{},
-		},
-		"no image":    {[]doctor.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none has been baked yet", "3 ✓ a model"}, page.Images{}},
-		"no model":    {[]doctor.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To fix it: start Ollama"}, page.Doctor{}},
-		"all is done": {[]doctor.Finding{daemon, codex, ollama}, []string{"4 ▸ a first run", "enter asks what to run"}, page.NewRun{}},
+		"by the setup":      {noDaemon, []string{"1 ✗ this machine", "no daemon answers", "enter sets up what is missing, with aibox doctor --fix"}, "doctor --fix"},
+		"by root":           {stopped, []string{"This needs root: sudo systemctl start docker", "enter runs it"}, "sudo systemctl start docker"},
+		"only by the user":  {kernel, []string{"To fix it: install a newer kernel, then reboot.", "enter shows all checks"}, "doctor"},
+		"once it is set up": {daemon, []string{"1 ✓ this machine  ready: Docker 29.1.0, rootless", "▸ 2 · an agent"}, ""},
 	} {
-		m := looked(t, &machine{found: test.found})
-		for _, want := range test.sees {
-			if !strings.Contains(view(m, 100), want) {
-				t.Errorf("%s: no %q in\n%s", name, want, view(m, 100))
+		s := open(t, newWorld(test.missing))
+		s.sees("Steps to your first session")
+		s.sees(test.sees...)
+		if test.asks == "" {
+			continue
+		}
+		s.press("enter")
+		got := ""
+		switch of := s.asked[0].(type) {
+		case page.Command:
+			got = strings.Join(of.Args, " ")
+		case page.System:
+			got = strings.Join(of.Command, " ")
+		case page.Doctor:
+			got = "doctor"
+		}
+		if got != test.asks {
+			t.Errorf("%s: asked %+v", name, s.asked)
+		}
+	}
+}
+
+func TestAnAgentIsBakedWithItsProgressOnTheSameScreen(t *testing.T) {
+	w := newWorld(daemon)
+	s := open(t, w)
+	s.sees("▸ 2 · an agent", "▸ opencode    · to bake", "codex       · to bake", "Open-source coding agent for any model")
+	s.press("down", "enter")
+	if !slices.Equal(w.put, []string{"codex"}) || !slices.Equal(w.kept, []string{"agent=codex"}) {
+		t.Errorf("baked %q, kept %q", w.put, w.kept)
+	}
+	base := bakery.Job{Name: bakery.Base, State: bakery.Baking, Began: noon.Add(-12 * time.Second), Steps: []bakery.JobStep{
+		{Text: "[2/9] RUN apt-get install", Kind: bakery.StepStarted, Began: noon.Add(-9 * time.Second)},
+	}, Log: []string{"▸ [2/9] RUN apt-get install", "  unpacking git"}}
+	s.bakes(bakery.Job{Name: "codex"}, base)
+	s.sees("codex: baking the base image, step 2/9 · 12s", "Baking base, the base image of codex", "RUN apt-get install", "unpacking git")
+	base.State = bakery.Done
+	s.bakes(bakery.Job{Name: "codex", State: bakery.Baking, Began: noon.Add(-3 * time.Second)}, base)
+	s.sees("codex: baking, 3s", "Baking codex")
+	s.bakes(bakery.Job{Name: "codex", State: bakery.Done, Began: noon, Ended: noon}, base)
+	s.sees("2 ✓ an agent      codex is ready", "▸ 3 · a model")
+}
+
+func TestABakeContinuesInTheBackgroundAndComesBack(t *testing.T) {
+	s := open(t, newWorld(daemon))
+	s.press("enter")
+	s.bakes(bakery.Job{Name: "opencode", State: bakery.Baking, Began: noon})
+	s.press("esc")
+	s.sees("opencode: baking, 0s", "▸ 3 · a model", "▸ qwen3-coder:30b")
+	s.press("enter") // meanwhile the model is chosen
+	s.sees("3 ✓ a model       qwen3-coder:30b of ollama", "▸ 2")
+	s.press("p")
+	s.sees("Baking opencode")
+	s.press("tab", "tab")
+	s.sees("▸ 4", "The steps above are not done yet")
+	s.bakes(bakery.Job{Name: "opencode", State: bakery.Failed, Began: noon, Ended: noon, Err: errors.New("no space left")})
+	s.press("shift+tab", "shift+tab")
+	s.sees("opencode failed to bake", "no space left")
+	s.press("esc")
+	s.sees("✗ failed")
+	s.press("p")
+	s.sees("no space left")
+	s.press("enter")
+	if w := s.services.Images.(*world); !slices.Equal(w.put, []string{"opencode", "opencode"}) {
+		t.Errorf("baked %q", w.put)
+	}
+}
+
+func TestAModelOfThisMachineIsChosenAndKept(t *testing.T) {
+	w := newWorld(daemon, codex)
+	s := open(t, w)
+	s.sees("2 ✓ an agent      codex is ready", "▸ 3 · a model", "qwen3-coder:30b", "llama3", "ollama, on this machine",
+		"hosted; your code goes there; asks for a key", "key of GEMINI_API_KEY", "without a model")
+	s.press("down", "enter")
+	s.sees("3 ✓ a model       llama3 of ollama", "▸ 4")
+	if !slices.Equal(w.kept, []string{"inference=ollama", "model=llama3"}) {
+		t.Errorf("kept %q", w.kept)
+	}
+	s.press("enter")
+	begin := s.asked[0].(page.NewRun).Begin
+	if begin.Agent != "codex" || begin.Settings.Text("inference") != "ollama" || begin.Settings.Text("model") != "llama3" || begin.Prompt != "" {
+		t.Errorf("begins with %+v", begin)
+	}
+}
+
+func TestAHostedModelAsksForItsKeyHidden(t *testing.T) {
+	w := newWorld(daemon, codex)
+	s := open(t, w)
+	s.press("down", "down", "enter")
+	s.sees("Paste or type your key of OpenAI", "To keep it for later, set OPENAI_API_KEY")
+	if !s.Typing() {
+		t.Error("keys are not text")
+	}
+	s.press("enter") // nothing was typed
+	s.types("sk-12345")
+	s.Paste(tea.PasteMsg{Content: "6789"})
+	if strings.Contains(s.view(), "sk-1") || strings.Contains(s.view(), "6789") {
+		t.Errorf("the key is shown:\n%s", s.view())
+	}
+	s.press("enter")
+	if got := w.keys["OPENAI_API_KEY"].Reveal(); got != "sk-123456789" || !slices.Equal(w.kept, []string{"list openai"}) {
+		t.Errorf("the key is %q, asked %q", got, w.kept)
+	}
+	s.sees("▸ gpt-large", "gpt-mini", "whisper")
+	s.types("mini")
+	s.press("enter")
+	s.sees("3 ✓ a model       gpt-mini of OpenAI")
+	if len(w.kept) != 1 {
+		t.Errorf("a model whose key is gone later became the default: %q", w.kept)
+	}
+	s.press("enter")
+	if begin := s.asked[0].(page.NewRun).Begin; begin.Settings.Text("inference") != "openai" || begin.Settings.Text("model") != "gpt-mini" {
+		t.Errorf("begins with %+v", begin)
+	}
+}
+
+func TestAModelThatIsNotListedCanBeTypedAndEscGoesBack(t *testing.T) {
+	w := newWorld(daemon, codex)
+	w.fail = errors.New("the server refuses the key")
+	s := open(t, w)
+	s.press("down", "down", "down", "enter") // its key is known
+	s.sees("A model of Google Gemini", "the server refuses the key")
+	s.press("esc")
+	s.sees("▸ Google Gemini")
+	s.press("down", "enter")
+	s.sees("Codex does not speak anthropic")
+	w.fail = nil
+	s.press("up", "enter")
+	s.types("mine")
+	s.sees("enter uses mine")
+	s.press("enter")
+	s.sees("mine of Google Gemini")
+	if !slices.Contains(w.kept, "inference=gemini") {
+		t.Errorf("kept %q", w.kept)
+	}
+}
+
+func TestWithoutAModelTheSessionIsAFixedExampleAndSaysSo(t *testing.T) {
+	w := newWorld(daemon, codex)
+	s := open(t, w)
+	s.press("end", "enter")
+	s.sees("none: a built-in script plays a fixed example", "cannot", "hello.txt")
+	if len(w.kept) != 0 {
+		t.Errorf("the script became the default: %q", w.kept)
+	}
+	s.press("enter")
+	begin := s.asked[0].(page.NewRun).Begin
+	if begin.Settings.Text("inference") != "scripted" || !strings.Contains(begin.Prompt, "hello.txt") {
+		t.Errorf("begins with %+v", begin)
+	}
+}
+
+func TestWhatIsReadyAlreadyIsNotAskedFor(t *testing.T) {
+	w := newWorld(daemon, codex)
+	w.models.Current = firstrun.Model{Name: "qwen3", Title: "ollama"}
+	s := open(t, w)
+	s.sees("2 ✓ an agent", "3 ✓ a model       qwen3 of ollama", "▸ 4 ▸ your session")
+	s.press("enter")
+	if begin := s.asked[0].(page.NewRun).Begin; begin.Agent != "codex" || begin.Settings.Has("inference") {
+		t.Errorf("begins with %+v", begin)
+	}
+}
+
+func TestTheMachineIsCheckedOnceAndAgainWhenAsked(t *testing.T) {
+	w := newWorld(stopped)
+	s := open(t, w)
+	if s.Begin(t.Context()) != nil {
+		t.Error("it checks again by itself")
+	}
+	w.found = []doctor.Finding{daemon, codex}
+	s.press("r")
+	s.sees("1 ✓ this machine", "2 ✓ an agent")
+	if w.looks != 2 {
+		t.Errorf("%d checks", w.looks)
+	}
+}
+
+func TestAStepThatIsStillCheckedIsWaitedFor(t *testing.T) {
+	w := newWorld()
+	w.hang = true
+	model := New(Services{Machine: w, Images: w, Choices: w})
+	s := &screen{Model: model, t: t, theme: theme.New(true), width: 80, height: 20}
+	cmd := model.checkup.Begin(t.Context())
+	for range 2 { // the list of checks, and the images
+		msg := uitest.Answer(cmd)
+		cmd, _ = model.checkup.Take(msg)
+	}
+	s.sees("1 … this machine  checking…")
+	s.press("enter")
+	if len(s.asked) != 0 {
+		t.Errorf("asked %+v", s.asked)
+	}
+}
+
+func TestTheStepsFitEveryScreen(t *testing.T) {
+	ways := map[string][]string{
+		"agents": {}, "progress": {"enter"}, "models": {"tab"}, "key": {"tab", "down", "down", "enter"}, "names": {"tab", "down", "down", "down", "enter"}, "session": {"tab", "tab"}, "machine": {"shift+tab"},
+	}
+	for name, keys := range ways {
+		for _, size := range [][2]int{{40, 8}, {40, 9}, {80, 14}, {80, 20}, {120, 36}, {200, 56}} {
+			s := open(t, newWorld(daemon))
+			s.width, s.height = size[0], size[1]
+			s.press(keys...)
+			if name == "progress" {
+				s.bakes(bakery.Job{Name: "opencode", State: bakery.Failed, Err: errors.New(strings.Repeat("no space ", 60)), Log: slices.Repeat([]string{"line"}, 50)})
 			}
-		}
-		asked := press(t, m, "enter")
-		if command, ok := asked[0].(page.Command); ok {
-			if _, wanted := test.asks.(page.Command); !wanted || !slices.Equal(command.Args, []string{"doctor", "--fix"}) || !command.Wait {
-				t.Errorf("%s: asked %+v", name, command)
+			lines := s.View(s.theme, size[0], size[1])
+			if len(lines) > size[1] {
+				t.Errorf("%s at %v: %d rows", name, size, len(lines))
 			}
-		} else if asked[0] != test.asks {
-			t.Errorf("%s: asked %+v", name, asked)
-		}
-	}
-}
-
-func TestAStepThatIsStillLookedAtIsWaitedFor(t *testing.T) {
-	model := New(&machine{found: []doctor.Finding{ollama}, hang: true})
-	cmd := model.Begin(t.Context())
-	for range 3 { // that it began, the model and the images
-		cmd, _ = model.Take(uitest.Answer(cmd))
-	}
-	for _, want := range []string{"1 … Docker       checking…", "2 … an image     checking…", "3 ✓ a model"} {
-		if !strings.Contains(view(model, 80), want) {
-			t.Errorf("no %q in\n%s", want, view(model, 80))
-		}
-	}
-	if asked := press(t, model, "enter"); asked != nil {
-		t.Errorf("asked %+v", asked)
-	}
-}
-
-func TestTheMachineIsLookedAtOnceAndAgainWhenAsked(t *testing.T) {
-	of := &machine{found: []doctor.Finding{stopped}}
-	m := looked(t, of)
-	if m.Begin(t.Context()) != nil {
-		t.Error("it looks again by itself")
-	}
-	of.found = []doctor.Finding{daemon, codex, ollama}
-	cmd, _ := m.Press(t.Context(), keymap.Press("r"))
-	for cmd != nil {
-		cmd, _ = m.Take(uitest.Answer(cmd))
-	}
-	if !strings.Contains(view(m, 80), "1 ✓ Docker") || of.looks != 2 {
-		t.Errorf("%d looks\n%s", of.looks, view(m, 80))
-	}
-}
-
-func TestAClickOnAStepDoesIt(t *testing.T) {
-	m := looked(t, &machine{found: []doctor.Finding{daemon, codex, nobody}})
-	for row, line := range strings.Split(view(m, 80), "\n") {
-		cmd := m.Click(row)
-		if step := strings.Contains(line, "an image "); step {
-			if cmd == nil || cmd() != (page.Images{}) {
-				t.Errorf("row %d: %q", row, line)
-			}
-		}
-		if row < headRows && cmd != nil {
-			t.Errorf("row %d is no step", row)
-		}
-	}
-	if m.Click(99) != nil || m.Click(-1) != nil {
-		t.Error("outside is a step")
-	}
-}
-
-func TestTheStepsFitIntoANarrowScreen(t *testing.T) {
-	m := looked(t, &machine{found: []doctor.Finding{stopped, nobody}})
-	for _, width := range []int{40, 80, 200} {
-		for line := range strings.SplitSeq(view(m, width), "\n") {
-			if ansi.StringWidth(line) > width {
-				t.Errorf("at %d columns: %q", width, line)
+			for _, line := range lines {
+				if ansi.StringWidth(line) > size[0] {
+					t.Errorf("%s at %v: %q", name, size, line)
+				}
 			}
 		}
 	}
 }
 
 func TestWithoutAMachineItOnlySaysHowToStart(t *testing.T) {
-	m := New(nil)
-	if m.Begin(t.Context()) != nil || m.Keys() != nil || m.Click(5) != nil {
+	m := New(Services{})
+	if m.Begin(t.Context()) != nil || m.Keys() != nil || m.Click(t.Context(), 5) != nil {
 		t.Error("it does something")
 	}
 	if _, own := m.Press(t.Context(), keymap.Press("enter")); own {
 		t.Error("it takes keys")
 	}
-	if _, own := m.Take(tea.WindowSizeMsg{}); own {
+	if _, own := m.Take(t.Context(), tea.WindowSizeMsg{}); own {
 		t.Error("it takes messages of others")
 	}
-	if !strings.Contains(view(m, 80), "n starts one") {
-		t.Error(view(m, 80))
+	if view := strings.Join(m.View(theme.New(true), 80, 20), "\n"); !strings.Contains(ansi.Strip(view), "n starts one") {
+		t.Error(view)
 	}
 }
