@@ -217,7 +217,11 @@ func (b *browser) toHit() tea.Cmd {
 		b.goTo(i)
 	}
 	b.search.awaited = !b.diff.File().Loaded()
-	if !b.search.awaited {
+	switch {
+	case b.search.awaited:
+	case h.line == 0:
+		b.diff.ToRow(0)
+	default:
 		b.diff.Reveal(h.line, h.old)
 	}
 	return b.load()
@@ -235,10 +239,11 @@ func (b *browser) View() []string {
 // clickDiff goes to a row of the window, and shows lines that it hides.
 func (b *browser) clickDiff(row int) tea.Cmd {
 	b.focusList(false)
-	if b.diff.Top+row >= b.diff.File().Layout.Rows {
+	at := b.diff.RowAt(row)
+	if at < 0 {
 		return nil
 	}
-	b.diff.ToRow(b.diff.Top + row)
+	b.diff.ToRow(at)
 	if b.diff.Current().Kind == diff.GapRow {
 		return b.expand(false)
 	}

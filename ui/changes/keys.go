@@ -104,7 +104,7 @@ func (m *Model) Keys() []keymap.Group {
 		{Title: "Jump", Keys: []binding{
 			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,
 		}},
-		{Title: "Show", Keys: []binding{k.more, k.whole, k.Layout, k.Blanks, k.Brief, k.Fold, k.FoldAll}},
+		{Title: "Show", Keys: []binding{k.more, k.whole, k.Layout, k.Wrap, k.Blanks, k.Brief, k.Fold, k.FoldAll}},
 		{Title: "Move", Keys: []binding{k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Left, k.Right}},
 	}
 }

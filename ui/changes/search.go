@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
@@ -25,13 +26,15 @@ import (
 const maxHits = 10_000
 
 // hit is a matching line: of the agent's version, or of the old one when it was deleted.
+// Line 0 is the name of the file.
 type hit struct {
 	path review.Path
 	line int
 	old  bool
 }
 
-// search looks for a text in the shown lines of one file or of all files.
+// search looks for a text in the shown lines of one file, or in those of all files and in
+// their names.
 type search struct {
 	field   *textinput.Model // while it is typed; nil otherwise
 	all     bool             // in all files
@@ -39,6 +42,7 @@ type search struct {
 	match   *regexp.Regexp
 	running bool
 	hits    []hit // in the order of the files
+	names   int   // how many of them are file names
 	more    bool  // there are more hits than are kept
 	at      int   // the current hit
 	awaited bool  // the file of the current hit is being read
@@ -102,7 +106,7 @@ func (s *search) Update(msg tea.Msg) (begins bool) {
 func (s *search) end() {
 	s.answers.Cancel()
 	s.field, s.text, s.match, s.running = nil, "", nil, false
-	s.hits, s.more, s.at, s.awaited = nil, false, 0, false
+	s.hits, s.names, s.more, s.at, s.awaited = nil, 0, false, 0, false
 }
 
 // searched brings the hits of a search.
@@ -126,17 +130,20 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.F
 			return msg
 		})
 	}
-	var paths []review.Path
+	var paths, names []review.Path
 	if !s.all {
 		paths = []review.Path{current.Change.Path}
 	}
 	for _, f := range files {
+		if s.all {
+			names = append(names, f.Change.Path)
+		}
 		if f.ExpandedBytes > 0 {
 			shown[f.Change.Path] = f.ShownLines()
 		}
 	}
 	return s.answers.Replace(func() tea.Msg {
-		var msg searched
+		msg := searched{hits: matchingNames(names, match)}
 		err := set.Files(ctx, func(d review.FileDiff) error {
 			hunks := d.Hunks
 			if more, ok := shown[d.Change.Path]; ok {
@@ -155,6 +162,17 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.F
 	})
 }
 
+// matchingNames returns a hit for each name that matches as it is shown.
+func matchingNames(names []review.Path, match *regexp.Regexp) []hit {
+	var hits []hit
+	for _, path := range names {
+		if match.MatchString(path.String()) && len(hits) < maxHits {
+			hits = append(hits, hit{path: path})
+		}
+	}
+	return hits
+}
+
 // appendHits appends the hits in hunks. more means that there are more than are kept.
 func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp.Regexp) (_ []hit, more bool) {
 	matches := func(line []byte) bool { return match.Match(line[:min(len(line), diff.MaxShown)]) }
@@ -170,7 +188,12 @@ func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp
 // take keeps the hits, in the order of the files. It returns an error or a note when
 // there is nothing to go to.
 func (s *search) take(msg searched, files []*diff.File) (note string, err error) {
-	s.running, s.hits, s.more = false, inFileOrder(msg.hits, files), msg.more
+	s.running, s.hits, s.names, s.more = false, inFileOrder(msg.hits, files), 0, msg.more
+	for _, h := range s.hits {
+		if h.line == 0 {
+			s.names++
+		}
+	}
 	switch {
 	case msg.err != nil:
 		return "", msg.err
@@ -229,7 +252,11 @@ func (s *search) View(t theme.Theme) string {
 		if s.more {
 			more = " or more"
 		}
-		return fmt.Sprintf("%s: %d of %d%s in %s", termtext.Escape(s.text), s.at+1, len(s.hits), more, s.where())
+		names := ""
+		if s.names > 0 {
+			names = " (" + amount.Of(s.names, "file name") + ")"
+		}
+		return fmt.Sprintf("%s: %d of %d%s in %s%s", termtext.Escape(s.text), s.at+1, len(s.hits), more, s.where(), names)
 	default:
 		return ""
 	}

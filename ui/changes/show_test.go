@@ -105,17 +105,17 @@ func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 	p.Press("/", "end", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "tab")
 	p.Type("evil")
 	p.Press("enter")
-	p.Sees("evil: 2 of 2 in all files")
+	p.Sees("evil: 2 of 3 in all files (1 file name)")
 	if p.m.diff.At == at {
 		t.Error("the hit is in another file")
 	}
-	p.Press("n")
-	p.Sees("evil: 1 of 2")
+	p.Press("n", "n")
+	p.Sees("evil: 1 of 3")
 	if path := p.m.diff.File().Change.Path; path != "Makefile" {
 		t.Errorf("the first hit is in %s", path)
 	}
 	p.Press("N", "N", "n")
-	p.Sees("evil: 2 of 2")
+	p.Sees("evil: 3 of 3")
 	if p.m.draft.Tally().Rejected > 0 {
 		t.Error("looking for the next one rejected something")
 	}
@@ -130,6 +130,38 @@ func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 	p.Type("nothing says this")
 	p.Press("enter")
 	p.Sees("no match for nothing says this in this file")
+}
+
+func TestASearchOfAllFilesMatchesTheirNames(t *testing.T) {
+	set := changed(t, map[string]string{"b.txt": "x\n", "login.go": "a\n", "z.txt": "login\n"}, map[string]string{"b.txt": "y\n", "login.go": "b\n", "z.txt": "the login\n"})
+	p := newUser(t, &recorded{set: set}, 120, 40)
+	p.Press("/")
+	p.Type("login")
+	p.Press("enter")
+	p.Sees("login: 1 of 3 in all files (1 file name)")
+	if path := p.m.diff.File().Change.Path; path != "login.go" || p.m.diff.Row != 0 {
+		t.Errorf("it goes to row %d of %s", p.m.diff.Row, path)
+	}
+	if !strings.Contains(p.m.View(), p.m.diff.Styles.Hit.Render("login")) {
+		t.Error("the match in the title is not marked")
+	}
+	p.Press("n")
+	p.Sees("login: 2 of 3")
+	if path := p.m.diff.File().Change.Path; path != "z.txt" {
+		t.Errorf("the next hit is in %s", path)
+	}
+	p.Press("N", "N", "n")
+	p.Sees("login: 1 of 3")
+	p.Press("/", "tab") // this file only: no names
+	p.Press("enter")
+	p.Sees("no match for login in this file")
+	p.Press("/", "tab")
+	p.Type("b.txt") // a name alone
+	p.Press("enter")
+	p.Sees("b.txt: 1 of 1 in all files (1 file name)")
+	if path := p.m.diff.File().Change.Path; path != "b.txt" {
+		t.Errorf("the hit is in %s", path)
+	}
 }
 
 func TestHighlightingChangesNoText(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"aibox/review/decision"
 	"aibox/ui/changes/diff"
 	"aibox/ui/widget/keymap"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // open opens the review of an agent's work.
@@ -21,6 +23,9 @@ func (p *user) accept() {
 	p.wait()
 	p.Press("ctrl+s")
 }
+
+// stripped returns a line without styles.
+func stripped(line string) string { return ansi.Strip(line) }
 
 // goTo shows a file.
 func (p *user) goTo(path review.Path) {

@@ -10,7 +10,7 @@ import (
 // Keys are the keys that move in the diff and that change how it is shown.
 type Keys struct {
 	Up, Down, PageUp, PageDown, First, Last, Left, Right key.Binding
-	Layout, Blanks, Brief, Fold, FoldAll                 key.Binding
+	Layout, Blanks, Brief, Wrap, Fold, FoldAll           key.Binding
 }
 
 func NewKeys() Keys {
@@ -20,6 +20,7 @@ func NewKeys() Keys {
 		First: keymap.Bind("first line", "home", "g"), Last: keymap.Bind("last line", "end", "G"),
 		Left: keymap.Bind("shift left", "left", "h"), Right: keymap.Bind("shift right", "right", "l"),
 		Layout: keymap.Bind("side by side", "|"), Blanks: keymap.Bind("ignore whitespace", "w"), Brief: keymap.Bind("changed lines only", "o"),
+		Wrap: keymap.Bind("wrap or cut long lines", "W"),
 		Fold: keymap.Bind("fold the hunk", "z"), FoldAll: keymap.Bind("fold all hunks", "Z"),
 	}
 }
@@ -27,28 +28,38 @@ func NewKeys() Keys {
 // Move handles a key that moves the cursor in the file.
 func (v *Pane) Move(msg tea.KeyPressMsg) bool {
 	k, page := v.Keys, max(1, v.Height-2)
+	if v.File().Layout.Rows == 0 {
+		page = 0
+	}
 	switch {
 	case key.Matches(msg, k.Up):
 		v.Row--
 	case key.Matches(msg, k.Down):
 		v.Row++
 	case key.Matches(msg, k.PageUp):
-		v.Row -= page
+		v.Row = v.painter().page(v.Row, -page)
 	case key.Matches(msg, k.PageDown):
-		v.Row += page
+		v.Row = v.painter().page(v.Row, page)
 	case key.Matches(msg, k.First):
 		v.Row = 0
 	case key.Matches(msg, k.Last):
 		v.Row = v.File().Layout.Rows - 1
 	case key.Matches(msg, k.Left):
-		v.column = max(0, v.column-8)
+		v.shift(-8)
 	case key.Matches(msg, k.Right):
-		v.column = min(v.column+8, MaxColumn)
+		v.shift(8)
 	default:
 		return false
 	}
 	v.Scroll()
 	return true
+}
+
+// shift moves long lines that are cut to the side.
+func (v *Pane) shift(by int) {
+	if v.unwrapped {
+		v.column = max(0, min(v.column+by, MaxColumn))
+	}
 }
 
 // Change handles a key that changes how the diff is shown.
@@ -61,6 +72,8 @@ func (v *Pane) Change(msg tea.KeyPressMsg) bool {
 		v.Style.Blank = !v.Style.Blank
 	case key.Matches(msg, k.Brief):
 		v.Style.brief = !v.Style.brief
+	case key.Matches(msg, k.Wrap):
+		v.ToggleWrap()
 	case key.Matches(msg, k.Fold):
 		v.toggleFold()
 	case key.Matches(msg, k.FoldAll):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"aibox/internal/termtext"
 	"aibox/review/worddiff"
@@ -179,6 +180,28 @@ func cells(text string, from, to int) string {
 		at += wide
 	}
 	return out.String()
+}
+
+// wrap returns the columns at which a text starts when it is broken into at most so many
+// lines of a width. It cuts no character in half.
+func wrap(text string, width, most int) []int {
+	starts := []int{0}
+	for at, begin := 0, 0; text != "" && len(starts) <= most; {
+		wide := 1
+		if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
+			text = text[1:]
+		} else {
+			var cluster string
+			cluster, wide = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+			text = text[len(cluster):]
+		}
+		if at+wide > begin+width && at > begin {
+			begin = at
+			starts = append(starts, at)
+		}
+		at += wide
+	}
+	return starts[:min(len(starts), most)]
 }
 
 // columns returns the width of a text without styles.

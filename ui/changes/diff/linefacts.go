@@ -2,6 +2,7 @@ package diff
 
 import (
 	"sort"
+	"unicode/utf8"
 
 	"aibox/internal/termtext"
 	"aibox/review/worddiff"
@@ -18,6 +19,13 @@ type lineFacts struct {
 	differs  map[lineKey]versions
 	others   map[runKey]map[int32]int32
 	columns  map[lineKey]int
+	wrapped  map[wrapKey][]int
+}
+
+// wrapKey names a line that is wrapped to a width, in at most so many parts.
+type wrapKey struct {
+	lineKey
+	width, most int
 }
 
 // lineKey names a line of a file, and another one that it is compared with or -1.
@@ -34,10 +42,10 @@ type versions struct{ old, fresh []span }
 
 // use drops what is known about other lines.
 func (c *lineFacts) use(f *File) {
-	if c.file == f && c.revision == f.Revision && len(c.differs)+len(c.columns) < maxFacts {
+	if c.file == f && c.revision == f.Revision && len(c.differs)+len(c.columns)+len(c.wrapped) < maxFacts {
 		return
 	}
-	*c = lineFacts{f, f.Revision, map[lineKey]versions{}, map[runKey]map[int32]int32{}, map[lineKey]int{}}
+	*c = lineFacts{f, f.Revision, map[lineKey]versions{}, map[runKey]map[int32]int32{}, map[lineKey]int{}, map[wrapKey][]int{}}
 }
 
 // other returns the other version of a changed line of a hunk, or -1.
@@ -110,4 +118,15 @@ func (c *lineFacts) width(key lineKey, l *Line) int {
 	wide := columns(Untab(termtext.Text(string(text)))) + columns(l.tail) + len(l.Text) - len(text)
 	c.columns[key] = wide
 	return wide
+}
+
+// starts returns the columns at which the parts of a wrapped line start.
+func (c *lineFacts) starts(key wrapKey, l *Line) []int {
+	starts, ok := c.wrapped[key]
+	if !ok {
+		text := l.Text[:min(len(l.Text), key.width*key.most*utf8.UTFMax, MaxShown)]
+		starts = wrap(Untab(termtext.Text(string(text)))+l.tail, key.width, key.most)
+		c.wrapped[key] = starts
+	}
+	return starts
 }

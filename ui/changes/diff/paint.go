@@ -23,11 +23,11 @@ func (v *Pane) View() []string {
 		return make([]string, v.Height)
 	}
 	out := make([]string, 0, v.Height)
-	v.facts.use(f)
-	p := painter{Pane: v, f: f, columns: width - barWidth, inHunk: v.Hunk()}
+	p := v.painter()
 	for i := v.Top; i < f.Layout.Rows && len(out) < v.Height; i++ {
-		out = append(out, p.paint(i))
+		out = append(out, p.paint(i)...)
 	}
+	out = out[:min(len(out), v.Height)]
 	switch {
 	case len(out) >= v.Height:
 	case f.Err != nil:
@@ -55,8 +55,11 @@ func (v *Pane) Status(aligning bool) string {
 	if v.Style.brief {
 		parts = append(parts, "changed lines only (o)")
 	}
-	if v.column > 0 {
-		parts = append(parts, fmt.Sprintf("from column %d", v.column+1))
+	switch {
+	case v.unwrapped && v.column > 0:
+		parts = append(parts, fmt.Sprintf("long lines cut, from column %d (W)", v.column+1))
+	case v.unwrapped:
+		parts = append(parts, "long lines cut (W)")
 	}
 	return strings.Join(parts, " · ")
 }
@@ -66,46 +69,86 @@ type painter struct {
 	*Pane
 	f       *File
 	columns int // of a row, after the bar
+	digits  int // columns of line numbers
 	inHunk  int // the hunk at the cursor
+}
+
+// painter returns the painter of the current file, which must exist.
+func (v *Pane) painter() painter {
+	f := v.File()
+	v.facts.use(f)
+	p := painter{Pane: v, f: f, columns: v.width() - barWidth, inHunk: v.Hunk()}
+	p.digits = p.numberWidth()
+	return p
 }
 
 // barWidth is the columns before a row, which mark the cursor and its hunk.
 const barWidth = 2
 
-// paint renders row i.
-func (p painter) paint(i int) string {
+// paint renders row i, in as many lines as it takes.
+func (p painter) paint(i int) []string {
 	k := &p.Styles
 	r := p.f.Layout.row(i)
 	bar := "  "
-	switch {
-	case i == p.Row && p.Focused:
-		bar = k.cursor.Render(cursor.Mark + " ")
-	case r.Hunk >= 0 && int(r.Hunk) == p.inHunk && !r.Gap:
+	if r.Hunk >= 0 && int(r.Hunk) == p.inHunk && !r.Gap {
 		bar = k.cursor.Render("▌ ")
 	}
+	first := bar
+	if i == p.Row && p.Focused {
+		first = k.cursor.Render(cursor.Mark + " ")
+	}
+	var lines []string
+	switch r.Kind {
+	case LineRow:
+		lines = p.single(r)
+	case pairRow:
+		lines = p.pair(r)
+	default:
+		lines = []string{p.other(r, i == p.Row)}
+	}
+	for j := range lines {
+		lines[j] = first + lines[j]
+		first = bar
+	}
+	return lines
+}
+
+// other renders a row that shows no line.
+func (p painter) other(r Row, current bool) string {
+	k := &p.Styles
 	switch r.Kind {
 	case noteRow:
 		n := p.f.Layout.notes[r.left]
-		return bar + k.tones[n.tone].Render(ansi.Truncate(n.text, p.columns, "…"))
-	case HeadRow:
-		return bar + p.head(int(r.Hunk))
+		text := ansi.Truncate(n.text, p.columns, "…")
+		if n.tone == titleTone {
+			return p.title(text)
+		}
+		return k.tones[n.tone].Render(text)
 	case foldRow:
 		what := "unchanged"
 		if p.f.folded[p.f.Hunks()[r.Hunk].ID] {
 			what = "folded; z shows them"
 		}
-		return bar + k.number.Render(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), p.columns, "…"))
+		return k.number.Render(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), p.columns, "…"))
 	case GapRow:
 		text := "⋯ " + amount.Of(int(r.left), "line")
-		if i == p.Row {
+		if current {
 			text += " · e shows more, E all"
 		}
-		return bar + k.number.Render(ansi.Truncate(text, p.columns, "…"))
-	case pairRow:
-		return bar + p.pair(r)
+		return k.number.Render(ansi.Truncate(text, p.columns, "…"))
 	default:
-		return bar + p.single(r)
+		return p.head(int(r.Hunk))
 	}
+}
+
+// title renders the title of the file, with what was searched for marked.
+func (p painter) title(text string) string {
+	out, at, style := "", 0, p.Styles.tones[titleTone]
+	for _, hit := range matchesIn(p.Match, []byte(text)) {
+		out += style.Render(text[at:hit.From]) + p.Styles.Hit.Render(text[hit.From:hit.To])
+		at = hit.To
+	}
+	return out + style.Render(text[at:])
 }
 
 // numberWidth returns the columns of line numbers: none on a narrow screen.
@@ -119,69 +162,124 @@ func (p painter) numberWidth() int {
 	return max(3, len(fmt.Sprint(largest))) + 1
 }
 
+// side is one version of a line, to be rendered: its number, its sign, its text.
+type side struct {
+	line   int32 // of the row's hunk or gap; -1 is none
+	other  int32 // the other version; -1 is none
+	op     byte
+	number int32
+	width  int
+	fill   bool
+}
+
 // single renders a line of the unified diff.
-func (p painter) single(r Row) string {
-	op, number, other := p.f.line(r, r.left).Op, r.New, r.right
-	if op == '-' {
-		number = r.Old
+func (p painter) single(r Row) []string {
+	s := side{line: r.left, other: r.right, op: p.f.line(r, r.left).Op, number: r.New, width: p.columns}
+	if s.op == '-' {
+		s.number = r.Old
 	}
 	switch {
 	case r.same:
-		op, other = ' ', -1
-	case op != ' ' && other < 0:
-		other = p.facts.other(r.Hunk, r.left)
+		s.op, s.other = ' ', -1
+	case s.op != ' ' && s.other < 0:
+		s.other = p.facts.other(r.Hunk, r.left)
 	}
-	return p.side(r, r.left, other, op, number, p.columns, op != ' ')
+	s.fill = s.op != ' '
+	return p.side(r, s, p.height(r))
 }
 
 // pair renders an old and a new line, side by side.
-func (p painter) pair(r Row) string {
-	width := p.columns
-	half := (width - 1) / 2
-	blank := func(width int) string { return strings.Repeat(" ", width) }
-	left, right := blank(half), blank(width-1-half)
-	same := r.same || r.left == r.right
-	if r.left >= 0 {
-		op, other := p.f.line(r, r.left).Op, r.right
-		if same {
-			op, other = ' ', -1
+func (p painter) pair(r Row) []string {
+	half := p.half()
+	left := side{line: r.left, other: r.right, op: ' ', number: r.Old, width: half, fill: true}
+	right := side{line: r.right, other: r.left, op: ' ', number: r.New, width: p.columns - 1 - half}
+	for _, s := range []*side{&left, &right} {
+		switch {
+		case s.line < 0:
+		case r.same || r.left == r.right:
+			s.other = -1
+		default:
+			s.op = p.f.line(r, s.line).Op
+			s.fill = true
 		}
-		left = p.side(r, r.left, other, op, r.Old, half, true)
 	}
-	if r.right >= 0 {
-		op, other := p.f.line(r, r.right).Op, r.left
-		if same {
-			op, other = ' ', -1
-		}
-		right = p.side(r, r.right, other, op, r.New, width-1-half, op != ' ')
+	n := p.height(r)
+	lines, others := p.side(r, left, n), p.side(r, right, n)
+	for i := range lines {
+		lines[i] += p.Styles.Rule.Render("│") + others[i]
 	}
-	return left + p.Styles.Rule.Render("│") + right
+	return lines
 }
 
-// side renders one version of a line: its number, its sign, its text from the shifted
-// column on. other is the other version, or -1.
-func (p painter) side(r Row, at, other int32, op byte, number int32, width int, fill bool) string {
-	k, digits := &p.Styles, p.numberWidth()
-	gutter := ""
-	if digits > 0 {
-		gutter = k.number.Render(fmt.Sprintf("%*d ", digits-1, number))
+// half returns the columns of an old line beside a new one.
+func (p painter) half() int { return (p.columns - 1) / 2 }
+
+// room returns the columns of the text of a line in so many columns.
+func (p painter) room(width int) int { return max(0, width-p.digits-1) }
+
+// side renders a side in n lines.
+func (p painter) side(r Row, s side, n int) []string {
+	k, out, blank := &p.Styles, make([]string, n), strings.Repeat(" ", s.width)
+	if s.line < 0 {
+		for i := range out {
+			out[i] = blank
+		}
+		return out
 	}
-	l := p.line(r, at, other, op, p.column+width)
-	return gutter + l.Style.sign.Render(string(op)) + l.Window(k, p.column, max(0, width-digits-1), fill)
+	number, next := "", ""
+	if p.digits > 0 {
+		number, next = k.number.Render(fmt.Sprintf("%*d ", p.digits-1, s.number)), strings.Repeat(" ", p.digits)
+	}
+	room := p.room(s.width)
+	starts := []int{p.column}
+	if !p.unwrapped {
+		starts = p.starts(r, s.line, room)
+	}
+	l := p.line(r, s, starts[len(starts)-1]+room)
+	if p.unwrapped || len(starts) == p.maxHeight() {
+		l.columns = p.facts.width(lineKey{r.Gap, r.Hunk, s.line, -1}, l)
+	}
+	for i := range out {
+		switch {
+		case i >= len(starts):
+			out[i] = blank
+			continue
+		case i == 0:
+			out[i] = number + l.Style.sign.Render(string(s.op))
+		default:
+			out[i] = next + l.Style.sign.Render(wrapSign)
+		}
+		if i+1 < len(starts) {
+			text, used, _ := l.cells(k, starts[i], starts[i+1])
+			out[i] += text + l.Style.text.Render(strings.Repeat(" ", max(0, room-used)))
+		} else {
+			out[i] += l.Window(k, starts[i], room, s.fill)
+		}
+	}
+	return out
 }
 
-// line returns a line of a row, to be rendered with a sign up to a column.
-func (p painter) line(r Row, at, other int32, op byte, upTo int) *Line {
-	shown := p.f.line(r, at)
-	l := &Line{Text: shown.Text, Style: p.Styles.of(op), classes: p.syntax.spans(p.f, r, int(at)), changed: op != ' '}
+// wrapSign stands for the sign where a line continues.
+const wrapSign = "↳"
+
+// line returns the line of a side, to be rendered up to a column.
+func (p painter) line(r Row, s side, upTo int) *Line {
+	l := p.bare(r, s.line)
+	l.Style, l.classes, l.changed = p.Styles.of(s.op), p.syntax.spans(p.f, r, int(s.line)), s.op != ' '
 	l.hits = matchesIn(p.Match, l.Text[:min(len(l.Text), upTo*utf8.UTFMax)])
-	if other >= 0 {
-		l.differs = p.facts.differing(r.Hunk, at, other)
+	if s.other >= 0 {
+		l.differs = p.facts.differing(r.Hunk, s.line, s.other)
 	}
+	return l
+}
+
+// bare returns a line of a row without its marks.
+func (p painter) bare(r Row, line int32) *Line {
+	shown := p.f.line(r, line)
+	l := &Line{Text: shown.Text}
 	if shown.NoNewline {
 		l.tail = noNewline
 	}
-	l.columns = p.facts.width(lineKey{r.Gap, r.Hunk, at, -1}, l)
 	return l
 }
 

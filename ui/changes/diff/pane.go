@@ -36,6 +36,7 @@ type Pane struct {
 
 	Style       style // as the user chose it
 	splitChosen bool  // the user chose between side by side and unified
+	unwrapped   bool  // long lines are cut
 
 	Row    int // the cursor
 	Top    int // first row shown
@@ -161,21 +162,6 @@ func (v *Pane) refold() {
 		f.Layout.comments = -1
 	}
 	v.Arrange()
-}
-
-// Scroll keeps the cursor in the window.
-func (v *Pane) Scroll() {
-	f := v.File()
-	if f == nil {
-		return
-	}
-	l := &f.Layout
-	v.Row = max(0, min(v.Row, l.Rows-1))
-	v.Top = max(min(v.Top, v.Row), v.Row-v.Height+1, 0)
-	if v.Row < l.Rows && l.row(v.Row).Kind == HeadRow { // show the hunk's first lines
-		v.Top = max(v.Top, min(v.Row, l.endOf(v.Row, v.Height)-v.Height))
-	}
-	v.Top = max(0, min(v.Top, l.Rows-v.Height))
 }
 
 // Show goes to a file, at its first hunk.
