@@ -29,6 +29,8 @@ type acceptOptions struct {
 
 	verifyFlags
 	given func(flag string) bool
+
+	delivered func() error // is called after an interactive accept; may be nil
 }
 
 func newAcceptCommand(a *cli) *cobra.Command {
@@ -194,6 +196,9 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	if errors.Is(err, review.ErrNothing) {
 		return fault.New(fault.Usage, "the selected changes of %s are already accepted", found.ID).
 			Hint("`aibox diff %s` shows its changes", found.ID)
+	}
+	if err == nil && o.delivered != nil {
+		err = o.delivered()
 	}
 	if err != nil {
 		return err

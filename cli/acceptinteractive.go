@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -32,16 +31,21 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessio
 		return review.Choice{}, err
 	}
 	defer p.in.close()
-	err = p.run(ctx)
+	if o.isInteractive() { // answers from a pipe always answer the same questions
+		err = o.continueDraft(ctx, p, service, found.ID, set)
+	}
+	if err == nil {
+		err = p.run(ctx)
+	}
 	if err == nil {
 		err = o.confirmChoice(ctx, p, set)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return review.Choice{}, fault.New(fault.Interrupted, "the input ended before the last question, so nothing was accepted").
-			Hint("answer q to accept what you chose so far")
+		return review.Choice{}, p.keptHint(fault.New(fault.Interrupted, "the input ended before the last question, so nothing was accepted").
+			Hint("answer q to accept what you chose so far"))
 	case err != nil && ctx.Err() != nil:
-		return review.Choice{}, fault.New(fault.Interrupted, "interrupted, so nothing was accepted")
+		return review.Choice{}, p.keptHint(fault.New(fault.Interrupted, "interrupted, so nothing was accepted"))
 	case err != nil:
 		return review.Choice{}, err
 	}
@@ -50,7 +54,11 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessio
 			return review.Choice{}, err
 		}
 	}
-	return p.draft.Choice(), o.storeFeedback(ctx, service, found.ID, p)
+	choice, err := p.draft.Choice(), o.storeFeedback(ctx, service, found.ID, p)
+	if o.delivered = p.clear; err == nil && choice.Empty() && p.clear != nil {
+		err = p.clear()
+	}
+	return choice, err
 }
 
 // newHunkPrompt returns a prompt for the files of a scope, with their earlier decisions
@@ -120,19 +128,11 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 	if len(p.comments)+rejections > 0 {
 		p.line("Feedback: %s, %s", amount.Of(len(p.comments), "comment"), amount.Of(rejections, "rejection"))
 	}
-	for {
-		answer, err := p.read(ctx, question+" [y,n]?")
-		if err != nil {
-			return err
-		}
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return fault.New(fault.Interrupted, "you answered no, so nothing was accepted")
-		}
-		p.line("Answer y or n.")
+	yes, err := p.confirm(ctx, question)
+	if err == nil && !yes {
+		return p.keptHint(fault.New(fault.Interrupted, "you answered no, so nothing was accepted"))
 	}
+	return err
 }
 
 // storeFeedback stores the comments and rejections.

@@ -41,13 +41,18 @@ func (f *filePrompt) printHeader() {
 
 // run asks until each hunk is decided or the user quits.
 func (f *filePrompt) run(ctx context.Context) error {
-	f.move(0)
+	f.move(f.at)
 	for {
 		answer, err := f.read(ctx, f.question())
 		if err != nil {
 			return err
 		}
 		done, err := f.answer(ctx, answer)
+		if f.save != nil {
+			if saveErr := f.save(); saveErr != nil {
+				return saveErr
+			}
+		}
 		if err != nil || done {
 			return err
 		}

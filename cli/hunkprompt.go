@@ -22,6 +22,9 @@ type hunkPrompt struct {
 	earlier map[review.HunkID][]string // earlier feedback on hunks
 
 	draft    *decision.Draft
+	resumes  bool               // only undecided hunks are asked about
+	save     func() error       // stores the decisions; nil: they are not kept
+	clear    func() error       // removes what save stored, once it is delivered
 	comments []feedback.Comment // made now
 }
 
@@ -50,18 +53,29 @@ func (p *hunkPrompt) askFile(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	var hunks []review.Hunk
-	for _, h := range diff.Hunks {
-		hunks = append(hunks, file.Remaining(h, p.draft.Target())...)
-	}
+	hunks := p.remaining(file, diff.Hunks)
 	if len(hunks) == 0 {
 		return nil
 	}
 	p.draft.Load(i, hunks)
 	defer p.draft.Unload(i)
 	f := &filePrompt{hunkPrompt: p, file: file, number: i}
+	if p.resumes {
+		if f.at = file.Undecided(0, 1); f.at < 0 {
+			return nil
+		}
+	}
 	f.printHeader()
 	return f.run(ctx)
+}
+
+// remaining returns the hunks that no earlier accept delivered.
+func (p *hunkPrompt) remaining(file *decision.File, all []review.Hunk) []review.Hunk {
+	var hunks []review.Hunk
+	for _, h := range all {
+		hunks = append(hunks, file.Remaining(h, p.draft.Target())...)
+	}
+	return hunks
 }
 
 // line prints a line of our own text.

@@ -27,10 +27,11 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 		return strings.TrimSpace(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox"))
 	}
 
-	t.Run("ctrl-c and ctrl-d write nothing", func(t *testing.T) {
+	t.Run("ctrl-c and ctrl-d accept nothing and keep the decisions", func(t *testing.T) {
 		for _, answers := range [][]string{
 			{"[yes,n,q,d", "yes\r", "(1/2) Accept this hunk [y,", "\x03"},
-			{"[yes,n,q,d", "\x04"},
+			{"Continue with your decisions on 1 file", "y\r", "(1/2) Accept this hunk [y,", "\x03"},
+			{"Continue with your decisions on 1 file", "n\r", "[yes,n,q,d", "\x04"},
 		} {
 			s := m.onTerminal("accept", id, "-p")
 			s.answers(answers...)
@@ -42,7 +43,7 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 	})
 	t.Run("some hunks", func(t *testing.T) {
 		s := m.onTerminal("accept", id, "-p")
-		s.answers("[yes,n,q,d", "y\r", "the whole word yes", "n\r",
+		s.answers("Continue with your decisions", "n\r", "[yes,n,q,d", "y\r", "the whole word yes", "n\r",
 			"(1/2) Accept this hunk [y,", "y\r", "(2/2) Accept this hunk [y,", "r not fifty\r",
 			"+zz", "y\r", "Commit these changes", "y\r")
 		s.ends(0)

@@ -11,6 +11,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/feedback"
@@ -33,6 +34,8 @@ type Services interface {
 	Comment(ctx context.Context, id session.ID, c feedback.Comment) (feedback.Comment, error)
 	Feedback(id session.ID) (feedback.Feedback, error)
 	Decisions(id session.ID) (*session.Decisions, error)
+	Draft(id session.ID, set *review.ChangeSet) (*decision.Saved, error)
+	SaveDraft(id session.ID, saved *decision.Saved) error
 	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
@@ -57,6 +60,7 @@ type Model struct {
 	browser
 	positions []position // of the cursor, for each step that the draft can undo
 
+	saver         draftSaver
 	ask           *dialog.Confirm
 	delivery      delivery
 	comment       *commentDialog
@@ -75,6 +79,7 @@ func New(ctx context.Context, services Services, id session.ID) *Model {
 		browser: browser{ctx: ctx, keys: newKeys(), search: search{all: true}},
 	}
 	m.diff.Keys = &m.keys.Keys
+	m.saver = draftSaver{save: services.SaveDraft, id: id, after: tea.Tick}
 	m.focusList(false)
 	m.SetTheme(theme.New(true))
 	return m
@@ -93,8 +98,17 @@ func (m *Model) SetSize(width, height int) {
 	m.conflict.resize(m.bodyHeight())
 }
 
-// Update routes a message to the part that it is for.
+// Update handles a message, and has changed decisions saved.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	cmd := m.route(msg)
+	if save := m.saver.watch(); save != nil {
+		return tea.Batch(cmd, save)
+	}
+	return cmd
+}
+
+// route gives a message to the part that it is for.
+func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -127,6 +141,13 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case confirmed:
 		return msg.do()
+	case saveDue:
+		return m.saver.write()
+	case draftSaved:
+		m.saver.end()
+		if msg.err != nil {
+			m.note.Say("", msg.err)
+		}
 	case planned:
 		m.busy = ""
 		m.note.Say("", msg.err)

@@ -28,6 +28,7 @@ type delivery struct {
 	request  session.VerifyRequest
 	set      *review.ChangeSet
 	draft    *decision.Draft
+	clear    func() error // removes the saved draft
 
 	question *deliveryDialog // nil unless it is open
 	message  string          // of the commit, as the user wrote it; empty for the proposed one
@@ -144,7 +145,7 @@ type delivered struct {
 
 // accept delivers, and stores the rejections for the agent.
 func (d *delivery) accept() tea.Cmd {
-	ctx, services, id, set, store, restored := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected()
+	ctx, services, id, set, store, restored, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected(), d.clear
 	opts := accept.Options{
 		Choice: d.draft.Choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
 	}
@@ -157,7 +158,9 @@ func (d *delivery) accept() tea.Cmd {
 			msg.unkept = services.Unreject(ctx, id, restored)
 		}
 		_, err := store()
-		msg.unkept = errors.Join(msg.unkept, err)
+		if msg.unkept = errors.Join(msg.unkept, err); msg.unkept == nil {
+			msg.unkept = clearDraft()
+		}
 		return msg
 	}
 }
@@ -191,12 +194,15 @@ func (d *delivery) rejections() func() (int, error) {
 
 // askToKeep asks whether to store the rejections when nothing is accepted.
 func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
-	store, id := d.rejections(), d.session.ID
+	store, id, clearDraft := d.rejections(), d.session.ID, d.clear
 	return dialog.Ask(dialog.Confirm{
 		Title: "Keep your rejections?", Yes: "keep",
 		Text: fmt.Sprintf("Nothing is accepted. `aibox run --resume %s` sends your rejections to the agent.", id),
 		Do: func() tea.Msg {
 			n, err := store()
+			if err == nil {
+				err = clearDraft()
+			}
 			if err != nil {
 				return delivered{err: err}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/decision"
@@ -23,7 +24,9 @@ type computed struct {
 	request   session.VerifyRequest
 	feedback  feedback.Feedback
 	decisions *session.Decisions
-	rejected  map[review.Path][]review.Hunk // hunks of the files with earlier rejections
+	saved     *decision.Saved               // the decisions of an earlier review
+	unread    error                         // why those cannot be read
+	hunks     map[review.Path][]review.Hunk // of the files with earlier decisions about hunks
 	err       error
 }
 
@@ -44,44 +47,46 @@ func (m *Model) Init() tea.Cmd {
 		decisions, decisionsErr := services.Decisions(id)
 		msg.feedback, msg.request, msg.decisions = feedback, request, decisions
 		msg.err = errors.Join(err, feedbackErr, requestErr, decisionsErr)
+		msg.saved, msg.unread = services.Draft(id, msg.set)
 		for _, v := range verifications {
 			if v.Tree == msg.set.Tree {
 				msg.verified = &v
 			}
 		}
 		if msg.err == nil {
-			msg.err = msg.readRejected(ctx)
+			msg.err = msg.readHunks(ctx)
 		}
 		return msg
 	}
 }
 
-// readRejected reads the files with hunks that the user rejected earlier.
-func (c *computed) readRejected(ctx context.Context) error {
-	var paths []review.Path
+// readHunks reads the files with earlier decisions about their hunks.
+func (c *computed) readHunks(ctx context.Context) error {
+	paths := c.saved.Detailed()
 	for _, r := range c.feedback.Open().Rejected {
 		paths = append(paths, r.Path)
 	}
 	if paths = c.set.Changed(paths); len(paths) == 0 {
 		return nil
 	}
-	c.rejected = map[review.Path][]review.Hunk{}
+	c.hunks = map[review.Path][]review.Hunk{}
 	return c.set.Files(ctx, func(d review.FileDiff) error {
-		c.rejected[d.Change.Path] = d.Hunks
+		c.hunks[d.Change.Path] = d.Hunks
 		return nil
 	}, paths...)
 }
 
-// draft starts the review. Earlier rejections are decided already.
-func (c *computed) draft() *decision.Draft {
-	d := decision.New(filetree.InOrder(c.set), decision.Options{Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
-	for path, hunks := range c.rejected {
+// draft starts the review with the earlier rejections and the saved decisions. It returns
+// the number of files with a saved decision.
+func (c *computed) draft() (d *decision.Draft, restored int) {
+	d = decision.New(filetree.InOrder(c.set), decision.Options{Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
+	for path, hunks := range c.hunks {
 		i := d.Find(path)
 		d.Load(i, hunks)
 		d.RestoreRejections(i)
 		d.Unload(i)
 	}
-	return d
+	return d, d.Restore(c.saved, c.hunks)
 }
 
 // deliveredBy returns what earlier accepts delivered, by target.
@@ -105,7 +110,14 @@ func (m *Model) start(msg computed) tea.Cmd {
 		return page.Leave(string(m.session.ID)+" changed nothing", nil)
 	}
 	m.session, m.set, m.verified, m.request = msg.session, msg.set, msg.verified, msg.request
-	m.use(msg.draft())
+	draft, restored := msg.draft()
+	m.use(draft)
+	switch {
+	case msg.unread != nil:
+		m.note.Say("", msg.unread)
+	case restored > 0:
+		m.note.Say("decisions on "+amount.Of(restored, "file")+" are from your last review; F withdraws them", nil)
+	}
 	m.diff.Comments.Add(msg.feedback.Comments...)
 	m.goTo(0)
 	return m.load()
@@ -114,5 +126,6 @@ func (m *Model) start(msg computed) tea.Cmd {
 // use makes the parts show a draft.
 func (m *Model) use(d *decision.Draft) {
 	m.setDraft(d)
-	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request}
+	m.saver.use(m.set, d)
+	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request, clear: m.saver.remove()}
 }

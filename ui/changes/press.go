@@ -133,17 +133,35 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 	return m.load()
 }
 
-// leave closes the screen. It asks first when decisions would be lost.
+// leave closes the screen. It asks first when something was decided, as nothing is accepted
+// yet.
 func (m *Model) leave() tea.Cmd {
-	if m.draft.Steps() == 0 {
+	question := m.Leaving()
+	if question == nil {
 		return page.Leave("", nil)
 	}
-	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Leave the review?", Yes: "leave",
-		Text: fmt.Sprintf("Your decisions about %s are not accepted and will be lost. Your comments are kept.", m.session.ID),
-		Do:   page.Leave("", nil),
-	}, m.now())
+	question.Yes = "leave"
+	store, id := m.saver.now(), m.session.ID
+	question.Do = func() tea.Msg {
+		if err := store(); err != nil {
+			return page.Close{Err: err}
+		}
+		return page.Close{Text: "nothing of " + string(id) + " is accepted yet; its review continues where you left"}
+	}
+	m.ask = dialog.Ask(*question, m.now())
 	return nil
+}
+
+// Leaving returns the question to answer before the user leaves or quits, without Do; nil
+// when nothing was decided.
+func (m *Model) Leaving() *dialog.Confirm {
+	if m.draft == nil || m.draft.Steps() == 0 {
+		return nil
+	}
+	return &dialog.Confirm{
+		Title: "Leave the review?",
+		Text:  fmt.Sprintf("Nothing of %s is accepted yet. Your decisions are kept: the next review shows them again.", m.session.ID),
+	}
 }
 
 // switchTarget chooses the other target.

@@ -15,6 +15,7 @@ import (
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/risk"
 	"aibox/review/scan"
 	"aibox/review/worktree"
@@ -23,6 +24,8 @@ import (
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
 	"aibox/workspace"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -43,6 +46,17 @@ type recorded struct {
 	edited   string
 	before   session.Decisions
 	open     []string
+	draft    *decision.Saved // as stored
+	unread   error
+}
+
+func (r *recorded) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) {
+	return r.draft, r.unread
+}
+
+func (r *recorded) SaveDraft(_ session.ID, saved *decision.Saved) error {
+	r.draft = saved
+	return nil
 }
 
 func (r *recorded) Decisions(session.ID) (*session.Decisions, error) { return &r.before, nil }
@@ -185,6 +199,9 @@ type user struct {
 func newUser(t testing.TB, services Services, width, height int) *user {
 	p := &user{m: New(t.Context(), services, "0aaaa"), now: noon}
 	p.m.now = func() time.Time { return p.now }
+	p.m.saver.after = func(_ time.Duration, then func(time.Time) tea.Msg) tea.Cmd {
+		return func() tea.Msg { return then(noon) }
+	}
 	p.Person = uitest.New(t, p.m, width, height)
 	p.Run(p.m.Init())
 	return p

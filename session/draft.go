@@ -1,0 +1,61 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aibox/internal/diskerr"
+	"aibox/internal/paths"
+	"aibox/review"
+	"aibox/review/decision"
+)
+
+// draftFile holds the decisions of a review that has not been delivered.
+const draftFile = "draft.json"
+
+// maxDraft is how many bytes a draft may have.
+const maxDraft = 64 << 20
+
+// Draft returns the saved decisions about a change set; nil when there are none, or when
+// they belong to another change set. A damaged file is an error that the caller may ignore.
+func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
+	data, err := paths.ReadSmall(filepath.Join(s.store.Dir(id), draftFile), maxDraft)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	saved := new(decision.Saved)
+	if err == nil {
+		err = json.Unmarshal(data, saved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the decisions of your last review cannot be read: %w", err)
+	}
+	if saved.Check(set) != nil || saved.Empty() {
+		return nil, nil
+	}
+	return saved, nil
+}
+
+// SaveDraft stores the decisions of a review; empty ones remove what is stored. It takes
+// no lock: the file is replaced at once, and the last review wins.
+func (s *deliveries) SaveDraft(id ID, saved *decision.Saved) error {
+	if saved.Empty() {
+		return s.store.removeDraft(id)
+	}
+	data, err := json.Marshal(saved)
+	if err != nil {
+		return err
+	}
+	return diskerr.Explain(paths.WriteFile(filepath.Join(s.store.Dir(id), draftFile), data), s.store.root)
+}
+
+func (s Store) removeDraft(id ID) error {
+	if err := os.Remove(filepath.Join(s.Dir(id), draftFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
