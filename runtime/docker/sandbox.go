@@ -43,8 +43,8 @@ func (b *sandbox) Scratch() (folders []string, size int64) {
 	return b.volumes, volumeSize(len(b.volumes))
 }
 
-// Start starts the container. That the runtime cannot start it is a fault of
-// kind Environment.
+// Start starts the container. If the runtime cannot start it, the error is a fault of kind
+// Environment.
 func (b *sandbox) Start(ctx context.Context) error {
 	err := b.api.ContainerStart(ctx, b.id, container.StartOptions{})
 	switch {
@@ -58,20 +58,20 @@ func (b *sandbox) Start(ctx context.Context) error {
 	}
 }
 
-// State asks for the container's state.
+// State returns the container's state.
 func (b *sandbox) State(ctx context.Context) (runtime.State, error) {
 	found, err := b.api.ContainerInspect(ctx, b.id)
 	switch {
 	case errdefs.IsNotFound(err):
 		return runtime.State{Status: runtime.Gone}, nil
 	case err != nil && lost(err):
-		return runtime.State{}, fmt.Errorf("asking for the sandbox: %w: %w", runtime.ErrDaemonLost, err)
+		return runtime.State{}, fmt.Errorf("inspecting the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 	case err != nil:
-		return runtime.State{}, fmt.Errorf("asking for the sandbox: %w", err)
+		return runtime.State{}, fmt.Errorf("inspecting the sandbox: %w", err)
 	}
 	state := stateOf(found.State)
 	if state.Status == runtime.Running {
-		// A sandbox that ended in between has no process any more, which is no error.
+		// A sandbox that ended in between has no process; that is not an error.
 		if p, err := runtime.FindProcess(found.State.Pid); err == nil {
 			state.Process = p
 			b.mu.Lock()
@@ -99,8 +99,8 @@ func stateOf(s *container.State) runtime.State {
 	return state
 }
 
-// Wait waits for the container's end. The container removes itself then, so that
-// one which ended before the call may be Gone, its exit code unknown.
+// Wait waits for the container's end. The daemon removes the container then, so one that
+// ended before the call may be Gone, with an unknown exit code.
 func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
 	select {
@@ -123,8 +123,7 @@ func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 }
 
 // Destroy kills and removes the container. When the daemon does not answer, the
-// sandbox last seen by State is killed, and the error has ErrDaemonLost in its
-// chain, since the container's record is still there.
+// sandbox last seen by State is killed, and the error wraps ErrDaemonLost, since the container's record is still there.
 func (b *sandbox) Destroy(ctx context.Context) error {
 	var err error
 	for range removals {
@@ -137,8 +136,8 @@ func (b *sandbox) Destroy(ctx context.Context) error {
 				return err
 			}
 		case strings.Contains(err.Error(), "is not running"):
-			// It ended just before the daemon killed it for us. By then we stood in the
-			// way of the daemon's own removal, which has given up.
+			// It ended just before the daemon killed it. The daemon's own removal, which
+			// cannot run beside this one, has given up.
 		case lost(err):
 			return errors.Join(fmt.Errorf("removing the sandbox: %w: %w", runtime.ErrDaemonLost, err), b.kill())
 		default:
@@ -149,10 +148,11 @@ func (b *sandbox) Destroy(ctx context.Context) error {
 }
 
 const (
-	// removals is how often a sandbox is removed when the daemon removes it, too.
+	// removals is the number of attempts to remove a sandbox that the daemon is also
+	// removing.
 	removals = 5
-	// removalPause is how long the daemon's own removal is waited for before it
-	// counts as given up.
+	// removalPause is how long to wait for the daemon's own removal before it counts as
+	// failed.
 	removalPause = 10 * time.Second
 )
 
@@ -161,7 +161,10 @@ func (b *sandbox) waitRemoved(ctx context.Context) error {
 	defer cancel()
 	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionRemoved)
 	select {
-	case <-results:
+	case result := <-results:
+		if result.Error != nil { // the daemon has given up
+			return fmt.Errorf("removing the sandbox: %s", result.Error.Message)
+		}
 		return nil
 	case err := <-errs:
 		if err == nil || errdefs.IsNotFound(err) {

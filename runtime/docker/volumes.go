@@ -67,7 +67,7 @@ func volumeSize(count int) int64 { return volumesSize / int64(count) }
 func (b *Backend) withoutVolumes(ctx context.Context, id string) error {
 	made, err := b.api.ContainerInspect(ctx, id)
 	if err != nil {
-		return fmt.Errorf("asking for the sandbox's mounts: %w", err)
+		return fmt.Errorf("inspecting the sandbox's mounts: %w", err)
 	}
 	for _, m := range made.Mounts {
 		if m.Type == mount.TypeVolume {

@@ -124,7 +124,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 	}
 	state, err := container.State(ctx)
 	if err != nil {
-		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
+		return runtime.Process{}, fmt.Errorf("inspecting the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
 		// The process shows when the sandbox has ended, so that its work can be read.
