@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,12 +125,15 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMachine(t)
 			files := map[string]string{}
 			for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
 				files["folder/"+name] = strings.Repeat(name+"\n", 10_000)
 			}
-			m.dieAt(session.Spec{Repository: m.repo("p", files)}, stage.name, stage.done)
+			var m *machine
+			untilKilledInTime(t, func() bool {
+				m = newMachine(t)
+				return m.dieAt(session.Spec{Repository: m.repo("p", files)}, stage.name, stage.done)
+			})
 			// The sandbox ends by itself; no command has been given yet.
 			for _, r := range m.stored() {
 				eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
@@ -161,9 +165,21 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 	}
 }
 
+// untilKilledInTime repeats kill, which calls dieAt on a new machine, until it succeeds.
+func untilKilledInTime(t *testing.T, kill func() bool) {
+	t.Helper()
+	for range 10 {
+		if kill() {
+			return
+		}
+	}
+	t.Fatal("the supervisor was always killed too late")
+}
+
 // dieAt starts a supervisor as `aibox run shell` does and kills it when it reports
-// that stage.
-func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
+// that stage. It returns false if the agent had started by then: on a busy machine the
+// report may be read late, and the session counts as one whose agent ran.
+func (m *machine) dieAt(spec session.Spec, stage string, done bool) bool {
 	m.t.Helper()
 	image := strings.TrimSpace(m.exec("docker", "image", "inspect", "--format", "{{.Id}}", baseImage(m)).stdout)
 	spec.Agent, spec.Args, spec.Network = "shell", []string{"sh", "-c", worker}, netguard.None.String()
@@ -191,10 +207,14 @@ func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
 		}
 		if line.Step != nil && line.Step.Name == stage && line.Step.Done == done {
 			_ = cmd.Process.Kill()
-			return
+			_ = cmd.Wait()
+			return !slices.ContainsFunc(m.stored(), func(r record) bool {
+				return r.State.Phase != string(session.Ended) && !r.State.Started.IsZero()
+			})
 		}
 	}
 	m.t.Fatalf("the stage never came: %q", printed)
+	return false
 }
 
 // baseImage is the image of the shell agent.

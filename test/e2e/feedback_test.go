@@ -109,7 +109,9 @@ func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
 	open(r.ID, "without an image")
 	m.aibox(3, "run", "codex", "--resume", r.ID, "--network", "local", "--inference", "http://127.0.0.1:1")
 	open(r.ID, "without a model")
-	m.dieAt(session.Spec{Repository: r.Repository, Resumes: session.ID(r.ID)}, "sandbox", true)
+	if !m.dieAt(session.Spec{Repository: r.Repository, Resumes: session.ID(r.ID)}, "sandbox", true) {
+		t.Fatal("the supervisor was killed too late")
+	}
 	m.aibox(0, "ls")
 	open(r.ID, "after a start that was killed")
 	if o := m.aibox(2, "run", "codex", "--resume", r.ID, "--no-feedback", "--inference", "scripted"); !strings.Contains(o.stderr, "needs a task") {

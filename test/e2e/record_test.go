@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/runtime"
 )
@@ -16,6 +17,7 @@ type record struct {
 	ID    string
 	State struct {
 		Phase      string          `json:"phase"`
+		Started    time.Time       `json:"started"`
 		Supervisor runtime.Process `json:"supervisor"`
 		Sandbox    runtime.Process `json:"sandbox"`
 		Watchdog   runtime.Process `json:"watchdog"`

@@ -71,17 +71,21 @@ func TestWhatCannotBeResumedIsSaidInOneSentence(t *testing.T) {
 // back, with the conversations.
 func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
-	repo := m.repo("p", nil)
-	first := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", "echo one > one.txt"))
-	talk := filepath.Join(m.sessions(), first.ID, "homes/codex/.codex%2Fsessions/talk")
-	m.write(talk, "what was said")
+	var m *machine
+	var repo, id, talk string
+	begin := func() {
+		m = newMachine(t)
+		repo = m.repo("p", nil)
+		id = m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", "echo one > one.txt")).ID
+		talk = filepath.Join(m.sessions(), id, "homes/codex/.codex%2Fsessions/talk")
+		m.write(talk, "what was said")
+	}
 	whole := func(when string) {
 		t.Helper()
 		if m.read(talk) != "what was said" {
 			t.Errorf("%s the conversation is gone", when)
 		}
-		if o := m.aibox(0, "diff", first.ID); !strings.Contains(o.stdout, "one.txt") {
+		if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "one.txt") {
 			t.Errorf("%s the work is gone:\n%s", when, o)
 		}
 		if o := m.aibox(0, "ls"); strings.Contains(o.stdout, "continued") || strings.Count(o.stdout, "\n") != 2 {
@@ -102,7 +106,10 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 		{"sandbox", true},
 		{"probes", false}, // each probe reports its end, and soon after the last one the agent runs
 	} {
-		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage.name, stage.done)
+		untilKilledInTime(t, func() bool {
+			begin()
+			return m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(id)}, stage.name, stage.done)
+		})
 		// A supervisor that dies as it asks for a sandbox is waited for up to 20 s: it may come.
 		eventually(t, 3*hung, "the next command repairs", func() bool {
 			listed = m.aibox(0, "ls")
@@ -110,11 +117,11 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 		})
 		whole("killed at " + stage.name)
 	}
-	m.aibox(3, "run", "--resume", first.ID, "--image", "no/such:image", "--", "true")
+	m.aibox(3, "run", "--resume", id, "--image", "no/such:image", "--", "true")
 	whole("without an image")
-	m.aibox(3, "run", "codex", "--resume", first.ID, "--network", "local", "--inference", "http://127.0.0.1:1", "--prompt", "x")
+	m.aibox(3, "run", "codex", "--resume", id, "--network", "local", "--inference", "http://127.0.0.1:1", "--prompt", "x")
 	whole("without a model")
-	m.aibox(0, "accept", first.ID)
+	m.aibox(0, "accept", id)
 }
 
 // An agent may leave anything in its state folder: it is moved, and not followed.
