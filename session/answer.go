@@ -34,14 +34,14 @@ func (s *contact) send(id ID, send func(control.Client) error) error {
 	if isLocked(dir) {
 		err = send(s.store.dial(id))
 	}
-	var said *control.RefusedError
+	var refused *control.RefusedError
 	switch {
-	case errors.As(err, &said):
-		return fault.New(said.Kind(), "%s", said.Message).Hint("`aibox ls` shows the status of %s", id)
+	case errors.As(err, &refused):
+		return fault.New(refused.Kind(), "%s", refused.Message).Hint("`aibox ls` shows the status of %s", id)
 	case errors.Is(err, control.ErrTimeout):
 		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
-		return fault.New(fault.Conflict, "%s does not run any more", id).Hint("`aibox ls` shows its status")
+		return fault.New(fault.Conflict, "%s is no longer running", id).Hint("`aibox ls` shows its status")
 	default:
 		return err
 	}

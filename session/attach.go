@@ -24,7 +24,7 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err
 		}
-		pause(ctx, reconnectPause) // its socket is about to open, or it is about to end
+		pause(ctx, reconnectPause) // its socket will open soon, or it will end
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -33,4 +33,4 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 }
 
 // ErrNotAttached reports that a session no longer has a terminal to attach to.
-var ErrNotAttached = errors.New("the session does not run")
+var ErrNotAttached = errors.New("the session is not running")

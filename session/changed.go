@@ -9,10 +9,10 @@ import (
 	"aibox/internal/paths"
 )
 
-// Changed says, until ctx ends, that some session was made, removed or got another
-// state. Changes that come faster than they are taken are one. The channel is closed
-// at the end. The kernel notifies, nothing is polled: every new state touches the folder
-// of all sessions.
+// Changed sends on the channel when a session is created, removed or changes state, until
+// ctx ends; then it closes the channel. Changes that come faster than the caller receives
+// are merged. It does not poll: every new state touches the folder of all sessions, and
+// the kernel reports that.
 func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	if err := paths.MakePrivate(s.store.root); err != nil {
 		return nil, fmt.Errorf("watching the sessions: %w", err)

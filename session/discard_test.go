@@ -98,7 +98,7 @@ func TestAnInterruptedDiscardIsFinishedByTheNext(t *testing.T) {
 	if types, _ := d.logged("00001-a"); !slices.Contains(types, audit.ChangesDiscarded) {
 		t.Errorf("logged is %v", types)
 	}
-	if _, err := d.Discard(t.Context(), "00001-a"); err == nil || !strings.Contains(err.Error(), "discarded already") {
+	if _, err := d.Discard(t.Context(), "00001-a"); err == nil || !strings.Contains(err.Error(), "already discarded") {
 		t.Errorf("a third discard gives %v", err)
 	}
 	if got := d.saved("00001-a"); got != "1 discarded 00001-a" {

@@ -10,15 +10,14 @@ import (
 	"aibox/session/control"
 )
 
-// LiveChanged is an event whose data is a Live. It is not in the log, which would
-// grow by it, so its number is -1.
+// LiveChanged is an event whose data is a Live. It is not in the log, to keep that small,
+// so its number is -1.
 const LiveChanged audit.Type = "live.changed"
 
-// Watch visits the session's events from number from on: those there are, and while
-// the session is alive those that come, until it has ended. The events of its log
-// come in order and once, whatever becomes of its supervisor; between them come
-// LiveChanged, one at the start of a session that runs and one at the end of every
-// session. Damage to the log is audit.ErrBroken.
+// Watch visits the session's events from number from on: the past ones, and while the
+// session runs the new ones, until it has ended. It visits each event of the log once and
+// in order, even if the supervisor dies. Between them it visits LiveChanged events: one at
+// the start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
 func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
 	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
@@ -35,7 +34,7 @@ func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.E
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return err
 		}
-		pause(ctx, reconnectPause) // its socket is about to open, or it is about to end
+		pause(ctx, reconnectPause) // its socket will open soon, or it will end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -60,7 +59,7 @@ func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.E
 	return visit(e)
 }
 
-// LiveEvent is a LiveChanged.
+// LiveEvent returns a LiveChanged event.
 func LiveEvent(live Live) (audit.Event, error) {
 	data, err := json.Marshal(live)
 	return audit.Event{Seq: -1, Time: time.Now().UTC(), Type: LiveChanged, Data: data}, err

@@ -17,8 +17,8 @@ import (
 // reader reads the records of sessions. It changes nothing and talks to no supervisor.
 type reader struct{ store Store }
 
-// List is every session, oldest first. Damaged ones are left out and named in
-// the error, which may come beside a list.
+// List returns all sessions, oldest first. It omits damaged ones and names them in the
+// error, which may accompany a list.
 func (s *reader) List() ([]Session, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *reader) List() ([]Session, error) {
 	return sessions, errors.Join(errs...)
 }
 
-// Find is the session that text names: an id or a unique prefix.
+// Find returns the session that text names: an id or a unique prefix.
 func (s *reader) Find(text string) (Session, error) {
 	id, err := s.store.resolve(text)
 	if err != nil {
@@ -60,10 +60,10 @@ type contact struct {
 	store Store
 }
 
-// Follow visits the session's output from byte offset from on: what there is
-// and, while the session is alive, what comes, until it has ended. It returns the
-// session as it is then. A supervisor that died on the way is an error of
-// kind Internal, after everything recorded was visited.
+// Follow visits the session's output from byte offset from on: the recorded output and,
+// while the session runs, the new output, until it has ended. It returns the ended
+// session. If the supervisor dies, it returns an error of kind Internal after it has
+// visited everything recorded.
 func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
 	dir, finished := s.store.Dir(id), false
 	for isLocked(dir) {
@@ -73,14 +73,14 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 		})
 		finished = err == nil
 		if finished {
-			// The whole of it, and the state on disk is final. The supervisor still
+			// The output is complete, and the state on disk is final. The supervisor still
 			// cleans up; a command that changes the session waits for that (withEnded).
 			break
 		}
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return Session{}, err
 		}
-		// It is about to open its socket, or about to be seen dead.
+		// It will open its socket soon, or its lock will be free.
 		select {
 		case <-time.After(reconnectPause):
 		case <-ctx.Done():
@@ -94,10 +94,10 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 	if err != nil {
 		return Session{}, err
 	}
-	if finished && session.State.Phase != Ended { // it has come to its end, and has nowhere to say so
+	if finished && session.State.Phase != Ended { // it has ended, and could not store that
 		return session, fault.New(fault.Environment, "the end of %s could not be stored", id).
-			Hint("see whether the disk of %s is full: df -h %s", s.store.root, s.store.root).
-			Hint("the next aibox command that finds room stores what is known; the work is kept")
+			Hint("check whether the disk of %s is full: df -h %s", s.store.root, s.store.root).
+			Hint("the next aibox command that finds room stores the known result; the work is kept")
 	}
 	if session.State.Phase != Ended {
 		return session, fault.New(fault.Internal, "the session's supervisor died").
@@ -106,25 +106,23 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 	return session, nil
 }
 
-// reconnectPause is how long Follow waits before it asks a supervisor again that
-// did not answer.
+// reconnectPause is the time between two attempts to reach a supervisor.
 const reconnectPause = 50 * time.Millisecond
 
-// Output visits what is recorded now, from byte offset from on, and returns the
-// offset behind it.
+// Output visits the output recorded so far, from byte offset from on, and returns the
+// offset of its end.
 func (s *reader) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
 	return output.Read(s.store.Dir(id), from, true, visit)
 }
 
-// Events visits the session's audit events in order. Damage to the log is
-// audit.ErrBroken.
+// Events visits the session's audit events in order. A damaged log is audit.ErrBroken.
 func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 	return audit.Read(s.auditPath(id), visit)
 }
 
-// Stop ends a running session and waits until it has ended. reason is for the
-// record. A session that has ended is no error; one whose supervisor does not answer is
-// left to Kill, with an error that says so.
+// Stop ends a running session and waits until it has ended. reason is for the record. A
+// session that has already ended is not an error. If the supervisor does not answer, the
+// error suggests Kill.
 func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
 	if isLocked(dir) {
@@ -132,7 +130,7 @@ func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, erro
 		if err != nil && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
-		// What was asked of a supervisor that is only slow still counts.
+		// A supervisor that is only slow still gets the request.
 		err = s.whileResponsive(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
 		if err != nil {
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
@@ -146,8 +144,8 @@ func (s *contact) Signal(ctx context.Context, id ID, number int) error {
 	return s.store.dial(id).Signal(ctx, number)
 }
 
-// awaitFree waits until no process holds the session. A release of the lock cannot be
-// watched, so it is polled.
+// awaitFree waits until no process holds the session. It polls, because the kernel does
+// not report the release of a lock.
 func awaitFree(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -161,7 +159,7 @@ func awaitFree(ctx context.Context, dir string) error {
 	return nil
 }
 
-// pause waits, or until ctx ends.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -7,9 +7,9 @@ import (
 )
 
 // ID names a session, such as "0dq4f-codex": a number as five base-36 digits, so that ids
-// sort by age, and the agent. The number is the minute the session was made, or a later
-// one when that was taken. It is never given again (see store.take), since branches and
-// saved work bear it for longer than the session's record lasts.
+// sort by age, and the agent. The number is the minute in which the session was created,
+// or a later one if that was taken. It is never used again (see Store.nextNumber), since
+// branches and saved work outlive the session's record.
 type ID string
 
 // idForm is what ParseID accepts: an ID or a prefix of one.
@@ -21,7 +21,7 @@ func newID(agent string, number int64) ID { return ID(digits(number) + "-" + age
 // newVerificationID is newID for a verification.
 func newVerificationID(number int64) ID { return ID(verificationPrefix + digits(number)) }
 
-// newOpenedID is newID for a session in which a workspace is looked at.
+// newOpenedID is newID for a session that opens a workspace.
 func newOpenedID(number int64) ID { return ID(openedPrefix + digits(number)) }
 
 // ParseID checks text that the user typed as a session id or a prefix of one.

@@ -11,13 +11,13 @@ import (
 	"aibox/runtime"
 )
 
-// SandboxEndTimeout is how long a sandbox may take to die after its end was asked for.
+// SandboxEndTimeout is how long a sandbox may take to end after it was killed.
 const SandboxEndTimeout = 5 * time.Second
 
-// Kill ends a session at once, without its supervisor, which may hang or be stopped: that
-// is killed, and what it would have done is done here. The agent's work so far is kept.
-// reason is for the record. A session that has ended is no error; one whose agent had not
-// started yet is removed, and the Session returned is as it was.
+// Kill ends a session at once, without its supervisor, which may hang or be stopped. It
+// kills the supervisor and does its work. The agent's work so far is kept. reason is for
+// the record. A session that has already ended is not an error. If the agent had not
+// started yet, Kill removes the session and returns its last record.
 func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
 	session, err := s.store.Load(id)
@@ -33,7 +33,7 @@ func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, erro
 		freeing, cancel := context.WithTimeout(ctx, SandboxEndTimeout)
 		defer cancel()
 		if err := awaitFree(freeing, dir); err != nil && ctx.Err() == nil {
-			return Session{}, fault.New(fault.Environment, "another aibox command works on %s", id).
+			return Session{}, fault.New(fault.Environment, "another aibox command is using %s", id).
 				Hint("`fuser %s/%s` names its process", dir, lockFile)
 		} else if err != nil {
 			return Session{}, err
@@ -42,7 +42,7 @@ func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, erro
 	_, err = s.endDead(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 	if err != nil {
-		return Session{}, fmt.Errorf("clearing up after %s: %w", id, err)
+		return Session{}, fmt.Errorf("cleaning up after %s: %w", id, err)
 	}
 	ended, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,5 +51,5 @@ func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, erro
 	return ended, err
 }
 
-// RemainsTimeout is how long what is left of a dead sandbox may take to end by itself.
+// RemainsTimeout is how long the remaining processes of a dead sandbox may take to end.
 const RemainsTimeout = 2 * time.Second

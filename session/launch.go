@@ -39,14 +39,14 @@ type Step struct {
 	Done   bool          `json:"done"`
 	Detail string        `json:"detail,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
-	// Warning says that the detail is something to know, not something done.
+	// Warning reports that the detail is a warning, not a result.
 	Warning bool `json:"warning,omitempty"`
-	// Probe is set in steps within the stage of the probes: it has begun, or with Done
-	// it has ended. All have begun before the first one ends.
+	// Probe is set in steps within the stage of the probes: the probe has begun, or with
+	// Done it has ended. All begin before the first one ends.
 	Probe *probe.Result `json:"probe,omitempty"`
 }
 
-// LaunchMessage is one line of what a starting supervisor reports. Exactly one field
+// LaunchMessage is one line of a starting supervisor's report. Exactly one field
 // is set, and a fault or an id is the last line.
 type LaunchMessage struct {
 	Step    *Step    `json:"step,omitempty"`
@@ -61,23 +61,23 @@ type Launcher struct {
 	stdin     io.WriteCloser
 	report    io.ReadCloser
 	stderr    io.Closer
-	lastWords <-chan string // all that it said before it had a log of its own
+	lastWords <-chan string // what it printed before it had a log of its own
 }
 
-// maxStderr bounds what is kept of a supervisor's words.
+// maxStderr bounds the stored error output of a supervisor.
 const maxStderr = 4 << 10
 
 // launches starts supervisors.
 type launches struct{ deps *Deps }
 
-// Spawn starts a supervisor of its own process session. It does nothing before
-// Launch, and ends when it is closed instead.
+// Spawn starts a supervisor in its own process session. The supervisor waits for Launch,
+// and ends if the Launcher is closed instead.
 func (s *launches) Spawn() (*Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)
 	}
-	cmd := exec.Command(exe, s.deps.Supervise...) //nolint:noctx // it outlives this process, whatever becomes of the caller
+	cmd := exec.Command(exe, s.deps.Supervise...) //nolint:noctx // it outlives this process
 	cmd.Dir = "/"
 	cmd.Env = supervisorEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -89,8 +89,8 @@ func (s *launches) Spawn() (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Until the supervisor has a log of its own its words come here: on this process's
-	// terminal a screen may be shown.
+	// Until the supervisor has a log of its own, its error output comes here, because this
+	// process's terminal may show a screen.
 	words, errOut, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, report.Close(), out.Close())
@@ -103,19 +103,18 @@ func (s *launches) Spawn() (*Launcher, error) {
 	}
 	// The supervisor outlives this process; reaping it matters only while both run.
 	go func() { _ = cmd.Wait() }()
-	said := make(chan string, 1)
+	lastWords := make(chan string, 1)
 	go func() {
 		text, _ := io.ReadAll(io.LimitReader(words, maxStderr))
 		_, _ = io.Copy(io.Discard, words)
-		said <- strings.TrimSpace(string(text))
+		lastWords <- strings.TrimSpace(string(text))
 	}()
-	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: said}, nil
+	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: lastWords}, nil
 }
 
-// Launch sends the supervisor its request and waits until the agent runs. It
-// calls step for each stage, from one goroutine. When the start fails nothing of
-// the session is left and the error says why. When ctx ends the start is taken
-// back. It can be called once.
+// Launch sends the supervisor its request and waits until the agent runs. It calls step
+// for each stage, from one goroutine. If the start fails or ctx ends, nothing of the
+// session is left, and the error is the reason. It can be called once.
 func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
 	input, err := json.Marshal(launch)
 	if err != nil {
@@ -133,7 +132,7 @@ func (l *Launcher) Close() error {
 	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
 }
 
-// Launch is Spawn and Launcher.Launch in one.
+// Launch calls Spawn, then Launcher.Launch.
 func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
 	l, err := s.Spawn()
 	if err != nil {
@@ -143,9 +142,9 @@ func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	return l.Launch(ctx, launch, step)
 }
 
-// readReport reads what the supervisor says until it says how the start went. said is
-// asked for its last words when it ends without that.
-func readReport(in io.Reader, step func(Step), said <-chan string) (ID, error) {
+// readReport reads the supervisor's report up to the result of the start. If the
+// supervisor ends without a result, the error includes lastWords.
+func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -164,15 +163,15 @@ func readReport(in io.Reader, step func(Step), said <-chan string) (ID, error) {
 	}
 	failure := fault.New(fault.Internal, "the supervisor ended before the agent started").
 		Hint("the next command repairs what it left; `aibox doctor` checks the machine")
-	if words := <-said; words != "" {
-		words, _, _ = strings.Cut(words, "\n") // of a panic it is what happened
-		failure = failure.Hint("it said: %s", words)
+	if words := <-lastWords; words != "" {
+		words, _, _ = strings.Cut(words, "\n") // the message, if it is a panic
+		failure = failure.Hint("its last message: %s", words)
 	}
 	return "", errors.Join(lines.Err(), failure)
 }
 
-// supervisorEnv is the environment of a supervisor: what it needs to find the
-// daemon and the user's folders. Keys of model servers are not in it, because any
+// supervisorEnv returns the environment of a supervisor: what it needs to find the daemon
+// and the user's folders. Keys of model servers are not in it, because any
 // process of the user can read /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}

@@ -26,7 +26,7 @@ func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 	if id != "" || fault.KindOf(err) != fault.Internal {
 		t.Errorf("started %q, %v", id, err)
 	}
-	if hints := fault.Hints(err); !slices.Contains(hints, "it said: flag provided but not defined: -no-such-flag") {
+	if hints := fault.Hints(err); !slices.Contains(hints, "its last message: flag provided but not defined: -no-such-flag") {
 		t.Errorf("told is %q", hints)
 	}
 	if written, err := os.ReadFile(file); err != nil || len(written) > 0 {

@@ -15,10 +15,10 @@ const (
 	staleFile = "live.stale.json" // the last one that there was room for
 )
 
-// Live is what a running session has come to so far.
+// Live holds the current counters of a running session.
 type Live struct {
 	Tokens   Tokens    `json:"tokens"`
-	Calls    int       `json:"calls"`              // requests to the model, whatever became of them
+	Calls    int       `json:"calls"`              // all requests to the model
 	Refused  []Refusal `json:"refused,omitempty"`  // as in a Result
 	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
 	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
@@ -26,8 +26,8 @@ type Live struct {
 	Waiting  bool      `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
 }
 
-// Live is what a session has come to: of one that runs as it stood at most a second
-// ago, of one that has ended from its result.
+// Live returns the counters of a session: at most a second old if it runs, from its result
+// if it has ended.
 func (s *reader) Live(id ID) (Live, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *reader) Live(id ID) (Live, error) {
 	return s.store.live(id), nil
 }
 
-// Requests are the questions of all running sessions, oldest session first.
+// Requests returns the open requests of all running sessions, oldest session first.
 func (s *reader) Requests() ([]Request, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *reader) Requests() ([]Request, error) {
 	return open, nil
 }
 
-// live reads what a session's supervisor wrote last; zero when there is nothing.
+// live returns the counters that a session's supervisor wrote last, or zero.
 func (s Store) live(id ID) Live {
 	live, current := s.lastLive(id)
 	if !current {
@@ -66,15 +66,15 @@ func (s Store) live(id ID) Live {
 	return live
 }
 
-// lastLive is live where its supervisor could write it until the end.
+// lastLive returns the last counters. current is false if they may be stale.
 func (s Store) lastLive(id ID) (live Live, current bool) {
 	err := s.read(id, liveFile, &live)
 	return live, err == nil
 }
 
-// WriteLive replaces a session's Live and notifies watchers. It only serves displays,
-// so that a power cut may lose it. What cannot be replaced is stale, which
-// its name then says: it must not become the result of a session whose supervisor dies.
+// WriteLive replaces a session's Live and notifies watchers. It does not sync the file,
+// which is only for display. If it cannot replace the file, it renames it to staleFile, so
+// that stale counters never become the result of a session whose supervisor dies.
 func (s Store) WriteLive(id ID, live Live) error {
 	data, err := json.Marshal(live)
 	if err != nil {
@@ -92,13 +92,13 @@ func (s Store) WriteLive(id ID, live Live) error {
 	return nil
 }
 
-// RemoveLive is for the end of a session, whose result says it all.
+// RemoveLive removes the counters of an ended session, whose result has them.
 func (s Store) RemoveLive(id ID) error {
 	dir := s.Dir(id)
 	return errors.Join(ignoreMissing(os.Remove(filepath.Join(dir, liveFile))), ignoreMissing(os.Remove(filepath.Join(dir, staleFile))))
 }
 
-// ignoreMissing is err, but nil where it says that there is no such file.
+// ignoreMissing returns err, or nil if err reports a missing file.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"aibox/internal/flock"
 )
 
-// lockFile is held (flock) by the supervisor for as long as it lives, and by a
-// command while it changes an ended session. The kernel lets it go when the
-// process dies, however it dies, so a free lock proves that no process uses the session.
+// lockFile is locked (flock) by the supervisor while it lives, and by a command while it
+// changes an ended session. The kernel releases the lock when the process dies, so a free
+// lock proves that no process uses the session.
 const lockFile = "lock"
 
 // ErrLocked reports that another process holds the lock of a session.
 var ErrLocked = errors.New("the session is in use by another process")
 
-// lock takes the lock of the session folder dir. A check (isLocked) holds
-// it for an instant, so a taken lock is tried again for a short while.
+// lock takes the lock of the session folder dir. isLocked holds the lock for an instant, so
+// lock retries for a short time.
 func lock(dir string) (*flock.Lock, error) {
 	for range 20 {
 		held, err := flock.Try(filepath.Join(dir, lockFile), flock.Exclusive)

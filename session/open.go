@@ -9,28 +9,28 @@ import (
 	"aibox/runtime"
 )
 
-// OpenRequest says how to look at a workspace.
+// OpenRequest describes how to open a workspace.
 type OpenRequest struct {
 	Command []string    // a program and its arguments; empty for a shell on a terminal
-	Env     []string    // NAME=VALUE, at the user's wish; stored nowhere
+	Env     []string    // NAME=VALUE, chosen by the user; never stored
 	Size    screen.Size // of the terminal; zero means 24 by 80
 }
 
 // shell is what an OpenRequest without a command runs.
 var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"}
 
-// Opened is a workspace that is being looked at. Close must be called.
+// Opened is an open workspace. Close must be called.
 type Opened struct {
-	ID ID // of the session that shows it: to be attached to, or followed
+	ID ID // of the session that shows it, to attach to or to follow
 
 	sessions *verifications
 }
 
 // Open starts a shell or a command on a copy of the session's workspace, in a sandbox of
-// its own without any network: what the agent wrote may run whenever something is done
-// in a workspace, so nothing is done there outside a sandbox. Nothing comes back. The .git
-// of the copy compares with what the agent started from. The session may run; it goes
-// on beside it. The sandbox ends with this process.
+// its own without any network: any command in a workspace may run what the agent wrote, so
+// none runs outside a sandbox. Changes to the copy are discarded. The .git of the copy
+// compares with the agent's starting point. The session may be running and continues. The
+// sandbox ends with this process.
 func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step f
 	return &Opened{ID: opened, sessions: s}, nil
 }
 
-// checkOpenable refuses a session that has no workspace to look at.
+// checkOpenable refuses a session without a workspace.
 func checkOpenable(session *Session) error {
 	if err := checkNotContinued(session); err != nil {
 		return err
@@ -71,7 +71,7 @@ func checkOpenable(session *Session) error {
 		return fault.New(fault.Usage, "%s has no workspace", session.ID)
 	}
 	if ws.Prepared.IsZero() {
-		return fault.New(fault.Usage, "the workspace of %s is still being made", session.ID)
+		return fault.New(fault.Usage, "the workspace of %s is still being prepared", session.ID)
 	}
 	gone, err := ws.Gone()
 	if err == nil && gone {
@@ -81,10 +81,10 @@ func checkOpenable(session *Session) error {
 	return err
 }
 
-// Close ends what still runs and removes the copy with all that was done there.
+// Close ends the sandbox and removes the copy.
 func (o *Opened) Close(ctx context.Context) error {
 	if isLocked(o.sessions.store.Dir(o.ID)) {
-		// It may end by itself meanwhile; what counts is that it has ended.
+		// It may have ended by itself.
 		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}
 	return o.sessions.clearVerification(ctx, o.ID)

@@ -16,7 +16,7 @@ func TestOnlyAnExistingWorkspaceCanBeOpened(t *testing.T) {
 		says  string
 	}{
 		"none":            {State{}, "has no workspace"},
-		"being made":      {State{Workspace: &workspace.Workspace{Path: there}}, "still being made"},
+		"being made":      {State{Workspace: &workspace.Workspace{Path: there}}, "still being prepared"},
 		"gone":            {State{Workspace: &workspace.Workspace{Path: there + "/no", Prepared: time.Now()}}, "is gone"},
 		"taken over":      {State{ContinuedBy: "0aaab-shell", Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, "was continued by"},
 		"there":           {State{Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, ""},

@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxTries is how often unknown changes are computed unasked.
+	// maxTries is how often unknown changes are computed without a request.
 	maxTries = 3
-	// recomputeTimeout is how long a command that only lists sessions takes for it at most.
+	// recomputeTimeout is the maximum time that a command which lists sessions spends on it.
 	recomputeTimeout = 20 * time.Second
-	// minFreeBytes is how many bytes a disk has free before it is worth a try.
+	// minFreeBytes is the free disk space below which no attempt is made.
 	minFreeBytes = 16 << 20
 )
 
-// ComputeUnknown computes the changes that are unknown because a disk took nothing, where
-// there is room by now. It takes only so long, tries only so often, and leaves alone what
-// another command is at: Changes tries whenever it is asked. It reports whether any are
-// known now.
+// ComputeUnknown computes changes that are unknown because a disk was full, if it has room
+// now. Its time and number of attempts are limited, and it skips sessions that another
+// command uses; Changes has no such limits. It reports whether any changes became known.
 func (s *changeSets) ComputeUnknown(ctx context.Context) bool {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -51,15 +50,15 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 		return false
 	}
 	_, err = s.changes(ctx, &session)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // it counts, or every list would take as long
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // count it, or every list would take as long
 		session.State.Result.Changes.Tries++
 		_ = s.store.write(id, stateFile, session.State)
 	}
 	return err == nil
 }
 
-// canRecompute reports whether a session's changes are unknown for want of room that there
-// is now.
+// canRecompute reports whether a session's changes are unknown because of a full disk that
+// has room now.
 func (s *changeSets) canRecompute(session *Session) bool {
 	ws := session.State.Workspace
 	if !session.State.Result.unknown() || ws == nil || session.State.ContinuedBy != "" {
@@ -69,7 +68,7 @@ func (s *changeSets) canRecompute(session *Session) bool {
 	return changes.Disk && changes.Tries < maxTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
 }
 
-// hasRoom reports whether the disk of a folder takes more.
+// hasRoom reports whether the disk of a folder has room.
 func hasRoom(folder string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(folder, &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {

@@ -25,32 +25,32 @@ const (
 	Ended     Phase = "ended"
 )
 
-// Review is what became of the agent's changes.
+// Review is the review state of the agent's changes.
 type Review string
 
-// The states of a review. The zero value is Unreviewed, so that work is never
-// taken for reviewed by mistake.
+// The states of a review. The zero value is Unreviewed, so that work never counts as
+// reviewed by mistake.
 const (
 	Unreviewed Review = ""
 	Accepted   Review = "accepted"
 	Discarded  Review = "discarded"
 
-	PartlyAccepted Review = "partly-accepted" // some of it is taken, the rest is open
+	PartlyAccepted Review = "partly-accepted" // some of it is accepted, the rest is open
 )
 
-// Spec is what was asked for: written once, before the agent starts. It holds no
-// secrets: of the environment only the names.
+// Spec is the request for a session, written once before the agent starts. It holds no
+// secrets: only the names of environment variables.
 type Spec struct {
 	ID          ID                `json:"id"`
 	Created     time.Time         `json:"created"`
 	Agent       string            `json:"agent"`
 	Options     map[string]string `json:"options,omitempty"` // the agent's own, by field name
 	Prompt      string            `json:"prompt,omitempty"`
-	Prompts     []SystemPrompt    `json:"system,omitempty"`      // what the agent gets before the task, in order
+	Prompts     []SystemPrompt    `json:"system,omitempty"`      // texts for the agent before the task, in order
 	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it continues
 	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with the user
 	Args        []string          `json:"args,omitempty"`        // the arguments after "--"
-	Repository  string            `json:"repository"`            // as the user named it, made absolute
+	Repository  string            `json:"repository"`            // as the user named it, as an absolute path
 	Branch      string            `json:"branch,omitempty"`
 
 	// Run holds the settings that hold for the session. Hide is all patterns, the
@@ -59,14 +59,14 @@ type Spec struct {
 	config.Run
 
 	Verifies   *Verifies `json:"verifies,omitempty"`    // the session is a verification
-	NoFeedback bool      `json:"no_feedback,omitempty"` // a resumed session's feedback stays out of the prompt
+	NoFeedback bool      `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
 	Feedback   string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
 
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
 
-// withoutNetwork are the settings of a sandbox without a network in which the user looks at the
-// session's work.
+// withoutNetwork returns the settings of a sandbox without a network for the session's
+// work.
 func (spec *Spec) withoutNetwork() config.Run {
 	return config.Run{
 		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Pids: spec.Pids, StateSize: spec.StateSize,
@@ -74,17 +74,17 @@ func (spec *Spec) withoutNetwork() config.Run {
 	}
 }
 
-// Policy is the network policy. One that is not valid allows nothing.
+// Policy returns the network policy. An invalid one allows nothing.
 func (spec *Spec) Policy() netguard.Policy {
 	policy, _ := netguard.ParsePolicy(spec.Network)
 	return policy
 }
 
-// HasModel reports whether the agent can reach a model at all.
+// HasModel reports whether the agent can reach a model.
 func (spec *Spec) HasModel() bool { return spec.Policy() != netguard.None }
 
-// ServerTools are the kinds of tools of the model's server that are open: each is a way
-// out of the sandbox.
+// ServerTools returns the allowed tools of the model's server. Each is a way out of the
+// sandbox.
 func (spec *Spec) ServerTools() []netguard.ServerTool {
 	var tools []netguard.ServerTool
 	for _, name := range spec.InferenceTools {
@@ -95,8 +95,8 @@ func (spec *Spec) ServerTools() []netguard.ServerTool {
 	return tools
 }
 
-// OpenTools names the kinds of tools of the model's server that are open, with commas
-// between them. Empty means that there is no way out of the sandbox.
+// OpenTools names the allowed tools of the model's server, separated by commas. Empty means
+// that there is no way out of the sandbox.
 func (spec *Spec) OpenTools() string {
 	if !spec.HasModel() {
 		return ""
@@ -104,8 +104,8 @@ func (spec *Spec) OpenTools() string {
 	return strings.Join(spec.InferenceTools, ", ")
 }
 
-// WaysOut says what of the model's server reaches further than the model, a sentence
-// for each kind of tool that is open. Empty means that nothing does.
+// WaysOut returns a sentence for each allowed tool of the model's server that reaches the
+// network. Empty means that none does.
 func (spec *Spec) WaysOut() []string {
 	if !spec.HasModel() {
 		return nil
@@ -117,14 +117,13 @@ func (spec *Spec) WaysOut() []string {
 	return ways
 }
 
-// SystemPrompt is a text from the user's library of prompts, as it was when the
-// session began.
+// SystemPrompt is a text from the user's library of prompts, as of the session's start.
 type SystemPrompt struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// State is what has been done so far. It is replaced as a whole at each step.
+// State is the progress of a session. It is replaced as a whole at each step.
 type State struct {
 	Phase       Phase                `json:"phase"`
 	Supervisor  runtime.Process      `json:"supervisor"`
@@ -137,10 +136,10 @@ type State struct {
 	Degraded    []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
 	Started     time.Time            `json:"started,omitzero"`   // when the agent started
 	Ended       time.Time            `json:"ended,omitzero"`
-	Result      *Result              `json:"result,omitempty"`      // present once Ended; while Computing and Verifying, as far as it is known
-	VerifyFrom  int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record
+	Result      *Result              `json:"result,omitempty"`      // present once Ended; partial while Computing and Verifying
+	VerifyFrom  int64                `json:"verify_from,omitempty"` // offset of a verification's output in the record
 	Review      Review               `json:"review,omitempty"`
-	Branch      string               `json:"branch,omitempty"` // the branch an accept made
+	Branch      string               `json:"branch,omitempty"` // the branch that an accept created
 	// ContinuedBy is the session that took over this one's workspace.
 	ContinuedBy ID `json:"continued_by,omitempty"`
 }
@@ -148,34 +147,34 @@ type State struct {
 // Result is how a session ended.
 type Result struct {
 	ExitCode int       `json:"exit_code"`        // the agent's own; -1 when it never ended by itself
-	Signal   int       `json:"signal,omitempty"` // that ended it, or 0
-	Fault    *Failure  `json:"fault,omitempty"`  // why the session counts as failed
+	Signal   int       `json:"signal,omitempty"` // the signal that ended it, or 0
+	Fault    *Failure  `json:"fault,omitempty"`  // why the session failed
 	Changed  bool      `json:"changed"`
 	Changes  Changes   `json:"changes"`
-	Refused  []Refusal `json:"refused"` // what the network refused, most often first, at most 50
+	Refused  []Refusal `json:"refused"` // by the network, most frequent first, at most 50
 	Tokens   Tokens    `json:"tokens"`
 	Seconds  float64   `json:"seconds"`           // from the agent's start to its end
 	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw
 	Dropped  int64     `json:"dropped,omitempty"` // bytes of output past the record's limit
-	Left     bool      `json:"left,omitempty"`    // the agent left processes running, which were ended
+	Left     bool      `json:"left,omitempty"`    // the agent left processes running, which aibox ended
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
-	// ModelSilence is the longest time in seconds in which the model was asked and said
-	// nothing, if it was long enough to be reported.
+	// ModelSilence is the longest wait for the model's answer in seconds, if it was long
+	// enough to be reported.
 	ModelSilence float64  `json:"model_silence_seconds,omitempty"`
-	Notes        []string `json:"notes,omitempty"` // what else there is to know, escaped
-	// Verification is present when the user's command was to be run on the work.
+	Notes        []string `json:"notes,omitempty"` // other notes for the user, escaped
+	// Verification is present if the session has a command that verifies the work.
 	Verification *Verification `json:"verification,omitempty"`
 }
 
-// ModelFailures sums up the requests for an answer that the model failed.
+// ModelFailures summarizes failed requests to the model.
 type ModelFailures struct {
 	Count   int    `json:"count"`
 	Status  int    `json:"status"`  // of the last one
-	Message string `json:"message"` // about the last one, a clause, escaped
+	Message string `json:"message"` // of the last one, a clause, escaped
 }
 
-// Changes sums up a change set.
+// Changes summarizes a change set.
 type Changes struct {
 	Tree    string   `json:"tree,omitempty"` // the agent's tree in the host-owned repository
 	Files   int      `json:"files"`
@@ -184,16 +183,16 @@ type Changes struct {
 	Refused int      `json:"refused,omitempty"` // files that cannot be accepted
 	Notes   []string `json:"notes,omitempty"`   // raw: escape before printing
 
-	// Unknown says why it is not known what was changed, a clause, raw. It is empty when
-	// it is known. Tries is how often it began to be computed without coming to an end.
+	// Unknown is the reason why the changes are unknown: a clause, raw, empty if they are
+	// known. Tries is the number of attempts to compute them that did not complete.
 	Unknown string `json:"unknown,omitempty"`
 	Tries   int    `json:"tries,omitempty"`
-	// Disk says that it is unknown because a disk took nothing: it is computed again when
-	// there is room.
+	// Disk reports that they are unknown because a disk was full. They are computed again
+	// when it has room.
 	Disk bool `json:"disk,omitempty"`
 }
 
-// Refusal is something the sandbox was refused, and how often.
+// Refusal is a network access that was refused to the sandbox, with its count.
 type Refusal struct {
 	What   string `json:"what"` // "name" for a DNS question, "model" for a gateway request
 	Target string `json:"target"`
@@ -201,17 +200,17 @@ type Refusal struct {
 	Times  int    `json:"times"`
 }
 
-// Tokens counts what the model read and wrote, as its server reported it. In JSON it is
-// null when it is unknown.
+// Tokens counts the tokens that the model read and wrote, as its server reported them. In
+// JSON it is null if unknown.
 type Tokens struct {
 	Requests int `json:"requests"`
 	Input    int `json:"input"`
 	Output   int `json:"output"`
-	// Unknown is how many of the requests were answered by a server that did not report
-	// their tokens: they are in no count.
+	// Unknown is the number of requests whose tokens the server did not report. They are not
+	// in Input and Output.
 	Unknown int `json:"unknown,omitempty"`
 
-	Lost bool `json:"-"` // the numbers are not known, because aibox could not store them
+	Lost bool `json:"-"` // the numbers are unknown, because aibox could not store them
 }
 
 // String formats the numbers.
@@ -227,7 +226,7 @@ type Failure struct {
 	Kind    string   `json:"kind"`
 	Message string   `json:"message"`
 	Hints   []string `json:"hints,omitempty"`
-	Code    int      `json:"exit_code"` // what aibox exits with
+	Code    int      `json:"exit_code"` // the exit code of aibox
 }
 
 // FailureOf describes err, or returns nil when err is nil.
@@ -239,7 +238,7 @@ func FailureOf(err error) *Failure {
 	return &Failure{Kind: kind.String(), Message: err.Error(), Hints: fault.Hints(err), Code: kind.ExitCode()}
 }
 
-// Err is the failure as an error again, or nil.
+// Err returns the failure as an error, or nil.
 func (f *Failure) Err() error {
 	if f == nil {
 		return nil
@@ -248,7 +247,7 @@ func (f *Failure) Err() error {
 	return &fault.Fault{Kind: kind, Message: f.Message, Hints: f.Hints}
 }
 
-// Session is one session as stored on disk.
+// Session is a session as stored on disk.
 type Session struct {
 	Spec
 	State State `json:"state"`

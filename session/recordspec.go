@@ -7,8 +7,7 @@ import (
 	"aibox/agents/spec"
 )
 
-// decodeSpec reads a spec. A setting that is newer than the record has
-// its default.
+// decodeSpec reads a spec. A setting that is newer than the record gets its default.
 func decodeSpec(data []byte) (Spec, error) {
 	var s Spec
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -24,10 +24,9 @@ type recoveries struct {
 	deps  *Deps
 }
 
-// Recoverable lists what can be brought back, newest first, each with its Handle. text is
-// a session's id or a unique prefix of one, of sessions that are gone, too; "" means
-// everything. The sessions that went on with one workspace, one after the other, share
-// their states. The error may come beside a list.
+// Recoverable lists the saved states, newest first, each with its Handle. text is the id of
+// a session or a unique prefix of one, including removed sessions; "" means all. Sessions
+// that continued the same workspace share its states. The error may accompany a list.
 func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.Point, error) {
 	all, damaged := recovery.Points(ctx, s.deps.Dirs.Repos(), "")
 	setHandles(all)
@@ -108,12 +107,12 @@ func Pick(saved []recovery.Point, text, ref string) (recovery.Point, error) {
 		}
 		return recovery.Point{}, several
 	case text == "":
-		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
+		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists the saved states")
 	case ref == "":
-		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved of %s", text).Hint("`aibox recover` lists what is")
+		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved of %s", text).Hint("`aibox recover` lists the saved states")
 	default:
 		return recovery.Point{}, fault.New(fault.Usage, "nothing of %s is saved under %q", text, ref).
-			Hint("`aibox recover %s` lists what is", text)
+			Hint("`aibox recover %s` lists the saved states", text)
 	}
 }
 
@@ -193,7 +192,7 @@ func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
 	if err != nil {
 		return err
 	}
-	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
+	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists the saved states")
 }
 
 // ofOwnWorkspace returns the states of the session's own workspace, or all of them when

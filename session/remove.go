@@ -14,14 +14,14 @@ import (
 	"aibox/workspace"
 )
 
-// removals discards work and removes sessions. What it removes is saved first.
+// removals discards work and removes sessions. It saves the work first.
 type removals struct {
 	*changeSets
 	store Store
 }
 
-// Discard drops the session's changes: the workspace is removed, and what it held
-// can be brought back for a while.
+// Discard discards the session's changes. It saves the content of the workspace, which can
+// be recovered for a while, and removes the workspace.
 func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
 	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -32,7 +32,7 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 		if saved, err = s.discardWorkspace(ctx, session); err != nil {
 			return err
 		}
-		// A discard that cannot be logged is not over: the next one finds what this one
+		// A discard that cannot be logged is incomplete: the next one finds what this one
 		// saved, and logs it.
 		if err := s.append(id, audit.ChangesDiscarded, savedEvent(saved)); err != nil {
 			return err
@@ -43,15 +43,15 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 	return saved, err
 }
 
-// discardWorkspace saves and removes the workspace, or gives what a discard has saved that was
-// interrupted after that.
+// discardWorkspace saves and removes the workspace. If an interrupted discard has already
+// done so, it returns the state that was saved.
 func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
 	gone, err := session.State.Workspace.Gone()
 	switch {
 	case err != nil:
 		return nil, err
 	case gone && session.State.Review == Discarded:
-		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
+		return nil, fault.New(fault.Usage, "%s is already discarded", session.ID).
 			Hint("`aibox recover %s` lists the saved states", session.ID)
 	case gone:
 		if saved, err := s.unfinishedDiscard(ctx, session); saved != nil || err != nil {
@@ -64,8 +64,8 @@ func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*rec
 	return s.saveAndRemove(ctx, session, recovery.Discarded)
 }
 
-// unfinishedDiscard is what was saved by a discard that began and whose end is not on record;
-// nil when there was none.
+// unfinishedDiscard returns the state saved by a discard whose end was not recorded, or
+// nil.
 func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
 	var begun time.Time
 	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
@@ -94,8 +94,8 @@ func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*re
 	return last, nil
 }
 
-// saveAndRemove saves what the session's workspace holds and removes that. Of a workspace
-// that is gone already, what it held when it was last looked at is saved.
+// saveAndRemove saves the content of the session's workspace and removes the workspace. If
+// the workspace is gone, it saves the last recorded change set.
 func (s *removals) saveAndRemove(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
@@ -112,8 +112,8 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 	return recovery.Save(ctx, ws, set, what)
 }
 
-// HasOpenWork reports whether the session may hold work that is not fully
-// reviewed. A session that another one continued holds none.
+// HasOpenWork reports whether the session may hold work that is not fully reviewed. A
+// session that another one continued holds none.
 func (s *Session) HasOpenWork() bool {
 	state := s.State
 	if state.ContinuedBy != "" || state.Workspace == nil {
@@ -125,14 +125,14 @@ func (s *Session) HasOpenWork() bool {
 	case Unreviewed:
 		// Changes that could not be computed may be anything.
 		return state.Result == nil || state.Result.Changed || state.Result.Changes.Tree == ""
-	default: // a part of it is
+	default: // partly accepted
 		return true
 	}
 }
 
-// Remove deletes the session's record and workspace. What the workspace holds is
-// saved first, as Discard does. Work that is not fully reviewed is a
-// Conflict, unless force is set.
+// Remove deletes the session's record and workspace. It saves the content of the workspace
+// first, as Discard does. Work that is not fully reviewed is a Conflict, unless force is
+// set.
 func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
@@ -172,7 +172,7 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 		return fmt.Errorf("saving the workspace before it is removed: %w", err)
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
-	case !force && (unreviewed || session.State.Review == Unreviewed): // the user may have changed something meanwhile
+	case !force && (unreviewed || session.State.Review == Unreviewed): // the user may have changed the workspace
 		return unreviewedFault(session.ID)
 	}
 	if _, err := recovery.Save(ctx, ws, set, recovery.Removed); err != nil {
@@ -184,11 +184,11 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 func unreviewedFault(id ID) error {
 	return fault.New(fault.Conflict, "not all changes of %s have been reviewed", id).
 		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
-		Hint("`aibox rm --force %s` drops it; `aibox recover %s` brings it back", id, id)
+		Hint("`aibox rm --force %s` removes it; `aibox recover %s` brings it back", id, id)
 }
 
-// Remove deletes the session's folder, some of which an agent wrote. A crash on the
-// way leaves nothing that could be taken for a session.
+// Remove deletes the session's folder, which holds files of an agent. A crash during the
+// removal leaves nothing that looks like a session.
 func (s Store) Remove(ctx context.Context, id ID) error {
 	if err := workspace.RemoveFolder(ctx, s.Dir(id)); err != nil {
 		return fmt.Errorf("removing the record of %s: %w", id, err)

@@ -15,18 +15,18 @@ import (
 	"aibox/workspace"
 )
 
-// launchTimeout is how long a session's folder may be without a spec before it
-// counts as left behind by a crash.
+// launchTimeout is how long a session's folder may have no spec before it counts as a
+// leftover of a crash.
 const launchTimeout = 10 * time.Second
 
-// Repaired is a session that Repair has cleared up after.
+// Repaired is a session that Repair has cleaned up.
 type Repaired struct {
 	ID ID
-	// Kept reports whether its agent had started. Then its record and its work are
-	// kept, else nothing of it is left.
+	// Kept reports whether its agent had started. If so, its record and its work are kept;
+	// otherwise nothing of it is left.
 	Kept bool
-	// GivenBack is the session that has its workspace back, which this one was to
-	// resume. It is empty when there is none.
+	// Returned is the session that this one was to resume and that has its workspace back;
+	// empty if there is none.
 	Returned ID
 }
 
@@ -38,11 +38,11 @@ type repairs struct {
 	deps  *Deps
 }
 
-// Repair ends what crashed supervisors left: their sandboxes are gone afterwards,
-// their networks back in the pool, their workspaces and records kept. It returns
-// the sessions it repaired; an error beside them says what could not be repaired.
+// Repair cleans up after crashed supervisors: it ends their sandboxes, returns their
+// networks to the pool, and keeps their workspaces and records. It returns the repaired
+// sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
-	_, _ = s.RepairWorktrees() // callers that report it have called it before
+	_, _ = s.RepairWorktrees() // callers that report the result call it themselves
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 }
 
-// endDead ends a session that has no supervisor any more; cause is why.
+// endDead ends a session without a supervisor. cause is the reason for the record.
 func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	}
 	file, err := lock(s.store.Dir(id))
 	if errors.Is(err, ErrLocked) {
-		return nil, nil // another command is at it
+		return nil, nil // another command uses it
 	}
 	if err != nil {
 		return nil, err
@@ -113,20 +113,19 @@ func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()) < launchTimeout || isLocked(dir) {
-		return nil, nil //nolint:nilerr // gone in between, or about to be used
+		return nil, nil //nolint:nilerr // removed meanwhile, or about to be used
 	}
 	return &Repaired{ID: id}, os.RemoveAll(dir)
 }
 
-// sandboxes ends what is left of sessions' sandboxes.
+// containers ends the remaining sandboxes of sessions.
 type containers struct {
 	store Store
 	deps  *Deps
 }
 
-// endSandbox makes sure that no process of the session's sandbox runs and that the daemon
-// has forgotten it. The kernel is asked first: after a crash of the daemon its
-// word is worth nothing.
+// endSandbox ends all processes of the session's sandbox and removes its container. It
+// kills the processes first, because after a crash the daemon's answers are unreliable.
 func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 	if sandbox := session.State.Sandbox; sandbox.PID > 0 {
 		if err := runtime.KillProcess(sandbox); err != nil {
@@ -138,13 +137,13 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 	}
 	docker, err := s.deps.Docker(ctx)
 	if err != nil {
-		if session.State.ContainerID != "" { // a daemon that is dead leaves its shim
+		if session.State.ContainerID != "" { // a dead daemon leaves its shim
 			err = errors.Join(err, runtime.KillBelonging(session.State.ContainerID, RemainsTimeout))
 		}
 		if session.State.ContainerID == "" && session.State.Network == nil {
 			return nil
 		}
-		return fmt.Errorf("the sandbox's remains wait until Docker is back: %w", err)
+		return fmt.Errorf("the rest of the sandbox is removed when Docker is back: %w", err)
 	}
 	containers, err := s.containersOf(ctx, docker.Backend, session)
 	if err != nil {
@@ -161,13 +160,13 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 	return nil
 }
 
-// containerAppearTimeout is how long the daemon may be busy with a sandbox whose supervisor died
-// while it asked for one: making one takes a busy machine seconds. A sandbox that comes
-// later still has never run, and is GC's to remove.
+// containerAppearTimeout is how long the daemon may take to create a container for a
+// supervisor that died meanwhile; on a busy machine it takes seconds. A container that
+// appears later has never run, and a cleanup removes it.
 const containerAppearTimeout = 20 * time.Second
 
-// containersOf finds the session's sandboxes. When the supervisor may have asked for one
-// that is not there yet, it waits for that: it would not be found later.
+// containersOf finds the session's containers. If the supervisor may have requested one
+// that does not exist yet, it waits for it, since a later repair would not find it.
 func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
 	for {
 		containers, err := backend.Sandboxes(ctx)
@@ -190,8 +189,7 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 	}
 }
 
-// forget removes a session whose agent never started: nothing of it is worth
-// keeping.
+// forget removes a session whose agent never started.
 func (s *repairs) forget(ctx context.Context, session *Session) error {
 	switch ws := session.State.Workspace; {
 	case session.Resumes != "":
@@ -206,7 +204,7 @@ func (s *repairs) forget(ctx context.Context, session *Session) error {
 	return s.store.Remove(ctx, session.ID)
 }
 
-// conclude writes the result that the dead supervisor could not.
+// conclude writes the result in place of the dead supervisor.
 func (s *repairs) conclude(session *Session, cause error) error {
 	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
 		return err

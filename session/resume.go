@@ -12,9 +12,9 @@ import (
 	"aibox/workspace"
 )
 
-// A session that resumes another takes over its workspace unchanged, with the baseline it
-// was prepared from, so that its change set holds the work of both; and the folders in
-// which the agents keep their conversations. The other session keeps its record and names
+// A session that resumes another takes over its workspace unchanged, with the baseline of
+// that workspace, so that its change set holds the work of both. It also takes over the
+// folders with the agents' conversations. The other session keeps its record, which names
 // its successor.
 
 // handovers passes the workspace of a session to the one that resumes it, and back.
@@ -42,8 +42,8 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}
-		// Changes that the user made in the workspace meanwhile are recorded too, and all
-		// of it is saved before the next agent can change it.
+		// Record changes that the user made in the workspace, too, and save everything
+		// before the next agent can change it.
 		set, err := s.changes(ctx, old)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 func (s *handovers) ReturnWorkspace(from, to ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was removed meanwhile
+		return nil // it was removed
 	}
 	if err != nil || old.State.ContinuedBy != to {
 		return err

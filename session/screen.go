@@ -11,13 +11,13 @@ import (
 	"aibox/session/control"
 )
 
-// screenFile holds what an interactive session's terminal showed at its end, as
-// text with colors.
+// screenFile holds the final screen of an interactive session's terminal, as text with
+// colors.
 const screenFile = "screen.txt"
 
-// Screen is what the terminal of an interactive session's agent shows, or showed
-// when it ended: lines of text with colors, to be passed through screen.Recolor
-// before they are shown. ErrNoScreen says that there is none.
+// Screen returns the current or final screen of an interactive session's terminal: lines of
+// text with colors, which must pass through screen.Recolor before they are shown. Without
+// a screen it returns ErrNoScreen.
 func (s *contact) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.Dir(id)
 	if isLocked(dir) {
@@ -39,11 +39,11 @@ func (s *contact) Screen(ctx context.Context, id ID) ([]byte, error) {
 	return text, err
 }
 
-// ErrNoScreen says that a session has no screen: it was headless, or its supervisor
+// ErrNoScreen reports that a session has no screen: it was headless, or its supervisor
 // died.
 var ErrNoScreen = errors.New("the session has no screen")
 
-// WriteScreen stores what the terminal of a session's agent showed last.
+// WriteScreen stores the final screen of a session's terminal.
 func (s Store) WriteScreen(id ID, text []byte) error {
 	return paths.WriteFile(filepath.Join(s.Dir(id), screenFile), text)
 }

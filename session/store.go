@@ -96,7 +96,7 @@ func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 		if err == nil {
 			return id, nil
 		}
-		if !errors.Is(err, fs.ErrExist) { // something else made it; the next number differs
+		if !errors.Is(err, fs.ErrExist) { // another process created it; the next number differs
 			return "", diskerr.Explain(fmt.Errorf("making the session's folder: %w", err), s.root)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"aibox/internal/paths"
 )
 
-// Summary is a session in a line: what a list of many shows.
+// Summary is a session as lists show it, one per line.
 type Summary struct {
 	ID          ID        `json:"id"`
 	Created     time.Time `json:"created"`
@@ -32,40 +32,41 @@ type Summary struct {
 	ContinuedBy ID        `json:"continued_by,omitempty"`
 	Failed      bool      `json:"failed,omitempty"`
 	Changed     bool      `json:"changed,omitempty"`
-	Unknown     bool      `json:"unknown,omitempty"` // it is not known what was changed
+	Unknown     bool      `json:"unknown,omitempty"` // the changes are unknown
 	Files       int       `json:"files,omitempty"`
 	Added       int       `json:"added,omitempty"`
 	Deleted     int       `json:"deleted,omitempty"`
-	Refused     int       `json:"refused,omitempty"`   // what the network refused, each time counted
+	Refused     int       `json:"refused,omitempty"`   // accesses that the network refused, each one counted
 	Tokens      int       `json:"tokens,omitempty"`    // read and written
-	Uncounted   bool      `json:"uncounted,omitempty"` // it is not known how many tokens
-	// Deadline and Waiting are of a session that runs: when its time is up, zero without
-	// a limit, and the number of its questions that wait for an answer.
+	Uncounted   bool      `json:"uncounted,omitempty"` // the number of tokens is unknown
+	// Deadline and Waiting are for a running session: the end of its time limit, zero
+	// without one, and the number of requests that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Waiting  int       `json:"waiting,omitempty"`
-	// Prompting is of a session that runs: its agent waits for the user (see Live.Waiting).
+	// Prompting reports that the agent of a running session waits for the user (see
+	// Live.Waiting).
 	Prompting bool `json:"prompting,omitempty"`
-	// Done is of a session that runs: how much it is known to have done (called the
-	// model, been refused, printed). Where it stays as it was the agent has rested.
+	// Done is for a running session: a counter of its activity (model calls, refusals,
+	// output). If it stays the same, the agent has been idle.
 	Done int64 `json:"-"`
 }
 
-// NewestFirst sorts the newest session first, as lists to choose from have it.
+// NewestFirst compares sessions for sorting, newest first.
 func NewestFirst(a, b *Summary) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 }
 
-// SortByAge puts the newest session first, as lists of them are printed.
+// SortByAge sorts sessions, newest first.
 func SortByAge(sessions []Session) {
 	slices.SortFunc(sessions, func(a, b Session) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 	})
 }
 
-// taskLimit is how many bytes of a prompt a Brief holds.
+// taskLimit is the maximum length of Summary.Task in bytes.
 const taskLimit = 200
 
-// Summary is the session in a line.
+// Summary returns the summary of the session.
 func (s *Session) Summary() Summary { return summarize(*s) }
 
 func summarize(s Session) Summary {
@@ -92,7 +93,7 @@ func summarize(s Session) Summary {
 	return b
 }
 
-// addLive adds what a session that runs has come to so far.
+// addLive adds the counters of a running session.
 func (b *Summary) addLive(live Live) {
 	b.Tokens, b.Refused = live.Tokens.Input+live.Tokens.Output, 0
 	for _, refusal := range live.Refused {
@@ -102,26 +103,26 @@ func (b *Summary) addLive(live Live) {
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
-// summariesFile remembers the briefs of ended sessions between two lists. It is a
-// cache: it may be deleted, and what does not fit it is read from the sessions.
+// summariesFile caches the summaries of ended sessions. It may be deleted; summaries that
+// are missing or outdated are made from the records.
 const summariesFile = "briefs.json"
 
-// cachedSummary is a brief with the mark of the state file it was made from. A state
-// is replaced as a whole, so another content is another file.
+// cachedSummary is a summary with the identity of its state file. A state is replaced as a
+// whole, so a new state is a new file.
 type cachedSummary struct {
-	Form    int     `json:"f"` // briefForm when it was made
+	Form    int     `json:"f"` // summaryFormat when it was made
 	Inode   uint64  `json:"i"`
 	Time    int64   `json:"t"` // of its last change (ctime), in nanoseconds
 	Summary Summary `json:"b"`
 }
 
-// summaryFormat counts the changes of what a Brief holds: one remembered in another
-// form is made again.
+// summaryFormat is the version of the cached format. A summary of another version is made
+// again.
 const summaryFormat = 4
 
-// Summaries is every session in a line, oldest first, without those that verify (see
-// VerifyingBriefs). Damaged ones are left out and named in the error, which may come
-// beside a list.
+// Summaries returns the summaries of all sessions, oldest first, except those of
+// VerificationSummaries. It omits damaged sessions and names them in the error, which may
+// accompany a list.
 func (s *reader) Summaries() ([]Summary, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 		if !ok || old.Form != summaryFormat || old.Inode != inode || old.Time != changed || inode == 0 {
 			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // about to be made, or just removed
+				continue // about to be created, or just removed
 			}
 			if err != nil {
 				errs = append(errs, err)
@@ -162,10 +163,10 @@ func (s *reader) Summaries() ([]Summary, error) {
 	return briefs, errors.Join(errs...)
 }
 
-// minCached is how many ended sessions make a memory worth its file.
+// minCached is the number of ended sessions from which the cache is used.
 const minCached = 20
 
-// stateVersion identifies the content of a session's state; zero is none.
+// stateVersion identifies the content of a session's state; it is zero without one.
 func (s Store) stateVersion(id ID) (inode uint64, changed int64) {
 	var st unix.Stat_t
 	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {
@@ -178,7 +179,7 @@ func (s Store) cachedSummaries() map[ID]cachedSummary {
 	data, err := os.ReadFile(filepath.Join(s.root, summariesFile))
 	var all []cachedSummary
 	if err != nil || json.Unmarshal(data, &all) != nil {
-		return nil // as if it were not there
+		return nil // as if it did not exist
 	}
 	known := make(map[ID]cachedSummary, len(all))
 	for _, r := range all {
@@ -187,16 +188,16 @@ func (s Store) cachedSummaries() map[ID]cachedSummary {
 	return known
 }
 
-// cacheSummaries replaces the memory. That it cannot be saved costs time only.
+// cacheSummaries replaces the cache. A failure only costs time.
 func (s Store) cacheSummaries(all []cachedSummary) {
 	if data, err := json.Marshal(all); err == nil {
 		_ = paths.WriteFile(filepath.Join(s.root, summariesFile), data)
 	}
 }
 
-// Stale counts the sessions that a clean-up with this retention would look at: those
-// that have ended, are reviewed or changed nothing, and that nothing has happened to.
-// It looks into no workspace.
+// Stale counts the sessions that a cleanup with this retention would consider: those that
+// have ended, are reviewed or changed nothing, and have not changed since. It does not read
+// workspaces.
 func (s *reader) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Summaries()
 	stale := 0

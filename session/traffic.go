@@ -12,7 +12,7 @@ import (
 	"aibox/audit"
 )
 
-// AskedModel is the What of an Access that is a request to the model.
+// AskedModel is Access.What for a request to the model.
 const AskedModel = "model"
 
 // Access is one network access by a sandbox. Refusals of the same access are one Access

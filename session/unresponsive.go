@@ -10,17 +10,15 @@ import (
 	"aibox/session/control"
 )
 
-// A supervisor can be stopped (SIGSTOP), or hang. The kernel still takes connections for
-// it, so that only its silence shows it. Its sandbox keeps running, guarded by its watchdog,
-// and Kill ends it.
+// A supervisor can be stopped (SIGSTOP), or hang. The kernel still accepts connections for
+// it, so it can only be detected by a timeout. Its sandbox keeps running, guarded by its
+// watchdog, and Kill ends it.
 
-const (
-	// pingInterval is how long one that has answered is left alone.
-	pingInterval = 3 * time.Second
-)
+// pingInterval is the time between two pings of a supervisor that answers.
+const pingInterval = 3 * time.Second
 
-// whileResponsive runs talk, which waits for the session's supervisor in some way, and ends it
-// with a fault when the supervisor stops answering.
+// whileResponsive runs talk, which waits for the session's supervisor, and ends it with a
+// fault if the supervisor stops answering.
 func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
 	talking, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -40,8 +38,8 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.
 	return err
 }
 
-// awaitUnresponsive waits until the session's supervisor does not answer any more. False means
-// that ctx has ended first.
+// awaitUnresponsive waits until the session's supervisor stops answering. It returns false
+// if ctx ends first.
 func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 	for ctx.Err() == nil {
 		if s.unresponsive(ctx, id) {
@@ -52,8 +50,8 @@ func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 	return false
 }
 
-// unresponsive reports whether the session's supervisor does not answer. One that opens its
-// socket only now, or ends, is not deaf.
+// unresponsive reports whether the session's supervisor does not answer. A supervisor that
+// is just opening its socket, or ending, is not unresponsive.
 func (s *contact) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
 		err := s.store.dial(id).Ping(ctx)
@@ -73,12 +71,12 @@ func (s *contact) supervisorStopped(id ID) bool {
 	return err == nil && session.State.Supervisor.Stopped()
 }
 
-// unresponsiveFault is what to say of a session whose supervisor does not answer.
+// unresponsiveFault returns the fault for a session whose supervisor does not answer.
 func (s *contact) unresponsiveFault(id ID) error {
-	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
+	failed := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
 	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
-		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
+		failed = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
 			Hint("`kill -CONT %d` continues it", session.State.Supervisor.PID)
 	}
-	return quiet.Hint("`aibox stop --force %s` ends the session without it; the agent's work so far is kept", id)
+	return failed.Hint("`aibox stop --force %s` ends the session without it; the agent's work so far is kept", id)
 }

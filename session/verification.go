@@ -18,36 +18,36 @@ import (
 	"aibox/session/output"
 )
 
-// A verification is a session of its own that runs one command of the user's on a
-// tree of another session's work: a supervisor, a guarded and proven sandbox without a
-// network to anywhere, the same image and limits. Its workspace is a throwaway copy,
-// so that nothing it does comes back; it has no change set, it is never resumed, and
-// once its result is kept with the other session nothing of it is left.
+// A verification is a session of its own that runs one command of the user's on a tree of
+// another session's work. It has a supervisor, a guarded and probed sandbox without a
+// network, and the same image and limits. Its workspace is a throwaway copy. It has no
+// change set and cannot be resumed, and it is removed once its result is stored with the
+// other session.
 
-// Verification is what came of running a command on a tree of a session's work.
+// Verification is the result of a command on a tree of a session's work.
 type Verification struct {
 	Number   int       `json:"number"` // within the session, from 1
 	Command  string    `json:"command"`
 	Tree     string    `json:"tree"` // in the host-owned repository
 	Begun    time.Time `json:"begun"`
-	Seconds  float64   `json:"seconds"`         // of the command itself; 0 when it never ran
+	Seconds  float64   `json:"seconds"`         // of the command itself; 0 if it never ran
 	ExitCode int       `json:"exit_code"`       // of the command; -1 when it never ended by itself
-	Fault    *Failure  `json:"fault,omitempty"` // why it did not pass; none when it did
+	Fault    *Failure  `json:"fault,omitempty"` // why it did not pass; nil if it did
 	Lines    []string  `json:"lines,omitempty"` // the last lines of its output, escaped, cut
-	Bytes    int64     `json:"bytes"`           // of its output in all, of which the end is kept
-	Notes    []string  `json:"notes,omitempty"` // what the copy lacked, escaped
+	Bytes    int64     `json:"bytes"`           // of its whole output, of which the end is kept
+	Notes    []string  `json:"notes,omitempty"` // what the copy lacks, escaped
 }
 
-// Passed reports whether the command ran and ended well.
+// Passed reports whether the command ran and succeeded.
 func (v *Verification) Passed() bool { return v.Fault == nil && v.ExitCode == 0 }
 
-// VerifyRequest says what to run on what.
+// VerifyRequest describes a verification.
 type VerifyRequest struct {
-	Command string                   // for /bin/sh in the workspace; empty means the one the session was started with
+	Command string                   // for /bin/sh in the workspace; empty means the session's own
 	Tree    string                   // in the host-owned repository; empty means all of the agent's work
 	Timeout time.Duration            // 0 means the session's own, negative none
-	Env     []string                 // NAME=VALUE, at the user's wish; stored nowhere
-	Show    func(output.Chunk) error // receives the output while it comes; may be nil
+	Env     []string                 // NAME=VALUE, chosen by the user; never stored
+	Show    func(output.Chunk) error // receives the output as it comes; may be nil
 }
 
 const (
@@ -57,26 +57,25 @@ const (
 	shownLines        = 10      // of the output, in Verification.Lines
 	shownLine         = 200     // bytes of one of them
 
-	// DefaultVerifyTimeout is how long a verification may take unless the request says otherwise.
+	// DefaultVerifyTimeout is the time limit of a verification unless the request sets one.
 	DefaultVerifyTimeout = 10 * time.Minute
 )
 
-// verificationPrefix begins the id of a verification. The id of any other session
-// begins with five digits, so that none is a prefix of the other's. openedPrefix begins
-// that of a session that a workspace is looked at in.
+// verificationPrefix begins the id of a verification, and openedPrefix the id of a session
+// that opens a workspace. All other ids begin with five digits.
 const (
 	verificationPrefix = "verify-"
 	openedPrefix       = "open-"
 )
 
-// Verifies says that a session is a verification, or with Opens one in which the user
-// looks at the workspace of another.
+// Verifies marks a session as a verification, or with Opens as a session that opens the
+// workspace of another.
 type Verifies struct {
 	Session ID     `json:"session"`         // whose work
 	Has     string `json:"has,omitempty"`   // the tree of that work
 	Tree    string `json:"tree,omitempty"`  // what to run on
-	Opens   bool   `json:"opens,omitempty"` // there are no trees: the workspace is copied as it is
-	For     Waiter `json:"for"`             // without it the session ends
+	Opens   bool   `json:"opens,omitempty"` // there are no trees: the whole workspace is copied
+	For     Waiter `json:"for"`             // the session ends when this process does
 }
 
 // Hidden reports whether the session works for another one, so that lists leave it out.
@@ -92,10 +91,9 @@ type verifications struct {
 	store Store
 }
 
-// Verify runs a command on the work of an ended session, in a sandbox, and keeps the
-// result with the session. A command that fails is no error but a result; an error
-// means that the session cannot be verified at all. When ctx ends the command is
-// ended, and the result says so.
+// Verify runs a command on the work of an ended session, in a sandbox, and stores the result
+// with the session. A failing command is a result, not an error; an error means that the
+// session cannot be verified. When ctx ends, it ends the command and records that.
 func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
 	var v *VerificationRun
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -122,10 +120,10 @@ func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (V
 	return v.Verification, err
 }
 
-// Verifier is what review.Accept is to ask before it delivers a tree of the
-// session's work: nil when it passes the command. It is nil when there is no
-// command, neither in req nor of the session. A tree that has passed the same
-// command before is not run again. The function works only while Accept holds the
+// Verifier returns a function that accept.Run calls before it delivers a tree of the
+// session's work; it returns nil if the tree passes the command. Verifier returns nil if
+// neither req nor the session has a command. A tree that has passed the same command
+// before is not verified again. The function works only while the caller holds the
 // session.
 func (s *verifications) Verifier(session Session, req VerifyRequest) func(ctx context.Context, tree string) error {
 	if req.Command == "" && session.Verify == "" {
@@ -150,12 +148,12 @@ func (s *verifications) Verifier(session Session, req VerifyRequest) func(ctx co
 		for _, hint := range v.Fault.Hints {
 			refused = refused.Hint("%s", hint)
 		}
-		return refused.Hint("`aibox verify %s --show` shows what it printed", session.ID).
-			Hint("`aibox accept %s --no-verify` leaves it out", session.ID)
+		return refused.Hint("`aibox verify %s --show` shows its output", session.ID).
+			Hint("`aibox accept %s --no-verify` skips the verification", session.ID)
 	}
 }
 
-// passedBefore reports whether the tree passed the command the last time.
+// passedBefore reports whether the tree passed the command in its last verification.
 func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
 	all, err := s.Verifications(id)
 	if err != nil {
@@ -169,7 +167,7 @@ func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
 	return false
 }
 
-// Verifications are the results kept with the session, oldest first.
+// Verifications returns the results stored with the session, oldest first.
 func (s *reader) Verifications(id ID) ([]Verification, error) {
 	var all []Verification
 	err := s.store.read(id, verificationsFile, &all)
@@ -179,12 +177,12 @@ func (s *reader) Verifications(id ID) ([]Verification, error) {
 	return all, err
 }
 
-// VerificationOutput is the end of what a verification printed, raw: it must pass
-// the terminal filter before it is shown.
+// VerificationOutput returns the end of a verification's output, raw: it must pass the
+// terminal filter before it is shown.
 func (s *reader) VerificationOutput(id ID, number int) ([]byte, error) {
 	output, err := os.ReadFile(s.verificationOutput(id, number))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fault.New(fault.Usage, "%s has no output of verification %d", id, number).Hint("`aibox verify %s --show` lists what there is", id)
+		err = fault.New(fault.Usage, "%s has no output of verification %d", id, number).Hint("`aibox verify %s --show` lists the verifications", id)
 	}
 	return output, err
 }
@@ -193,7 +191,7 @@ func (s *reader) verificationOutput(id ID, number int) string {
 	return filepath.Join(s.store.Dir(id), fmt.Sprintf("verification-%d.raw", number))
 }
 
-// KeepVerification stores a result with the session and gives it its number.
+// KeepVerification stores a result with the session and numbers it.
 func (s *verifications) KeepVerification(id ID, v *VerificationRun) error {
 	all, err := s.Verifications(id)
 	if err != nil {
@@ -216,12 +214,12 @@ func (s *verifications) KeepVerification(id ID, v *VerificationRun) error {
 	return s.store.write(id, verificationsFile, all)
 }
 
-// VerifiedEvent is what the log says of a verification.
+// VerifiedEvent returns the log's record of a verification.
 func VerifiedEvent(v *Verification) map[string]any {
 	return map[string]any{"command": ShortCommand(v.Command), "tree": v.Tree, "exit_code": v.ExitCode, "seconds": v.Seconds, "fault": v.Fault}
 }
 
-// ShortCommand is a command in one short line.
+// ShortCommand returns a command as one short line.
 func ShortCommand(command string) string {
 	line, rest, more := strings.Cut(strings.TrimSpace(command), "\n")
 	if more && rest != "" || len(line) > 60 {
@@ -230,11 +228,11 @@ func ShortCommand(command string) string {
 	return termtext.Escape(line)
 }
 
-// VerificationStart waits until a session whose agent has ended verifies the work,
-// and returns where that begins in the record; -1 when the session ends without.
+// VerificationStart waits until a session whose agent has ended verifies the work, and
+// returns the offset of that in the record; -1 if the session ends without it.
 func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	for {
-		alive := isLocked(s.store.Dir(id)) // first: a state that is read later is the last one
+		alive := isLocked(s.store.Dir(id)) // check this first: a state that is read later is the last one
 		session, err := s.store.Load(id)
 		switch {
 		case err != nil:
@@ -251,19 +249,19 @@ func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	}
 }
 
-// VerificationSummaries is every session that works for another one, in a line.
+// VerificationSummaries returns the summaries of all sessions that work for another one.
 func (s *reader) VerificationSummaries() ([]Summary, error) {
 	all, err := s.List()
-	var briefs []Summary
+	var summaries []Summary
 	for _, session := range all {
 		if session.Verifies != nil {
-			brief := summarize(session)
-			brief.Task = "(verifies " + string(session.Verifies.Session) + ")"
+			summary := summarize(session)
+			summary.Task = "(verifies " + string(session.Verifies.Session) + ")"
 			if session.Verifies.Opens {
-				brief.Task = "(a look at " + string(session.Verifies.Session) + ")"
+				summary.Task = "(opens " + string(session.Verifies.Session) + ")"
 			}
-			briefs = append(briefs, brief)
+			summaries = append(summaries, summary)
 		}
 	}
-	return briefs, err
+	return summaries, err
 }

@@ -71,7 +71,7 @@ func TestAVerificationResultExplainsItsFailure(t *testing.T) {
 		{Result{ExitCode: -1, Signal: 9, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, "signal 9"},
 		{Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was ended after 1m"},
 		{Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
-		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "broke off: shell did not"},
+		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "was aborted: shell did not"},
 	} {
 		v := &VerificationRun{Verification: Verification{Command: "make test"}}
 		v.applyResult(Session{Spec: Spec{Run: config.Run{Timeout: amount.Duration(time.Minute)}}, State: State{Result: &c.result}})

@@ -12,8 +12,8 @@ import (
 // Waiter is a process that waits for a verification.
 type Waiter = runtime.Process
 
-// concludeVerifying writes the end of a session whose supervisor died while it
-// waited for the verification: the agent's own result is there.
+// concludeVerifying ends a session whose supervisor died while it waited for the
+// verification. The agent's own result is on record.
 func (s *repairs) concludeVerifying(ctx context.Context, session *Session) error {
 	if err := s.clearVerifications(ctx, session.ID); err != nil {
 		return err

@@ -24,7 +24,7 @@ type VerificationRun struct {
 	output outputTail
 }
 
-// applyDefaults sets what the request leaves to the session.
+// applyDefaults fills in the request from the session.
 func (r *VerifyRequest) applyDefaults(asked Spec) {
 	if r.Command == "" {
 		r.Command = asked.Verify
@@ -46,7 +46,7 @@ func (s *verifications) RunVerification(ctx context.Context, session *Session, h
 	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
 	err := s.runVerification(ctx, session, has, req, v, begun)
 	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
-		err = errors.Join(err, fmt.Errorf("clearing up after a verification: %w", left))
+		err = errors.Join(err, fmt.Errorf("cleaning up after a verification: %w", left))
 	}
 	v.Lines, v.Bytes = v.output.lines(), v.output.total
 	if err != nil && v.Fault == nil {
@@ -55,7 +55,7 @@ func (s *verifications) RunVerification(ctx context.Context, session *Session, h
 	return v
 }
 
-// verificationFault says that the command could not be run to its end.
+// verificationFault returns the fault for a command that could not run to its end.
 func verificationFault(ctx context.Context, req VerifyRequest, err error) error {
 	if ctx.Err() != nil {
 		return fault.New(fault.Interrupted, "the verification by %q was stopped", ShortCommand(req.Command))
@@ -99,14 +99,14 @@ func (s *verifications) runVerification(ctx context.Context, session *Session, h
 		<-stopped
 	}
 	if err != nil {
-		_, _ = s.Stop(context.WithoutCancel(ctx), id, "the output is not read any more")
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "its output is no longer read")
 		return err
 	}
 	v.applyResult(ended)
 	return nil
 }
 
-// verifyingAgent is the agent that runs a command as it is.
+// verifyingAgent is the agent that runs a plain command.
 const verifyingAgent = "shell"
 
 // applyResult reads the result of the command's session.
@@ -122,7 +122,7 @@ func (v *VerificationRun) applyResult(ended Session) {
 		return
 	}
 	kind := fault.ParseKind(result.Fault.Kind)
-	failed := fault.New(kind, "the verification by %q broke off: %s", command, result.Fault.Message)
+	failed := fault.New(kind, "the verification by %q was aborted: %s", command, result.Fault.Message)
 	failed.Hints = result.Fault.Hints
 	switch {
 	case kind == fault.Limit:
@@ -138,8 +138,8 @@ func (v *VerificationRun) applyResult(ended Session) {
 	v.Fault = FailureOf(failed)
 }
 
-// clearVerifications removes what there is of verifications of the session's work,
-// whose holder calls this, so that none is under way.
+// clearVerifications removes all verifications of the session's work. The caller holds the
+// session, so none is running.
 func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -152,19 +152,18 @@ func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 		}
 		session, err := s.store.Load(id)
 		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
-			continue // another's, or about to be one
+			continue // of another session, or about to be created
 		}
 		errs = append(errs, s.clearVerification(ctx, id))
 	}
 	return errors.Join(errs...)
 }
 
-// verificationEndTimeout is how long a verification may take to notice that
-// its client is gone, and to end.
+// verificationEndTimeout is how long a verification may take to end after its client is
+// gone.
 const verificationEndTimeout = 30 * time.Second
 
-// clearVerification removes all there is of one verification that has ended or
-// whose supervisor died.
+// clearVerification removes a verification that has ended or whose supervisor died.
 func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	ending, cancel := context.WithTimeout(ctx, verificationEndTimeout)
 	defer cancel()
@@ -212,7 +211,7 @@ func (s *repairs) repairVerification(ctx context.Context, id ID) error {
 	return s.clearVerification(ctx, id)
 }
 
-// outputTail keeps the end of what was printed.
+// outputTail keeps the end of the output.
 type outputTail struct {
 	kept  []byte
 	total int64
@@ -231,7 +230,7 @@ func (e *outputTail) add(chunk output.Chunk) {
 
 func (e *outputTail) tail() []byte { return e.kept[max(0, len(e.kept)-maxVerified):] }
 
-// lines are the last lines, escaped.
+// lines returns the last lines, escaped.
 func (e *outputTail) lines() []string {
 	end := e.kept[max(0, len(e.kept)-64<<10):]
 	var lines []string

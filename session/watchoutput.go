@@ -6,21 +6,21 @@ import (
 	"aibox/session/output"
 )
 
-// WatchOutput says that the session's agent said something more, until the session has
-// ended or ctx ends; then the channel is closed. What is said faster than it is taken
-// is one. Nothing is polled: the session's supervisor notifies.
+// WatchOutput sends on the channel when the session's agent prints more output, until the
+// session or ctx ends; then it closes the channel. Output that comes faster than the
+// caller receives is merged. It does not poll: the session's supervisor notifies.
 func (s *contact) WatchOutput(ctx context.Context, id ID) (<-chan struct{}, error) {
-	from, err := output.Size(s.store.Dir(id)) // the record may be about to be made
+	from, err := output.Size(s.store.Dir(id)) // the record may not exist yet
 	if err != nil {
 		return nil, err
 	}
-	said := make(chan struct{}, 1)
+	more := make(chan struct{}, 1)
 	go func() {
-		defer close(said)
-		_, _ = s.Follow(ctx, id, from, func(output.Chunk) error { // the caller sees how it ended
-			notify(said)
+		defer close(more)
+		_, _ = s.Follow(ctx, id, from, func(output.Chunk) error { // the caller checks the session itself
+			notify(more)
 			return nil
 		})
 	}()
-	return said, nil
+	return more, nil
 }

@@ -8,15 +8,15 @@ import (
 	"aibox/review/worktree"
 )
 
-// RepairWorktrees takes back what accepts onto users' working trees had done when they
-// were killed. Repair does so, too, without reporting what it repaired.
+// RepairWorktrees undoes interrupted accepts onto users' working trees. Repair calls it,
+// too, without reporting the result.
 func (s *repairs) RepairWorktrees() ([]worktree.Recovered, error) {
 	return worktree.RecoverAll(s.deps.Dirs.Repos())
 }
 
-// PlanWorktree says what AcceptSet would do with choice to the files of the user's
-// working tree, and which conflicts prevent it. It changes nothing. Nothing to do is
-// review.ErrNothing.
+// PlanWorktree returns what AcceptSet would do with choice to the files of the user's
+// working tree, and the conflicts that prevent it. It changes nothing. If there is nothing
+// to do, it returns review.ErrNothing.
 func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
 	var plan *worktree.Plan
 	err := s.withEnded(ctx, id, func(session *Session) error {

@@ -49,7 +49,7 @@ func (a *timeBudget) due() (at time.Time, ok bool) {
 func (a *timeBudget) extend(by time.Duration) error {
 	switch {
 	case a.ended:
-		return fault.New(fault.Conflict, "the session does not run any more")
+		return fault.New(fault.Conflict, "the session is no longer running")
 	case a.limit == 0:
 		return fault.New(fault.Usage, "the session has no time limit")
 	case a.over:

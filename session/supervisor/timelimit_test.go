@@ -149,7 +149,7 @@ func TestAnExtensionAfterTheAgentEndedIsRefused(t *testing.T) {
 	var c countdown
 	c.start(time.Hour, func(time.Time) {}, func(time.Duration) {})
 	c.stop()
-	if _, err := c.extend(time.Minute); fault.KindOf(err) != fault.Conflict || err.Error() != "the session does not run any more" {
+	if _, err := c.extend(time.Minute); fault.KindOf(err) != fault.Conflict || err.Error() != "the session is no longer running" {
 		t.Errorf("extend says %v", err)
 	}
 }

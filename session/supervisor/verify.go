@@ -71,7 +71,7 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 	if result.Fault == nil && !v.Passed() {
 		failed := *v.Fault
 		result.Fault = &failed
-		result.Fault.Hints = append(slices.Clone(v.Fault.Hints), fmt.Sprintf("`aibox verify %s --show` shows what it printed; the work is kept", s.id))
+		result.Fault.Hints = append(slices.Clone(v.Fault.Hints), fmt.Sprintf("`aibox verify %s --show` shows its output; the work is kept", s.id))
 	}
 }
 

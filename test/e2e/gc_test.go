@@ -26,7 +26,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 	repo := m.repo("p", map[string]string{"a.txt": "a\n"})
 	id := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", "echo one > one.txt; rm a.txt")).ID
 	m.aibox(0, "discard", id)
-	if o := m.aibox(2, "discard", id); !strings.Contains(o.stderr, "discarded already") {
+	if o := m.aibox(2, "discard", id); !strings.Contains(o.stderr, "already discarded") {
 		t.Errorf("a second discard prints\n%s", o)
 	}
 	if o := m.aibox(0, "recover", id[:5]); !strings.Contains(o.stdout, id) || !strings.Contains(o.stdout, "2 files +1 -1") || !strings.Contains(o.stdout, "discarded") {
