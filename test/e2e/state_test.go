@@ -92,10 +92,10 @@ func TestASessionOfAnEarlierVersionKeepsItsConversation(t *testing.T) {
 	m := newMachine(t)
 	m.guest("bot", bot("~/.bot/talks"))
 	first := m.ended(m.aibox(0, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--json",
-		"--prompt", "echo said > ~/.bot/talks/talk; echo one > one.txt"))
+		"--prompt", "echo kept > ~/.bot/talks/talk; echo one > one.txt"))
 	m.former(first.ID, "bot", ".bot/talks")
 	second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--json", "--prompt", "cat ~/.bot/talks/talk > seen.txt"))
-	if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "printed\n" {
+	if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "kept\n" {
 		t.Errorf("the agent found %q", seen)
 	}
 }
