@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -41,6 +42,22 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 		return nil, err
 	}
 	return inference{upstream, value, modelserver.OllamaVersion(ctx, upstream), ownerNotices(ctx, upstream)}, nil
+}
+
+// CheckModel is run.Models.CheckModel.
+func (a *App) CheckModel(ctx context.Context, agent agents.Info, inference, model string) error {
+	server, err := openInference(ctx, inference, a.keys.lookup)
+	if err == nil {
+		_, err = agent.Spoken(server.Speaks())
+	}
+	if err == nil {
+		_, err = server.Model(ctx, model)
+	}
+	var loading *modelserver.Loading
+	if errors.As(err, &loading) {
+		return nil // a start waits for it
+	}
+	return err
 }
 
 // inference adapts the gateway to session.Inference.

@@ -10,7 +10,7 @@ import (
 
 // Runner makes what resolves requests for runs and starts them.
 func (a *App) Runner(sessions *session.Sessions) *run.Runner {
-	return &run.Runner{Sessions: sessions, User: runUser{a}, Images: a}
+	return &run.Runner{Sessions: sessions, User: runUser{a}, Images: a, Models: a}
 }
 
 // runUser adapts App to run.User.

@@ -10,13 +10,14 @@ import (
 	"aibox/app/settings"
 	"aibox/bakery"
 	"aibox/config"
+	"aibox/netguard/gateway/modelserver"
 	"aibox/workspace"
 )
 
 // Catalog is what settings can be about: the options of every agent and the images
 // that take a version.
 func (a *App) Catalog() config.Catalog {
-	catalog := config.Catalog{Version: func(text string) error {
+	catalog := config.Catalog{Inference: modelserver.Validate, Version: func(text string) error {
 		_, err := bakery.ParseVersion(text)
 		return err
 	}}

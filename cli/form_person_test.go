@@ -179,7 +179,7 @@ func (f *formRun) submits() {
 	f.t.Helper()
 	f.press("\x13") // ctrl+s
 	f.sees("[ start ]")
-	f.sees("it can be started")
+	f.sees("nothing changes until you accept")
 	f.press("\r")
 	if code := f.ends(); code != 0 {
 		f.t.Errorf("ended with %d:\n%s", code, f.screen())

@@ -211,7 +211,7 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 
 func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
 	f := startForm(t, "codex", "--reasoning-effort", "low")
-	f.sees("What is the agent to do?")
+	f.sees("What should the agent do?")
 	f.press("\x13")
 	f.sees("needs a task")
 	f.press("\r\x1b[Z\x1b[Z")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 
 	"aibox/agents"
@@ -99,5 +100,32 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 		if !one.Equal(d) || !other.Equal(d) {
 			t.Errorf("%s: %q and %q", agent.Name, one.Options, other.Options)
 		}
+	}
+}
+
+func TestNoPlaceTakesAnInferenceThatNamesNoModelServer(t *testing.T) {
+	const want = `unknown model server "xyz"`
+	a, s, repo := newRunsOf(t)
+	request := run.Request{Agent: "codex", Repository: repo, Prompt: "fix it"}
+	if err := request.Settings.Set("inference", "xyz"); err != nil {
+		t.Fatal(err)
+	}
+	_, checked := s.Runs.Check(t.Context(), request)
+	overview, err := a.app.SettingsEditor().Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, err := range map[string]error{
+		"the screen":          checked,
+		"the settings screen": overview.Check("inference", "xyz"),
+		"config set":          a.execute(t.Context(), []string{"config", "set", "inference", "xyz"}),
+		"run":                 a.execute(t.Context(), []string{"run", "codex", "--repo", repo, "--prompt", "x", "--inference", "xyz"}),
+	} {
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+	if err := overview.Check("inference", "openai"); err != nil {
+		t.Errorf("a vendor whose key is not set yet: %v", err)
 	}
 }

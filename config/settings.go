@@ -42,6 +42,9 @@ type Catalog struct {
 	Unread  []string                   // agents whose options nobody knows now: what is set for them is left unread
 	Images  []string                   // the images whose version can be chosen, for [images.versions]
 	Version func(version string) error // says whether it can be one; nil means that any can
+	// Inference reports why the text names no model server, without looking for one; nil
+	// allows any.
+	Inference func(text string) error
 }
 
 // Agent is an agent whose options can be set under [agents.NAME].
@@ -129,6 +132,9 @@ func Defaults() Settings {
 func (c Catalog) checkSetting(field spec.Field, value any) error {
 	if name, ok := value.(string); ok && field.Key == "agent" {
 		return c.checkAgent(name)
+	}
+	if text, ok := value.(string); ok && field.Key == "inference" && c.Inference != nil {
+		return c.Inference(text)
 	}
 	words, _ := value.([]string)
 	for _, word := range words {

@@ -48,13 +48,21 @@ func (r Runs) Files(ctx context.Context, request run.Request) (visible, hidden [
 func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
 	plan, err := r.runner.Resolve(request)
 	checked := Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
-	if sandbox, failed := r.runner.Preview(plan); failed == nil {
-		checked.Command = sandbox
+	sandbox, failed := r.runner.Preview(plan)
+	checked.Command = sandbox
+	if err == nil && request.Resumes == "" { // the task of a resumed session may be its feedback
+		err = failed
 	}
 	if err == nil {
 		err = r.refuse(request)
 	}
 	return checked, err
+}
+
+// CheckModel reports why a start of the request would find no model; see
+// run.Runner.CheckModel.
+func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
+	return r.runner.CheckModel(ctx, request)
 }
 
 // Start starts a request and returns when its agent runs. With bake a missing image is

@@ -18,6 +18,7 @@ type Runner struct {
 	Sessions Sessions
 	User     User
 	Images   Images
+	Models   Models
 
 	// ReadTask returns the task when the agent needs one and the request has none; ""
 	// means there is none. It may be nil.
@@ -55,6 +56,14 @@ type Images interface {
 	DaemonFault(ctx context.Context, err error) error
 }
 
+// Models finds models.
+type Models interface {
+	// CheckModel reports why a session of the agent would find no model at the server that
+	// inference names. It asks the server. One that is loading its model is no error, since
+	// a start waits for it.
+	CheckModel(ctx context.Context, agent agents.Info, inference, model string) error
+}
+
 // Callbacks let the caller of Start take part in it. All may be nil.
 type Callbacks struct {
 	// Step receives each stage, from one goroutine.
@@ -68,6 +77,25 @@ type Callbacks struct {
 // BakeFunc decides whether to bake the missing image of an agent, and bakes it. False
 // means that it was not baked.
 type BakeFunc func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error)
+
+// CheckModel reports why a start of the request would find no model; nil if it would find
+// one, if the agent can work without, or if the request is invalid for another reason.
+// The task may be missing. It asks the model server.
+func (r *Runner) CheckModel(ctx context.Context, request Request) error {
+	plan, err := r.ResolveDefaults(request)
+	if err != nil {
+		return nil //nolint:nilerr // Resolve reports it
+	}
+	agent, err := r.User.Agents().Find(plan.Launch.Spec.Agent)
+	if err != nil {
+		return nil //nolint:nilerr // Resolve reports it
+	}
+	info := agent.Info()
+	if !plan.Launch.Spec.HasModel() || info.OwnCloud || len(info.Dialects) == 0 {
+		return nil
+	}
+	return r.Models.CheckModel(ctx, info, plan.Launch.Spec.Inference, plan.Launch.Spec.Model)
+}
 
 // Start starts a plan and returns when its agent runs. When it fails, or ctx ends,
 // nothing is left but a baked image.

@@ -62,7 +62,7 @@ func TestAResumedSessionIsCompletedInTheForm(t *testing.T) {
 	o := m.aibox(0, "run", "codex", "--inference", "scripted", "--prompt", "hello", "--reasoning-effort", "low", "--timeout", "7m", "--repo", m.repo("p", nil))
 	id := m.stored()[0].ID
 	s := m.onTerminal("run", "codex", "--resume", id, "--form")
-	s.awaitShown(`hat is the agent to do`)
+	s.awaitShown(`hat should the agent do`)
 	s.typed("hello\t")
 	s.awaitShown(`Reasoning effort +low`) // as the session had it
 	s.typed("\x13")

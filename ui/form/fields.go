@@ -211,10 +211,8 @@ func (f *fields) pressSwitch(msg tea.KeyPressMsg) {
 // editWith begins to edit with a key or a paste. A text replaces a value of one line.
 func (f *fields) editWith(msg tea.Msg, text bool) {
 	f.edit()
-	if text && f.current.list == nil && !f.current.multiline() {
-		f.current.clear(stylesOf(f.theme))
-		f.resize()
-		f.current.begin()
+	if text {
+		f.empty()
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok && f.current.list != nil && key.Matches(press, f.keys.Filter) {
 		return // typing filters anyway
@@ -262,6 +260,16 @@ func (f *fields) pressVertical(down bool) {
 	case f.accept():
 		f.move(f.cursor.At() + n)
 	}
+}
+
+// empty empties the editor of a line of text.
+func (f *fields) empty() {
+	if f.current.list != nil || f.current.multiline() {
+		return
+	}
+	f.current.clear(stylesOf(f.theme))
+	f.resize()
+	f.current.begin()
 }
 
 // suggested brings the suggestions for one field.

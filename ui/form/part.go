@@ -55,12 +55,14 @@ func (p *Part) Suggest(suggest func(spec.Field) []string) tea.Cmd {
 // Editing reports whether a field is edited, so that esc belongs to the part.
 func (p *Part) Editing() bool { return p.f.editing }
 
-// Edit selects the field with the key and begins to edit it.
+// Edit selects the field with the key and begins to edit it. A line of text begins empty,
+// with all suggestions.
 func (p *Part) Edit(name string) {
 	for row, i := range p.f.rows {
 		if p.f.all[i].Key == name {
 			p.f.move(row)
 			p.f.edit()
+			p.f.empty()
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (s *agentStep) status() (text string, complete bool) {
 		text = "none yet"
 	}
 	if s.interactive {
-		text += ", talks"
+		text += ", interactive"
 	}
 	if s.needsBake() {
 		text += ", to bake"

@@ -116,6 +116,41 @@ func (m *Model) setCheck(msg checkDone) tea.Cmd {
 	return m.begin(false)
 }
 
+// setModel takes an answer about the model, and starts the run if the user waits for it.
+func (m *Model) setModel(msg modelChecked) tea.Cmd {
+	waited := m.model.waiting
+	ready := m.model.finish(msg)
+	if waited {
+		m.note.Say("", nil)
+	}
+	if !ready {
+		return nil
+	}
+	return m.begin(false)
+}
+
+// useScripted chooses the scripted model, and starts the run.
+func (m *Model) useScripted() tea.Cmd {
+	if m.start.state == failed {
+		m.start.clear()
+	}
+	for _, set := range [][2]string{{"inference", "scripted"}, {"model", ""}} {
+		if err := m.sandbox.part.Set(set[0], set[1]); err != nil {
+			m.note.Say("", err)
+			return nil
+		}
+	}
+	cmd := m.compose()
+	return tea.Batch(cmd, m.begin(false))
+}
+
+// chooseServer goes to the setting of the model server.
+func (m *Model) chooseServer() tea.Cmd {
+	cmd := m.enter(stepSandbox)
+	m.sandbox.part.Edit("inference")
+	return cmd
+}
+
 // begin starts the run, unless something is wrong with it. One that delivers at its end
 // gets the whole terminal, where it is followed until then.
 func (m *Model) begin(bake bool) tea.Cmd {
@@ -124,10 +159,17 @@ func (m *Model) begin(bake bool) tea.Cmd {
 		return nil
 	case m.checker.running:
 		m.checker.waiting = true
-		m.note.Say("it is still being checked", nil)
+		m.note.Say("still checking; the run starts after that", nil)
 		return nil
-	case m.problem() != nil:
+	case m.invalid() != nil:
 		return nil // the footer shows it
+	case m.model.running, m.model.err != nil:
+		m.model.waiting = true
+		m.note.Say("checking the model server", nil)
+		if m.model.running {
+			return nil
+		}
+		return m.model.again(m.ctx, m.services.Runs)
 	}
 	runs, r := m.services.Runs, m.request.Clone()
 	if m.wanted.Edit != nil {
@@ -155,6 +197,7 @@ func (m *Model) handOver(r run.Request) tea.Cmd {
 func (m *Model) compose() tea.Cmd {
 	cmd := m.choices.compose()
 	m.start.problem = m.problem()
+	m.start.noModel = m.model.err != nil
 	m.start.canBake = m.wanted.Edit == nil && m.agent.needsBake() || m.start.missingImage
 	return cmd
 }

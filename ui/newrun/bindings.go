@@ -11,18 +11,19 @@ type bindings struct {
 	next, back, toSteps, toStart, talk, copyCommand, leave, open key.Binding
 	take, pick                                                   key.Binding // in lists
 	nameFile, openLibrary, use, insertPrompt                     key.Binding // in the task
-	startNow, bake                                               key.Binding
+	startNow, bake, scripted, server                             key.Binding
 }
 
 func newBindings() *bindings {
 	return &bindings{
 		next: keymap.Bind("next", "tab"), back: keymap.Bind("back", "shift+tab"), toSteps: keymap.Bind("steps", "esc"),
-		toStart: keymap.Bind("to the start", "ctrl+s"), talk: keymap.Bind("talk to it, or let it work alone", "ctrl+t"),
+		toStart: keymap.Bind("to start", "ctrl+s"), talk: keymap.Bind("interactive or unattended", "ctrl+t"),
 		copyCommand: keymap.Bind("copy the command", "ctrl+y", "c"), leave: keymap.Bind("leave", "esc", "q"), open: keymap.Bind("open", "enter", "right", "l"),
 		take: keymap.Bind("take", "enter"), pick: keymap.Bind("choose", "up", "down"),
 		nameFile: keymap.Bind("name a file", "@"), openLibrary: keymap.Bind("prompts", "ctrl+l"),
-		use: keymap.Bind("say before the task", "enter", "space"), insertPrompt: keymap.Bind("put into the task", "i"),
+		use: keymap.Bind("put before the task", "enter", "space"), insertPrompt: keymap.Bind("put into the task", "i"),
 		startNow: keymap.Bind("start", "enter"), bake: keymap.Bind("bake the image and start", "b"),
+		scripted: keymap.Bind("use the scripted model and start", "m"), server: keymap.Bind("choose a model server", "i"),
 	}
 }
 

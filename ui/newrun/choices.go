@@ -28,6 +28,7 @@ type choices struct {
 	request run.Request // what the choices make; see compose
 	files   fileLists
 	checker checker
+	model   modelCheck
 }
 
 // prefill sets the choices to those of a request.
@@ -53,7 +54,7 @@ func (c *choices) choose(repository string) tea.Cmd {
 		c.initial = c.request.Clone()
 		c.initial.Args = args
 	}
-	c.task.library.prompts = nil
+	c.task.library.reset()
 	c.files.reset()
 	return c.repository.choose(repository)
 }
@@ -91,10 +92,14 @@ func (c *choices) compose() tea.Cmd {
 	}
 	c.request = r
 	c.agent.ownImage = c.sandbox.image() != ""
-	c.task.optional = agent != nil && (!agent.NeedsPrompt || r.Interactive)
+	c.task.setShell(agent != nil && agent.Shell)
+	c.task.optional = agent != nil && (r.Interactive || !agent.NeedsPrompt && !agent.Shell || len(r.Args) > 0)
 	commands := []tea.Cmd{c.suggest(), c.listFiles()}
 	if c.repository.place != nil && agent != nil {
 		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r))
+		if !c.sandbox.part.Editing() { // half a name is no server
+			commands = append(commands, c.model.check(c.ctx, c.services.Runs, r))
+		}
 	}
 	c.sandbox.globs = c.checker.result.Hide
 	return tea.Batch(commands...)
@@ -150,8 +155,30 @@ func (c *choices) setFiles(msg filesListed) tea.Cmd {
 	return c.options.part.Suggest(c.suggestions())
 }
 
+// listPrompts lists the prompts of the repository again.
+func (c *choices) listPrompts() tea.Cmd {
+	if c.repository.place == nil {
+		return nil
+	}
+	return c.task.library.list(c.ctx, c.services.Places, c.repository.place.Top)
+}
+
+// setPrompts offers the prompts in the task.
+func (c *choices) setPrompts(msg promptsListed) {
+	c.task.library.set(msg)
+	c.task.resize()
+}
+
 // problem is why the run cannot be started; nil if it can.
 func (c *choices) problem() error {
+	if err := c.invalid(); err != nil {
+		return err
+	}
+	return c.model.err
+}
+
+// invalid is what is wrong with the request itself.
+func (c *choices) invalid() error {
 	switch {
 	case c.repository.err != nil:
 		return c.repository.err

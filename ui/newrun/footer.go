@@ -46,8 +46,11 @@ func (m *Model) message() string {
 		}
 		return m.theme.Bad.Render(ansi.Truncate(text, m.width, "…"))
 	}
+	if m.model.running && m.at == stepStart {
+		return m.theme.Faint.Render(ansi.Truncate("checking the model server…", m.width, "…"))
+	}
 	if set := m.checker.result.RepositorySettings; set != "" {
 		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(set), m.width, "…"))
 	}
-	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" it can be started; nothing comes back before you accept it"), m.width, "…")
+	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" ready; nothing changes until you accept"), m.width, "…")
 }

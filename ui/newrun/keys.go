@@ -52,7 +52,7 @@ func (m *Model) Keys() []keymap.Group {
 		{Title: "New run", Keys: []key.Binding{b.next, b.back, b.toStart, b.talk, b.copyCommand, b.toSteps}},
 		{Title: "Lists", Keys: []key.Binding{b.pick, b.take}},
 		{Title: "Task", Keys: []key.Binding{b.nameFile, b.openLibrary, b.use, b.insertPrompt}},
-		{Title: "Start", Keys: []key.Binding{b.startNow, b.bake}},
+		{Title: "Start", Keys: []key.Binding{b.startNow, b.bake, b.scripted, b.server}},
 		{Title: "Steps", Keys: []key.Binding{b.open, b.leave}},
 	}
 	if m.at == stepTask && m.task.library.open {
@@ -136,7 +136,7 @@ func (m *Model) Leaving() *dialog.Confirm {
 	if m.start.busy() || m.task.prompt() == "" || (m.prefilled() || m.wanted.Begin != nil) && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
 		return nil
 	}
-	return &dialog.Confirm{Title: "Leave without a start?", Text: "The task that you wrote is lost.", Yes: "leave"}
+	return &dialog.Confirm{Title: "Leave without starting?", Text: "The task that you wrote will be lost.", Yes: "leave"}
 }
 
 // leave closes the screen. It asks first where a task would be lost.

@@ -1,16 +1,19 @@
 package newrun
 
 import (
+	"context"
 	"slices"
 
 	"aibox/internal/prompts"
 	"aibox/internal/termtext"
+	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // library is the list of prompts that can go before the task or into it.
@@ -19,6 +22,35 @@ type library struct {
 	selected []string // names of those that go before the task
 	open     bool
 	cursor   cursor.Cursor
+	err      error // why prompts are not listed
+	series   page.Latest
+}
+
+type promptsListed struct {
+	prompts []prompts.Prompt
+	err     error
+}
+
+// list lists the prompts again, since a file may have been added. Answers about another
+// repository are dropped.
+func (l *library) list(ctx context.Context, places Places, top string) tea.Cmd {
+	return l.series.Replace(func() tea.Msg {
+		all, err := places.Prompts(ctx, top)
+		return promptsListed{all, err}
+	})
+}
+
+// set sets the prompts. It keeps the earlier ones when they cannot be listed.
+func (l *library) set(msg promptsListed) {
+	if l.err = msg.err; l.err == nil {
+		l.prompts = msg.prompts
+	}
+}
+
+// reset forgets the prompts of another repository.
+func (l *library) reset() {
+	l.series.Cancel()
+	l.prompts, l.err = nil, nil
 }
 
 func (l *library) show() {
@@ -62,9 +94,12 @@ func (l *library) toggle(p prompts.Prompt) {
 }
 
 func (l *library) view(t theme.Theme, width int) []string {
-	out := []string{t.Title.Render("Prompts") + t.Faint.Render("  marked ones are said before the task")}
+	out := []string{t.Title.Render("Prompts") + t.Faint.Render("  marked prompts go before the task")}
+	if l.err != nil {
+		out = append(out, t.Bad.Render(ansi.Truncate("✗ "+termtext.Escape(l.err.Error()), width, "…")))
+	}
 	if len(l.prompts) == 0 {
-		return append(out, "", "There is none yet; `aibox prompts edit NAME` writes one.")
+		return append(out, "", "No prompts yet. `aibox prompts edit NAME` creates one.")
 	}
 	from, to := l.cursor.Window()
 	for i := from; i < to && i < len(l.prompts); i++ {

@@ -24,6 +24,14 @@ func (m *Model) navigation() navigation {
 	return navigation{m.layout, m.theme, m.steps, m.at, !m.inside}
 }
 
+// name is the name of a step.
+func (n navigation) name(id stepID) string {
+	if named, ok := n.steps[id].(interface{ name() string }); ok {
+		return named.name()
+	}
+	return stepNames[id]
+}
+
 // mark shows whether a step is complete.
 func (n navigation) mark(id stepID) string {
 	if _, complete := n.steps[id].status(); complete {
@@ -45,7 +53,7 @@ func (n navigation) tabs() []tab {
 	var tabs []tab
 	x := 0
 	for id := range stepCount {
-		name := stepNames[id]
+		name := n.name(id)
 		if short {
 			name = ansi.Truncate(name, 4, "")
 		}
@@ -90,9 +98,9 @@ func (n navigation) line() string {
 func (n navigation) column() []string {
 	var out []string
 	for id := range stepCount {
-		name := "  " + stepNames[id]
+		name := "  " + n.name(id)
 		if id == n.at {
-			name = n.highlight(cursor.Mark + " " + stepNames[id])
+			name = n.highlight(cursor.Mark + " " + n.name(id))
 		}
 		text, _ := n.steps[id].status()
 		out = append(out, n.mark(id)+" "+name, n.theme.Faint.Render(ansi.Truncate("    "+text, sideCols, "…")))

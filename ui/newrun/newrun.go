@@ -114,13 +114,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case page.Returned:
 		return m.returned(msg)
 	case tea.KeyPressMsg:
-		m.checker.waiting = false
+		m.stopWaiting()
 		return tea.Batch(m.press(msg), m.compose())
 	case tea.MouseClickMsg:
-		m.checker.waiting = false
+		m.stopWaiting()
 		return tea.Batch(m.click(msg), m.compose())
 	case tea.PasteMsg:
-		m.checker.waiting = false
+		m.stopWaiting()
 		return tea.Batch(m.paste(msg), m.compose())
 	case tea.MouseWheelMsg:
 		if m.ask == nil {
@@ -137,6 +137,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	}
 	return m.updateStep(msg)
 }
+
+// stopWaiting forgets that the user wants to start as soon as the checks are done.
+func (m *Model) stopWaiting() { m.checker.waiting, m.model.waiting = false, false }
 
 // receive handles an answer to one of the screen's commands.
 func (m *Model) receive(msg tea.Msg) (received bool, cmd tea.Cmd) {
@@ -159,6 +162,10 @@ func (m *Model) receive(msg tea.Msg) (received bool, cmd tea.Cmd) {
 		cmd = m.setFiles(msg)
 	case checkDone:
 		cmd = m.setCheck(msg)
+	case modelChecked:
+		cmd = m.setModel(msg)
+	case promptsListed:
+		m.setPrompts(msg)
 	case stageChanged:
 		cmd = m.setStage(msg.step)
 	case tick:
@@ -187,6 +194,9 @@ func (m *Model) enter(to stepID) tea.Cmd {
 	}
 	m.at, m.inside = to, true
 	m.fit()
+	if to == stepStart && m.model.err != nil && !m.model.running { // the server may be up now
+		return tea.Batch(m.current().focus(), m.model.again(m.ctx, m.services.Runs))
+	}
 	return m.current().focus()
 }
 
@@ -207,13 +217,19 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 		return m.begin(result == startBake)
 	case cancel:
 		m.start.cancel()
-		m.note.Say("taking the start back…", nil)
+		m.note.Say("canceling the start…", nil)
 	case watch:
 		return m.watch()
 	case leave:
-		return page.Leave(string(m.start.id)+" runs", nil)
+		return page.Leave(string(m.start.id)+" is running", nil)
 	case copyLine:
 		return m.copyCommand()
+	case useScripted:
+		return m.useScripted()
+	case chooseServer:
+		return m.chooseServer()
+	case listPrompts:
+		return tea.Batch(cmd, m.listPrompts())
 	}
 	return cmd
 }
@@ -244,7 +260,7 @@ func (m *Model) returned(msg page.Returned) tea.Cmd {
 func (m *Model) watch() tea.Cmd {
 	id := m.start.id
 	m.start.left = true
-	m.note.Say(string(id)+" runs", nil)
+	m.note.Say(string(id)+" is running", nil)
 	if m.request.Interactive {
 		return page.Ask(page.Command{Args: []string{"attach", string(id)}})
 	}
@@ -268,7 +284,7 @@ func (m *Model) setStarted(msg startDone) tea.Cmd {
 	m.start.finish(msg)
 	m.note.Say("", nil)
 	if m.start.state == failed {
-		return nil
+		return m.model.again(m.ctx, m.services.Runs) // to offer what helps
 	}
 	return m.watch()
 }

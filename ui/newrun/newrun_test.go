@@ -63,7 +63,7 @@ func TestAPersonStartsARunWithAFewKeys(t *testing.T) {
 	if want := (page.Session{ID: "0dq4f-codex"}); p.last() != page.Request(want) {
 		t.Errorf("asked for %+v", p.Asked)
 	}
-	p.Sees("0dq4f-codex runs")
+	p.Sees("0dq4f-codex is running")
 	if len(p.w.remembered) != 1 || p.w.remembered[0].Agent != "codex" {
 		t.Errorf("remembered %+v", p.w.remembered)
 	}
@@ -97,7 +97,7 @@ func TestTheLimitsOfABoxAreAskedForAndTheSummarySaysWhichDoNotHold(t *testing.T)
 	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: overrides(map[string]string{"state-size": "32", "allow-degraded": "true"})}
 	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
 	p.Press("ctrl+s")
-	p.Sees("those that this machine cannot enforce do not hold")
+	p.Sees("those that this machine cannot enforce are ignored")
 	p.Press("enter")
 	if want := "run codex --repo=/home/ann/blog --state-size=32 --allow-degraded '--prompt=mend it'"; !slices.Equal(w.started, []string{want}) {
 		t.Errorf("started %q", w.started)
@@ -146,7 +146,7 @@ func TestATaskIsNotLostByAKey(t *testing.T) {
 	if len(p.Asked) > 0 {
 		t.Fatalf("asked for %+v", p.Asked)
 	}
-	p.Sees("Leave without a start?")
+	p.Sees("Leave without starting?")
 	p.m.now = func() time.Time { return noon.Add(time.Minute) }
 	p.Press("enter")
 	p.Sees("mend it")

@@ -105,9 +105,9 @@ func (s *optionsStep) suggest(inference string, suggest func(spec.Field) []strin
 }
 
 func (s *optionsStep) status() (text string, complete bool) {
-	text = "as set"
+	text = "unchanged"
 	if n := len(s.chosen()); n > 0 {
-		text = fmt.Sprintf("%d chosen", n)
+		text = fmt.Sprintf("%d changed", n)
 	}
 	return text, s.part.Problem() == nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"aibox/config"
 	"aibox/internal/amount"
+	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -19,9 +20,13 @@ type overview struct {
 	*choices
 	theme   theme.Theme
 	canBake bool // see startStep
+	// remedies name the keys that can help.
+	remedies func(next string) string
 }
 
-func (m *Model) overview() overview { return overview{&m.choices, m.theme, m.start.canBake} }
+func (m *Model) overview() overview {
+	return overview{&m.choices, m.theme, m.start.canBake, m.start.remedies}
+}
 
 func (o overview) view(width, height int) []string {
 	button := o.theme.Button.Render(startButton)
@@ -29,6 +34,9 @@ func (o overview) view(width, height int) []string {
 		button = o.theme.Faint.Render(startButton) + " not yet"
 	}
 	out := []string{button + o.theme.Faint.Render("  enter"), ""}
+	if o.invalid() == nil && o.model.err != nil {
+		out = append(out, o.noModel(width)...)
+	}
 	row := func(name, text string) {
 		for i, line := range wrapped(nil, text, max(10, width-14)) {
 			if i > 0 {
@@ -48,9 +56,20 @@ func (o overview) view(width, height int) []string {
 	return out
 }
 
+// noModel explains why there is no model, and names the keys that help.
+func (o overview) noModel(width int) []string {
+	out := wrapped(o.theme.Bad.Render, "✗ "+termtext.Escape(o.model.err.Error()), width)
+	for _, hint := range fault.Hints(o.model.err) {
+		if !strings.Contains(hint, "--") { // here are fields for what flags do
+			out = append(out, wrapped(o.theme.Faint.Render, "  → "+termtext.Escape(hint), width)...)
+		}
+	}
+	return append(append(out, wrapped(nil, o.remedies("enter checks again"), width)...), "")
+}
+
 // run calls row for the repository, the agent and the task.
 func (o overview) run(row func(name, text string)) {
-	from := "what is checked out"
+	from := "the current files"
 	if o.request.Branch != "" {
 		from = termtext.Escape(o.request.Branch)
 	}
@@ -59,9 +78,9 @@ func (o overview) run(row func(name, text string)) {
 	} else {
 		row("repository", termtext.Escape(o.request.Repository)+" from "+from)
 	}
-	how := "works alone; its session can be watched"
+	how := "unattended; you can watch its session"
 	if o.request.Interactive {
-		how = "on this terminal; ctrl-p ctrl-q leaves it running"
+		how = "interactive, on this terminal; ctrl-p ctrl-q leaves it running"
 	}
 	row("agent", termtext.Escape(o.request.Agent)+", "+how)
 	if o.agent.needsBake() {
@@ -75,7 +94,7 @@ func (o overview) run(row func(name, text string)) {
 		row("image", text)
 	}
 	if text, _ := o.task.status(); text != "" {
-		row("task", text)
+		row(strings.ToLower(o.task.name()), text)
 	}
 }
 
@@ -83,11 +102,11 @@ func (o overview) run(row func(name, text string)) {
 func (o overview) limits(settings *config.Settings, row func(name, text string)) {
 	model := settings.Model
 	if model == "" {
-		model = "the one there is"
+		model = "the only model"
 	}
 	row("model", termtext.Escape(model+" of "+settings.Inference))
 	if open := strings.Join(settings.InferenceTools, ", "); open != "" {
-		row("way out", termtext.Escape(open+" of the model's server"))
+		row("way out", termtext.Escape(open+" of the model server"))
 	}
 	text := fmt.Sprintf("network %s, %s, %d processes", settings.Network, timeLimit(settings), settings.Pids)
 	if o.files.request != nil {
@@ -95,12 +114,12 @@ func (o overview) limits(settings *config.Settings, row func(name, text string))
 	}
 	row("sandbox", text)
 	if settings.AllowDegraded {
-		row("limits", "those that this machine cannot enforce do not hold")
+		row("limits", "those that this machine cannot enforce are ignored")
 	}
 	if settings.Verify != "" {
 		row("verify", termtext.Escape(settings.Verify))
 	}
 	if o.checker.result.Delivers {
-		row("at its end", "accept: "+settings.Accept+"; it is followed on the whole terminal until then")
+		row("at its end", "accept: "+settings.Accept+"; until then the run has the whole terminal")
 	}
 }

@@ -24,11 +24,11 @@ func (s *startStep) progress(t theme.Theme) []string {
 	}
 	switch {
 	case s.state == starting && len(s.stages) == 0:
-		out = append(out, t.Live.Render("●")+" beginning")
+		out = append(out, t.Live.Render("●")+" starting")
 	case s.state == failed:
 		out = append(out, s.failure(t)...)
 	case s.state == started:
-		out = append(out, "", t.Good.Render("✓")+" "+string(s.id)+" runs; enter goes to it, esc leaves it running")
+		out = append(out, "", t.Good.Render("✓")+" "+string(s.id)+" is running; enter opens it, esc leaves it running")
 	}
 	return out
 }
@@ -58,11 +58,19 @@ func (s *startStep) failure(t theme.Theme) []string {
 	for _, hint := range fault.Hints(s.err) {
 		out = append(out, wrapped(t.Faint.Render, "  → "+termtext.Escape(hint), s.width)...)
 	}
-	next := "enter tries again"
+	return append(append(out, ""), wrapped(nil, s.remedies("enter tries again"), s.width)...)
+}
+
+// remedies name the keys that can help, after which comes next.
+func (s *startStep) remedies(next string) string {
+	var keys []string
 	if s.canBake {
-		next = "b bakes the image (some minutes) and starts · " + next
+		keys = append(keys, "b bakes the image (some minutes) and starts")
 	}
-	return append(out, "", next)
+	if s.noModel {
+		keys = append(keys, "m uses the scripted model and starts", "i chooses a server")
+	}
+	return strings.Join(append(keys, next), " · ")
 }
 
 // wrapped is text in lines of at most width columns, each in a style; nil is none.

@@ -40,7 +40,7 @@ type repositoryStep struct {
 func newRepositoryStep(ctx context.Context, places Places, b *bindings) repositoryStep {
 	s := repositoryStep{
 		bindings: b, ctx: ctx, places: places,
-		list: newPicker("repository, a path or an address"), branch: branchList{picker: newPicker("branch, tag or commit")},
+		list: newPicker("repository, path or URL"), branch: branchList{picker: newPicker("branch, tag or commit")},
 	}
 	s.list.filtered, s.branch.filtered = true, true
 	return s
@@ -142,7 +142,7 @@ func (s *repositoryStep) blur() {
 
 func (s *repositoryStep) setSize(width, height int) {
 	s.width = width
-	s.list.setSize(width, height-1) // a row tells which of the two is asked for
+	s.list.setSize(width, height-1) // a row for the question
 	s.branch.setSize(width, height-1)
 }
 
@@ -254,10 +254,10 @@ func (s *repositoryStep) view(t theme.Theme, active bool) []string {
 			t.Faint.Render("It keeps its workspace, a copy of " + termtext.Escape(s.path()) + "."),
 		}
 	}
-	head := "Where is the work?"
+	head := "Which repository?"
 	if s.onBranch {
 		text, _ := s.status()
-		head = "What does it start from? (" + text + ")"
+		head = "Which branch to start from? (" + text + ")"
 	}
 	out := append([]string{t.Faint.Render(head)}, s.picker().view(t, s.width, active)...)
 	switch {
@@ -268,7 +268,7 @@ func (s *repositoryStep) view(t theme.Theme, active bool) []string {
 	case s.onBranch && s.branch.err != nil:
 		out = append(out, t.Warn.Render("! "+termtext.Escape(s.branch.err.Error())))
 	case s.onBranch && s.branch.names == nil:
-		out = append(out, t.Faint.Render("asking for its branches…"))
+		out = append(out, t.Faint.Render("loading branches…"))
 	}
 	return out
 }

@@ -13,7 +13,7 @@ func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("shift+tab")
 	p.Type("https://example.org/far.git")
-	p.Sees("clone this address")
+	p.Sees("clone this URL")
 	p.Press("enter")
 	p.Sees("trunk")
 	if strings.Contains(p.m.View(), "\x1b[2J") {
@@ -68,7 +68,7 @@ func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
 	p.Sees("current files")
 	p.DoesNotSee("no such folder")
 	p.Type("x")
-	p.Sees("✗ there is no such folder")
+	p.Sees("✗ no such folder")
 	p.DoesNotSee("current files")
 	p.Press("backspace")
 	p.Sees("current files")

@@ -19,7 +19,7 @@ func (s *repositoryStep) refresh() {
 	typed := s.list.text()
 	items := s.recentItems(typed)
 	if typed != "" && workspace.IsURL(typed) {
-		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "clone this address"})
+		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "clone this URL"})
 	}
 	if isPath(typed) {
 		items = s.withFolders(items, typed)
@@ -78,7 +78,7 @@ func (s *repositoryStep) pathDetail(typed string) string {
 	case s.folders.path != typed:
 		return ""
 	case !s.folders.exists:
-		return "✗ there is no such folder"
+		return "✗ no such folder"
 	default:
 		return "current files"
 	}
@@ -100,7 +100,7 @@ func (b *branchList) choose(name string) {
 
 // refreshBranches makes the list of branches.
 func (s *repositoryStep) refreshBranches() {
-	current := item{label: "what is checked out", detail: "with the uncommitted work"}
+	current := item{label: "current files", detail: "with uncommitted changes"}
 	switch {
 	case workspace.IsURL(s.path()):
 		current = item{label: "the default branch"}

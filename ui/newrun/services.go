@@ -5,6 +5,7 @@ import (
 
 	"aibox/app/compose"
 	"aibox/app/run"
+	"aibox/internal/prompts"
 	"aibox/session"
 )
 
@@ -15,6 +16,8 @@ type Places interface {
 	Recent(ctx context.Context) ([]string, error)
 	// Look returns what is known of a repository at once.
 	Look(ctx context.Context, repository string) (compose.Place, error)
+	// Prompts returns the library of prompts for the repository at top.
+	Prompts(ctx context.Context, top string) ([]prompts.Prompt, error)
 	// Branches returns its branches, raw. Those of a URL come over the network.
 	Branches(ctx context.Context, repository string) ([]string, error)
 	// Folders returns the folders whose paths begin with typed, a path that may begin with
@@ -40,6 +43,9 @@ type Runs interface {
 	Files(ctx context.Context, r run.Request) (visible, hidden []string, err error)
 	// Check checks a request without changing anything. The error is that of `aibox run`.
 	Check(ctx context.Context, r run.Request) (compose.Checked, error)
+	// CheckModel reports why a start would find no model, and asks the model server. It
+	// ignores what else is wrong with the request.
+	CheckModel(ctx context.Context, r run.Request) error
 	// Start starts a request and returns when its agent runs. When it fails, or ctx ends,
 	// nothing is left but a baked image. With bake a missing image is baked first; without,
 	// it is an error and Started reports it. step is called for each stage, from one

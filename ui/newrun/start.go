@@ -36,6 +36,7 @@ type startStep struct {
 
 	problem error // why the run cannot be started; nil if it can
 	canBake bool  // its image is missing and can be baked for the start
+	noModel bool  // there is no model, or the check said so
 
 	state        startState
 	cancel       context.CancelFunc
@@ -189,6 +190,10 @@ func (s *startStep) press(msg tea.KeyPressMsg) outcome {
 		return start
 	case key.Matches(msg, s.bake) && s.canBake:
 		return startBake
+	case key.Matches(msg, s.scripted) && s.noModel:
+		return useScripted
+	case key.Matches(msg, s.server) && s.noModel:
+		return chooseServer
 	case name == "c":
 		return copyLine
 	case name == "shift+tab":
@@ -207,13 +212,16 @@ func (s *startStep) view(t theme.Theme, _ bool) []string {
 func (s *startStep) keys() []key.Binding {
 	switch s.state {
 	case starting:
-		return []key.Binding{keymap.Bind("take the start back", "esc")}
+		return []key.Binding{keymap.Bind("cancel the start", "esc")}
 	case started:
-		return []key.Binding{keymap.Bind("go to it", "enter"), keymap.Bind("leave it running", "esc")}
+		return []key.Binding{keymap.Bind("open it", "enter"), keymap.Bind("leave it running", "esc")}
 	}
 	keys := []key.Binding{s.startNow}
 	if s.canBake {
 		keys = append(keys, s.bake)
+	}
+	if s.noModel {
+		keys = append(keys, s.scripted, s.server)
 	}
 	return append(keys, s.back, s.copyCommand, s.talk, s.toSteps)
 }
@@ -225,7 +233,7 @@ func (s *startStep) status() (text string, complete bool) {
 	case s.state == starting:
 		text = "starting"
 	case s.state == started:
-		text = "runs"
+		text = "running"
 	case s.problem != nil:
 		text = "not yet"
 	default:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/ui/page"
 
@@ -89,7 +90,7 @@ func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
 		p.Press("ctrl+s")
 		p.m.checker.running = true
 		p.Press("enter")
-		p.Sees("it is still being checked")
+		p.Sees("still checking; the run starts after that")
 		if len(w.started) > 0 {
 			t.Errorf("started %q", w.started)
 		}
@@ -224,4 +225,100 @@ func TestABakeThatFailsShowsItsLastLines(t *testing.T) {
 	p.Sees(`npm \x1b[2J error`)
 	p.Sees("  no space left\n✗ the image of aider was not built")
 	p.Fits("a bake that failed")
+}
+
+func TestAMissingModelIsShownBeforeTheStartWithItsRemedies(t *testing.T) {
+	w := newWorld(t)
+	w.noModel = fault.New(fault.Environment, "no model server was found at http://127.0.0.1:8000").Hint("ollama serve")
+	p := open(t, w)
+	p.tell("fix it")
+	p.Sees("✗ no model server was found")
+	p.DoesNotSee("ready; nothing changes")
+	p.Press("ctrl+s")
+	p.Sees("[ start ] not yet")
+	p.Sees("→ ollama serve")
+	p.Press("enter")
+	if len(w.started) > 0 {
+		t.Fatalf("started %q without a model", w.started)
+	}
+	p.Press("i")
+	p.Sees("▸ Inference")
+	p.Type("scripted")
+	p.Press("enter")
+	p.Sees("ready; nothing changes until you accept")
+	p.Press("delete", "ctrl+s")
+	p.Sees("m uses the scripted model and starts")
+	p.Press("m")
+	if len(w.started) != 1 || !strings.Contains(w.started[0], "--inference=scripted") {
+		t.Errorf("started %q", w.started)
+	}
+}
+
+func TestEnterChecksAgainAndStartsWhenTheModelServerIsUp(t *testing.T) {
+	w := newWorld(t)
+	w.noModel = fault.New(fault.Environment, "no model server was found")
+	p := open(t, w)
+	p.tell("fix it")
+	p.Press("ctrl+s")
+	p.Sees("enter checks again")
+	w.noModel = nil
+	p.Press("enter")
+	if len(w.started) != 1 {
+		t.Errorf("started %q", w.started)
+	}
+}
+
+func TestAStartThatFailsWithoutAModelOffersTheRemedies(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.tell("fix it")
+	p.Press("ctrl+s")
+	w.fail, w.noModel = errors.New("no model server was found"), errors.New("no model server was found")
+	p.Press("enter")
+	p.Sees("m uses the scripted model and starts")
+	p.Press("m")
+	if len(w.started) != 2 || !strings.Contains(w.started[1], "--inference=scripted") {
+		t.Errorf("started %q", w.started)
+	}
+}
+
+func TestAnAnswerAboutAnEarlierModelServerIsDropped(t *testing.T) {
+	w := newWorld(t)
+	w.noModel = errors.New("no model server was found")
+	var c modelCheck
+	early := c.check(t.Context(), w, run.Request{Agent: "codex"})()
+	late := c.check(t.Context(), w, run.Request{Agent: "codex", Settings: overrides(map[string]string{"inference": "scripted"})})
+	if _, current := page.Current(early); current {
+		t.Error("an early answer counts")
+	}
+	if msg, current := page.Current(late()); !current || msg != tea.Msg(modelChecked{}) {
+		t.Errorf("the last answer is %v", msg)
+	}
+}
+
+func TestTheModelServerIsAskedOnceForTheSameChoices(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.tell("fix it")
+	before := w.asked
+	p.Press("tab", "down")
+	p.Type("7")
+	p.Press("enter")
+	if w.asked != before {
+		t.Errorf("asked %d times instead of %d", w.asked, before)
+	}
+}
+
+func TestTheShellAgentAsksForACommand(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.Type("shell")
+	p.Press("enter")
+	p.Sees("Command")
+	p.Sees("Which command should run?")
+	p.Type("ls | head")
+	p.Press("ctrl+s", "enter")
+	if len(w.started) != 1 || !strings.HasSuffix(w.started[0], "-- sh -c 'ls | head'") {
+		t.Errorf("started %q", w.started)
+	}
 }

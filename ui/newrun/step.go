@@ -48,14 +48,17 @@ type step interface {
 type outcome int
 
 const (
-	stay      outcome = iota
-	forward           // go to the next step
-	backward          // go to the previous step
-	pick              // apply the repository or agent that the user picked
-	start             // start the run
-	startBake         // bake the missing image, then start the run
-	cancel            // cancel the start
-	watch             // go to the session that was started
-	leave             // leave the screen; the session continues
-	copyLine          // copy the command line
+	stay         outcome = iota
+	forward              // go to the next step
+	backward             // go to the previous step
+	pick                 // apply the repository or agent that the user picked
+	start                // start the run
+	startBake            // bake the missing image, then start the run
+	cancel               // cancel the start
+	watch                // go to the session that was started
+	leave                // leave the screen; the session continues
+	copyLine             // copy the command line
+	useScripted          // choose the scripted model, and start the run
+	chooseServer         // go to the setting of the model server
+	listPrompts          // list the prompts of the library
 )

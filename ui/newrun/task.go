@@ -22,20 +22,43 @@ type taskStep struct {
 	completion    completion
 	library       library
 	optional      bool // the agent can run without a task
+	shell         bool // the task is a command
 	width, height int
 }
 
 func newTaskStep(b *bindings) taskStep {
 	editor := keymap.Area()
-	editor.Placeholder = "What is the agent to do? @ names a file."
+	editor.Placeholder = askTask
 	editor.KeyMap.LineNext, editor.KeyMap.LinePrevious = key.NewBinding(key.WithKeys("down", "ctrl+n")), key.NewBinding(key.WithKeys("up", "ctrl+p"))
 	return taskStep{bindings: b, editor: editor}
+}
+
+// The questions of the step.
+const (
+	askTask    = "What should the agent do? @ names a file."
+	askCommand = "Which command should run? For example: make test"
+)
+
+// setShell asks for a command instead of a task.
+func (s *taskStep) setShell(shell bool) {
+	s.shell, s.editor.Placeholder = shell, askTask
+	if shell {
+		s.editor.Placeholder = askCommand
+	}
+}
+
+// name is the name of the step.
+func (s *taskStep) name() string {
+	if s.shell {
+		return "Command"
+	}
+	return stepNames[stepTask]
 }
 
 // prompt is the task without spaces around it.
 func (s *taskStep) prompt() string { return strings.TrimSpace(s.editor.Value()) }
 
-// setPrompt replaces the task. No file is offered at its end, since nobody is typing.
+// setPrompt replaces the task. No file is offered at its end, since the user is not typing.
 func (s *taskStep) setPrompt(text string) {
 	s.editor.SetValue(termtext.Text(text))
 	s.editor.MoveToEnd()
@@ -151,7 +174,7 @@ func (s *taskStep) press(msg tea.KeyPressMsg) (outcome, tea.Cmd) {
 		return stay, nil
 	case key.Matches(msg, s.openLibrary):
 		s.library.show()
-		return stay, nil
+		return listPrompts, nil
 	case msg.String() == "tab":
 		return forward, nil
 	case msg.String() == "shift+tab":
@@ -206,7 +229,7 @@ func (s *taskStep) view(t theme.Theme, _ bool) []string {
 	out := frame.Fill(strings.Split(s.editor.View(), "\n"), s.height-s.below())
 	out = append(out, s.completion.view(t)...)
 	if !s.completion.open() && s.below() > 0 {
-		out = append(out, t.Faint.Render("said before it: "+strings.Join(s.library.selected, ", ")))
+		out = append(out, t.Faint.Render("before it: "+strings.Join(s.library.selected, ", ")))
 	}
 	return out
 }

@@ -2,9 +2,11 @@ package newrun
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"aibox/internal/prompts"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 )
@@ -52,7 +54,7 @@ func TestPromptsOfTheLibraryGoBeforeTheTaskOrIntoIt(t *testing.T) {
 	if got := p.m.task.prompt(); !strings.HasPrefix(got, "bad ") || strings.Contains(got, "\x1b") {
 		t.Errorf("the task is %q", got)
 	}
-	p.Sees("said before it: careful")
+	p.Sees("before it: careful")
 	p.Sees("--system=careful")
 	p.Press("ctrl+l", "space")
 	p.Press("esc")
@@ -66,15 +68,28 @@ func TestALibraryWithoutPromptsSaysHowToAddOneAndOffersNoKeysForThem(t *testing.
 	w.places[shop.Top] = shop
 	p := open(t, w)
 	p.Press("enter", "ctrl+l")
-	p.Sees("There is none yet; `aibox prompts edit NAME` writes one")
+	p.Sees("No prompts yet. `aibox prompts edit NAME` creates one")
 	p.Sees("esc close")
-	p.DoesNotSee("say before the task")
+	p.DoesNotSee("put before the task")
 	p.DoesNotSee("put into the task")
-	if said := strings.Join(keymap.Help(theme.New(true), 120, p.Page.Keys()), "\n"); strings.Contains(said, "put into the task") || strings.Contains(said, "say before the task") {
+	if said := strings.Join(keymap.Help(theme.New(true), 120, p.Page.Keys()), "\n"); strings.Contains(said, "put into the task") || strings.Contains(said, "put before the task") {
 		t.Errorf("the help has them:\n%s", said)
 	}
 	p.Press("enter", "i", "space", "esc")
 	if p.m.task.prompt() != "" || len(p.m.task.library.selected) > 0 {
 		t.Errorf("the task is %q, %v before it", p.m.task.prompt(), p.m.task.library.selected)
 	}
+}
+
+func TestTheLibraryListsThePromptsAgainEachTimeItOpens(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.Press("enter", "ctrl+l")
+	p.DoesNotSee("terse")
+	p.Press("esc")
+	shop := w.places["/home/ann/shop"]
+	shop.Prompts = append(slices.Clip(shop.Prompts), prompts.Prompt{Name: "terse", Source: prompts.User, Text: "Be terse."})
+	w.places["/home/ann/shop"] = shop
+	p.Press("ctrl+l")
+	p.Sees("terse")
 }

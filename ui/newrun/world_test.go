@@ -41,6 +41,8 @@ type world struct {
 	states   map[string]string
 	fail     error // of the next start
 	noImage  bool
+	noModel  error    // of every model server but the scripted one
+	asked    int      // how often the model server was asked
 	output   []string // of the bake that fails
 	delivers bool
 
@@ -110,6 +112,10 @@ func (w *world) Branches(_ context.Context, repository string) ([]string, error)
 	return []string{"main", "dark/mode", "feature"}, nil
 }
 
+func (w *world) Prompts(_ context.Context, top string) ([]prompts.Prompt, error) {
+	return w.places[top].Prompts, nil
+}
+
 func (w *world) Folders(_ context.Context, typed string) (on []compose.Folder, there bool) {
 	for _, f := range w.folders {
 		if strings.HasPrefix(f.Path, typed) {
@@ -125,6 +131,7 @@ func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 	return []compose.Agent{
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
 		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
+		{Name: "shell", Title: "Shell", Summary: "Runs a command", Shell: true, Options: new(noOptions), Flag: flag},
 		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(noOptions), Flag: flag},
 	}, nil
 }
@@ -157,10 +164,18 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 
 func (w *world) Check(_ context.Context, d run.Request) (compose.Checked, error) {
 	c := compose.Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
-	if d.Prompt == "" && !d.Interactive {
+	if d.Prompt == "" && len(d.Args) == 0 && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
 	return c, nil
+}
+
+func (w *world) CheckModel(_ context.Context, d run.Request) error {
+	w.asked++
+	if d.Settings.Text("inference") == "scripted" {
+		return nil
+	}
+	return w.noModel
 }
 
 func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(session.Step)) (compose.Started, error) {

@@ -10,8 +10,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// newRun asks for what a run needs, one thing after another, and starts it. What is
-// wrong with it, the command itself says.
+// newRun asks for what a run needs and starts it. The run itself reports what is wrong
+// with the answers.
 func (t *talk) newRun() error {
 	var d run.Request
 	for _, ask := range []func(*run.Request) error{t.repository, t.branch, t.agent, t.task} {
@@ -22,7 +22,7 @@ func (t *talk) newRun() error {
 	return stay(t.start(d))
 }
 
-// stay keeps a person who went back at the list that they came from.
+// stay returns to the list that the user came from after they went back.
 func stay(err error) error {
 	if err == errBack { //nolint:errorlint // it is never wrapped
 		return nil
@@ -35,7 +35,7 @@ func (t *talk) repository(d *run.Request) error {
 	if err != nil {
 		t.fail(err)
 	}
-	l := list{title: "Which repository?", ask: "A number, a path or an address", other: func(text string) error {
+	l := list{title: "Which repository?", ask: "A number, a path or a URL", other: func(text string) error {
 		d.Repository = text
 		return nil
 	}}
@@ -46,7 +46,7 @@ func (t *talk) repository(d *run.Request) error {
 }
 
 func (t *talk) branch(d *run.Request) (err error) {
-	d.Branch, err = t.ask("Which branch, tag or commit to start from? Empty for what is checked out:")
+	d.Branch, err = t.ask("Which branch, tag or commit to start from? Empty for the current files:")
 	return err
 }
 
@@ -56,7 +56,7 @@ func (t *talk) agent(d *run.Request) error {
 		t.fail(err)
 		return errBack
 	}
-	states, _ := t.Choices.Images(t.ctx) // they are told where they are known
+	states, _ := t.Choices.Images(t.ctx) // shown if they are known
 	l := list{title: "Which agent?"}
 	for _, agent := range agents {
 		if agent.Unservable != nil {
@@ -70,7 +70,7 @@ func (t *talk) agent(d *run.Request) error {
 	l.other = func(text string) error {
 		i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == text })
 		if i < 0 {
-			t.say("\"%s\" is no agent", termtext.Escape(text))
+			t.say("There is no agent \"%s\".", termtext.Escape(text))
 			return t.agent(d)
 		}
 		d.Agent = text
@@ -79,7 +79,7 @@ func (t *talk) agent(d *run.Request) error {
 	return t.once(l)
 }
 
-// imageWord says what has to happen to an agent's image first.
+// imageWord describes what has to happen to an agent's image first.
 func imageWord(states map[string]string, agent string) string {
 	switch states[agent] {
 	case "missing":
@@ -98,19 +98,19 @@ func (t *talk) task(d *run.Request) (err error) {
 	}
 	i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == d.Agent })
 	if i >= 0 && agents[i].NeedsPrompt {
-		d.Prompt, err = t.text("What is it to do?")
+		d.Prompt, err = t.text("What should it do?")
 		if err == nil && d.Prompt == "" {
-			t.say("Without a task there is no run.")
+			t.say("A run needs a task.")
 			err = errBack
 		}
 		return err
 	}
-	command, err := t.ask("Which command is it to run?")
+	command, err := t.ask("Which command should run?")
 	if err != nil {
 		return err
 	}
 	if command == "" {
-		t.say("Without a command there is no run.")
+		t.say("A run needs a command.")
 		return errBack
 	}
 	d.Args = []string{"sh", "-c", command}
@@ -122,10 +122,10 @@ func (t *talk) start(request run.Request) error {
 	detached, interactive := request.Clone(), request.Clone()
 	detached.Detached, interactive.Interactive = true, true
 	l := list{title: "This is the command:\n" + termtext.Escape(shellquote.Join(request.CommandLine(nil))), choices: []choice{
-		{text: "run it, and follow what it says", do: t.runRequest(request)},
+		{text: "run it and follow its output", do: t.runRequest(request)},
 		{text: "run it in the background", do: t.runRequest(detached)},
-		{text: "ask for the agent's options first", do: t.runRequest(request, "--form")},
-		{text: "run it and take part in it; ctrl-p ctrl-q leaves it running", do: t.runRequest(interactive)},
+		{text: "set the agent's options first", do: t.runRequest(request, "--form")},
+		{text: "run it interactively; ctrl-p ctrl-q leaves it running", do: t.runRequest(interactive)},
 	}}
 	if strings.ContainsRune(request.Prompt, '\n') {
 		l.title += "\nIts task has several lines."

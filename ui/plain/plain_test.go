@@ -216,8 +216,8 @@ func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 	talked(t, nil, "n", "1", "", "2", "make test", "3", "q").did("run shell --repo=/home/ann/shop --form -- sh -c make test")
 	talked(t, nil, "n", "1", "", "2", "make test", "q", "n", "q", "n", "1", "", "q", "q").did()
 	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --interactive --prompt=look")
-	talked(t, nil, "n", "1", "", "1", ".", "q").sees("Without a task there is no run")
-	talked(t, nil, "n", "1", "", "2", "", "q").sees("Without a command there is no run")
+	talked(t, nil, "n", "1", "", "1", ".", "q").sees("A run needs a task")
+	talked(t, nil, "n", "1", "", "2", "", "q").sees("A run needs a command")
 	talked(t, nil, "n", "1", "", "nobody", "shell", "true", "1", "q").did("run shell --repo=/home/ann/shop -- sh -c true")
 }
 

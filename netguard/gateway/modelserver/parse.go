@@ -3,6 +3,7 @@ package modelserver
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -53,6 +54,17 @@ func Parse(value string, env func(string) (string, bool)) (Server, error) {
 		f = f.Hint("aibox run --inference http://%s …", printable(value))
 	}
 	return Server{}, f
+}
+
+// Validate reports why a value of --inference names no model server. It needs no key and
+// does not touch the network: a server that is down, or whose key is not set yet, is no
+// error.
+func Validate(value string) error {
+	if value == "" || slices.Contains(Names(), value) {
+		return nil
+	}
+	_, err := Parse(value, func(string) (string, bool) { return "", false })
+	return err
 }
 
 func (v vendor) upstream(env func(string) (string, bool)) (Server, error) {

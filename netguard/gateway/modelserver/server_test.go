@@ -181,3 +181,17 @@ func TestPreflightListsModelsOrGivesAHint(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAValueThatNamesNoModelServerIsInvalidWithoutAKeyOrTheNetwork(t *testing.T) {
+	for _, value := range []string{"", "auto", "ollama", "openai", "gemini", "scripted", "scripted:hello.txt", "http://127.0.0.1:1/v1", "https://api.openai.com"} {
+		if err := Validate(value); err != nil {
+			t.Errorf("%q is invalid: %v", value, err)
+		}
+	}
+	for _, value := range []string{"xyz", "localhost:8000", "scripted:", "ftp://127.0.0.1", "http://user:key@127.0.0.1"} {
+		_, want := Parse(value, func(string) (string, bool) { return "", false })
+		if err := Validate(value); fault.KindOf(err) != fault.Usage || err.Error() != want.Error() {
+			t.Errorf("%q: %v instead of %v", value, err, want)
+		}
+	}
+}
