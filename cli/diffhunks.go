@@ -52,6 +52,8 @@ func extent(c *review.Change) string {
 	switch {
 	case string(git.Symlink) == c.NewMode, c.NewMode == "" && string(git.Symlink) == c.OldMode:
 		return ""
+	case c.LFS != nil:
+		return ", " + c.DescribeLFS()
 	case c.Binary:
 		return fmt.Sprintf(", binary, %d bytes", c.Size)
 	default:

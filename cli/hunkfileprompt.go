@@ -34,6 +34,9 @@ func (f *filePrompt) printHeader() {
 	for _, r := range c.Risks {
 		f.line("%s %s", f.t.warn("!"), notice(r.String()))
 	}
+	if c.LFS != nil {
+		f.line("%s", c.DescribeLFS())
+	}
 	for _, note := range c.Notes {
 		f.line("%s %s", f.t.warn("!"), termtext.Escape(note))
 	}

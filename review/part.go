@@ -29,7 +29,7 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 	}
 	for i := range part.Changes {
 		if whole := known[part.Changes[i].Path]; whole != nil {
-			part.Changes[i].Notes, part.Changes[i].Risks, part.Changes[i].Covers = whole.Notes, whole.Risks, whole.Covers
+			part.Changes[i].Notes, part.Changes[i].Risks, part.Changes[i].Covers, part.Changes[i].LFS = whole.Notes, whole.Risks, whole.Covers, whole.LFS
 		}
 	}
 	return part, nil

@@ -51,6 +51,7 @@ type Change struct {
 	Deleted int      `json:"deleted"` // lines; 0 when binary
 	Notes   []string `json:"notes,omitempty"`
 	Covers  bool     `json:"covers,omitempty"` // it replaces a file of the user's that was hidden from the agent
+	LFS     *LFS     `json:"lfs,omitempty"`    // when the repository keeps the file in Git LFS
 
 	Risks []risk.Risk `json:"risks,omitempty"` // most severe first; see Assess
 

@@ -115,7 +115,7 @@ func (s *diffPrinter) hunkLine(line []byte, long bool) {
 		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
 		s.newAt, s.newLeft = s.newAt+1, s.newLeft-1
 	}
-	if s.skipped {
+	if s.skipped || l.op == '-' && s.changes[max(s.at, 0)].LFS != nil { // no line of the pointer is an older version
 		return
 	}
 	if l.op == ' ' || l.op == '-' && s.run.added > 0 || s.run.full() {
@@ -155,6 +155,9 @@ func (s *diffPrinter) nextFile() {
 		return
 	}
 	s.print(bold, "diff --git a/"+oldName(c)+" b/"+c.Path.String())
+	if c.LFS != nil {
+		s.print(bold, c.DescribeLFS())
+	}
 	if s.opts.Remarks != nil && s.sections == 1 {
 		s.remarks = slices.Clone(s.opts.Remarks(c))
 		s.remarked(func(r Remark) bool { return r.Line <= 0 })

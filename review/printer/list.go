@@ -108,6 +108,8 @@ func bar(c review.Change, most, room int) string {
 	switch {
 	case c.Kind == review.Folded:
 		return c.Folded()
+	case c.LFS != nil:
+		return c.DescribeLFS()
 	case c.Binary:
 		return fmt.Sprintf("binary, %d bytes", c.Size)
 	case c.Kind == review.ModeChanged:

@@ -110,6 +110,10 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
 	annotate(cs, c.made.notes, w.baseline, w.covers)
+	filtered := filteredFiles(w.baseline)
+	if err := cs.FindLFS(ctx, repo, func(path review.Path) bool { return filtered[path.Raw()] }); err != nil {
+		return nil, fmt.Errorf("comparing files in Git LFS: %w", err)
+	}
 	if !cs.Empty() {
 		search.Wait()
 		cs.Callers = callers
@@ -194,6 +198,17 @@ func (c *collector) end(failed error) error {
 	}
 	c.ended = true
 	return c.im.End(failed)
+}
+
+// filteredFiles returns the paths of files that the repository stores through a filter.
+func filteredFiles(b *workspace.Baseline) map[string]bool {
+	paths := map[string]bool{}
+	for i := range b.Files {
+		if f := &b.Files[i]; f.Stored != f.Raw && !f.EOL {
+			paths[f.Path] = true
+		}
+	}
+	return paths
 }
 
 // annotate adds notes about names and content to the changes.

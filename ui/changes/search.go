@@ -145,7 +145,7 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.F
 	return s.answers.Replace(func() tea.Msg {
 		msg := searched{hits: matchingNames(names, match)}
 		err := set.Files(ctx, func(d review.FileDiff) error {
-			hunks := d.Hunks
+			hunks := d.Shown()
 			if more, ok := shown[d.Change.Path]; ok {
 				hunks = more
 			}

@@ -50,7 +50,7 @@ func (l *Loader) Read(i int) tea.Cmd {
 	return func() tea.Msg {
 		msg := FileRead{File: i}
 		msg.err = set.Files(ctx, func(d review.FileDiff) error {
-			msg.hunks = d.Hunks
+			msg.hunks = d.Shown()
 			return nil
 		}, path)
 		if msg.err == nil {

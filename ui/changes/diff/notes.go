@@ -54,6 +54,9 @@ func (f *File) title() note {
 // comments that have no row of their own.
 func (c comments) ofFile(f *File) []note {
 	out := []note{f.title()}
+	if f.Change.LFS != nil {
+		out = append(out, note{f.Change.DescribeLFS(), quietTone})
+	}
 	for _, risk := range f.Change.Risks {
 		n := note{"! " + risk.String(), quietTone}
 		if risk.Holds() {
