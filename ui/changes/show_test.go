@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aibox/review/decision"
+	"aibox/review/reviewtest"
 	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
 	"aibox/ui/widget/theme"
@@ -286,4 +287,16 @@ func TestTheMarksOfASearchGoWithIt(t *testing.T) {
 			t.Errorf("%v leaves the marks of the search", end)
 		}
 	}
+}
+
+func TestFilesInGitLFSAreShownBySizeAndWithoutTheirPointer(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.csv filter=lfs -text\n"}).UseLFS()
+	b.Commit(map[string]string{"a.csv": "1,2\n"}).Prepare()
+	b.Write("a.csv", "1,2\n3,4\n")
+	p := newUser(t, &recorded{set: b.Compute()}, 120, 40)
+	p.Sees("Git LFS: 4 B → 8 B, ")
+	p.Sees("+3,4")
+	p.DoesNotSee("git-lfs.github.com")
+	p.Press("s", "y", "enter")
+	p.accept()
 }
