@@ -203,7 +203,10 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return o.printAccepted(found, accepted)
+	if err := o.printAccepted(found, accepted); err != nil {
+		return err
+	}
+	return o.printRemaining(service, found.ID, set)
 }
 
 func nothingToAccept(id session.ID) error {
@@ -242,6 +245,19 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 	}
 	fmt.Fprintf(o.err, "%s %s %s %s\n", o.errTerm.good("✓"), amount.Of(accepted.Files, "file"), where, termtext.Escape(accepted.Repo))
 	o.printBranches(found.State.Workspace, accepted)
+	return nil
+}
+
+// printRemaining names the files of which something is neither accepted nor left out above.
+func (c *console) printRemaining(service *session.Sessions, id session.ID, set *review.ChangeSet) error {
+	left, err := service.Remaining(id, set)
+	if err != nil {
+		return err
+	}
+	left.Risky = nil
+	for _, line := range left.Lines() {
+		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.faint("→"), line)
+	}
 	return nil
 }
 

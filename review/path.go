@@ -2,6 +2,8 @@ package review
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"aibox/internal/termtext"
@@ -41,4 +43,18 @@ func (p *Path) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &s)
 	*p = Path(s)
 	return err
+}
+
+// NamePaths names the first paths and counts the others, on one safe line.
+func NamePaths(paths []Path) string {
+	const most = 5
+	var names []string
+	for _, path := range paths[:min(len(paths), most)] {
+		names = append(names, path.String())
+	}
+	text := strings.Join(names, ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

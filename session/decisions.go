@@ -137,7 +137,8 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 				return fault.New(fault.Usage, "what you chose of %s is already rejected or accepted", id).
 					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
 			}
-			return alreadyAccepted(session, opts.Target)
+			left, _ := s.Remaining(id, set) // the error is complete without it
+			return alreadyAccepted(session, opts.Target, left)
 		}
 		if err != nil || accepted.Files == 0 {
 			return err
@@ -174,14 +175,4 @@ func checkChangesOf(set *review.ChangeSet, session *Session) error {
 		return fmt.Errorf("the changes of %s are not those of %s", set.Session, session.ID)
 	}
 	return nil
-}
-
-// alreadyAccepted is the error for a choice whose changes were all delivered before.
-func alreadyAccepted(session *Session, target accept.Target) error {
-	if target == accept.ToWorktree || session.State.Branch == "" {
-		return fault.New(fault.Usage, "what you chose of %s is already accepted", session.ID).
-			Hint("`aibox diff %s` shows what it changed", session.ID)
-	}
-	return fault.New(fault.Usage, "what you chose of %s is already accepted, on branch %s", session.ID, session.State.Branch).
-		Hint("`aibox accept %s --branch NAME` puts it on another one", session.ID)
 }

@@ -194,3 +194,23 @@ func TestDiscardedWorkIsAcceptedOnlyAfterRecovery(t *testing.T) {
 	_, err = d.Accept(t.Context(), "00001-a", choose("one.txt"))
 	d.must(err)
 }
+
+func TestAnAcceptOfWhatIsAcceptedNamesTheRest(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "one.txt", "two.txt", "three.txt", "Makefile")
+	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}})
+	if err == nil || !strings.Contains(err.Error(), "already accepted, on branch aibox/00001-a; still undecided: one.txt, three.txt; left out because of risks: Makefile") {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}})
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || !strings.HasSuffix(err.Error(), "; still left out because of risks: Makefile") || !strings.Contains(strings.Join(f.Hints, "\n"), "--accept-risky FILE") {
+		t.Errorf("%v, hints %v", err, f)
+	}
+}

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"aibox/review"
 	"aibox/review/accept"
 )
 
@@ -75,4 +76,20 @@ func (d *Draft) count() Tally {
 		}
 	}
 	return t
+}
+
+// Remaining returns the files with something undecided that no earlier accept delivered:
+// those without risks, and those with.
+func (d *Draft) Remaining() (undecided, risky []review.Path) {
+	for _, f := range d.files {
+		_, mixed := f.Sum()
+		switch {
+		case !f.HasUndecided() || !mixed && f.Delivered(d.target):
+		case f.Risky():
+			risky = append(risky, f.Change.Path)
+		default:
+			undecided = append(undecided, f.Change.Path)
+		}
+	}
+	return undecided, risky
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"aibox/internal/amount"
@@ -139,6 +140,7 @@ func (d *delivery) takeMessage(msg edited, now time.Time) error {
 // delivered brings the result of an accept.
 type delivered struct {
 	accepted *accept.Result
+	left     string // what is still undecided
 	err      error
 	unkept   error // why the rejections could not be stored
 }
@@ -146,11 +148,12 @@ type delivered struct {
 // accept delivers, and stores the rejections for the agent.
 func (d *delivery) accept() tea.Cmd {
 	ctx, services, id, set, store, restored, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected(), d.clear
+	left := remaining(d.draft)
 	opts := accept.Options{
 		Choice: d.draft.Choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
 	}
 	return func() tea.Msg {
-		var msg delivered
+		msg := delivered{left: left}
 		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err != nil {
 			return msg
 		}
@@ -221,6 +224,9 @@ func (msg delivered) summary() string {
 	if a.Target == accept.ToWorktree {
 		text = amount.Of(len(a.Paths), "file") + " written to your working tree"
 	}
+	if msg.left != "" {
+		text += "; " + msg.left
+	}
 	if a.Secrets > 0 {
 		text += "; " + amount.Of(a.Secrets, "secret") + " in the message replaced"
 	}
@@ -228,6 +234,19 @@ func (msg delivered) summary() string {
 		text += "; your rejections could not be kept: " + termtext.Escape(msg.unkept.Error())
 	}
 	return text
+}
+
+// remaining names the files that are still undecided; empty for none.
+func remaining(draft *decision.Draft) string {
+	var parts []string
+	undecided, risky := draft.Remaining()
+	if len(undecided) > 0 {
+		parts = append(parts, "undecided: "+review.NamePaths(undecided))
+	}
+	if len(risky) > 0 {
+		parts = append(parts, "with risks: "+review.NamePaths(risky))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // deliver begins to deliver: it plans the last question, or asks whether to keep the
@@ -239,7 +258,11 @@ func (m *Model) deliver() tea.Cmd {
 		m.ask = m.delivery.askToKeep(m.now())
 		return nil
 	case m.draft.Choice().Empty():
-		m.note.Say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		text := "nothing is selected: y takes a hunk, Y a file, A all but the risky ones"
+		if left := remaining(m.draft); tally.Delivered > 0 && left != "" {
+			text = "nothing more is selected; " + left
+		}
+		m.note.Say(text, nil)
 		return nil
 	case m.verify.running():
 		m.note.Say("a verification is running: v shows it", nil)

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/output"
+	"aibox/ui/page"
 )
 
 func TestAVerificationShowsOutputAndCountsForItsTree(t *testing.T) {
@@ -124,4 +126,24 @@ func TestTheReasonForARefusalIsShownInFull(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAfterAPartialAcceptTheRestIsNamed(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/blob.bin")
+	p.Press("Y", "enter")
+	p.accept()
+	if said, ok := p.Asked[0].(page.Close); !ok || !strings.Contains(said.Text, `undecided: README.md, src/big.txt, src/evil\x1b[2J.txt; with risks: Makefile`) {
+		t.Errorf("it says %+v", p.Asked)
+	}
+	set := worked(t)
+	one := &review.Selection{}
+	for _, c := range set.Changes {
+		if c.Path == "README.md" {
+			one.Taken = append(one.Taken, review.Taken{Path: c.Path, Whole: true, Blob: c.NewBlob, Mode: c.NewMode})
+		}
+	}
+	again := newUser(t, &recorded{set: set, before: session.Decisions{Taken: one, Branch: &accept.Prior{Selection: one}}}, 120, 40)
+	again.Press("enter")
+	again.Sees(`nothing more is selected; undecided: src/big.txt, src/blob.bin, src/evil\x1b[2J.txt; with risks: Makefile`)
 }

@@ -281,7 +281,7 @@ func (v *verification) Question(t theme.Theme) string {
 	width := v.field.Width()
 	what := v.what()
 	if !v.any {
-		what += " (nothing is taken yet)"
+		what += " (nothing is selected yet)"
 	}
 	keys := t.Key.Render("enter") + " run · "
 	if v.any {

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/review/accept"
+)
+
+// Remaining lists the files of a change set of which something was not delivered. Each
+// file is in one list.
+type Remaining struct {
+	Undecided []review.Path
+	Risky     []review.Path // with risks, which a plain accept leaves out
+	Rejected  []review.Path // with rejected hunks
+}
+
+// remaining returns what earlier accepts left of a change set. rejected holds the files
+// with rejected hunks.
+func (d *Decisions) remaining(set *review.ChangeSet, rejected map[review.Path]bool) Remaining {
+	var r Remaining
+	for i := range set.Changes {
+		c := &set.Changes[i]
+		switch t := d.Taken.At(c.Path); {
+		case t != nil && t.Whole && t.Fits(c):
+		case c.Risky():
+			r.Risky = append(r.Risky, c.Path)
+		case rejected[c.Path]:
+			r.Rejected = append(r.Rejected, c.Path)
+		default:
+			r.Undecided = append(r.Undecided, c.Path)
+		}
+	}
+	return r
+}
+
+// Remaining returns what earlier accepts left of a session's change set.
+func (s *reader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
+	decisions, err := s.store.Decisions(id)
+	if err != nil {
+		return Remaining{}, err
+	}
+	f, err := s.Feedback(id)
+	if err != nil {
+		return Remaining{}, err
+	}
+	rejected := map[review.Path]bool{}
+	for _, r := range f.Open().Rejected {
+		rejected[r.Path] = true
+	}
+	return decisions.remaining(set, rejected), nil
+}
+
+// Lines describes what remains, a line for each kind.
+func (r Remaining) Lines() []string {
+	var lines []string
+	for _, kind := range []struct {
+		name  string
+		paths []review.Path
+	}{{"undecided", r.Undecided}, {"left out because of risks", r.Risky}, {"rejected in part or as a whole", r.Rejected}} {
+		if len(kind.paths) > 0 {
+			lines = append(lines, kind.name+": "+review.NamePaths(kind.paths))
+		}
+	}
+	return lines
+}
+
+// alreadyAccepted is the error for a choice whose changes were all delivered before. It
+// names what is left.
+func alreadyAccepted(session *Session, target accept.Target, left Remaining) error {
+	where := ""
+	if target == accept.ToBranch && session.State.Branch != "" {
+		where = ", on branch " + session.State.Branch
+	}
+	text := fmt.Sprintf("what you chose of %s is already accepted%s", session.ID, where)
+	if lines := left.Lines(); len(lines) > 0 {
+		text += "; still " + strings.Join(lines, "; ")
+	}
+	f := fault.New(fault.Usage, "%s", text)
+	if len(left.Undecided)+len(left.Rejected) > 0 {
+		_ = f.Hint("`aibox review %s` decides about the rest", session.ID)
+	}
+	if len(left.Risky) > 0 {
+		_ = f.Hint("`aibox accept %s --accept-risky FILE` accepts a file despite its risks", session.ID)
+	}
+	if where != "" {
+		return f.Hint("`aibox accept %s --branch NAME` puts the accepted work on another branch", session.ID)
+	}
+	return f.Hint("`aibox diff %s` shows what it changed", session.ID)
+}
