@@ -28,9 +28,10 @@ const numberTimeout = 10 * time.Second
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // nextNumber returns a number that no session of these folders has had, larger than all
-// earlier ones: the current minute, or the number after the last one. The number is used
-// up even when the session never starts.
-func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
+// earlier ones: the current minute, or the number after the last one; with distinct, the
+// next one whose id differs from those of all sessions in its first four characters. The
+// number is used up even when the session never starts.
+func (s Store) nextNumber(ctx context.Context, now time.Time, distinct bool) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {
 		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
 	}
@@ -55,6 +56,9 @@ func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 		last = s.largestNumber(ctx)
 	}
 	number := max(int64(now.Sub(epoch)/time.Minute), last+1)
+	if distinct {
+		number = s.skipTakenPrefixes(number)
+	}
 	// The file always has the same size, so a write needs no free disk space.
 	if _, err = turn.File().WriteAt([]byte(digits(number)+"\n"), 0); err == nil {
 		err = turn.File().Sync()
@@ -63,6 +67,31 @@ func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 		return 0, fmt.Errorf("storing the session's number: %w", err)
 	}
 	return number, nil
+}
+
+// prefixSpan is how many numbers share the first four characters of their ids.
+const prefixSpan = 36
+
+// maxPrefixes bounds how many taken prefixes are skipped.
+const maxPrefixes = 100
+
+// skipTakenPrefixes returns number, or the first later one whose prefix no listed session
+// has, so that four characters are enough to type.
+func (s Store) skipTakenPrefixes(number int64) int64 {
+	ids, _ := s.IDs() // without them a longer prefix has to be typed
+	taken := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		if !id.Hidden() {
+			taken[id.number()/prefixSpan] = true
+		}
+	}
+	for range maxPrefixes {
+		if !taken[number/prefixSpan] {
+			break
+		}
+		number = (number/prefixSpan + 1) * prefixSpan
+	}
+	return number
 }
 
 // largestNumber returns the largest number that a record or a repository names, -1

@@ -47,6 +47,28 @@ func TestIDsSortByAgeForAllAgents(t *testing.T) {
 	}
 }
 
+func TestTheFirstFourCharactersOfIDsDiffer(t *testing.T) {
+	s := testStore(t)
+	seen := map[ID]bool{}
+	for range 20 {
+		id, err := s.Create("codex", noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[id[:4]] {
+			t.Errorf("%s begins like an earlier id", id)
+		}
+		seen[id[:4]] = true
+		if _, err := s.CreateVerification(noon); err != nil { // nobody types its id
+			t.Fatal(err)
+		}
+	}
+	later, err := s.Create("codex", noon.Add(24*time.Hour))
+	if want := newID("codex", int64(noon.Add(24*time.Hour).Sub(epoch)/time.Minute)); err != nil || later != want {
+		t.Errorf("the next day it is %s, %v; want %s", later, err, want)
+	}
+}
+
 // Earlier versions kept no number, gave the next minutes away and forgot that.
 func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 	d := newFixture(t)
@@ -56,8 +78,9 @@ func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 	d.must(d.Remove(t.Context(), ahead(7), true)) // what is left of it is in the repository
 	for name, last := range map[string]string{"no number": "", "a torn number": "\x00\x00\x00", "half a number": "0d"} {
 		d.must(os.WriteFile(filepath.Join(d.dirs.Data, lastFile), []byte(last), 0o600))
-		if id, err := d.store.Create("codex", noon); id != ahead(8) || err != nil {
-			t.Errorf("%s: %s, %v; want %s", name, id, err, ahead(8))
+		want := newID("codex", (ahead(8).number()/prefixSpan+1)*prefixSpan) // the others of its prefix begin like ahead(3)
+		if id, err := d.store.Create("codex", noon); id != want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", name, id, err, want)
 		} else {
 			d.must(d.store.Remove(t.Context(), id))
 		}

@@ -87,7 +87,7 @@ func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
 	}
 	for {
-		number, err := s.nextNumber(context.Background(), now)
+		number, err := s.nextNumber(context.Background(), now, !name(0).Hidden())
 		if err != nil {
 			return "", err
 		}
