@@ -13,7 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/agents"
 	"aibox/internal/paths"
+	"aibox/internal/shellquote"
 )
 
 // Summary is a session as lists show it, one per line.
@@ -24,7 +26,7 @@ type Summary struct {
 	Interactive bool      `json:"interactive,omitempty"`
 	Repository  string    `json:"repository"`       // the top of it, or its URL
 	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
-	Task        string    `json:"task,omitempty"`   // the first line of the prompt, cut
+	Task        string    `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, cut
 	Phase       Phase     `json:"phase"`
 	Started     time.Time `json:"started,omitzero"` // when the agent started
 	Ended       time.Time `json:"ended,omitzero"`
@@ -77,7 +79,11 @@ func summarize(s Session) Summary {
 	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
 		b.Repository = ws.Repo // the user named a folder in it
 	}
-	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
+	b.Task = s.Prompt
+	if s.Prompt == "" && s.Agent == (&agents.Shell{}).Info().Name {
+		b.Task = shellquote.Join(s.Args)
+	}
+	b.Task, _, _ = strings.Cut(strings.TrimSpace(b.Task), "\n")
 	if s.Prompt == "" && s.Feedback != "" {
 		b.Task = "(feedback on " + string(s.Resumes) + ")"
 	}
@@ -118,7 +124,7 @@ type cachedSummary struct {
 
 // summaryFormat is the version of the cached format. A summary of another version is made
 // again.
-const summaryFormat = 4
+const summaryFormat = 5
 
 // Summaries returns the summaries of all sessions, oldest first, except those of
 // VerificationSummaries. It omits damaged sessions and names them in the error, which may

@@ -66,3 +66,19 @@ func TestARunInASubfolderIsListedByItsRepository(t *testing.T) {
 		t.Errorf("the repository is %q", got)
 	}
 }
+
+func TestTheTaskOfAShellIsItsCommand(t *testing.T) {
+	for want, spec := range map[string]Spec{
+		"make test":                 {Agent: "shell", Args: []string{"make", "test"}},
+		"sh -c 'ls | head'":         {Agent: "shell", Args: []string{"sh", "-c", "ls | head"}},
+		"sh -c 'first":              {Agent: "shell", Args: []string{"sh", "-c", "first\nsecond"}},
+		"a prompt":                  {Agent: "shell", Args: []string{"make"}, Prompt: "a prompt\nand more"},
+		"":                          {Agent: "codex", Args: []string{"--search"}},
+		"(feedback on 0dq4f-shell)": {Agent: "shell", Feedback: "x", Resumes: "0dq4f-shell"},
+	} {
+		session := Session{Spec: spec}
+		if got := session.Summary().Task; got != want {
+			t.Errorf("%+v has the task %q, want %q", spec, got, want)
+		}
+	}
+}
