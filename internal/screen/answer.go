@@ -72,8 +72,10 @@ func (s *Screen) osc(content string) {
 				s.answer("\x1b]4;%d;%s\x1b\\", n, rgb(ansi.IndexedColor(n)))
 			}
 		}
-	case "9", "99": // notifications of iTerm2 and kitty; 9;4 is a progress bar
-		s.rang = s.rang || command == "99" || len(parts) > 1 && parts[1] != "4"
+	case "9": // notifications of iTerm2; 9;4 is a progress bar
+		s.rang = s.rang || len(parts) > 1 && parts[1] != "4"
+	case "99": // notifications of kitty; p=? asks whether there are any
+		s.rang = s.rang || len(parts) > 1 && !strings.Contains(parts[1], "p=")
 	case "777": // notifications of urxvt
 		s.rang = s.rang || len(parts) > 1 && parts[1] == "notify"
 	case "10", "11", "12": // text, what is behind it, the cursor

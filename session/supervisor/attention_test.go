@@ -26,6 +26,6 @@ func TestAnAgentWaitsFromItsQuestionUntilItsAnswer(t *testing.T) {
 	show("Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n Esc to cancel", true, 1)
 	show(" · Tab to amend", true, 1)
 	show("\x1b[2J\x1b[HWorking", false, 2)
-	show("\x1b]0;a title\a\x1b]9;4;1;50\a", false, 2)
+	show("\x1b]0;a title\a\x1b]9;4;1;50\a\x1b]99;i=1:p=?;\x1b\\", false, 2)
 	show("\x1b]777;notify;Claude;it waits\a", true, 3)
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -71,11 +72,12 @@ func TestAnAgentFromNpmThatAsksForPermissionWaits(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			args := append([]string{"run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it"}, ask...)
-			s := m.onTerminal(append(args, "--inference", m.script("[[step]]\nrun = \"touch made.txt\"\n"+stalled))...)
+			s := m.onTerminal(append(args, "--inference", m.script("[[step]]\nrun = \"echo made > made.txt\"\n"+stalled))...)
 			s.awaitShown("ctrl-p ctrl-q")
 			id := m.stored()[0].ID
 			m.awaitWaiting(id, true)
 			s.typed("\r")
+			s.awaitFile(filepath.Join(m.home, "agent_workspace/p/made.txt"))
 			m.awaitWaiting(id, false)
 			m.stopped(s.background, 130)
 		})
