@@ -33,7 +33,7 @@ func newDiffCommand(a *cli) *cobra.Command {
 		Use:   "diff ID [PATH…]",
 		Short: "Show what a session's agent changed",
 		Long: `Show what the agent changed compared to the files it was given: everything, or only
-the given files, folders and globs.
+the given files, folders and globs. For a running session, show what it changed so far.
 
 On a terminal, files with risks come first with what they would run, comments appear
 below their lines, control characters are escaped, and the output goes through your
@@ -109,10 +109,22 @@ func (o *diffOptions) run(ctx context.Context, text string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	service, found, set, err := o.findChanges(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
+	if found.Alive && found.State.Phase == session.Running {
+		return service.ChangesSoFar(ctx, found.ID, func(set *review.ChangeSet) error { return o.print(ctx, service, found, set) })
+	}
+	set, err := service.Changes(ctx, found.ID)
+	if err != nil {
+		return err
+	}
+	return o.print(ctx, service, found, set)
+}
+
+// print prints a change set in the requested form.
+func (o *diffOptions) print(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet) error {
 	scope, err := decision.NewScope(ctx, set, o.paths, o.hunk)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ package session
 type Actions struct {
 	Attach    bool // its agent has a running terminal
 	Stop      bool
+	Diff      bool // its changes can be shown: all, or those so far
 	Review    bool // it has changes to review
 	Accept    bool
 	Discard   bool
@@ -20,6 +21,7 @@ func (b *Summary) Actions() Actions {
 	return Actions{
 		Attach:    b.Interactive && !ended,
 		Stop:      !ended,
+		Diff:      b.Phase == Running || ended && (b.Changed || b.Unknown),
 		Review:    ended && (b.Changed || b.Unknown),
 		Accept:    owns && (b.Changed || b.Unknown),
 		Discard:   b.Open(),

@@ -4,20 +4,45 @@ import (
 	"context"
 	"fmt"
 
+	"aibox/review"
 	"aibox/review/scan"
+	"aibox/workspace"
 )
 
 // CountChanges sums up what the agent of a running session has changed by now. It
 // changes nothing in the workspace, looks for no risks and keeps nothing. A session that
 // does not run is an error.
 func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
-	session, err := s.store.Load(id)
+	ws, err := s.runningWorkspace(id)
 	if err != nil {
 		return Changes{}, err
 	}
-	if session.State.Phase != Running || session.State.Workspace == nil {
-		return Changes{}, fmt.Errorf("%s does not run", id)
-	}
-	count, err := scan.CountRunning(ctx, session.State.Workspace)
+	count, err := scan.CountRunning(ctx, ws)
 	return Changes{Files: count.Files, Added: count.Added, Deleted: count.Deleted}, err
+}
+
+// ChangesSoFar finds what the agent of a running session has changed by now, as CountChanges
+// does. The change set and its objects exist while visit runs; a note in it says that the
+// session still runs.
+func (s *reader) ChangesSoFar(ctx context.Context, id ID, visit func(*review.ChangeSet) error) error {
+	ws, err := s.runningWorkspace(id)
+	if err != nil {
+		return err
+	}
+	return scan.Running(ctx, ws, func(set *review.ChangeSet) error {
+		set.Notes = append(set.Notes, string(id)+" is still running; these are its changes so far")
+		return visit(set)
+	})
+}
+
+// runningWorkspace returns the workspace of a session whose agent runs.
+func (s *reader) runningWorkspace(id ID) (*workspace.Workspace, error) {
+	session, err := s.store.Load(id)
+	if err != nil {
+		return nil, err
+	}
+	if session.State.Phase != Running || session.State.Workspace == nil {
+		return nil, fmt.Errorf("%s does not run", id)
+	}
+	return session.State.Workspace, nil
 }

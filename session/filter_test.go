@@ -64,13 +64,13 @@ func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 		want  Actions
 	}{
 		{Summary{Phase: Preparing}, Actions{Stop: true}},
-		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true}},
+		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Diff: true}},
 		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true}},
-		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Review: true, Accept: true, Remove: true, Workspace: true}},
-		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Review: true, Restore: true, Remove: true}},
-		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Review: true, Remove: true}},
+		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Diff: true, Review: true, Restore: true, Remove: true}},
+		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Diff: true, Review: true, Remove: true}},
 	} {
 		if got := c.brief.Actions(); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.brief, got, c.want)

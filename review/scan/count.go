@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,27 +32,53 @@ const (
 // CountRunning counts the changes that Workspace would find now, while the sandbox runs.
 // It changes nothing in the workspace and leaves nothing in ws.GitDir. It skips files
 // that change meanwhile and files that the user may not read.
-func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err error) {
+func CountRunning(ctx context.Context, ws *workspace.Workspace) (Count, error) {
+	var count Count
+	err := Running(ctx, ws, func(set *review.ChangeSet) error {
+		count.Files = set.Count()
+		count.Added, count.Deleted = set.Totals()
+		return nil
+	})
+	return count, err
+}
+
+// Running finds the changes that Workspace would find now, while the sandbox runs, under
+// the rules of CountRunning. The change set and its objects exist while visit runs.
+func Running(ctx context.Context, ws *workspace.Workspace, visit func(*review.ChangeSet) error) error {
 	beside := filepath.Join(ws.GitDir, "aibox")
 	sweepCounts(beside)
 	dir, err := os.MkdirTemp(beside, countPrefix)
 	if err != nil {
-		return Count{}, fmt.Errorf("making a folder to count in: %w", err)
+		return fmt.Errorf("making a folder to count in: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	repo, err := git.Scratch(ctx, dir, ws.GitDir, git.FormatOf(ws.BaseTree))
+	repo, err := scratchRepo(ctx, dir, ws)
 	if err != nil {
-		return Count{}, fmt.Errorf("making a repository to count in: %s", git.Message(err))
+		return fmt.Errorf("making a repository to count in: %s", git.Message(err))
 	}
 	set, err := computeInto(ctx, repo, ws, Options{
 		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, MaxListed: review.MaxListed, Workers: 1, running: true,
 	})
 	if err != nil {
-		return Count{}, err
+		return err
 	}
-	count := Count{Files: set.Count()}
-	count.Added, count.Deleted = set.Totals()
-	return count, nil
+	set.GitDir = dir
+	return visit(set)
+}
+
+// scratchRepo makes a temporary repository that can read the objects of ws.GitDir, and
+// whose own objects every reader of a change set finds.
+func scratchRepo(ctx context.Context, dir string, ws *workspace.Workspace) (*git.Repo, error) {
+	repo, err := git.Scratch(ctx, dir, ws.GitDir, git.FormatOf(ws.BaseTree))
+	if err != nil {
+		return nil, err
+	}
+	alternates := filepath.Join(dir, "objects", "info", "alternates")
+	return repo, errors.Join(
+		os.MkdirAll(filepath.Dir(alternates), 0o700),
+		os.WriteFile(alternates, []byte(filepath.Join(ws.GitDir, "objects")+"\n"), 0o600),
+		os.MkdirAll(filepath.Join(dir, "aibox"), 0o700),
+	)
 }
 
 // countPrefix begins the names of folders to count in.

@@ -74,7 +74,10 @@ func TestASessionIsFollowedFromASecondTerminal(t *testing.T) {
 	if code := m.start("attach", id).interrupted("first"); code != 130 {
 		t.Errorf("ctrl-c while watching exits with %d", code)
 	}
-	for _, args := range [][]string{{"diff", id}, {"accept", id}, {"discard", id}, {"rm", id}, {"rm", "-f", id}} {
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stderr, "nothing was changed") || !strings.Contains(o.stderr, "changes so far") {
+		t.Errorf("diff prints:\n%s", o)
+	}
+	for _, args := range [][]string{{"accept", id}, {"discard", id}, {"rm", id}, {"rm", "-f", id}} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "still running") {
 			t.Errorf("%q says:\n%s", args, o)
 		}

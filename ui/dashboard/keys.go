@@ -50,7 +50,7 @@ func (m *Model) enableKeys() {
 		k.open.SetEnabled(!can.Attach)
 		k.read.SetEnabled(can.Attach)
 		k.review.SetEnabled(can.Review)
-		k.diff.SetEnabled(can.Review)
+		k.diff.SetEnabled(can.Diff)
 		k.accept.SetEnabled(can.Accept)
 		k.shell.SetEnabled(can.Workspace)
 	}
