@@ -140,7 +140,7 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		unspoken = unspoken.Hint("for your own server that speaks gemini, end its URL with /v1beta: --inference http://127.0.0.1:8000/v1beta")
 	}
 	return NoDialect, unspoken.
-		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each one speaks")
+		Hint("choose another server with --inference, or another agent; `aibox agents` shows the APIs that each one uses")
 }
 
 // Servable returns a fault if the agent cannot work in a sandbox: if it talks only to its

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// RefusedError is the supervisor's no.
+// RefusedError is the supervisor's refusal of a request.
 type RefusedError struct {
 	Status  int
 	Message string
@@ -29,21 +29,21 @@ func (e *RefusedError) Kind() fault.Kind {
 	}
 }
 
-// serveAnswer takes the user's word on a request.
+// serveAnswer accepts the user's answer to a request.
 func serveAnswer(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.FormValue("id"))
 		yes, yesErr := strconv.ParseBool(r.FormValue("yes"))
 		if err = errors.Join(err, yesErr); err != nil {
-			err = fault.New(fault.Usage, "an answer takes id, a number, and yes, true or false")
+			err = fault.New(fault.Usage, "an answer needs id, a number, and yes, true or false")
 		} else {
 			err = c.Answer(id, yes)
 		}
-		accept(w, err)
+		writeResult(w, err)
 	}
 }
 
-// serveExtend gives the session more time.
+// serveExtend extends the session's time limit.
 func serveExtend(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, err := time.ParseDuration(r.FormValue("by"))
@@ -52,12 +52,12 @@ func serveExtend(c Session) http.HandlerFunc {
 		} else {
 			err = c.Extend(by)
 		}
-		accept(w, err)
+		writeResult(w, err)
 	}
 }
 
-// accept says what became of what a client asked for.
-func accept(w http.ResponseWriter, err error) {
+// writeResult writes the result of a client's request.
+func writeResult(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusAccepted)

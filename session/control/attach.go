@@ -9,11 +9,11 @@ import (
 	"aibox/internal/screen"
 )
 
-// attachProtocol is what the attach request upgrades its connection to.
+// attachProtocol is the protocol to which the attach request upgrades its connection.
 const attachProtocol = "aibox-terminal/1"
 
-// serveAttach turns a request's connection into a two-way stream of frames with
-// the agent's terminal.
+// serveAttach upgrades a request's connection to a two-way stream of frames with the
+// agent's terminal.
 func serveAttach(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		term := c.Terminal()
@@ -43,7 +43,7 @@ func serveAttach(c Session) http.HandlerFunc {
 	}
 }
 
-// serveScreen sends what the agent's terminal shows, as text with colors.
+// serveScreen sends the screen of the agent's terminal, as text with colors.
 func serveScreen(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		term := c.Terminal()

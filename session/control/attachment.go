@@ -21,18 +21,19 @@ type Attachment struct {
 	conn io.ReadWriteCloser
 	in   FrameReader
 
-	silence *time.Timer   // closes conn when the supervisor has said nothing for so long
-	wait    time.Duration // how long that is
-	silent  atomic.Bool   // it has
-	lost    func() error  // what to say then
+	silence *time.Timer   // closes conn when the supervisor has sent nothing for wait
+	wait    time.Duration // see silence
+	silent  atomic.Bool   // silence has closed conn
+	lost    func() error  // returns the error for that
 }
 
-// OnTimeout sets the error of Next after a supervisor has said nothing for too long.
+// OnTimeout sets the error that Next returns when the supervisor has been silent for too
+// long.
 func (a *Attachment) OnTimeout(lost func() error) { a.lost = lost }
 
-// heed ends the attachment when the supervisor, which says at every heartbeat that it is
-// there, has said nothing for so long.
-func (a *Attachment) heed(wait time.Duration) {
+// startTimeout ends the attachment when the supervisor, which sends a frame at every
+// heartbeat, has sent nothing for wait.
+func (a *Attachment) startTimeout(wait time.Duration) {
 	a.wait, a.lost = wait, func() error { return ErrTimeout }
 	a.silence = time.AfterFunc(wait, func() {
 		a.silent.Store(true)
@@ -40,21 +41,21 @@ func (a *Attachment) heed(wait time.Duration) {
 	})
 }
 
-// View is something to show.
+// View is an update of the attached terminal.
 type View struct {
-	// Paint are bytes for a terminal that was prepared with screen.Enter: safe, and
-	// undone by screen.Leave.
+	// Paint holds bytes for a terminal prepared with screen.Enter. They are safe, and
+	// screen.Leave undoes them.
 	Paint []byte
-	// Whole says that every row of the size last asked for is repainted.
+	// Whole reports that every row of the last requested size is repainted.
 	Whole bool
-	// Notice is a line of aibox's own, escaped; empty when there is none.
+	// Notice is a message of aibox itself, one escaped line; empty if there is none.
 	Notice string
-	// Ended says that the agent has ended. Paint is then text that it left on its
-	// main screen, for the terminal as it was before screen.Enter.
+	// Ended reports that the agent has ended. Paint is then the text on its main screen,
+	// for the terminal in its state before screen.Enter.
 	Ended bool
 }
 
-// Attach asks for the terminal.
+// Attach attaches to the terminal.
 func (c Client) Attach(ctx context.Context, size screen.Size, colors screen.Colors) (*Attachment, error) {
 	query := url.Values{
 		"rows": {strconv.Itoa(size.Rows)}, "cols": {strconv.Itoa(size.Cols)}, "colors": {strconv.Itoa(int(colors))},
@@ -77,11 +78,11 @@ func (c Client) Attach(ctx context.Context, size screen.Size, colors screen.Colo
 		return nil, fault.New(fault.Usage, "the session has no terminal to attach to: %s", text)
 	}
 	a := &Attachment{conn: conn, in: FrameReader{bufio.NewReader(conn), maxFrame}}
-	a.heed(Heartbeat + Attempts*c.timeout)
+	a.startTimeout(Heartbeat + Attempts*c.timeout)
 	return a, nil
 }
 
-// Type sends what the user typed.
+// Type sends the user's input.
 func (a *Attachment) Type(keys []byte) error {
 	for len(keys) > 0 {
 		n := min(len(keys), MaxInput)
@@ -98,8 +99,8 @@ func (a *Attachment) Resize(size screen.Size) error {
 	return WriteFrame(a.conn, FrameResize, sizePayload(size))
 }
 
-// Next waits for something to show. After a View with Ended nothing comes. An
-// error before that means that the supervisor is gone or that Close was called.
+// Next waits for the next View. One with Ended is the last. An error before that means that
+// the supervisor is gone or that Close was called.
 func (a *Attachment) Next() (View, error) {
 	for {
 		kind, payload, err := a.in.Next()

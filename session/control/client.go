@@ -18,11 +18,11 @@ import (
 	"aibox/session/output"
 )
 
-// ErrNoSupervisor says that the control socket does not answer.
+// ErrNoSupervisor reports that the control socket does not answer.
 var ErrNoSupervisor = errors.New("the session's supervisor does not answer")
 
 // ErrTimeout is ErrNoSupervisor for a supervisor that has the socket open and does not
-// answer: it hangs, or it was stopped.
+// answer, because it hangs or was stopped.
 var ErrTimeout = fmt.Errorf("%w in time", ErrNoSupervisor)
 
 // Client talks to the supervisor of one session.
@@ -31,19 +31,19 @@ type Client struct {
 	timeout time.Duration
 }
 
-// AnswerTimeout is how long a supervisor may take to begin an answer. It writes to its log
-// before some, on a disk that may be busy.
+// AnswerTimeout is how long a supervisor may take to begin an answer. Before some answers
+// it writes to its log, on a disk that may be busy.
 const AnswerTimeout = 10 * time.Second
 
-// Attempts is how often a supervisor may fail to answer in time, one time after the other.
-// One that is known to be stopped has one try.
+// Attempts is the number of timeouts in a row after which a supervisor counts as
+// unresponsive. For a stopped supervisor one is enough.
 const Attempts = 3
 
 const socketFile = "control.sock"
 
-// Dial makes a client for the session folder dir that waits so long for the
-// beginning of an answer. Nothing is sent yet.
-func Dial(dir string, patience time.Duration) Client {
+// Dial returns a client for the session folder dir. It waits at most timeout for the
+// beginning of an answer. Dial sends nothing.
+func Dial(dir string, timeout time.Duration) Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		fd, err := os.Open(dir)
 		if err != nil {
@@ -52,12 +52,12 @@ func Dial(dir string, patience time.Duration) Client {
 		defer fd.Close()
 		return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
 	}
-	return Client{timeout: patience, http: &http.Client{Transport: &http.Transport{
-		DialContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: patience,
+	return Client{timeout: timeout, http: &http.Client{Transport: &http.Transport{
+		DialContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: timeout,
 	}}}
 }
 
-// noAnswer is ErrNoSupervisor, or ErrTimeout, with what came instead of an answer.
+// noAnswer returns ErrNoSupervisor or ErrTimeout, with the cause.
 func noAnswer(ctx context.Context, err error) error {
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
@@ -66,7 +66,7 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrNoSupervisor, err)
 }
 
-// call sends one request and returns the response of a 2xx answer.
+// call sends one request and returns the response if its status is 2xx.
 func (c Client) call(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
 	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
@@ -85,7 +85,7 @@ func (c Client) call(ctx context.Context, method, path string, query url.Values)
 	return response, nil
 }
 
-// Ping asks for any answer.
+// Ping requests any answer.
 func (c Client) Ping(ctx context.Context) error {
 	response, err := c.call(ctx, http.MethodGet, "/v1/state", nil)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c Client) post(ctx context.Context, path string, query url.Values) error {
 	return response.Body.Close()
 }
 
-// Stop asks for the end of the session; reason is for its record.
+// Stop requests the end of the session; reason is for its record.
 func (c Client) Stop(ctx context.Context, reason string) error {
 	return c.post(ctx, "/v1/stop", url.Values{"reason": {reason}})
 }
@@ -113,7 +113,7 @@ func (c Client) Signal(ctx context.Context, number int) error {
 	return c.post(ctx, "/v1/signal", url.Values{"number": {strconv.Itoa(number)}})
 }
 
-// Answer is the user's answer to a request of the session.
+// Answer sends the user's answer to a request of the session.
 func (c Client) Answer(ctx context.Context, request int, yes bool) error {
 	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
 }
@@ -123,10 +123,10 @@ func (c Client) Extend(ctx context.Context, by time.Duration) error {
 	return c.post(ctx, "/v1/extend", url.Values{"by": {by.String()}})
 }
 
-// maxScreen bounds a screen as text.
+// maxScreen is the maximum size of a screen as text.
 const maxScreen = 16 << 20
 
-// Screen returns what the agent's terminal shows, as text with colors.
+// Screen returns the screen of the agent's terminal, as text with colors.
 func (c Client) Screen(ctx context.Context) ([]byte, error) {
 	response, err := c.call(ctx, http.MethodGet, "/v1/screen", nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c Client) Screen(ctx context.Context) ([]byte, error) {
 }
 
 // Output visits chunks from offset from on until the agent has ended, and
-// returns the offset after the last one. A supervisor that dies in between is
+// returns the offset after the last one. If the supervisor dies, it returns
 // ErrNoSupervisor.
 func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
 	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})
@@ -165,7 +165,7 @@ func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk)
 	}
 }
 
-// readChunk reads what writeChunk wrote. io.EOF is the end between two chunks.
+// readChunk reads the output of writeChunk. io.EOF is the end between two chunks.
 func readChunk(in io.Reader) (output.Chunk, error) {
 	var header [5]byte
 	if _, err := io.ReadFull(in, header[:]); err != nil {

@@ -13,12 +13,12 @@ import (
 	"aibox/audit"
 )
 
-// maxEvent bounds an event on the control socket: those of the log are smaller, a
-// Live is not.
+// maxEvent is the maximum size of an event on the control socket. A Live can be larger than
+// events of the log.
 const maxEvent = 1 << 20
 
-// Events visits events from number from on until the log ends. A supervisor that
-// dies in between is ErrNoSupervisor.
+// Events visits events from number from on until the log ends. If the supervisor dies, it
+// returns ErrNoSupervisor.
 func (c Client) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	response, err := c.call(ctx, http.MethodGet, "/v1/events", url.Values{"from": {strconv.Itoa(from)}})
 	if err != nil {
@@ -65,7 +65,7 @@ func serveEvents(c Session) http.HandlerFunc {
 			return out.Flush()
 		})
 		if err != nil {
-			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+			panic(http.ErrAbortHandler) // so that the client sees that the answer is incomplete
 		}
 	}
 }

@@ -13,25 +13,25 @@ import (
 // An attached client and the supervisor exchange frames: kind (1 byte), length (4
 // bytes, big-endian), payload.
 const (
-	FrameInput  = 'i' // client: what the user typed
+	FrameInput  = 'i' // client: the user's input
 	FrameResize = 'r' // client: rows and columns, 2 bytes each, big-endian
 
 	FramePaint  = 'p' // supervisor: bytes for the terminal
-	FrameWhole  = 'w' // supervisor: the same, and the whole terminal is repainted
-	FrameNotice = 'n' // supervisor: one escaped line of aibox's own
+	FrameWhole  = 'w' // supervisor: bytes that repaint the whole terminal
+	FrameNotice = 'n' // supervisor: one escaped line of aibox itself
 	FrameAlive  = 'a' // supervisor: nothing
-	FrameExit   = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
+	FrameExit   = 'x' // supervisor: the agent has ended; its main screen as text
 )
 
-// Heartbeat is how often an idle viewer gets a frame, so that one that is gone is
+// Heartbeat is how often an idle viewer gets a frame, so that a closed connection is
 // noticed.
 const Heartbeat = 5 * time.Second
 
-// maxFrame bounds a frame's payload: the largest screen with a style in each cell
-// stays below it.
+// maxFrame is the maximum length of a frame's payload. The largest screen with a style in
+// each cell is shorter.
 const maxFrame = 16 << 20
 
-// MaxInput bounds a frame of a client.
+// MaxInput is the maximum length of a client's frame.
 const MaxInput = 32 << 10
 
 func WriteFrame(w io.Writer, kind byte, payload []byte) error {
@@ -57,7 +57,7 @@ func (r FrameReader) Next() (kind byte, payload []byte, err error) {
 	}
 	size := binary.BigEndian.Uint32(header[1:])
 	if size > r.limit {
-		return 0, nil, fmt.Errorf("a frame of %d bytes is longer than one may be", size)
+		return 0, nil, fmt.Errorf("a frame of %d bytes is too long", size)
 	}
 	payload = make([]byte, size)
 	if _, err := io.ReadFull(r.in, payload); err != nil {

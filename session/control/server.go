@@ -25,7 +25,7 @@ import (
 )
 
 // The control socket speaks HTTP/1.1 over a Unix socket of mode 0600 in the
-// session's private folder; peers of another uid are refused all the same.
+// session's private folder. Peers of another uid are refused as well.
 //
 //	GET  /v1/state            the State as JSON
 //	GET  /v1/output?from=N    chunks from byte N on, until the agent has ended:
@@ -35,14 +35,14 @@ import (
 //	POST /v1/answer?id=N&yes=BOOL
 //	                          answer a request
 //	POST /v1/extend?by=DURATION
-//	                          give the session more time
+//	                          extend the session's time limit
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
-//	GET  /v1/screen           what that terminal shows, as text
+//	GET  /v1/screen           the screen of that terminal, as text
 
-// Session is what the control socket lets a client do.
+// Session is the running session that the control socket serves.
 type Session interface {
 	Snapshot() any // the State, for JSON
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
@@ -59,13 +59,12 @@ type Terminal interface {
 	// Serve shows the terminal on conn, a connection that speaks attach frames, until
 	// either side ends it.
 	Serve(conn net.Conn, in FrameReader, size screen.Size, colors screen.Colors)
-	// Text is what the terminal shows.
+	// Text returns the screen.
 	Text() []byte
 }
 
-// Listen opens the control socket of the session folder dir. The path is
-// given relative to a descriptor of the folder, since a Unix socket's path may
-// have 107 bytes and a home directory may be deep.
+// Listen opens the control socket of the session folder dir. It uses a path relative to a
+// descriptor of the folder, since the path of a Unix socket is limited to 107 bytes.
 func Listen(dir string) (net.Listener, error) {
 	fd, err := os.Open(dir)
 	if err != nil {
@@ -76,8 +75,8 @@ func Listen(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The name contains a descriptor that is about to close, so the listener cannot
-	// remove the file.
+	// The path contains a descriptor that will be closed, so the listener cannot remove
+	// the file.
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	if err := os.Chmod(filepath.Join(dir, socketFile), 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -89,7 +88,7 @@ func controlPath(dir *os.File) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile)
 }
 
-// Serve answers on listener until the server it returns is shut down.
+// Serve serves requests on listener until the returned server is shut down.
 func Serve(listener net.Listener, c Session) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) {
@@ -113,7 +112,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 			return out.Flush()
 		})
 		if err != nil {
-			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+			panic(http.ErrAbortHandler) // so that the client sees that the answer is incomplete
 		}
 	})
 	mux.HandleFunc("GET /v1/events", serveEvents(c))
@@ -166,7 +165,7 @@ func (l ownPeers) Accept() (net.Conn, error) {
 	}
 }
 
-// peerUID is the uid of the process at the other end, -1 when it is unknown.
+// peerUID returns the uid of the process at the other end, or -1 if it is unknown.
 func peerUID(conn net.Conn) int {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxRefusalKinds = 1000 // distinct refusals that are counted
-	maxRefusals     = 50   // of them, how many a result lists
+	maxRefusals     = 50   // of them, the number in a result
 	maxCalls        = 5000 // requests to the model that are logged one by one
 	maxNotices      = 5    // distinct failures of the model that are reported at once
 )

@@ -14,7 +14,7 @@ import (
 // sandboxRuntime is the runtime that sandboxes are started with.
 const sandboxRuntime = "runsc"
 
-// unenforcedLimits are the limits that this daemon cannot enforce, a clause each.
+// unenforcedLimits returns the limits that this daemon cannot enforce, a clause each.
 func unenforcedLimits(info runtime.Info) []string {
 	r, known := info.Find(sandboxRuntime)
 	switch {
@@ -28,10 +28,9 @@ func unenforcedLimits(info runtime.Info) []string {
 	return nil
 }
 
-// checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows that:
-// then it is said and recorded. One whose runtime may let the sandbox out is refused
-// whatever the user allows; the backend does so too, and here it is before there is
-// anything to undo.
+// checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows it;
+// then the session reports and records it. It always refuses a daemon whose runtime may let
+// the sandbox out. The backend does that, too, but only after there is something to undo.
 func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
 	info, err := backend.Info(ctx)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"aibox/session"
 )
 
-// broadcast hands on the newest value to any number of goroutines. It is safe for
-// concurrent use; its zero value has no news.
+// broadcast passes the newest value to any number of goroutines. It is safe for concurrent
+// use; its zero value has no value.
 type broadcast struct {
 	mu    sync.Mutex
 	live  session.Live
 	known bool
-	next  chan struct{} // closed when there is news
+	next  chan struct{} // closed when there is a new value
 }
 
 func (b *broadcast) send(live session.Live) {
@@ -40,7 +40,7 @@ func (b *broadcast) get() (live session.Live, known bool, next <-chan struct{}) 
 }
 
 // Events visits the events of the log from number from on, and a LiveChanged
-// whenever there is news, until the log is closed.
+// whenever there are new values, until the log is closed.
 func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex // visit is called by one goroutine at a time
@@ -72,12 +72,12 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 	return err
 }
 
-// publish sends the session's numbers to those who watch and to the store.
+// publish sends the session's counters to its watchers and to the store.
 func (s *supervisor) publish() {
 	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size(), Waiting: s.attention.isWaiting()}
 	live.Refused, live.Tokens = s.counters.result()
 	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {
-		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists do without
+		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists work without them
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"aibox/workspace"
 )
 
-// recordEnd stores that the agent has ended and how, before its changes are computed.
+// recordEnd stores the agent's end before its changes are computed.
 func (s *supervisor) recordEnd(ended session.Result) {
 	ended.Refused, ended.Tokens = s.counters.result()
 	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
@@ -45,8 +45,8 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
 	_ = s.line.Close()
-	// The sandbox ends by itself, and the daemon is asked afterwards: telling it to kill
-	// a sandbox that is about to end takes longer.
+	// Let the sandbox end by itself before the daemon removes it: a kill by the daemon takes
+	// longer.
 	dead := s.awaitSandboxEnd()
 	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, container) })
 	if dead == nil { // otherwise it tries once more when this process ends
@@ -123,8 +123,8 @@ func (s *supervisor) conclude(ctx context.Context, k *resources, result *session
 	s.checkWork(k, result)
 }
 
-// awaitSandboxEnd waits until the sandbox's process is gone, and kills it when it
-// takes too long. Only then may the workspace be read.
+// awaitSandboxEnd waits until the sandbox's process is gone, and kills it if it takes too
+// long. The workspace must not be read before.
 func (s *sandbox) awaitSandboxEnd() error {
 	sandbox := s.state().Sandbox
 	for _, last := range []bool{false, true} {
@@ -156,7 +156,7 @@ func (s *sandbox) release(ctx context.Context, k *resources, container runtime.S
 	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
 }
 
-// computeChanges computes the agent's changes and keeps them by a ref.
+// computeChanges computes the agent's changes and stores them under a ref.
 func (s *supervisor) computeChanges(ctx context.Context, k *resources, result *session.Result) error {
 	set, err := scan.Workspace(ctx, k.workspace, scan.Options{})
 	if err != nil {

@@ -39,7 +39,7 @@ func failureText(c session.ModelCall) string {
 	case c.Outcome == session.NoAnswer:
 		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
 	case c.Outcome == session.Blank:
-		return "the model ended its answer without a word or a tool call"
+		return "the model ended its answer without text or a tool call"
 	case !c.Passed():
 		return "the gateway refused a request: " + c.Error
 	case c.Status < 300 && c.Reason == "":
@@ -55,7 +55,7 @@ func failureText(c session.ModelCall) string {
 	}
 }
 
-// Calls receives what the sandbox asks of the model, from any goroutine.
+// Calls receives the sandbox's requests to the model, from any goroutine.
 type Calls struct {
 	Began    func()                  // a request for an answer begins
 	Received func()                  // a piece of an answer has come; never blocks
@@ -63,7 +63,7 @@ type Calls struct {
 }
 
 // modelWatch counts the requests to the model, records them, and ends the session when
-// the model fails for good or a limit of it is reached.
+// the model fails permanently or reaches a limit.
 type modelWatch struct {
 	*run
 	counters    counters
@@ -108,7 +108,7 @@ func (s *modelWatch) watchModel(info agents.Info) {
 	})
 }
 
-// modelDeathText says why a run ends whose model is dead.
+// modelDeathText explains the end of a run whose model is dead.
 func (s *modelWatch) modelDeathText(last session.ModelCall) string {
 	trouble := strings.TrimRight(failureText(last), ".!")
 	if last.Outcome == session.Silent {
@@ -121,12 +121,12 @@ func (s *modelWatch) modelDeathText(last session.ModelCall) string {
 	return fmt.Sprintf("%s, and %s did not get over it", trouble, s.launch.Spec.Agent)
 }
 
-// modelFault adds what to do about a failure of the model.
+// modelFault adds hints to a failure of the model.
 func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fault.Fault) *fault.Fault {
 	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
 	switch {
 	case call.Error != "" && call.Outcome == session.Refused:
-		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each one speaks")
+		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows the APIs that each one uses")
 	case (call.Status == 401 || call.Status == 403) && s.keyVariable != "":
 		f = f.Hint("export %s=…   # a key that may use this model", s.keyVariable)
 	case call.Status == 401 || call.Status == 403:
@@ -134,13 +134,13 @@ func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fau
 	case call.Status == 404:
 		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
 	case call.Outcome == session.Silent:
-		f = silenceFault(f).Hint("%s shows whether the server is there; its own log may say more", list)
+		f = silenceFault(f).Hint("%s shows whether the server is running; its own log may have details", list)
 	case call.Outcome == session.Busy:
 		f = f.Hint("`aibox run --resume %s` continues when the server has room; --inference and --model choose another", s.id)
 	case call.Outcome == session.Blank:
 		f = f.Hint("%s lists the models; --model chooses another", list)
 	case call.Outcome == session.Broken || call.Outcome == session.NoAnswer:
-		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
+		f = f.Hint("%s shows whether the server is running; its own log may have details", list)
 	}
 	return f.Hint("`aibox logs %s` shows the output of %s", s.id, info.Name)
 }

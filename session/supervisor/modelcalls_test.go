@@ -95,7 +95,7 @@ func TestAModelFailureIsDescribedByAClause(t *testing.T) {
 		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: session.Busy},
 		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: session.Broken},
 		"the model server answered 200 without an answer: it sent nothing": {Status: 200, Error: "it sent nothing", Outcome: session.NoAnswer},
-		"the model ended its answer without a word or a tool call":         {Status: 200, Outcome: session.Blank},
+		"the model ended its answer without text or a tool call":           {Status: 200, Outcome: session.Blank},
 		"the gateway refused a request: more than 32 requests at a time":   {Status: 429, Error: "more than 32 requests at a time", Outcome: session.Busy},
 		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: session.Refused},
 	} {
@@ -121,7 +121,7 @@ func TestADeadModelIsTheReasonForTheEndOfARun(t *testing.T) {
 		{false, refused("no such key"), "the model server answered 401: no such key, and talker did not get over it", "export SOME_KEY=…"},
 		{false, session.ModelCall{Generates: true, Status: 200, Error: "it sent nothing", Outcome: session.NoAnswer}, "the model server answered 200 without an answer: it sent nothing, and talker did not get over it", "aibox models --inference scripted"},
 		{true, failing, "the model server answered 500: Out of memory, and talker did not get over it", "aibox models --inference scripted"},
-		{false, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}, "the model ended its answer without a word or a tool call, and talker did not get over it", "--model chooses another"},
+		{false, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}, "the model ended its answer without text or a tool call, and talker did not get over it", "--model chooses another"},
 	} {
 		s := &modelWatch{run: &run{id: "0abc-talker"}, keyVariable: "SOME_KEY"}
 		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
@@ -170,18 +170,18 @@ func TestARunIsJudgedByTheWorkDone(t *testing.T) {
 		{"talk", &talker{}, []session.ModelCall{well}, exit(0), false, "", ""},
 		{"silence", &talker{}, nil, exit(0), false, "", "talker asked the model nothing and changed nothing"},
 		{"a command", &agents.Shell{}, nil, exit(0), false, "", ""},
-		{"hidden failure", &talker{}, []session.ModelCall{well, refused("no such key")}, exit(0), false, "talker ended well, but its last request failed: the model server answered 401: no such key", ""},
+		{"hidden failure", &talker{}, []session.ModelCall{well, refused("no such key")}, exit(0), false, "talker exited with success, but its last request failed: the model server answered 401: no such key", ""},
 		{"late failure", &talker{}, []session.ModelCall{well, refused("no such key")}, exit(0), true, "", "may be unfinished"},
 		{"mended", &talker{}, []session.ModelCall{refused("x"), well}, exit(0), false, "", ""},
 		{"failure", &talker{}, []session.ModelCall{refused("no such key")}, exit(1), false, "talker ended with exit code 1: the model server answered 401: no such key", ""},
-		{"no answer", &talker{}, []session.ModelCall{well, without}, exit(0), false, "talker ended well, but its last request failed: the model server answered 200 without an answer: it sent nothing", ""},
+		{"no answer", &talker{}, []session.ModelCall{well, without}, exit(0), false, "talker exited with success, but its last request failed: the model server answered 200 without an answer: it sent nothing", ""},
 		{"nothing more to say", &talker{}, []session.ModelCall{well, blank}, exit(0), false, "", ""},
-		{"never a word", &talker{}, []session.ModelCall{blank}, exit(0), false, "talker ended well, but its last request failed: the model ended its answer without a word or a tool call", ""},
+		{"never a word", &talker{}, []session.ModelCall{blank}, exit(0), false, "talker exited with success, but its last request failed: the model ended its answer without text or a tool call", ""},
 		{"own failure", &talker{}, []session.ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
 		{"known code", &talker{}, []session.ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
 		{"a failed command", &agents.Shell{}, []session.ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
 		{"a signal", &talker{}, nil, sandboxOutcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
-		{"no word", &talker{}, nil, sandboxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
+		{"no word", &talker{}, nil, sandboxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a report: gone", ""},
 	} {
 		s := newSupervisor(&run{id: "0abc-talker"})
 		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"

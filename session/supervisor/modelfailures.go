@@ -48,16 +48,16 @@ type failureTracker struct {
 	inFlight int  // requests without an outcome yet
 	answered bool // the model has answered in this session
 	failures int  // in a row
-	empty    int  // of them, those at its end that were answers without an answer
+	empty    int  // of them, the empty answers at the end
 	first    time.Time
 	last     session.Outcome // of the row
-	busyEnd  time.Time       // until when a server is waited for that only asks to come later; zero for one that does not
+	busyEnd  time.Time       // until when to wait for a busy server; zero if it is not busy
 }
 
-// began notes a request.
+// began records a request.
 func (h *failureTracker) began() { h.inFlight++ }
 
-// ended notes the outcome of a request at now.
+// ended records the outcome of a request at now.
 func (h *failureTracker) ended(now time.Time, outcome session.Outcome) {
 	h.inFlight--
 	switch outcome {
@@ -77,11 +77,11 @@ func (h *failureTracker) ended(now time.Time, outcome session.Outcome) {
 			h.empty = 0
 		}
 		h.last = outcome
-	case session.GivenUp: // the agent's own doing, which says nothing of the model
+	case session.GivenUp: // caused by the agent, so it is no sign of the model's state
 	}
 }
 
-// busyTimeout is how long a server is waited for that only asks to come later.
+// busyTimeout returns how long to wait for a busy server.
 func busyTimeout(answered bool) time.Duration {
 	if answered {
 		return provenBusyTimeout
@@ -89,16 +89,16 @@ func busyTimeout(answered bool) time.Duration {
 	return unprovenBusyTimeout
 }
 
-// retryAfter notes how long a busy server asks at now to wait. When that is longer than it
-// is waited for, the agent only gets the time to say so and to end by itself.
+// retryAfter records how long a busy server asks at now to wait. If that is too long, the
+// agent only gets the time to report it and to exit.
 func (h *failureTracker) retryAfter(now time.Time, wait time.Duration) {
 	if end := now.Add(refusedTimeout); now.Add(wait).After(h.busyEnd) && end.Before(h.busyEnd) {
 		h.busyEnd = end
 	}
 }
 
-// due is when the model counts as dead unless something happens before. It may be
-// past. Not ok means never, unless something happens.
+// due returns when the model counts as dead unless another event comes before. It may be in
+// the past. ok is false if there is no such time.
 func (h *failureTracker) due() (at time.Time, ok bool) {
 	at, ok = h.failing()
 	if busy := h.inFlight == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {
@@ -107,7 +107,7 @@ func (h *failureTracker) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// failing is due for the row of failures.
+// failing is due for failures in a row.
 func (h *failureTracker) failing() (at time.Time, ok bool) {
 	switch {
 	case h.inFlight == 0 && h.empty >= emptyFailures:

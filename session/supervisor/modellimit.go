@@ -8,25 +8,25 @@ import (
 	"aibox/internal/fault"
 )
 
-// The limits of what a session sends to its model and uses of it. The gateway holds
-// them: it refuses the request that would go beyond. Here the user is warned before,
-// and the session is ended then.
+// The limits of a session's uploads to its model and of its tokens. The gateway enforces
+// them: it refuses the request that would exceed one. The supervisor warns the user before,
+// and then ends the session.
 
-// The limits by the names that ModelCall.Limit has.
+// The names of the limits in ModelCall.Limit.
 const (
 	uploadLimit = "upload"
 	tokenLimit  = "tokens"
 )
 
-// A warning comes when nearPercent of a limit are used.
+// nearPercent is the used part of a limit at which the user is warned.
 const nearPercent = 80
 
-// nearLimit reports whether used has come close to limit; 0 is no limit.
+// nearLimit reports whether used is close to limit; 0 is no limit.
 func nearLimit(used, limit int64) bool {
 	return limit > 0 && used >= limit-limit*(100-nearPercent)/100
 }
 
-// warnOfModelLimits says once for each limit that it is near.
+// warnOfModelLimits warns once for each limit that is near.
 func (s *modelWatch) warnOfModelLimits() {
 	spec := s.launch.Spec
 	uploaded, tokens := s.counters.usage()
@@ -38,8 +38,8 @@ func (s *modelWatch) warnOfModelLimits() {
 	}
 }
 
-// reachedModelLimit ends the session for a limit that the gateway has refused a
-// request for.
+// reachedModelLimit ends the session after the gateway has refused a request because of a
+// limit.
 func (s *modelWatch) reachedModelLimit(limit string) {
 	spec := s.launch.Spec
 	var f *fault.Fault

@@ -121,5 +121,5 @@ func (s *modelWatch) reportSilence(length time.Duration) {
 
 // silenceFault is the fault of a run whose model was silent for too long.
 func silenceFault(f *fault.Fault) *fault.Fault {
-	return f.Hint("--model-timeout sets how long a model may take for its next piece of an answer; 0 for as long as it likes")
+	return f.Hint("--model-timeout sets how long a model may take for its next piece of an answer; 0 for no limit")
 }

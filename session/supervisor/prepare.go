@@ -159,8 +159,8 @@ func (s *preparation) configuredAgent() (agents.Agent, error) {
 	return agent, nil
 }
 
-// beginWorkspace returns when the workspace's folder exists, and goes on filling it in
-// the background.
+// beginWorkspace returns when the workspace's folder exists, and continues to fill it in the
+// background.
 func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	if s.launch.Spec.Resumes != "" {
 		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)

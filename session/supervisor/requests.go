@@ -14,7 +14,7 @@ import (
 const (
 	answeredYes = "yes"
 	answeredNo  = "no"
-	withdrawn   = "settled" // what it was for was done in another way
+	withdrawn   = "settled" // granted in another way
 	unanswered  = "none"    // the session ended first
 )
 
@@ -25,10 +25,10 @@ type requestQueue struct {
 	closed bool
 	made   int
 	open   []pendingRequest
-	record func(r session.Request, answer string) // receives how each request ended
+	record func(r session.Request, answer string) // called at the end of each request
 }
 
-// pendingRequest is a request with what a yes does.
+// pendingRequest is a request with the action of a yes.
 type pendingRequest struct {
 	session.Request
 	yes func() error
@@ -48,8 +48,8 @@ func (l *requestQueue) ask(r session.Request, yes func() error) (session.Request
 	return r, true
 }
 
-// answer ends a request. One that is not open any more, or never was, is a fault: it
-// changes nothing.
+// answer ends a request. If the request is not open, it returns a fault and changes
+// nothing.
 func (l *requestQueue) answer(id int, yes bool) error {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.open, func(p pendingRequest) bool { return p.ID == id })
@@ -59,7 +59,7 @@ func (l *requestQueue) answer(id int, yes bool) error {
 		if id < 1 || id > made {
 			return fault.New(fault.Usage, "the session asked no question %d", id)
 		}
-		return fault.New(fault.Conflict, "the question is not open any more")
+		return fault.New(fault.Conflict, "the question is no longer open")
 	}
 	p := l.open[i]
 	l.open = slices.Delete(l.open, i, i+1)
@@ -72,12 +72,12 @@ func (l *requestQueue) answer(id int, yes bool) error {
 	return p.yes()
 }
 
-// withdraw ends the requests for something that was given in another way.
+// withdraw ends the requests for something that was granted in another way.
 func (l *requestQueue) withdraw(what string) {
 	l.end(withdrawn, func(p pendingRequest) bool { return p.What == what })
 }
 
-// close ends all requests, and asks none from now on.
+// close ends all requests and accepts no new ones.
 func (l *requestQueue) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -101,7 +101,7 @@ func (l *requestQueue) end(answer string, which func(pendingRequest) bool) {
 	}
 }
 
-// pending is the requests that are open, oldest first.
+// pending returns the open requests, oldest first.
 func (l *requestQueue) pending() []session.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *requestQueue) pending() []session.Request {
 	return open
 }
 
-// ask puts a question to the session's user; yes is done when they agree in time.
+// ask asks the session's user a question, and calls yes if they agree in time.
 func (s *limits) ask(r session.Request, yes func() error) {
 	r.Session = s.id
 	r, ok := s.requests.ask(r, yes)
@@ -123,11 +123,11 @@ func (s *limits) ask(r session.Request, yes func() error) {
 	s.publishing.flush()
 }
 
-// answered records how a request ended.
+// answered records the end of a request.
 func (s *limits) answered(r session.Request, answer string) {
 	s.audit(audit.RequestAnswered, map[string]any{"id": r.ID, "what": r.What, "answer": answer})
 	s.publishing.flush()
 }
 
-// Answer is the user's word on a request.
+// Answer applies the user's answer to a request.
 func (s *limits) Answer(request int, yes bool) error { return s.requests.answer(request, yes) }

@@ -26,7 +26,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 		return nil, err
 	}
 	if err := s.takeFeedback(sessions, from); err != nil {
-		return nil, fmt.Errorf("handing on the feedback: %w", err)
+		return nil, fmt.Errorf("passing on the feedback: %w", err)
 	}
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "resumes": from,

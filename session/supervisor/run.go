@@ -52,7 +52,7 @@ func (s *run) audit(kind audit.Type, data any) {
 	if _, err := s.log.Append(kind, data); err != nil {
 		fmt.Fprintln(os.Stderr, "audit:", err)
 		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
-			Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+			Hint("check whether the disk of %s is full", s.deps.Dirs.State))
 	}
 }
 

@@ -104,7 +104,7 @@ func scratchText(container runtime.Sandbox) string {
 func checkKernel(inside string) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
-		return fmt.Errorf("asking for the host's kernel: %w", err)
+		return fmt.Errorf("reading the host's kernel version: %w", err)
 	}
 	version := unix.ByteSliceToString(host.Version[:])
 	if inside != "" && !strings.HasSuffix(inside, version) {
@@ -129,7 +129,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 	if state.Process.PID == 0 {
 		// The process shows when the sandbox has ended, so that its work can be read.
 		_ = listener.Close()
-		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), sandboxFailure(ctx, container))
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not report the sandbox's process"), sandboxFailure(ctx, container))
 	}
 	err = s.save(func(st *session.State) { st.ContainerID, st.Sandbox = container.ID(), state.Process })
 	if err == nil {
@@ -153,7 +153,7 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 	for {
 		raw, err := listener.Accept()
 		if err != nil {
-			return nil, lifeline.Hello{}, fmt.Errorf("the sandbox did not call within %v: %w", callTimeout, err)
+			return nil, lifeline.Hello{}, fmt.Errorf("the sandbox did not connect within %v: %w", callTimeout, err)
 		}
 		conn := lifeline.NewConn(raw)
 		hello, err := conn.Hello(ctx)
@@ -162,7 +162,7 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 		}
 		_ = conn.Close()
 		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the sandbox's first word: %w", err)
+			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the sandbox's first message: %w", err)
 		}
 	}
 }

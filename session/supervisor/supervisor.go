@@ -1,6 +1,6 @@
 // Package supervisor runs one session in a process of its own, from its start to its
 // result. It owns the session's network, model gateway, sandbox, limits, record and log, and
-// takes everything back when the start fails. Clients reach it through the control socket.
+// undoes everything if the start fails. Clients reach it through the control socket.
 package supervisor
 
 import (
@@ -88,9 +88,9 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 	s.init = async(deps.Init)
 	switch err := json.NewDecoder(in).Decode(&s.launch); {
 	case errors.Is(err, io.EOF):
-		return nil // closed without a request: there is nothing to run
+		return nil // closed without a request
 	case err != nil:
-		return fmt.Errorf("reading what to run: %w", err)
+		return fmt.Errorf("reading the request: %w", err)
 	}
 	err := s.supervise(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer func() {
 		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
-			err = errors.Join(err, fmt.Errorf("taking back what was made: %w", undoErr))
+			err = errors.Join(err, fmt.Errorf("undoing the start: %w", undoErr))
 		}
 	}()
 	if err := s.open(); err != nil {
@@ -129,7 +129,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	}
 	container, err := s.startSandbox(ctx, services, kit)
 	if err != nil {
-		// A workspace that could not be made is gone, and then there is no sandbox, either.
+		// If the workspace could not be created, it is gone, and there is no sandbox.
 		stopWork()
 		var cause *fault.Fault
 		if _, wsErr := kit.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
@@ -207,7 +207,7 @@ func (s *supervisor) open() error {
 	return nil
 }
 
-// startedEvent is what the log says of a session's start. A prompt and arguments
+// startedEvent returns the log's record of a session's start. A prompt and arguments
 // may be larger than an event, so the spec holds them, and the
 // event their hash.
 func startedEvent(spec session.Spec) map[string]any {
@@ -244,7 +244,7 @@ func (s *supervisor) startControl() (*http.Server, error) {
 	return server, nil
 }
 
-// shutdown lets clients read what they are reading and closes the server.
+// shutdown lets clients finish reading and closes the server.
 func shutdown(server *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

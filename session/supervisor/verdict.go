@@ -14,7 +14,7 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {
 	case out.exit == nil:
-		return fault.New(fault.Internal, "the sandbox ended without a word: %w", out.cause).
+		return fault.New(fault.Internal, "the sandbox ended without a report: %w", out.cause).
 			Hint("the agent may have killed the first process of its sandbox, or the host may have run out of memory; its work so far is kept")
 	case len(out.errs) > 0:
 		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
@@ -59,7 +59,7 @@ func (s *modelWatch) checkWork(k *resources, result *session.Result) {
 	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
 	case model.lastFailed && !result.Changed:
 		result.Fault = session.FailureOf(s.modelFault(info, model.last,
-			fault.New(fault.AgentFailed, "%s ended well, but its last request failed: %s", name, failureText(model.last))))
+			fault.New(fault.AgentFailed, "%s exited with success, but its last request failed: %s", name, failureText(model.last))))
 	case model.lastFailed:
 		result.Notes = append(result.Notes, "the last request failed, so the work may be unfinished: "+failureText(model.last))
 	case model.asked == 0 && s.launch.Spec.Prompt != "" && !result.Changed:

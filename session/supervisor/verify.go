@@ -28,9 +28,9 @@ type verifier struct {
 	verifying *runningVerification // nil unless the command runs
 }
 
-// verifyWork runs the user's command on the agent's work, as the last part of the
-// session: the sandbox is dead, and what the agent changed is on record. It ends when
-// stop is closed, too. What goes wrong is part of the result.
+// verifyWork runs the user's command on the agent's work, as the last part of the session:
+// the sandbox is dead, and the changes are on record. It also ends when stop is closed.
+// Errors are part of the result.
 func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result *session.Result) {
 	asked := s.launch.Spec
 	switch {
@@ -75,7 +75,7 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 	}
 }
 
-// runVerify runs the command; so far is the result without it.
+// runVerify runs the command; soFar is the result without it without it.
 func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
@@ -95,8 +95,8 @@ func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*sessio
 	return v, errors.Join(err, sessions.KeepVerification(s.id, v))
 }
 
-// What follows is of the supervisor of a verification, and of one that a workspace is
-// looked at in.
+// The rest is for the supervisor of a verification, or of a session that opens a
+// workspace.
 
 // watchWaiter ends the verification when the process that waits for it is gone, and
 // returns the context that ends then.
@@ -118,11 +118,11 @@ func (s *verifier) watchWaiter(ctx context.Context) (context.Context, context.Ca
 	return ctx, func() { cancel(); <-gone }
 }
 
-// waiterPoll is how often the supervisor of a verification looks whether it has
-// ended itself.
+// waiterPoll is how often the supervisor of a verification checks whether the session has
+// ended.
 const waiterPoll = 200 * time.Millisecond
 
-// copyWorkspace makes the throwaway copy that is worked on.
+// copyWorkspace makes the throwaway copy.
 func (s *preparation) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
 	verifies := s.launch.Spec.Verifies
 	of, err := s.store.Load(verifies.Session)
@@ -159,7 +159,7 @@ func (s *verifier) signalVerification(v *runningVerification, number int) error 
 	id := v.id
 	s.mu.Unlock()
 	if id == "" {
-		v.stop() // it does not run yet, so there is nothing to signal
+		v.stop() // it is not running yet, so there is nothing to signal
 		return nil
 	}
 	return session.New(s.deps.Deps).Signal(context.Background(), id, number)

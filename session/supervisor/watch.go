@@ -14,10 +14,10 @@ import (
 	"aibox/session/output"
 )
 
-// sandboxOutcome is what the lifeline brought at its end.
+// sandboxOutcome is the end of the sandbox as the lifeline reported it.
 type sandboxOutcome struct {
-	exit  *lifeline.Exit // nil when the sandbox ended without a word
-	errs  []string       // what init could not do
+	exit  *lifeline.Exit // nil if the sandbox ended without a report
+	errs  []string       // errors of PID 1
 	cause error          // why the line broke, when exit is nil
 }
 
@@ -82,8 +82,8 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	}
 }
 
-// drainTimeout is how long what a dead sandbox has sent may take to arrive. The host's kernel
-// has it, so that only a busy machine needs time for it.
+// drainTimeout is how long to read what a dead sandbox has sent. The host's kernel has it
+// already, so only a busy machine needs the time.
 const drainTimeout = 300 * time.Millisecond
 
 // endUnreachable ends a sandbox that is out of control: its daemon went away, or its PID 1
@@ -92,19 +92,19 @@ const drainTimeout = 300 * time.Millisecond
 func (s *sandbox) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
-		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the sandbox was ended").
-			Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
+		s.end(fault.New(fault.Environment, "Docker stopped while the agent worked, so the sandbox was ended").
+			Hint("start Docker again (`aibox doctor` shows how); the agent's work so far is kept"))
 	case errors.Is(err, lifeline.ErrSilent):
-		s.end(fault.New(fault.Refused, "the sandbox's first process said nothing any more, so the sandbox was ended").
-			Hint("an agent that stops it is trying to get rid of its guard; the agent's work so far is kept"))
+		s.end(fault.New(fault.Refused, "the sandbox's first process stopped answering, so the sandbox was ended").
+			Hint("an agent that stops it tries to escape supervision; the agent's work so far is kept"))
 	default:
 		return
 	}
 	s.killSandbox()
 }
 
-// killSandbox ends the sandbox without anyone's help: its PID 1 ends when the line
-// closes, and its process on the host is killed.
+// killSandbox ends the sandbox without the daemon: its PID 1 ends when the line closes, and
+// its process on the host is killed.
 func (s *sandbox) killSandbox() {
 	_ = s.line.Close()
 	if sandbox := s.state().Sandbox; sandbox.PID > 0 {
@@ -114,7 +114,7 @@ func (s *sandbox) killSandbox() {
 	}
 }
 
-// receive takes frames from the sandbox until the agent has ended or the line broke.
+// receive reads frames from the sandbox until the agent or the connection has ended.
 func (s *supervisor) receive() sandboxOutcome {
 	var out sandboxOutcome
 	for {
@@ -145,7 +145,7 @@ func (s *supervisor) receive() sandboxOutcome {
 		}
 		if err != nil {
 			s.end(fault.New(fault.Environment, "the agent's output cannot be recorded: %w", err).
-				Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+				Hint("check whether the disk of %s is full", s.deps.Dirs.State))
 		}
 	}
 }

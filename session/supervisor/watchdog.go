@@ -33,7 +33,7 @@ func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	return dog, nil
 }
 
-// guardSandbox gives the watchdog charge of a sandbox. No agent may run in it before.
+// guardSandbox makes the watchdog guard a sandbox. No agent may run in it before.
 func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watche
 	}
 	others, err := runtime.Belonging(container)
 	if err != nil {
-		return fmt.Errorf("looking for the processes of the sandbox: %w", err)
+		return fmt.Errorf("finding the processes of the sandbox: %w", err)
 	}
 	handles := make([]int, 0, 1+len(others))
 	defer func() {
@@ -53,7 +53,7 @@ func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watche
 		handle, err := p.Open()
 		switch {
 		case errors.Is(err, runtime.ErrGone) && p != sandbox:
-			continue // the runtime's part in the start is over
+			continue // a helper of the runtime that has ended
 		case errors.Is(err, runtime.ErrGone):
 			return fault.New(fault.Environment, "the sandbox ended as soon as it was started").Hint("`aibox doctor` checks Docker and runsc")
 		case err != nil:

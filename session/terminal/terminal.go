@@ -15,28 +15,27 @@ import (
 	"aibox/internal/screen"
 )
 
-// frameTime is the shortest time between two paints for one viewer: what changes
-// meanwhile is painted once.
+// frameTime is the shortest time between two paints for one viewer. Changes in between are
+// painted together.
 const frameTime = 8 * time.Millisecond
 
-// heldTime is how long a screen may be held back at the agent's wish
-// (synchronized output).
+// heldTime is how long the agent may hold back a screen (synchronized output).
 const heldTime = 150 * time.Millisecond
 
-// Terminal is the terminal of an interactive session's agent with its viewers. The
-// agent writes to it with or without viewers, and no viewer can hold it up. It has the size of the smallest terminal that shows it, and
-// keeps its size when the last one goes. All methods are safe for concurrent use;
-// those of a nil terminal, which is a headless session's, do nothing.
+// Terminal is the terminal of an interactive session's agent with its viewers. The agent
+// writes to it with or without viewers, and no viewer can block it. It has the size of the
+// smallest viewer's terminal, and keeps its size when the last viewer leaves. All methods
+// are safe for concurrent use. On a nil Terminal, as in headless sessions, they do nothing.
 type Terminal struct {
 	mu      sync.Mutex
 	screen  *screen.Screen
 	viewers map[*viewer]bool
 	line    *lifeline.Conn // nil until the agent runs
 	answers []byte         // of the screen, not sent yet
-	notices []byte         // what aibox itself has said last
+	notices []byte         // the last message of aibox itself
 	ended   bool
-	called  bool // the agent has called the user, who has not typed since
-	// lastWork is where the emulator's work ends; 0 until the session is being ended.
+	called  bool // the agent has called for the user, who has not typed since
+	// lastWork is the limit of the emulator's work; 0 until the session is being ended.
 	lastWork int64
 
 	work    context.Context //nolint:containedctx // ends with the agent, which outlives every request
@@ -57,15 +56,15 @@ func New(size screen.Size) *Terminal {
 	return t
 }
 
-// size is what the agent's terminal has now.
+// size returns the current size of the agent's terminal.
 func (t *Terminal) size() screen.Size {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.Size()
 }
 
-// Prepare makes an agent's start one on this terminal. The user's variables
-// come last and win.
+// Prepare changes an agent's start to one on this terminal. The user's variables come last
+// and take precedence.
 func (t *Terminal) Prepare(start *lifeline.Start) {
 	if t == nil {
 		return
@@ -76,7 +75,7 @@ func (t *Terminal) Prepare(start *lifeline.Start) {
 	start.Env = slices.Concat([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}, start.Env)
 }
 
-// Connect begins to send the agent what comes from the screen and the viewers.
+// Connect starts to send the agent the answers of the screen and the input of viewers.
 func (t *Terminal) Connect(line *lifeline.Conn) {
 	if t == nil {
 		return
@@ -89,20 +88,20 @@ func (t *Terminal) Connect(line *lifeline.Conn) {
 	wake(t.resized) // it may have changed since the agent was started
 }
 
-// What the emulator does in one go, in cells (see screen.Advance).
+// Limits of the emulator's work, in cells (see screen.Advance).
 const (
-	// feedSlice is for how much the terminal is held, so that no viewer waits for
+	// feedSlice is the work for which the terminal is locked, so that no viewer waits for
 	// more than about a millisecond.
 	feedSlice = 100_000
-	// lastFeed is for all that comes once the session is being ended. An agent that
-	// keeps the emulator busy must not put off its own end.
+	// lastFeed is the work for all output once the session is being ended. An agent that
+	// keeps the emulator busy must not delay its own end.
 	lastFeed = 5_000_000
 )
 
-// Feed takes output of the agent, and returns what scrolled off the screen thereby. It
-// never waits for anybody, and lets others have the terminal between small parts of the
-// work. Once ending is closed the screen shows no more than lastFeed has it do; the
-// record has the rest.
+// Feed processes output of the agent, and returns the lines that scrolled off the screen.
+// It never waits for a viewer, and unlocks the terminal between small parts of the work.
+// Once ending is closed it does at most lastFeed of work and drops the rest, which only
+// the record has.
 func (t *Terminal) Feed(p []byte, ending <-chan struct{}) (scrolled []byte) {
 	if t == nil {
 		return nil
@@ -114,7 +113,7 @@ func (t *Terminal) Feed(p []byte, ending <-chan struct{}) (scrolled []byte) {
 	return scrolled
 }
 
-// mayWork reports whether the emulator may work on.
+// mayWork reports whether the emulator may continue.
 func (t *Terminal) mayWork(ending <-chan struct{}) bool {
 	select {
 	case <-ending:
@@ -129,7 +128,8 @@ func (t *Terminal) mayWork(ending <-chan struct{}) bool {
 	return t.screen.Work() < t.lastWork
 }
 
-// feedSome takes a slice of p, and returns how long it was and what scrolled off.
+// feedSome processes the beginning of p. It returns its length and the lines that scrolled
+// off.
 func (t *Terminal) feedSome(p []byte) (n int, scrolled []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (t *Terminal) feedSome(p []byte) (n int, scrolled []byte) {
 	return n, t.screen.Scrolled()
 }
 
-// ShowNotice shows every viewer something that is not from the agent.
+// ShowNotice shows a message of aibox itself to every viewer.
 func (t *Terminal) ShowNotice(text string) {
 	if t == nil {
 		return
@@ -161,7 +161,7 @@ func (t *Terminal) ShowNotice(text string) {
 	}
 }
 
-// maxAnswers bounds what waits for an agent that asks and does not read.
+// maxAnswers limits the answers for an agent that sends queries and does not read.
 const maxAnswers = 16 << 10
 
 // pumpAnswers sends the screen's answers to the agent.
@@ -197,15 +197,15 @@ func (t *Terminal) pumpSize() {
 	}
 }
 
-// Text is what the screen shows.
+// Text returns the screen as text with colors.
 func (t *Terminal) Text() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.Text(screen.TrueColors, false)
 }
 
-// Shown returns what the screen shows, as plain text row by row, and whether the agent has
-// called the user since the user last typed.
+// Shown returns the screen as plain text, row by row, and whether the agent has called for
+// the user since the user last typed.
 func (t *Terminal) Shown() (text string, called bool) {
 	if t == nil {
 		return "", false
@@ -215,14 +215,15 @@ func (t *Terminal) Shown() (text string, called bool) {
 	return string(t.screen.Text(screen.NoColors, false)), t.called
 }
 
-// left is what stays on a viewer's terminal when the agent has ended.
-func (t *Terminal) left(colors screen.Colors) []byte {
+// finalText returns the text that stays on a viewer's terminal after the agent has ended.
+func (t *Terminal) finalText(colors screen.Colors) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.Text(colors, true)
 }
 
-// Close says that the agent has ended: every viewer sees the end and is let go.
+// Close ends the terminal after its agent: it shows the end to every viewer and disconnects
+// them.
 func (t *Terminal) Close() {
 	if t == nil {
 		return
@@ -236,7 +237,7 @@ func (t *Terminal) Close() {
 		wake(v.changed)
 	}
 	t.mu.Unlock()
-	// One that does not read is not waited for.
+	// Do not wait for a viewer that does not read.
 	late := time.AfterFunc(2*time.Second, func() {
 		for _, v := range viewers {
 			_ = v.conn.Close()
@@ -256,7 +257,7 @@ func (t *Terminal) Wait() {
 	}
 }
 
-// join adds a viewer; false means that the agent has ended.
+// join adds a viewer. It returns false if the agent has ended.
 func (t *Terminal) join(v *viewer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -334,7 +334,7 @@ func TestTheTerminalHasColorsUnlessTheUserTurnsThemOff(t *testing.T) {
 
 func TestFrameLengthIsLimited(t *testing.T) {
 	in := control.NewFrameReader(strings.NewReader("i\x00\x00\x80\x01" + strings.Repeat("x", control.MaxInput+1)))
-	if _, _, err := in.Next(); err == nil || !strings.Contains(err.Error(), "longer") {
+	if _, _, err := in.Next(); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("it is read with %v", err)
 	}
 }

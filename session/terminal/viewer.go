@@ -10,7 +10,7 @@ import (
 	"aibox/session/control"
 )
 
-// viewer is one person's terminal.
+// viewer is one attached client.
 type viewer struct {
 	conn    net.Conn
 	painter *screen.Painter
@@ -18,7 +18,7 @@ type viewer struct {
 	colors  screen.Colors
 	shown   []byte // the last notice
 	changed chan struct{}
-	gone    chan struct{} // closed when nothing is sent any more
+	gone    chan struct{} // closed after the last frame was sent
 }
 
 // Serve shows the terminal on conn, a connection that speaks attach frames, until
@@ -31,7 +31,7 @@ func (t *Terminal) Serve(conn net.Conn, in control.FrameReader, size screen.Size
 	}
 	defer conn.Close()
 	if !t.join(v) {
-		_ = control.WriteFrame(conn, control.FrameExit, t.left(colors))
+		_ = control.WriteFrame(conn, control.FrameExit, t.finalText(colors))
 		return
 	}
 	ctx, cancel := context.WithCancel(t.work)
@@ -49,7 +49,7 @@ func (t *Terminal) Serve(conn net.Conn, in control.FrameReader, size screen.Size
 	<-reading
 }
 
-// show paints until the agent has ended or the viewer has gone.
+// show paints until the agent or the connection has ended.
 func (t *Terminal) show(ctx context.Context, v *viewer) {
 	beat := time.NewTicker(control.Heartbeat)
 	defer beat.Stop()
@@ -57,7 +57,7 @@ func (t *Terminal) show(ctx context.Context, v *viewer) {
 		select {
 		case <-ctx.Done():
 			if t.work.Err() == nil {
-				return // the viewer has gone
+				return // the connection has ended
 			}
 		case <-v.changed:
 		case <-beat.C:
@@ -70,7 +70,7 @@ func (t *Terminal) show(ctx context.Context, v *viewer) {
 			return
 		}
 		if t.work.Err() != nil && t.over() {
-			_ = control.WriteFrame(v.conn, control.FrameExit, t.left(v.colors))
+			_ = control.WriteFrame(v.conn, control.FrameExit, t.finalText(v.colors))
 			return
 		}
 		select {
@@ -80,7 +80,7 @@ func (t *Terminal) show(ctx context.Context, v *viewer) {
 	}
 }
 
-// paint sends what has changed.
+// paint sends the changes.
 func (t *Terminal) paint(ctx context.Context, v *viewer) error {
 	t.mu.Lock()
 	if t.screen.Held() && !t.ended {
@@ -106,8 +106,8 @@ func (t *Terminal) paint(ctx context.Context, v *viewer) error {
 	return nil
 }
 
-// awaitWhole waits until the agent has finished the change that it holds back, or
-// has had its time.
+// awaitWhole waits until the agent has finished the change that it holds back, or until
+// heldTime is over.
 func (t *Terminal) awaitWhole(ctx context.Context, v *viewer) {
 	late := time.NewTimer(heldTime)
 	defer late.Stop()
@@ -134,7 +134,7 @@ func (t *Terminal) over() bool {
 	return t.ended
 }
 
-// listen takes what a viewer sends until it has gone.
+// listen processes the frames of a viewer until the connection ends.
 func (t *Terminal) listen(ctx context.Context, v *viewer, in control.FrameReader) {
 	for {
 		kind, payload, err := in.Next()

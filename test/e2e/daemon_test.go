@@ -202,7 +202,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	d.kill()
 	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
-	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker went away") || !strings.Contains(client.stderr.String(), "→") {
+	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker stopped") || !strings.Contains(client.stderr.String(), "→") {
 		t.Errorf("the client exits with %d and prints\n%s", code, client.stderr.String())
 	}
 	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Box)) == 0 })

@@ -248,7 +248,7 @@ esac`)
 		fault, note string
 	}{
 		{"none", 0, "", "tester asked the model nothing and changed nothing"},
-		{"fail", 1, "tester ended well, but its last request failed: the model server answered 401: no such key", ""},
+		{"fail", 1, "tester exited with success, but its last request failed: the model server answered 401: no such key", ""},
 		{"work", 0, "", "the last request failed, so the work may be unfinished: the model server answered 401: no such key"},
 	} {
 		o := m.aibox(test.code, "run", "tester", "--image", image, "--repo", repo, "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--json", "--", test.way)

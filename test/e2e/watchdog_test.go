@@ -73,7 +73,7 @@ func TestAnAgentThatStopsPID1IsEndedByItsSupervisor(t *testing.T) {
 	m := newMachine(t)
 	r := m.initStopped("--timeout", "1m", "--", "sh", "-c", stopper)
 	watcher := m.start("attach", r.ID)
-	if code := watcher.wait(); code != 4 || !strings.Contains(watcher.stderr.String(), "first process said nothing any more") {
+	if code := watcher.wait(); code != 4 || !strings.Contains(watcher.stderr.String(), "first process stopped answering") {
 		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())
 	}
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
