@@ -10,6 +10,7 @@ import (
 	"aibox/internal/secret"
 	"aibox/ui/widget/theme"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -30,7 +31,7 @@ var answers = []struct {
 	want  func(*everything)
 }{
 	{"Effort", []string{"enter", "down", "down", "enter"}, func(e *everything) { e.Effort = "mid" }},
-	{"Format", []string{"/", "'js", "enter"}, func(e *everything) { e.Format = "json" }},
+	{"Format", []string{"'js", "enter"}, func(e *everything) { e.Format = "json" }},
 	{"Fast", []string{"'y"}, func(e *everything) { e.Fast = true }},
 	{"Turns", []string{"'12"}, func(e *everything) { e.Turns = 12 }},
 	{"Patience", []string{"'90s"}, func(e *everything) { e.Patience = 90 * time.Second }},
@@ -38,7 +39,7 @@ var answers = []struct {
 	{"Tools", []string{"enter", "space", "down", "down", "space", "enter"}, func(e *everything) { e.Tools = []string{"saw", "pen"} }},
 	{"Line", []string{"enter", "ctrl+u", "'yes q?"}, func(e *everything) { e.Line = "yes q?" }},
 	{"Prose", []string{"'one", "enter", "'two"}, func(e *everything) { e.Prose = "one\ntwo" }},
-	{"Place", []string{"'/a b"}, func(e *everything) { e.Place = "/a b" }},
+	{"Place", []string{"enter", "'/a b"}, func(e *everything) { e.Place = "/a b" }},
 	{"Names", []string{"'ann", "enter", `'"b,c"`}, func(e *everything) { e.Names = []string{"ann", "b,c"} }},
 	{"Key", []string{"'canary"}, func(e *everything) { e.Key = secret.New("canary") }},
 }
@@ -304,7 +305,7 @@ func TestMovingAmongNoChoicesIsNoHarm(t *testing.T) {
 	for _, label := range []string{"Tools", "Effort"} {
 		u := newUser(t, Request{Options: defaults(t)}, 80, 24)
 		u.goTo(label)
-		u.press("/", "'zz", "space", "down", "up", "home", "end", "pgup", "backspace", "backspace", "enter")
+		u.press("'zz", "space", "down", "up", "home", "end", "pgup", "backspace", "backspace", "enter")
 		u.sees("▸ " + label)
 		u.press("space", "tab")
 	}
@@ -340,4 +341,52 @@ func TestTheSelectedFieldStaysSelectedWhenFieldsComeAndGoAboveIt(t *testing.T) {
 	u.sees("▸ More")
 	u.press("enter")
 	u.sees("▸ More")
+}
+
+func TestASearchFindsAFieldByItsWordsAndEndsAtIt(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		u := newUser(t, Request{Options: defaults(t)}, size[0], size[1])
+		u.press("/", "'waits")
+		u.sees("▸ Patience")
+		if strings.Contains(u.screen(), "Effort") {
+			t.Errorf("a field that does not match is shown:\n%s", u.screen())
+		}
+		if !u.part.TakesEsc() {
+			t.Error("esc leaves the form")
+		}
+		u.press("'zz")
+		u.sees("no field matches")
+		u.press("ctrl+u", "'pat", "enter")
+		u.sees("▸ Patience")
+		u.sees("Effort")
+		u.press("'5m", "enter")
+		u.sees("• 5m")
+	}
+}
+
+func TestTheMouseSelectsAndEditsFields(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		u := newUser(t, Request{Options: defaults(t)}, size[0], size[1])
+		click := func(label string) {
+			t.Helper()
+			for y, line := range u.lines() {
+				if strings.HasPrefix(strings.TrimLeft(line, "▸ "), label) {
+					u.part.Click(4, y)
+					return
+				}
+			}
+			t.Fatalf("no %s:\n%s", label, u.screen())
+		}
+		click("Patience")
+		u.sees("▸ Patience")
+		if click("Patience"); !u.part.Editing() {
+			t.Error("a click on the selected field does not edit it")
+		}
+		click("Fast")
+		u.sees("▸ Fast")
+		click("Fast")
+		u.sees("Turns")
+		u.part.Wheel(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+		u.sees("▸ Turns")
+	}
 }

@@ -20,7 +20,8 @@ type fields struct {
 	theme   theme.Theme
 	draft   any // the answers so far; the request's Options stay unchanged
 	all     []spec.Field
-	rows    []int // indexes into all of the fields that are visible
+	rows    []int // indexes into all of the fields that are shown
+	search  search
 	cursor  cursor.Cursor
 	current *answer // to the selected field; nil if there is none
 	editing bool    // current has the keyboard
@@ -65,8 +66,8 @@ func inOrder(r Request) []spec.Field {
 	return fields
 }
 
-// refresh lists the fields that are visible with the answers so far. The selected field
-// stays selected while it is visible.
+// refresh lists the fields that are visible with the answers so far and match the search.
+// The selected field stays selected while it is shown.
 func (f *fields) refresh() {
 	name := ""
 	if len(f.rows) > 0 {
@@ -75,7 +76,7 @@ func (f *fields) refresh() {
 	at := f.cursor.At()
 	f.rows = f.rows[:0]
 	for i, field := range f.all {
-		if !spec.Visible(f.draft, field) {
+		if !spec.Visible(f.draft, field) || !f.search.matches(field) {
 			continue
 		}
 		if field.Key == name {
@@ -172,7 +173,11 @@ func (f *fields) changed(field spec.Field) bool {
 func (f *fields) press(msg tea.KeyPressMsg) {
 	k := f.keys
 	switch {
+	case f.search.open:
+		f.pressSearch(msg)
 	case f.current == nil:
+	case key.Matches(msg, k.Find):
+		f.search.open = true
 	case key.Matches(msg, k.Up):
 		f.move(f.cursor.At() - 1)
 	case key.Matches(msg, k.Down):
@@ -213,9 +218,6 @@ func (f *fields) editWith(msg tea.Msg, text bool) {
 	f.edit()
 	if text {
 		f.empty()
-	}
-	if press, ok := msg.(tea.KeyPressMsg); ok && f.current.list != nil && key.Matches(press, f.keys.Filter) {
-		return // typing filters anyway
 	}
 	f.forward(msg)
 }

@@ -53,43 +53,101 @@ func (f *fields) detailRows(wanted int) int {
 // view is the list with the details of the selected field beside or below it. active
 // means that the form has the keyboard.
 func (f *fields) view(active bool) []string {
-	if f.current == nil {
-		return frame.Fill([]string{f.theme.Faint.Render("There is nothing to set here.")}, f.height)
-	}
 	details := f.details()
 	if f.wide() {
 		return frame.Panes(f.theme, f.list(f.height, active), details, f.listCols())
 	}
-	rows, ruled := f.detailRows(len(details)), f.height >= 6
-	list := f.height - rows
-	if ruled {
-		list--
+	rows := f.listRows(len(details))
+	out := f.list(rows, active)
+	if f.ruled() {
+		out = append(out, frame.TitledRule(f.theme, f.width, f.position()))
 	}
-	out := f.list(max(0, list), active)
-	if ruled {
-		out = append(out, frame.Rule(f.theme, f.width))
-	}
-	return frame.Fill(append(out, frame.Fill(details, rows)...), f.height)
+	return frame.Fill(append(out, details...), f.height)
 }
 
-// list is the fields with their values, below their headings. Of a long one it is the
-// part around the selected field.
-func (f *fields) list(height int, active bool) []string {
-	var lines []string
+// ruled reports whether there is room for a line between the list and the details.
+func (f *fields) ruled() bool { return f.height >= 6 }
+
+// listRows is the number of rows of the list above details.
+func (f *fields) listRows(details int) int {
+	rows := f.height - f.detailRows(details)
+	if f.ruled() {
+		rows--
+	}
+	return max(0, rows)
+}
+
+// position is the place of the selected field among all.
+func (f *fields) position() string {
+	if len(f.rows) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", f.cursor.At()+1, len(f.rows))
+}
+
+// line is a line of the list: a field or a heading.
+type line struct {
+	row     int // index into rows; -1 for a heading
+	heading string
+}
+
+// lines are the lines of the list that fit into a height, around the selected field.
+func (f *fields) lines(height int) []line {
+	if f.search.open {
+		height--
+	}
+	var lines []line
 	selected, group := 0, ""
 	for row, i := range f.rows {
-		field := f.all[i]
-		if field.Group != group {
+		if field := f.all[i]; field.Group != group {
 			group = field.Group
-			lines = append(lines, f.theme.Key.Render(group))
+			lines = append(lines, line{-1, group})
 		}
 		if row == f.cursor.At() {
 			selected = len(lines)
 		}
-		lines = append(lines, f.entry(field, row == f.cursor.At(), active))
+		lines = append(lines, line{row, ""})
 	}
 	first := min(max(0, selected-height/2), max(0, len(lines)-height))
-	return frame.Fill(lines[first:], height)
+	return lines[first:min(len(lines), max(first, first+height))]
+}
+
+// list is the fields with their values, below their headings and the search.
+func (f *fields) list(height int, active bool) []string {
+	var out []string
+	switch {
+	case f.search.open:
+		out = append(out, f.theme.Live.Render(frame.Pad("/ "+f.search.text+"▏", f.listCols())))
+		if len(f.rows) == 0 {
+			out = append(out, f.theme.Faint.Render("  no field matches"))
+		}
+	case len(f.rows) == 0:
+		out = append(out, f.theme.Faint.Render("There is nothing to set here."))
+	}
+	for _, l := range f.lines(height) {
+		if l.row < 0 {
+			out = append(out, f.theme.Key.Render(l.heading))
+			continue
+		}
+		out = append(out, f.entry(f.all[f.rows[l.row]], l.row == f.cursor.At(), active))
+	}
+	return frame.Fill(out, height)
+}
+
+// rowAt is the field at a cell of the view.
+func (f *fields) rowAt(x, y int) (row int, ok bool) {
+	height := f.height
+	if !f.wide() {
+		height = f.listRows(len(f.details()))
+	}
+	lines := f.lines(height)
+	if f.search.open {
+		y--
+	}
+	if x < 0 || x >= f.listCols() || y < 0 || y >= len(lines) {
+		return 0, false
+	}
+	return lines[y].row, lines[y].row >= 0
 }
 
 // entry is the line of a field.
@@ -145,9 +203,12 @@ func (f *fields) value(field spec.Field) string {
 // details explain the selected field, and hold its editor.
 func (f *fields) details() []string {
 	width, a := f.detailCols(), f.current
+	if a == nil {
+		return nil
+	}
 	var lines []string
 	if f.wide() {
-		lines = append(lines, f.theme.Title.Render(ansi.Truncate(a.field.Label, width, "…")))
+		lines = append(lines, f.theme.Title.Render(ansi.Truncate(a.field.Label, width, "…"))+"  "+f.theme.Faint.Render(f.position()))
 	}
 	lines = append(lines, f.faint(a.help())...)
 	if f.editing {
@@ -270,12 +331,19 @@ func (f *fields) resize() {
 func (f *fields) fieldKeys() []key.Binding {
 	k, a := f.keys, f.current
 	switch {
+	case f.search.open:
+		return []key.Binding{bindingFor("a-z", "find"), k.Move, bindingFor("enter", "take"), bindingFor("esc", "close")}
 	case a == nil:
 		return []key.Binding{k.Next, k.Back}
-	case !f.editing && a.field.Type == spec.Bool:
-		return []key.Binding{k.Switch, k.Move, k.Next, k.Back, k.Reset}
 	case !f.editing:
-		return []key.Binding{k.Edit, k.Move, k.Next, k.Back, k.Reset}
+		keys := []key.Binding{k.Edit, k.Move, k.Find, k.Next}
+		if a.field.Type == spec.Bool {
+			keys[0] = k.Switch
+		}
+		if f.changed(a.field) {
+			keys = append(keys, k.Reset)
+		}
+		return append(keys, k.Back)
 	case a.list != nil && a.list.several:
 		return []key.Binding{bindingFor("space", "switch"), bindingFor("a-z", "filter"), k.Done, k.Undo, bindingFor("ctrl+a", "all or none")}
 	case a.list != nil:

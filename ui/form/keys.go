@@ -13,7 +13,8 @@ type keyMap struct {
 	First, Last            key.Binding
 	Move                   key.Binding // Up and Down, for the help
 	Edit, Switch, Reset    key.Binding
-	Erase, Filter          key.Binding // begin to edit
+	Find                   key.Binding // opens the search
+	Erase                  key.Binding // begins to edit
 	Done, Undo             key.Binding // end editing
 	Reserved, ReservedDone key.Binding // belong to the screen; ReservedDone end editing
 }
@@ -30,7 +31,7 @@ func newKeyMap() keyMap {
 		Move: bind("↑/↓", "field", "up", "down"),
 		Edit: bind("enter", "edit", "enter", "right", "space"), Switch: bind("enter", "switch", "enter", "space", "left", "right"),
 		Reset: bind("del", "restore", "delete"),
-		Erase: bind("", "", "backspace", "ctrl+u", "ctrl+w"), Filter: bind("/", "filter", "/"),
+		Erase: bind("", "", "backspace", "ctrl+u", "ctrl+w"), Find: bind("/", "find", "/"),
 		Done: bind("enter", "done", "enter"), Undo: bind("esc", "undo", "esc"),
 		Reserved: bind("", "", "esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"), ReservedDone: bind("", "", "ctrl+s", "ctrl+o"),
 	}

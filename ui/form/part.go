@@ -1,6 +1,8 @@
 package form
 
 import (
+	"strings"
+
 	"aibox/agents/spec"
 	"aibox/ui/widget/theme"
 
@@ -52,12 +54,16 @@ func (p *Part) Suggest(suggest func(spec.Field) []string) tea.Cmd {
 	return p.f.suggest()
 }
 
-// Editing reports whether a field is edited, so that esc belongs to the part.
+// Editing reports whether a field is edited.
 func (p *Part) Editing() bool { return p.f.editing }
+
+// TakesEsc reports whether esc belongs to the part: it ends editing, or the search.
+func (p *Part) TakesEsc() bool { return p.f.editing || p.f.search.open }
 
 // Edit selects the field with the key and begins to edit it. A line of text begins empty,
 // with all suggestions.
 func (p *Part) Edit(name string) {
+	p.f.endSearch()
 	for row, i := range p.f.rows {
 		if p.f.all[i].Key == name {
 			p.f.move(row)
@@ -101,12 +107,14 @@ func (p *Part) press(msg tea.KeyPressMsg) Outcome {
 	switch {
 	case f.editing && key.Matches(msg, k.ReservedDone):
 		f.accept() // an invalid answer remains as the problem
-	case key.Matches(msg, k.Reserved) && !(f.editing && key.Matches(msg, k.Undo)):
+	case key.Matches(msg, k.Reserved) && !(p.TakesEsc() && key.Matches(msg, k.Undo)):
 	case f.editing:
 		f.pressEditor(msg)
 	case key.Matches(msg, k.Next):
+		f.endSearch()
 		return Next
 	case key.Matches(msg, k.Back):
+		f.endSearch()
 		return Previous
 	default:
 		f.press(msg)
@@ -118,8 +126,40 @@ func (p *Part) paste(msg tea.PasteMsg) {
 	switch f := p.f; {
 	case f.editing:
 		f.forward(msg)
+	case f.search.open:
+		f.setSearch(f.search.text + strings.TrimSpace(strings.Map(printable, msg.Content)))
 	case f.current != nil && f.current.field.Type != spec.Bool:
 		f.editWith(msg, true)
+	}
+}
+
+// Click selects the field at a cell of the view, counted from the part's own first one. A
+// click on the selected field edits it.
+func (p *Part) Click(x, y int) {
+	f := p.f
+	row, ok := f.rowAt(x, y)
+	switch {
+	case !ok || f.editing && !f.accept():
+	case row != f.cursor.At():
+		f.move(row)
+	case f.current.field.Type == spec.Bool:
+		on, _ := f.current.field.Value(f.draft).(bool)
+		f.set(!on)
+	default:
+		f.edit()
+	}
+}
+
+// Wheel moves the cursor.
+func (p *Part) Wheel(msg tea.MouseWheelMsg) {
+	f := p.f
+	switch {
+	case f.editing && f.current.list != nil:
+		f.current.list.cursor.Wheel(msg)
+	case !f.editing && f.current != nil && msg.Button == tea.MouseWheelUp:
+		f.move(f.cursor.At() - 1)
+	case !f.editing && f.current != nil && msg.Button == tea.MouseWheelDown:
+		f.move(f.cursor.At() + 1)
 	}
 }
 

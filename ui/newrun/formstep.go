@@ -47,8 +47,12 @@ func (s *formStep) setSize(width, height int) {
 }
 
 func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
-	switch msg.(type) {
-	case tea.MouseClickMsg, tea.MouseWheelMsg:
+	switch msg := msg.(type) {
+	case tea.MouseClickMsg:
+		s.part.Click(msg.X, msg.Y)
+		return stay, nil
+	case tea.MouseWheelMsg:
+		s.part.Wheel(msg)
 		return stay, nil
 	}
 	switch s.part.Update(msg) {
@@ -63,11 +67,12 @@ func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 func (s *formStep) view(_ theme.Theme, active bool) []string { return s.part.View(active) }
 
 func (s *formStep) keys() []key.Binding {
-	keys := append(slices.Clip(s.part.Keys()), s.toStart)
-	if s.part.Editing() {
-		return keys
+	keys := s.part.Keys()
+	if s.part.TakesEsc() {
+		return append(slices.Clip(keys), s.toStart)
 	}
+	keys = slices.Insert(slices.Clip(keys), min(4, len(keys)), s.toStart)
 	return append(keys, s.toSteps, s.copyCommand)
 }
 
-func (s *formStep) takesEsc() bool { return s.part.Editing() }
+func (s *formStep) takesEsc() bool { return s.part.TakesEsc() }
