@@ -116,3 +116,11 @@ func (c *Change) Describe() string {
 	}
 	return text
 }
+
+// ModeOf returns the mode of the version that lines with a sign belong to.
+func (c *Change) ModeOf(op byte) string {
+	if op == '-' {
+		return c.OldMode
+	}
+	return c.NewMode
+}

@@ -136,10 +136,10 @@ func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
 
 func TestModesAndSymbolicLinksAreShownInWords(t *testing.T) {
 	text := "diff --git a/x b/x\nnew file mode 100755\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n" +
-		"diff --git a/y b/y\nindex 1111111..2222222 120000\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-old\n+new\n" +
+		"diff --git a/y b/y\nindex 1111111..2222222 120000\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-old\n\\ No newline at end of file\n+new\n\\ No newline at end of file\n" +
 		"diff --git a/z b/z\ndeleted file mode 100644\nindex 1111111..0000000\n" +
 		"diff --git a/z b/z\nnew file mode 120000\nindex 0000000..1111111\n"
-	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Added}, {Path: "y", Kind: review.Modified}, {Path: "z", Kind: review.TypeChanged}}, text)
+	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Added}, {Path: "y", Kind: review.Modified, OldMode: "120000", NewMode: "120000"}, {Path: "z", Kind: review.TypeChanged}}, text)
 	want := `diff --git a/x b/x
 new executable file
 --- /dev/null

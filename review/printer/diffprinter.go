@@ -110,6 +110,10 @@ func (s *diffPrinter) hunkLine(line []byte, long bool) {
 	case '-':
 		l.number = s.oldAt
 		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
+	case '\\': // of a symbolic link it goes without saying
+		if n := len(s.run.lines); n > 0 && s.changes[max(s.at, 0)].ModeOf(s.run.lines[n-1].op) == string(git.Symlink) {
+			return
+		}
 	case ' ':
 		l.number = s.newAt
 		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1

@@ -1,14 +1,17 @@
 package changes
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"aibox/review"
 	"aibox/review/decision"
 	"aibox/review/reviewtest"
 	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
+	"aibox/ui/uitest"
 	"aibox/ui/widget/theme"
 )
 
@@ -299,4 +302,30 @@ func TestFilesInGitLFSAreShownBySizeAndWithoutTheirPointer(t *testing.T) {
 	p.DoesNotSee("git-lfs.github.com")
 	p.Press("s", "y", "enter")
 	p.accept()
+}
+
+func TestNewExecutablesAndLinksAreShownLikeOtherFiles(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"run.sh": "#!/bin/sh\n"})
+	reviewtest.Must(t, os.Symlink("old", b.InRepo("link")))
+	b.Commit(nil).Prepare()
+	b.Write("tool.sh", "#!/bin/sh\necho hello\n")
+	for _, name := range []string{"tool.sh", "run.sh"} {
+		reviewtest.Must(t, os.Chmod(b.Path(name), 0o755))
+	}
+	reviewtest.Must(t, os.Remove(b.Path("link")))
+	reviewtest.Must(t, os.Symlink("new", b.Path("link")))
+	for _, size := range uitest.Sizes {
+		p := newUser(t, &recorded{set: b.Compute()}, size[0], size[1])
+		for path, want := range map[review.Path][]string{
+			"tool.sh": {"tool.sh  added, executable", "new executable file", "+echo hello"},
+			"run.sh":  {"run.sh  now executable", "[ ] now executable"},
+			"link":    {"link  modified symbolic link", "symbolic link to old → new", "+new"},
+		} {
+			p.goTo(path)
+			for _, text := range want {
+				p.Sees(text)
+			}
+			p.DoesNotSee("no newline")
+		}
+	}
 }

@@ -134,7 +134,7 @@ func layoutOf(width int) layout {
 	for _, narrow := range []struct {
 		column column
 		width  int
-	}{{byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 0}, {byRepository, 0}} {
+	}{{byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
 		if rest() >= leastTask {
 			break
 		}

@@ -68,3 +68,15 @@ func TestSessionsAreGroupedAndFilteredByWhatIsTyped(t *testing.T) {
 		t.Errorf("no longer filtered: %s", got)
 	}
 }
+
+func TestEveryScreenFrom80ColumnsShowsTheChanges(t *testing.T) {
+	for width := 80; width <= 200; width++ {
+		m := Model{width: width}
+		for _, preview := range []bool{false, true} {
+			m.preview.on = preview
+			if layoutOf(m.listWidth())[byChanges] == 0 {
+				t.Errorf("%d columns, preview %v: the changes are hidden", width, preview)
+			}
+		}
+	}
+}

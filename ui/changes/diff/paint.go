@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"aibox/internal/amount"
+	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
@@ -277,7 +278,7 @@ func (p painter) line(r Row, s side, upTo int) *Line {
 func (p painter) bare(r Row, line int32) *Line {
 	shown := p.f.line(r, line)
 	l := &Line{Text: shown.Text}
-	if shown.NoNewline {
+	if mode := p.f.Change.ModeOf(shown.Op); shown.NoNewline && mode != string(git.Symlink) {
 		l.tail = noNewline
 	}
 	return l
