@@ -86,8 +86,11 @@ const manyStale = 20
 
 // hintAtStale suggests a clean-up where it would free much.
 func (o *listOptions) hintAtStale(service *session.Sessions) {
+	if !o.errTerm.interactive {
+		return
+	}
 	own, err := o.app.UserSettings()
-	if err != nil || !o.errTerm.interactive {
+	if err != nil {
 		return
 	}
 	if stale := service.Stale(own.Settings.Keep); stale >= manyStale {

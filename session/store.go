@@ -203,7 +203,7 @@ func (s Store) IDs() ([]ID, error) {
 	}
 	ids := make([]ID, 0, len(entries))
 	for _, entry := range entries {
-		if entry.IsDir() && idForm.MatchString(entry.Name()) {
+		if entry.IsDir() && isID(entry.Name()) {
 			ids = append(ids, ID(entry.Name()))
 		}
 	}

@@ -2,19 +2,13 @@ package session
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/agents"
-	"aibox/internal/paths"
 	"aibox/internal/shellquote"
 )
 
@@ -109,23 +103,6 @@ func (b *Summary) addLive(live Live) {
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
-// summariesFile caches the summaries of ended sessions. It may be deleted; summaries that
-// are missing or outdated are made from the records.
-const summariesFile = "briefs.json"
-
-// cachedSummary is a summary with the identity of its state file. A state is replaced as a
-// whole, so a new state is a new file.
-type cachedSummary struct {
-	Form    int     `json:"f"` // summaryFormat when it was made
-	Inode   uint64  `json:"i"`
-	Time    int64   `json:"t"` // of its last change (ctime), in nanoseconds
-	Summary Summary `json:"b"`
-}
-
-// summaryFormat is the version of the cached format. A summary of another version is made
-// again.
-const summaryFormat = 5
-
 // Summaries returns the summaries of all sessions, oldest first, except those of
 // VerificationSummaries. It omits damaged sessions and names them in the error, which may
 // accompany a list.
@@ -135,15 +112,13 @@ func (s *reader) Summaries() ([]Summary, error) {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, ID.Hidden)
-	known := s.store.cachedSummaries()
-	next := make([]cachedSummary, 0, len(ids))
+	cache := s.store.openSummaryCache()
+	defer cache.close()
 	briefs := make([]Summary, 0, len(ids))
 	var errs []error
-	fresh := false
 	for _, id := range ids {
-		inode, changed := s.store.stateVersion(id)
-		old, ok := known[id]
-		if !ok || old.Form != summaryFormat || old.Inode != inode || old.Time != changed || inode == 0 {
+		brief, version, ok := cache.find(id)
+		if !ok {
 			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // about to be created, or just removed
@@ -152,53 +127,16 @@ func (s *reader) Summaries() ([]Summary, error) {
 				errs = append(errs, err)
 				continue
 			}
-			old = cachedSummary{summaryFormat, inode, changed, summarize(session)}
-			if old.Summary.Phase != Ended {
-				old.Summary.addLive(s.store.live(id))
+			brief = summarize(session)
+			if brief.Phase != Ended {
+				brief.addLive(s.store.live(id))
 			}
-			fresh = fresh || old.Summary.Phase == Ended
 		}
-		briefs = append(briefs, old.Summary)
-		if old.Summary.Phase == Ended {
-			next = append(next, old)
-		}
+		briefs = append(briefs, brief)
+		cache.keep(brief, version)
 	}
-	if (fresh || len(known) > len(next)) && len(next) >= minCached {
-		s.store.cacheSummaries(next)
-	}
+	cache.save()
 	return briefs, errors.Join(errs...)
-}
-
-// minCached is the number of ended sessions from which the cache is used.
-const minCached = 20
-
-// stateVersion identifies the content of a session's state; it is zero without one.
-func (s Store) stateVersion(id ID) (inode uint64, changed int64) {
-	var st unix.Stat_t
-	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {
-		return 0, 0
-	}
-	return st.Ino, st.Ctim.Nano()
-}
-
-func (s Store) cachedSummaries() map[ID]cachedSummary {
-	data, err := os.ReadFile(filepath.Join(s.root, summariesFile))
-	var all []cachedSummary
-	if err != nil || json.Unmarshal(data, &all) != nil {
-		return nil // as if it did not exist
-	}
-	known := make(map[ID]cachedSummary, len(all))
-	for _, r := range all {
-		known[r.Summary.ID] = r
-	}
-	return known
-}
-
-// cacheSummaries replaces the cache. A failure only costs time.
-func (s Store) cacheSummaries(all []cachedSummary) {
-	if data, err := json.Marshal(all); err == nil {
-		_ = paths.WriteFile(filepath.Join(s.root, summariesFile), data)
-	}
 }
 
 // Stale counts the sessions that a cleanup with this retention would consider: those that

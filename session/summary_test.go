@@ -29,7 +29,7 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 			t.Fatalf("%d briefs, %v", len(briefs), err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(sessions.store.root, summariesFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(sessions.store.root, summaryCacheFile)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -42,11 +42,61 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 		t.Fatalf("%d briefs, %v", len(briefs), err)
 	}
 
-	if err := os.WriteFile(filepath.Join(sessions.store.root, summariesFile), []byte("{damaged"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(sessions.store.root, summaryCacheFile), []byte("{damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := sessions.Summaries(); err != nil || len(again) != len(briefs) {
 		t.Fatalf("%d briefs after damage, %v", len(again), err)
+	}
+}
+
+func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
+	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
+	var ids []ID
+	for range minCached + 2 {
+		id, err := sessions.store.Create("codex", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		storeSession(t, sessions.store, id, State{Phase: Ended})
+	}
+	list := func() []Summary {
+		t.Helper()
+		briefs, err := sessions.Summaries()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return briefs
+	}
+	list()
+	for i, id := range ids { // states of the same length, one after the other
+		for _, review := range []Review{"aaaaaaaa", Accepted, "bbbbbbbb"} {
+			if err := sessions.store.WriteState(id, State{Phase: Ended, Review: review}); err != nil {
+				t.Fatal(err)
+			}
+			if got := list()[i].Review; got != review {
+				t.Fatalf("the review of %s is %q, want %q", id, got, review)
+			}
+		}
+	}
+	if err := sessions.store.WriteState(ids[0], State{Phase: Preparing}); err != nil { // as a resume of its work does
+		t.Fatal(err)
+	}
+	if got := list()[0].Phase; got != Preparing {
+		t.Errorf("the phase is %q", got)
+	}
+	if err := os.Remove(filepath.Join(sessions.store.Dir(ids[1]), stateFile)); err != nil {
+		t.Fatal(err)
+	}
+	if got := list()[1].Phase; got != Preparing {
+		t.Errorf("without a state, the phase is %q", got)
+	}
+	if err := os.RemoveAll(sessions.store.Dir(ids[2])); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(); len(got) != len(ids)-1 || got[2].ID != ids[3] {
+		t.Errorf("%d sessions after one was removed", len(got))
 	}
 }
 

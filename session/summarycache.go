@@ -1,0 +1,100 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/paths"
+)
+
+// summaryCacheFile holds the summaries of ended sessions between two lists. It can be
+// deleted: what it does not have is read from the sessions.
+const summaryCacheFile = "summaries"
+
+// oldSummaryCacheFile is the cache of earlier versions.
+const oldSummaryCacheFile = "briefs.json"
+
+// minCached is the number of ended sessions from which a cache is worth its file.
+const minCached = 20
+
+// stateVersion identifies the content of a session's state file. A state is replaced as a
+// whole, so another content is another file. The zero value is no file.
+type stateVersion struct {
+	inode   int64
+	changed int64 // ctime in nanoseconds
+}
+
+// cachedSummary is a summary and the version of the state that it was made from.
+type cachedSummary struct {
+	version stateVersion
+	Summary
+}
+
+// summaryCache has the summaries of ended sessions. Methods must be called in the order of
+// ids.
+type summaryCache struct {
+	store Store
+	root  int             // the folder of all sessions, -1 if it cannot be opened
+	known []cachedSummary // from the file
+	next  int             // of known, the first that find has not passed
+	hits  int             // of known, how many are up to date
+	kept  []cachedSummary // for the file
+}
+
+// openSummaryCache reads the cache. The caller must close it.
+func (s Store) openSummaryCache() *summaryCache {
+	c := &summaryCache{store: s}
+	var err error
+	if c.root, err = unix.Open(s.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		c.root = -1
+	}
+	if data, err := os.ReadFile(filepath.Join(s.root, summaryCacheFile)); err == nil {
+		c.known = decodeSummaries(string(data))
+	}
+	c.kept = make([]cachedSummary, 0, len(c.known))
+	return c
+}
+
+func (c *summaryCache) close() {
+	if c.root >= 0 {
+		unix.Close(c.root)
+	}
+}
+
+// find returns the summary of a session if it is up to date, and the version of the
+// session's state.
+func (c *summaryCache) find(id ID) (Summary, stateVersion, bool) {
+	var version stateVersion
+	var st unix.Stat_t
+	if c.root >= 0 && unix.Fstatat(c.root, string(id)+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		version = stateVersion{int64(st.Ino), st.Ctim.Nano()}
+	}
+	for c.next < len(c.known) && c.known[c.next].ID < id {
+		c.next++
+	}
+	if c.next == len(c.known) || c.known[c.next].ID != id || c.known[c.next].version != version || version.inode == 0 {
+		return Summary{}, version, false
+	}
+	c.hits++
+	return c.known[c.next].Summary, version, true
+}
+
+// keep adds the summary of a session to the cache if the session has ended.
+func (c *summaryCache) keep(b Summary, version stateVersion) {
+	if b.Phase == Ended && version.inode != 0 {
+		c.kept = append(c.kept, cachedSummary{version, b})
+	}
+}
+
+// save writes the cache if it changed. A failure only costs time.
+func (c *summaryCache) save() {
+	unchanged := len(c.kept) == c.hits && len(c.kept) == len(c.known)
+	if unchanged || len(c.kept) < minCached {
+		return
+	}
+	if paths.WriteFile(filepath.Join(c.store.root, summaryCacheFile), encodeSummaries(c.kept)) == nil {
+		_ = os.Remove(filepath.Join(c.store.root, oldSummaryCacheFile))
+	}
+}
