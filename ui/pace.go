@@ -11,8 +11,8 @@ import (
 const (
 	framesPerSecond = 120 // the library's limit; it holds until the first frame
 	frameInterval   = 4 * time.Millisecond
-	idleInterval    = time.Second
-	idleAfter       = 50 * time.Millisecond
+	idleInterval    = 100 * time.Millisecond
+	idleAfter       = 100 * time.Millisecond
 )
 
 // pace slows down the ticker at which the library checks for a new frame while there is
@@ -87,8 +87,9 @@ func (m paced) Init() tea.Cmd {
 	return m.Model.Init()
 }
 
-// Update routes to the model.
+// Update routes to the model. A frame follows, so that the ticker is fast when it is ready.
 func (m paced) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.pace.frame()
 	next, cmd := m.Model.Update(msg)
 	m.Model = next
 	return m, cmd
