@@ -13,11 +13,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// edit is the editor of one setting: a field, or a list of choices.
+// edit is the editor of one setting: a field, or a list of choices, which typed text narrows
+// down.
 type edit struct {
 	setting  config.Setting
-	line     textinput.Model // used without choices
+	line     textinput.Model // the value, or the text that narrows down the choices
 	choices  []string
+	shown    []int  // the choices that contain the text
 	at       int    // the selected choice
 	multiple bool   // several choices can be picked
 	picked   []bool // by choice, if multiple
@@ -48,7 +50,11 @@ func (m *Model) startEdit() {
 		return
 	}
 	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.overview.Choices(setting), multiple: setting.Field.Type == spec.Choices}
-	e.line.SetValue(text)
+	if len(e.choices) == 0 {
+		e.line.SetValue(text)
+	} else {
+		e.line.Placeholder = "type to find a value"
+	}
 	e.line.CursorEnd()
 	e.line.Focus()
 	words := strings.Split(text, ",")
@@ -59,6 +65,7 @@ func (m *Model) startEdit() {
 		}
 	}
 	e.blank = text == "" && len(e.choices) == 0
+	e.narrow()
 	m.edit = e
 	m.check()
 	m.fit()
@@ -74,6 +81,8 @@ func (e *edit) value() string {
 		return none
 	case len(e.choices) == 0:
 		return e.line.Value()
+	case !e.multiple && len(e.shown) == 0:
+		return e.line.Value()
 	case !e.multiple:
 		return e.choices[e.at]
 	}
@@ -87,6 +96,34 @@ func (e *edit) value() string {
 		return none
 	}
 	return strings.Join(words, ",")
+}
+
+// narrow updates the choices that are shown. If the selected one is not among them, the first
+// one that begins with the text is selected, or else the first one.
+func (e *edit) narrow() {
+	typed := strings.ToLower(strings.TrimSpace(e.line.Value()))
+	e.shown = e.shown[:0]
+	best := -1
+	for i, choice := range e.choices {
+		name := strings.ToLower(choice)
+		if !strings.Contains(name, typed) {
+			continue
+		}
+		e.shown = append(e.shown, i)
+		if best < 0 || strings.HasPrefix(name, typed) && !strings.HasPrefix(strings.ToLower(e.choices[best]), typed) {
+			best = i
+		}
+	}
+	if best >= 0 && !slices.Contains(e.shown, e.at) {
+		e.at = best
+	}
+}
+
+// step selects the choice n places further among those that are shown.
+func (e *edit) step(n int) {
+	if i := slices.Index(e.shown, e.at); i >= 0 {
+		e.at = e.shown[max(0, min(i+n, len(e.shown)-1))]
+	}
 }
 
 // check validates the value.
@@ -113,11 +150,16 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	case len(e.choices) == 0:
 		e.line, _ = e.line.Update(msg)
 	case key.Matches(msg, k.up):
-		e.at = max(0, e.at-1)
+		e.step(-1)
 	case key.Matches(msg, k.down):
-		e.at = min(len(e.choices)-1, e.at+1)
+		e.step(1)
 	case key.Matches(msg, k.toggle):
-		e.picked[e.at] = !e.picked[e.at]
+		if len(e.shown) > 0 {
+			e.picked[e.at] = !e.picked[e.at]
+		}
+	default:
+		e.line, _ = e.line.Update(msg)
+		e.narrow()
 	}
 	m.checkChanged()
 	return nil
@@ -154,12 +196,13 @@ func (m *Model) unset() tea.Cmd {
 // second one saves it; with several choices a click toggles it.
 func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	e := m.edit
-	top := m.paneTop() + 1
+	top := m.paneTop() + 2 // below the title and the field
 	from, room := e.window(m.paneHeight())
-	i := from + msg.Y - top
-	if len(e.choices) == 0 || msg.X < m.paneLeft() || msg.Y < top || msg.Y >= top+room || i >= len(e.choices) {
+	row := from + msg.Y - top
+	if msg.X < m.paneLeft() || msg.Y < top || msg.Y >= top+room || row >= len(e.shown) {
 		return nil
 	}
+	i := e.shown[row]
 	again := e.at == i
 	e.at = i
 	if e.multiple {

@@ -19,7 +19,7 @@ type keys struct {
 func newKeys() keys {
 	return keys{
 		edit: keymap.Bind("edit", "enter", "e"), reset: keymap.Bind("remove from your file", "delete", "u"),
-		open: keymap.Bind("open your file in an editor", "o"), filter: keymap.Bind("filter", "/"), clear: keymap.Bind("clear the filter", "esc"),
+		open: keymap.Bind("open your file in an editor", "o"), filter: keymap.Bind("search", "/"), clear: keymap.Bind("clear the search", "esc"),
 		changed: keymap.Bind("only changed settings", "c"), next: keymap.Bind("next section", "tab", "]"), previous: keymap.Bind("previous section", "shift+tab", "["),
 		reread: keymap.Bind("reload", "r"), leave: keymap.Bind("back", "esc", "q"),
 		save: keymap.Bind("save", "enter", "ctrl+s"), cancel: keymap.Bind("cancel", "esc", "ctrl+c"),
@@ -117,8 +117,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 // paste adds pasted text to the open field.
 func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
-	case m.edit != nil && len(m.edit.choices) == 0:
+	case m.edit != nil:
 		m.edit.line, _ = m.edit.line.Update(msg)
+		m.edit.narrow()
 		m.checkChanged()
 	case m.list.filtering:
 		m.list.filter, _ = m.list.filter.Update(msg)

@@ -50,13 +50,13 @@ func (l *list) arrange() {
 	words := strings.Fields(strings.ToLower(l.filter.Value()))
 	l.rows = nil
 	section := "\x00"
-	for _, setting := range l.held {
+	for _, setting := range grouped(l.held) {
 		if l.changed && setting.Source().Kind == config.BuiltIn || !matches(setting, words) {
 			continue
 		}
-		if setting.Section() != section {
-			section = setting.Section()
-			l.rows = append(l.rows, row{heading: title(section)})
+		if title := heading(setting); title != section {
+			section = title
+			l.rows = append(l.rows, row{heading: title})
 		}
 		l.rows = append(l.rows, row{setting: setting})
 	}
@@ -73,21 +73,13 @@ func (l *list) arrange() {
 
 // matches reports whether the name, the value and the help of a setting contain all words.
 func matches(setting config.Setting, words []string) bool {
-	text := strings.ToLower(setting.Key + " " + setting.Text() + " " + setting.Field.Label + " " + setting.Field.Help)
+	text := strings.ToLower(heading(setting) + " " + setting.Key + " " + setting.Text() + " " + setting.Field.Label + " " + setting.Field.Help)
 	for _, word := range words {
 		if !strings.Contains(text, word) {
 			return false
 		}
 	}
 	return true
-}
-
-// title returns the heading of a section.
-func title(section string) string {
-	if section == "" {
-		return "sessions"
-	}
-	return section
 }
 
 // skipHeadings moves the cursor off a heading, in the given direction if possible.

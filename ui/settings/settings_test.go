@@ -36,13 +36,13 @@ func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 
 func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
 	p, _ := sit(t, newFake(), 120, 20)
-	p.Sees("\nsessions  ")
+	p.Sees("\nsandbox  ")
 	p.Resize(120, 4) // a single row is left to the list
-	p.DoesNotSee("\nsessions  ")
+	p.DoesNotSee("\nsandbox  ")
 	p.Resize(120, 20)
-	p.Sees("\nsessions  ")
+	p.Sees("\nsandbox  ")
 	p.Press("end", "home")
-	p.Sees("\nsessions  ")
+	p.Sees("\nsandbox  ")
 }
 
 func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
@@ -215,6 +215,7 @@ func TestABrokenFileIsReportedWithItsLineAndAHint(t *testing.T) {
 	p.Fits("broken")
 	d.user = "timeout = \"5m\"\n"
 	p.Send(page.Returned{})
+	goTo(p, "timeout")
 	p.Sees("25m")
 	p.Sees("AIBOX_TIMEOUT")
 }
@@ -303,4 +304,52 @@ func FuzzKeys(f *testing.F) {
 		}
 		p.Fits("fuzzed")
 	})
+}
+
+func TestTypingFindsAValueInAListOfChoices(t *testing.T) {
+	d := newFake()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "agents.painter.color")
+	p.Press("enter")
+	p.Type("gr")
+	p.Sees("▸ green")
+	p.DoesNotSee("blue ")
+	p.Press("backspace", "backspace")
+	p.Type("lu")
+	p.Press("enter")
+	if !strings.Contains(d.user, `color = "blue"`) {
+		t.Errorf("your file is %q", d.user)
+	}
+	p.Press("esc")
+	goTo(p, "agent default")
+	p.Press("enter")
+	p.Type("paintre") // a typing error is explained, and not saved
+	p.Sees("✗")
+	writes := d.writes
+	p.Press("enter")
+	if d.writes != writes {
+		t.Errorf("an unknown agent was saved: %q", d.user)
+	}
+	p.Press("esc")
+}
+
+func TestEveryGeneralSettingHasAGroup(t *testing.T) {
+	book, err := newFake().Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, setting := range book.Held {
+		known[setting.Key] = true
+		if heading(setting) == "other" {
+			t.Errorf("%s is in no group", setting.Key)
+		}
+	}
+	for _, group := range groups {
+		for _, key := range group.keys {
+			if !known[key] {
+				t.Errorf("there is no setting %s", key)
+			}
+		}
+	}
 }

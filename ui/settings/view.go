@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"aibox/config"
@@ -129,7 +130,7 @@ func (m *Model) empty() []string {
 		}
 		return append(out, "", "  "+m.theme.Key.Render("o")+" opens your file in an editor. No session can start until this is fixed.")
 	case m.list.filter.Value() != "":
-		return []string{"", m.theme.Faint.Render("  no setting matches the filter; esc clears it")}
+		return []string{"", m.theme.Faint.Render("  no setting matches the search; esc clears it")}
 	default:
 		return []string{"", m.theme.Faint.Render("  no changed settings; c shows all")}
 	}
@@ -207,11 +208,10 @@ func wrap(text string, width int) []string {
 func (m *Model) editView(width int) []string {
 	e := m.edit
 	var lines []string
-	if len(e.choices) == 0 {
-		lines = append(lines, e.line.View())
-	} else {
+	lines = append(lines, e.line.View())
+	if len(e.choices) > 0 {
 		from, room := e.window(m.paneHeight())
-		for i := from; i < min(len(e.choices), from+room); i++ {
+		for _, i := range e.shown[from:min(len(e.shown), from+room)] {
 			lines = append(lines, e.choice(m.theme, i, width))
 		}
 	}
@@ -250,8 +250,9 @@ func (e *edit) choice(t theme.Theme, i, width int) string {
 	return text
 }
 
-// window returns the first choice shown in a pane of some height, and how many are.
+// window returns the first of the matching choices that is shown in a pane of some height,
+// and how many are.
 func (e *edit) window(height int) (from, room int) {
-	room = max(1, min(len(e.choices), height-3))
-	return max(0, min(e.at-room/2, len(e.choices)-room)), room
+	room = max(1, min(len(e.shown), height-4))
+	return max(0, min(slices.Index(e.shown, e.at)-room/2, len(e.shown)-room)), room
 }
