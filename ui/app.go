@@ -43,6 +43,7 @@ type app struct {
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 	closed        page.Close           // by the only screen
+	interrupted   bool                 // the last key was ctrl+c
 	composes      bool                 // a Run is not started, but ends the program
 	composed      *run.Request         // that Run's request
 }
@@ -69,7 +70,7 @@ func newApp(ctx context.Context, r Request) *app {
 		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor,
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
-			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; first cancels a question or a text", "ctrl+c"),
+			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; cancels a question or a text first", "ctrl+c"),
 			sides: []key.Binding{
 				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
 			},
@@ -96,6 +97,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	msg, current := page.Current(msg)
 	if !current {
 		return a, nil
+	}
+	if msg, pressed := msg.(tea.KeyPressMsg); pressed && a.pressedTwice(msg) {
+		return a, a.quit()
 	}
 	if cmd, taken := a.takeQuestion(msg); taken {
 		return a, cmd
@@ -224,6 +228,14 @@ func (a *app) leave(said page.Close) tea.Cmd {
 	a.page().close()
 	a.open = a.open[:len(a.open)-1]
 	return a.page().Update(page.Returned(said))
+}
+
+// pressedTwice reports whether a key is the second ctrl+c in a row: the first one canceled a
+// question or a text, and the second one quits wherever the user is.
+func (a *app) pressedTwice(msg tea.KeyPressMsg) bool {
+	before := a.interrupted
+	a.interrupted = key.Matches(msg, a.keys.force) && a.over.leave == nil
+	return before && a.interrupted && !a.questions.Open()
 }
 
 // press is one key: the app's own, or the page's.
