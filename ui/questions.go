@@ -31,8 +31,11 @@ func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// showQuestions shows a question unless the user is busy.
-func (a *app) showQuestions() { a.questions.Let(a.typing() || a.over.open() || a.tooSmall()) }
+// showQuestions shows a question unless the user is busy, or about to quit by a second
+// ctrl+c.
+func (a *app) showQuestions() {
+	a.questions.Let(a.typing() || a.over.open() || a.tooSmall() || a.interrupted)
+}
 
 // withQuestion draws the open question over a screen.
 func (a *app) withQuestion(screen string) string {

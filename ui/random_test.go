@@ -127,8 +127,39 @@ func (m *monkey) check() {
 			m.t.Fatalf("row %d is %d columns at %dx%d after %s\n%s", i, ansi.StringWidth(line), m.app.width, m.app.height, m.trace(), ansi.Strip(strings.Join(lines, "\n")))
 		}
 	}
-	if first := strings.Fields(ansi.Strip(lines[0])); len(first) > 0 {
-		m.views[fmt.Sprintf("%T", m.app.page().Page)] = true
+	m.views[fmt.Sprintf("%T", m.app.page().Page)] = true
+	m.checkPalette()
+}
+
+// checkPalette checks that the palette offers every command of the screen: those of the foot
+// are among its keys, and each has a key that no other command takes first.
+func (m *monkey) checkPalette() {
+	page, offered, taken := m.app.page(), map[string]bool{}, map[string]string{}
+	for _, group := range page.Keys() {
+		for _, binding := range group.Keys {
+			if !binding.Enabled() {
+				continue
+			}
+			does := binding.Help().Desc
+			free := false
+			for _, name := range binding.Keys() {
+				if taken[name] == "" {
+					taken[name] = does
+				}
+				free = free || taken[name] == does
+			}
+			if offered[does] = offered[does] || free; !free {
+				m.t.Errorf("%T: %q is not in the palette: %v belongs to %q", page.Page, does, binding.Keys(), taken[binding.Keys()[0]])
+			}
+		}
+	}
+	for _, binding := range page.Short() {
+		if does := binding.Help().Desc; binding.Enabled() && !offered[does] {
+			m.t.Errorf("%T: %q is in the foot, and not among the keys of the screen, after %s", page.Page, does, m.trace())
+		}
+	}
+	if m.t.Failed() {
+		m.t.FailNow()
 	}
 }
 
@@ -178,6 +209,13 @@ func (m *monkey) leave() {
 	}
 }
 
+// close ends the program's commands. Some of them sleep until their next tick.
+func (m *monkey) close() {
+	m.end()
+	time.Sleep(time.Hour)
+	synctest.Wait()
+}
+
 // monkeyScreens are the screens that a random walk begins on.
 var monkeyScreens = []page.Request{
 	nil, page.Review{ID: "0aaaa-codex"}, page.NewRun{}, page.Session{ID: "0eeee-codex"}, page.Session{ID: "0aaaa-codex"}, page.Network{},
@@ -195,7 +233,7 @@ func TestRandomKeysNeitherBreakTheProgramNorLockTheUserIn(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				w := &world{t: t, empty: seed%4 == 3, broken: seed%7 == 6}
 				m := newMonkey(t, w, monkeyScreens[seed%uint64(len(monkeyScreens))], random)
-				defer m.end()
+				defer m.close()
 				for i := 0; i < 120 && !m.quits; i++ {
 					m.step()
 					steps++

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/compose"
 	"aibox/app/doctor"
 	"aibox/app/firstrun"
 	"aibox/app/run"
@@ -16,12 +17,15 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/prompts"
 	"aibox/internal/secret"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/recovery"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/session/output"
 	"aibox/ui/changes"
 	"aibox/ui/newrun"
@@ -199,13 +203,16 @@ func (w *world) PlanWorktree(context.Context, session.ID, *review.ChangeSet, rev
 func (w *world) Reject(context.Context, session.ID, []review.HunkID, string) error { return w.err() }
 func (w *world) Unreject(context.Context, session.ID, []review.HunkID) error       { return w.err() }
 
-func (w *world) Comment(_ context.Context, _ session.ID, c session.Comment) (session.Comment, error) {
+func (w *world) Comment(_ context.Context, _ session.ID, c feedback.Comment) (feedback.Comment, error) {
 	return c, w.err()
 }
-func (w *world) Feedback(session.ID) (session.Feedback, error) { return session.Feedback{}, w.err() }
+func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return feedback.Feedback{}, w.err() }
 func (w *world) Decisions(session.ID) (*session.Decisions, error) {
 	return new(session.Decisions), nil
 }
+
+func (w *world) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) { return nil, w.err() }
+func (w *world) SaveDraft(session.ID, *decision.Saved) error                  { return w.err() }
 
 func (w *world) Verify(context.Context, session.ID, session.VerifyRequest) (session.Verification, error) {
 	return session.Verification{Command: "make test"}, w.err()
@@ -232,28 +239,28 @@ func (w *world) Recent(context.Context) ([]string, error) {
 	return []string{"/home/ann/shop", "/home/ann/blog"}, w.err()
 }
 
-func (w *world) Look(_ context.Context, repository string) (newrun.Place, error) {
+func (w *world) Look(_ context.Context, repository string) (compose.Place, error) {
 	if w.broken {
-		return newrun.Place{}, w.err()
+		return compose.Place{}, w.err()
 	}
 	resolved, err := w.catalog().Resolve(config.Input{})
-	return newrun.Place{Place: workspace.Place{Top: repository, Branch: "main"}, Settings: resolved}, err
+	return compose.Place{Place: workspace.Place{Top: repository, Branch: "main"}, Settings: resolved}, err
 }
 
 func (w *world) Branches(context.Context, string) ([]string, error) {
 	return []string{"main", "dark/mode"}, w.err()
 }
 
-func (w *world) Folders(_ context.Context, typed string) ([]newrun.Folder, bool) {
-	return []newrun.Folder{{Path: typed + "ship"}, {Path: typed + "blog", Repository: true}}, true
+func (w *world) Folders(_ context.Context, typed string) ([]compose.Folder, bool) {
+	return []compose.Folder{{Path: typed + "ship"}, {Path: typed + "blog", Repository: true}}, true
 }
 
 // noOptions are the options of an agent that has none.
 type noOptions struct{}
 
-func (w *world) Agents(context.Context) ([]newrun.Agent, error) {
+func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 	flag := func(string) bool { return true }
-	return []newrun.Agent{
+	return []compose.Agent{
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
 		{Name: "shell", Title: "A shell", Summary: "Your own command", Shell: true, Options: new(noOptions), Flag: flag},
 	}, w.err()
@@ -272,13 +279,19 @@ func (w *world) Files(context.Context, run.Request) (visible, hidden []string, e
 	return []string{"main.go", "src/a.go"}, []string{".env"}, w.err()
 }
 
-func (w *world) Check(context.Context, run.Request) (newrun.Checked, error) {
-	return newrun.Checked{Command: "codex exec"}, w.err()
+func (w *world) Check(context.Context, run.Request) (compose.Checked, error) {
+	return compose.Checked{Command: "codex exec"}, w.err()
 }
 
-func (w *world) Start(context.Context, run.Request, bool, func(session.Step)) (newrun.Started, error) {
-	return newrun.Started{ID: "0eeee-codex"}, w.err()
+func (w *world) Start(context.Context, run.Request, bool, func(session.Step)) (compose.Started, error) {
+	return compose.Started{ID: "0eeee-codex"}, w.err()
 }
+func (w *world) Prompts(context.Context, string) ([]prompts.Prompt, error) {
+	return []prompts.Prompt{{Name: "careful", Source: prompts.User, Text: "# Take care\nof all.\n"}}, w.err()
+}
+
+func (w *world) CheckModel(context.Context, run.Request) error { return w.err() }
+
 func (w *world) Remember(run.Request) error { return w.err() }
 
 // What the settings ask for.

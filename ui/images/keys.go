@@ -62,6 +62,8 @@ func (m *Model) Keys() []keymap.Group {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
+	case m.log.search.Typing():
+		return []keymap.Group{{Title: "Search", Keys: m.log.search.Keys()}}
 	case m.log.open:
 		return []keymap.Group{{Title: "Output", Keys: append(m.log.all(), k.cancel)}, cursor.Keys()}
 	}

@@ -1,9 +1,9 @@
 package newrun
 
 import (
+	"slices"
 	"strings"
 
-	"aibox/ui/form"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -41,38 +41,31 @@ func (m *Model) Short() []key.Binding {
 	return m.current().keys()
 }
 
-// Keys returns every key, for the help.
+// Keys returns the active keys: those of the current step, then those of every step.
 func (m *Model) Keys() []keymap.Group {
-	if m.ask != nil {
-		return m.ask.Keys()
-	}
 	b := m.bindings
 	b.enablePrompts(len(m.task.library.prompts) > 0)
-	groups := []keymap.Group{
-		{Title: "New run", Keys: []key.Binding{b.next, b.back, b.toStart, b.talk, b.copyCommand, b.toSteps}},
-		{Title: "Lists", Keys: []key.Binding{b.pick, b.take}},
-		{Title: "Task", Keys: []key.Binding{b.nameFile, b.openLibrary, b.use, b.insertPrompt}},
-		{Title: "Start", Keys: []key.Binding{b.startNow, b.bake, b.scripted, b.server}},
-		{Title: "Steps", Keys: []key.Binding{b.open, b.leave}},
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()
+	case m.start.busy():
+		return []keymap.Group{{Title: "Start", Keys: m.start.keys()}}
+	case !m.inside:
+		step := keymap.Bind("choose a step", "up", "down", "k", "j")
+		return []keymap.Group{{Title: "Steps", Keys: []key.Binding{step, b.open, b.leave, b.toStart, b.talk, b.copyCommand}}}
 	}
+	of := m.current().keys()
+	groups := []keymap.Group{{Title: stepNames[m.at], Keys: of}}
 	if m.at == stepTask && m.task.library.open {
 		groups = append(groups, cursor.Keys())
 	}
-	if part := m.form(); part != nil {
-		groups = append(groups, keymap.Group{Title: "Field", Keys: part.Keys()})
+	var more []key.Binding
+	for _, binding := range []key.Binding{b.toStart, b.talk, b.copyCommand} {
+		if !slices.ContainsFunc(of, func(k key.Binding) bool { return k.Help() == binding.Help() }) {
+			more = append(more, binding)
+		}
 	}
-	return groups
-}
-
-// form is the form of the current step; nil if it has none.
-func (m *Model) form() *form.Part {
-	switch m.at {
-	case stepOptions:
-		return m.options.part
-	case stepSandbox:
-		return m.sandbox.part
-	}
-	return nil
+	return append(groups, keymap.Group{Title: "New run", Keys: more})
 }
 
 // press handles a key.

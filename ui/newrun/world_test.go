@@ -15,6 +15,7 @@ import (
 	"aibox/internal/secret"
 	"aibox/internal/shellquote"
 	"aibox/session"
+	"aibox/ui/form"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/workspace"
@@ -251,4 +252,15 @@ func (p *person) last() page.Request {
 		return nil
 	}
 	return p.Asked[len(p.Asked)-1]
+}
+
+// form is the form of the current step; nil if it has none.
+func (m *Model) form() *form.Part {
+	switch m.at {
+	case stepOptions:
+		return m.options.part
+	case stepSandbox:
+		return m.sandbox.part
+	}
+	return nil
 }

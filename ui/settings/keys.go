@@ -27,6 +27,9 @@ func newKeys() keys {
 	}
 }
 
+// searchKeys are the keys while the user types the search.
+var searchKeys = []key.Binding{keymap.Bind("apply", "enter"), keymap.Bind("clear", "esc", "ctrl+c")}
+
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	setting, some := m.list.current()
@@ -48,7 +51,7 @@ func (m *Model) Short() []key.Binding {
 	case m.edit != nil:
 		return []key.Binding{k.save, k.cancel, k.up, k.down, k.toggle}
 	case m.list.filtering:
-		return []key.Binding{keymap.Bind("apply", "enter"), keymap.Bind("clear", "esc")}
+		return searchKeys
 	}
 	return []key.Binding{k.edit, k.reset, k.filter, k.changed, k.leave, k.next, k.open}
 }
@@ -57,8 +60,11 @@ func (m *Model) Short() []key.Binding {
 func (m *Model) Keys() []keymap.Group {
 	m.enableKeys()
 	k := m.keys
-	if m.edit != nil {
+	switch {
+	case m.edit != nil:
 		return []keymap.Group{{Title: "Value", Keys: []key.Binding{k.save, k.cancel, k.up, k.down, k.toggle}}}
+	case m.list.filtering:
+		return []keymap.Group{{Title: "Search", Keys: searchKeys}}
 	}
 	return []keymap.Group{
 		{Title: "Setting", Keys: []key.Binding{k.edit, k.reset, k.open}},
