@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitEnd waits until p has ended, at most limit. The error says that it has
-// not. It does not end anything; see KillProcess.
+// AwaitEnd waits at most limit until p has ended. It returns an error if p has not. It does
+// not end p; see KillProcess.
 func (p Process) AwaitEnd(limit time.Duration) error {
 	if p.PID <= 0 {
 		return nil
@@ -38,8 +38,8 @@ func (p Process) AwaitEnd(limit time.Duration) error {
 	return nil
 }
 
-// AwaitEndOr waits until p has ended, or ctx has, whose error it then returns. It
-// keeps no thread busy.
+// AwaitEndOr waits until p has ended, or until ctx ends; then it returns the error of ctx.
+// It does not block a thread.
 func (p Process) AwaitEndOr(ctx context.Context) error {
 	fd, err := p.Open()
 	if errors.Is(err, ErrGone) {
@@ -48,7 +48,7 @@ func (p Process) AwaitEndOr(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // so that Go's poller takes it
+	if err := unix.SetNonblock(fd, true); err != nil { // so that Go's poller accepts it
 		return errors.Join(err, unix.Close(fd))
 	}
 	handle := os.NewFile(uintptr(fd), "pidfd")

@@ -14,15 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepers are how the names of the programs begin that keep a sandbox alive on the host:
-// the OCI runtime, as which the sandbox and its file server run, and the shim between
-// them and the daemon.
+// keepers are prefixes of the names of the programs that run a sandbox on the host: the OCI
+// runtime, which runs the sandbox and its file server, and the shim between them and the
+// daemon.
 var keepers = []string{"runsc", "containerd-shim"}
 
-// Belonging finds the processes of the host that run the sandbox of that id (Sandbox.ID): the
-// sandbox, its file server and its shim. They are recognized by their user, who is this
-// one, by their program and by the id, which the daemon has made at random, among their
-// arguments.
+// Belonging finds the host's processes that run the sandbox with that id (Sandbox.ID): the
+// sandbox, its file server and its shim. They belong to this user, run a known program, and
+// have the id, which is random, among their arguments.
 func Belonging(sandbox string) ([]Process, error) {
 	if len(sandbox) < 12 {
 		return nil, fmt.Errorf("%q is not the id of a sandbox", sandbox)
@@ -37,7 +36,7 @@ func Belonging(sandbox string) ([]Process, error) {
 		if err != nil || !keeps(pid, sandbox) {
 			continue
 		}
-		// Looked at again, so that a pid that is reused in between is not taken for it.
+		// Check again, in case the pid was reused meanwhile.
 		p, err := FindProcess(pid)
 		if err == nil && keeps(pid, sandbox) && p.Alive() {
 			found = append(found, p)
@@ -46,7 +45,7 @@ func Belonging(sandbox string) ([]Process, error) {
 	return found, nil
 }
 
-// keeps reports whether a process of this user keeps the sandbox alive.
+// keeps reports whether a process of this user runs the sandbox.
 func keeps(pid int, sandbox string) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var st unix.Stat_t
@@ -63,8 +62,8 @@ func keeps(pid int, sandbox string) bool {
 		slices.ContainsFunc(args[1:], func(arg string) bool { return filepath.Base(arg) == sandbox })
 }
 
-// KillBelonging kills what is left of a sandbox whose daemon is gone, and waits until it
-// is dead. What ends by itself within patience is not killed.
+// KillBelonging kills the remaining processes of a sandbox whose daemon is gone, and waits
+// for their end. It does not kill those that end by themselves within patience.
 func KillBelonging(sandbox string, patience time.Duration) error {
 	left, err := Belonging(sandbox)
 	deadline := time.Now().Add(patience)
@@ -77,5 +76,5 @@ func KillBelonging(sandbox string, patience time.Duration) error {
 	return err
 }
 
-// killTimeout is how long a killed process may take to be gone.
+// killTimeout is how long a killed process may take to end.
 const killTimeout = 5 * time.Second

@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process names one process of the host for good: a pid alone may be reused.
+// Process identifies a process of the host. A pid alone may be reused.
 type Process struct {
 	PID       int    `json:"pid"`
 	StartTime uint64 `json:"start_time"` // field 22 of /proc/PID/stat: clock ticks since boot
-	// NetNSInode is the inode of the process's network namespace, 0 when it may
-	// not be read.
+	// NetNSInode is the inode of the process's network namespace, 0 if it cannot be read.
 	NetNSInode uint64 `json:"netns_inode"`
 }
 
-// FindProcess describes the live process of that pid.
+// FindProcess returns the running process with that pid.
 func FindProcess(pid int) (Process, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -33,7 +32,7 @@ func FindProcess(pid int) (Process, error) {
 	return p, nil
 }
 
-// Alive reports whether this very process still runs. A zombie does not.
+// Alive reports whether the process still runs. A zombie does not.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {
 		return false
@@ -42,8 +41,8 @@ func (p Process) Alive() bool {
 	return err == nil && start == p.StartTime
 }
 
-// Open opens a handle (pidfd) that stays p's whatever becomes of its pid. The caller
-// closes it. A process that is gone is ErrGone.
+// Open opens a handle (pidfd), which refers to p even if its pid is reused. The caller
+// closes it. If the process is gone, Open returns ErrGone.
 func (p Process) Open() (int, error) {
 	if p.PID <= 0 {
 		return -1, ErrGone
@@ -62,12 +61,11 @@ func (p Process) Open() (int, error) {
 	return fd, nil
 }
 
-// ErrGone says that a process has ended.
+// ErrGone reports that a process has ended.
 var ErrGone = errors.New("the process has ended")
 
-// KillProcess sends SIGKILL to p if it is still the process it was: the check
-// and the signal act on one pidfd, so a pid reused in between is never hit. A
-// process that is gone is no error.
+// KillProcess sends SIGKILL to p. The check of its identity and the signal use one pidfd, so
+// it never kills a process that reused the pid. A process that is gone is not an error.
 func KillProcess(p Process) error {
 	if p.PID <= 1 {
 		return fmt.Errorf("refusing to kill pid %d", p.PID)

@@ -8,18 +8,18 @@ import (
 	"aibox/internal/termtext"
 )
 
-// safeArgs are the arguments that a registered runsc may have: what aibox's own setup
-// gives it, and what changes nothing about what a sandbox can reach. Others do:
-// --network=host, --host-uds, --directfs, a --debug-log somewhere else.
+// safeArgs are the arguments that a registered runsc may have: those of aibox's own setup,
+// and those that do not affect what a sandbox can reach. Others do: --network=host,
+// --host-uds, --directfs, a --debug-log in another place.
 var safeArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
 
-// Unsafe says what of the runtime's registration may let a sandbox out, a clause each, fit
-// for a terminal. Whatever aibox does not know counts. It is empty for a registration
-// that can start sandboxes; a missing limit is not its matter.
+// Unsafe returns the properties of the runtime's registration that may let a sandbox out, a
+// clause each, safe for a terminal. Unknown properties count. It is empty for a registration
+// that can start sandboxes. It does not consider missing limits.
 func (r Runtime) Unsafe() []string {
 	var unsafe []string
 	if r.Path == "" {
-		unsafe = append(unsafe, "Docker does not say which program it is")
+		unsafe = append(unsafe, "Docker does not report its program")
 	}
 	for _, name := range r.Unknown {
 		unsafe = append(unsafe, "aibox does not know its setting "+termtext.Escape(name))
@@ -33,7 +33,7 @@ func (r Runtime) Unsafe() []string {
 }
 
 // CheckSafe refuses a runtime whose registration may let a sandbox out: a fault of kind
-// Environment. Nothing that a user allows changes that.
+// Environment. The user cannot override that.
 func (r Runtime) CheckSafe() error {
 	unsafe := r.Unsafe()
 	if len(unsafe) == 0 {

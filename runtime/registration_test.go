@@ -26,8 +26,8 @@ func TestUnsafeRuntimeRegistrationIsRejected(t *testing.T) {
 		"a second line":          {func(r *Runtime) { r.Args = append(r.Args, "--network=sandbox\n--x") }, "--network=sandbox"},
 		"a terminal's sequences": {func(r *Runtime) { r.Args = append(r.Args, "--x\x1b[2J") }, `--x\x1b[2J`},
 		"another kind":           {func(r *Runtime) { r.Unknown = []string{"runtimeType"} }, "its setting runtimeType"},
-		"no program":             {func(r *Runtime) { r.Path = "" }, "which program it is"},
-		"nothing at all":         {func(r *Runtime) { *r = Runtime{} }, "which program it is"},
+		"no program":             {func(r *Runtime) { r.Path = "" }, "does not report its program"},
+		"nothing at all":         {func(r *Runtime) { *r = Runtime{} }, "does not report its program"},
 	} {
 		r := Runtime{Name: "runsc", Path: "/opt/runsc", Args: append([]string(nil), own...)}
 		test.change(&r)

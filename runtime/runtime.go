@@ -1,7 +1,6 @@
-// Package runtime says what a sandbox is: a sandbox with one agent in it, on a
-// network of its own. It holds the values and the small interfaces that the
-// session layer works with. It knows no Docker and starts nothing; adapters such
-// as runtime/docker do.
+// Package runtime defines a sandbox: one agent on a network of its own. It holds the values
+// and the small interfaces that sessions use. It knows no Docker and starts nothing;
+// adapters such as runtime/docker do.
 package runtime
 
 import (
@@ -13,16 +12,16 @@ import (
 
 // Errors that backends return, to be tested with errors.Is.
 var (
-	// ErrNoImage says that the daemon has no image of that reference.
+	// ErrNoImage reports that the daemon has no image with that reference.
 	ErrNoImage = errors.New("no such image")
-	// ErrDaemonLost says that the daemon went away while a sandbox was being waited
-	// for. The sandbox may still run: kill it by its Process.
+	// ErrDaemonLost reports that the connection to the daemon broke. The sandbox may still
+	// run: kill its Process.
 	ErrDaemonLost = errors.New("the container daemon was lost")
-	// ErrPoolExhausted says that every subnet of the network pool is taken.
+	// ErrPoolExhausted reports that every subnet of the network pool is taken.
 	ErrPoolExhausted = errors.New("no free subnet is left in the network pool")
 )
 
-// Backend makes sandboxes. It is safe for concurrent use.
+// Backend creates sandboxes. It is safe for concurrent use.
 type Backend interface {
 	// Info describes the daemon and reports whether it can run sandboxes. An unusable
 	// daemon (absent, not rootless, no gVisor, too old) is a fault of kind
@@ -31,8 +30,7 @@ type Backend interface {
 	// Image resolves a reference (name:tag or id) to the image's id. A missing
 	// image is ErrNoImage.
 	Image(ctx context.Context, ref string) (ImageID, error)
-	// Create makes a sandbox that does not run yet. Nothing remains when it
-	// fails.
+	// Create creates a sandbox without starting it. If it fails, nothing remains.
 	Create(ctx context.Context, spec Spec) (Sandbox, error)
 	// Sandboxes lists every sandbox of this user that the daemon knows, running or not.
 	Sandboxes(ctx context.Context) ([]Sandbox, error)
@@ -46,31 +44,31 @@ type Sandbox interface {
 	Session() string
 	// Start starts PID 1 (Spec.Init). Called once.
 	Start(ctx context.Context) error
-	// State asks the daemon. A sandbox the daemon no longer knows is Gone, with no
-	// error.
+	// State queries the daemon. A sandbox that the daemon no longer knows is Gone, without
+	// an error.
 	State(ctx context.Context) (State, error)
-	// Wait returns the last state when the sandbox has ended, or ErrDaemonLost (in
-	// the chain) when the connection to the daemon broke first, or ctx's error.
+	// Wait waits for the end of the sandbox and returns its last state. The error wraps
+	// ErrDaemonLost if the connection to the daemon broke, or is that of ctx.
 	Wait(ctx context.Context) (State, error)
-	// Destroy kills the sandbox and removes it. A sandbox that is gone is no error, and
-	// when the daemon is lost the sandbox's process is killed all the same.
+	// Destroy kills the sandbox and removes it. A sandbox that is gone is not an error. If
+	// the daemon is lost, Destroy still kills the sandbox's process.
 	Destroy(ctx context.Context) error
 }
 
-// Scratch is an optional ability of a Sandbox that has folders in memory in place of the volumes
-// that its image declares. They begin empty and are gone with the sandbox; each holds size
-// bytes at most.
+// Scratch is an optional interface of a Sandbox that has folders in memory instead of the
+// volumes that its image declares. They start empty and disappear with the sandbox. Each
+// holds at most size bytes.
 type Scratch interface {
 	Scratch() (folders []string, size int64)
 }
 
-// Networks is the pool of bridges: one per running sandbox, made once and reused.
-// Two processes never hold the same one at the same time, and one whose holder
-// died is free again at once. It is safe for concurrent use.
+// Networks is the pool of bridges: one per running sandbox, created once and reused. Only
+// one process at a time holds a bridge, and its death frees the bridge at once. It is safe
+// for concurrent use.
 type Networks interface {
-	// Acquire takes a free bridge for session, or makes one.
+	// Acquire leases a free bridge for session, or creates one.
 	Acquire(ctx context.Context, session string) (Network, error)
-	// Release gives it back. The bridge stays for the next session.
+	// Release ends the lease. The bridge stays for the next session.
 	Release(ctx context.Context, network Network) error
 	// List returns every bridge of the pool, taken or free, ordered by name.
 	List(ctx context.Context) ([]Network, error)
@@ -101,12 +99,12 @@ type Info struct {
 	DataRoot   string    // the daemon's data folder
 }
 
-// Runtime is an OCI runtime the daemon can start sandboxes with.
+// Runtime is an OCI runtime with which the daemon can start sandboxes.
 type Runtime struct {
 	Name string
 	Path string
 	Args []string
-	// Unknown names whatever else it is registered with, such as "runtimeType".
+	// Unknown names its other registered properties, such as "runtimeType".
 	Unknown []string
 	// Overlay reports that the root file system of a sandbox is an ephemeral overlay,
 	// OverlaySize the bytes it may grow to; 0 means no cap, so a sandbox could fill
@@ -125,12 +123,12 @@ func (i Info) Find(name string) (Runtime, bool) {
 	return Runtime{}, false
 }
 
-// Site is the network namespace in which the bridges live, and how an
-// unprivileged process enters it: by nsenter into the user namespace of PID, and
-// by the network namespace of PID, or by the file NetNS when that is set.
+// Site is the network namespace of the bridges. An unprivileged process enters it by nsenter
+// into the user namespace of PID, and then the network namespace of PID, or that of the
+// file NetNS if it is set.
 type Site struct {
 	PID      int    // a process in the daemon's user namespace; 0 for rootful
-	NetNS    string // a namespace file that takes the place of PID's, or empty
+	NetNS    string // a namespace file to use instead of PID's, or empty
 	Rootless bool
 }
 
@@ -140,7 +138,7 @@ type Status int
 // The phases. The zero value is Unknown, which is neither running nor gone.
 const (
 	Unknown Status = iota
-	Created        // made, never started
+	Created        // never started
 	Running
 	Exited // ended, still known to the daemon
 	Gone   // the daemon does not know it
@@ -162,8 +160,8 @@ func (s Status) String() string {
 	}
 }
 
-// State is what the daemon reports about a sandbox. Docker's report is not enough to call a
-// sandbox dead: look at Process too (see Process.Alive).
+// State is the daemon's report about a sandbox. Docker's report does not prove that a
+// sandbox is dead: check Process, too (see Process.Alive).
 type State struct {
 	Status   Status
 	ExitCode int       // of PID 1, when Exited
@@ -179,8 +177,8 @@ type Mount struct {
 	ReadOnly bool
 }
 
-// Spec is everything a sandbox is made from. The environment is the image's alone;
-// the agent's own comes over the lifeline.
+// Spec defines a sandbox. Its environment is that of the image; the agent's own comes over
+// the lifeline.
 type Spec struct {
 	Session  string   // the session's id: a label and part of the name
 	Image    ImageID  // from Backend.Image
@@ -191,7 +189,7 @@ type Spec struct {
 	Mounts   []Mount  // bind mounts, in order
 	Network  Network  // from Networks.Acquire
 	// Host files mounted read-only at /etc/resolv.conf, /etc/hosts and /etc/hostname.
-	// Empty keeps the daemon's own, which a sandbox may be able to fill without a limit.
+	// If empty, the daemon's own files are mounted, which a sandbox may fill without limit.
 	ResolvConf, Hosts, HostnameFile string
 	TmpSize                         int64             // bytes of the tmpfs on /tmp; 0 means 1 GiB
 	Labels                          map[string]string // further labels; must not hold secrets

@@ -19,10 +19,10 @@ import (
 	"aibox/runtime"
 )
 
-// Labels of everything aibox makes. They hold nothing secret.
+// Labels of all objects that aibox creates. They hold no secrets.
 const (
 	labelSession = "aibox.session" // the session's id
-	labelUser    = "aibox.user"    // the uid of the user, for a daemon that several share
+	labelUser    = "aibox.user"    // the uid of the user, for a shared daemon
 	labelPool    = "aibox.pool"    // marks the networks of the pool
 )
 
@@ -33,7 +33,7 @@ const (
 	defaultName    = "aibox"
 )
 
-// capabilities are what root in a sandbox keeps. They act inside gVisor's own
+// capabilities are the capabilities that root in a sandbox keeps. They act inside gVisor's own
 // kernel; without them tar, apt-get and ordinary builds fail.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
 
@@ -46,7 +46,7 @@ func (b *Backend) Image(ctx context.Context, ref string) (runtime.ImageID, error
 	return runtime.ImageID(found.ID), nil
 }
 
-// imageError says why an image could not be looked at.
+// imageError explains why an image could not be inspected.
 func (b *Backend) imageError(ref string, err error) error {
 	switch {
 	case errdefs.IsNotFound(err):
@@ -58,12 +58,12 @@ func (b *Backend) imageError(ref string, err error) error {
 	}
 }
 
-// createTimeout is how long the daemon may take to make a container.
+// createTimeout is how long the daemon may take to create a container.
 const createTimeout = time.Minute
 
-// Create makes a container, unless the runtime is registered in a way that may let it
-// out: two calls to the daemon, after the first Info, and one more
-// for an image with volumes.
+// Create creates a container. It refuses a runtime whose registration may let the sandbox
+// out. After the first Info it takes two calls to the daemon, and one more for an image
+// with volumes.
 func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, error) {
 	if err := check(spec); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	if spec.Runtime == "" {
 		spec.Runtime = b.runtime
 	}
-	registered, _ := info.Find(spec.Runtime) // what is unknown is not safe
+	registered, _ := info.Find(spec.Runtime) // an unknown one is not safe
 	if err := registered.CheckSafe(); err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	if err != nil {
 		return nil, fmt.Errorf("creating the sandbox: %w", err)
 	}
-	// A request that is given up is carried out all the same, and nobody would know
-	// the container's id: so it is waited for and the sandbox destroyed.
+	// The daemon also carries out a canceled request, and the container's id would be
+	// lost. So wait for the answer, then destroy the sandbox.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec, volumes), nil, nil, "aibox-"+spec.Session)
@@ -92,11 +92,11 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	case err == nil:
 		made := &sandbox{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes}
 		if ctx.Err() != nil {
-			return nil, destroyed(asking, made, ctx.Err())
+			return nil, destroyAfter(asking, made, ctx.Err())
 		}
 		if len(volumes) > 0 {
 			if err := b.withoutVolumes(asking, made.id); err != nil {
-				return nil, destroyed(asking, made, err)
+				return nil, destroyAfter(asking, made, err)
 			}
 		}
 		return made, nil
@@ -112,8 +112,8 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	}
 }
 
-// check refuses a spec with a hole that Docker would fill with a default of its
-// own, such as a network with a way out.
+// check refuses a spec with a missing value for which Docker has a default, such as a
+// network with a way out.
 func check(spec runtime.Spec) error {
 	switch {
 	case spec.Session == "":

@@ -1,6 +1,6 @@
-// Package docker makes sandboxes with Docker: rootless, and under gVisor. It is the
-// only package beside bakery's builder that knows Docker's types. It never talks
-// to a daemon that is not the user's own unless configured to.
+// Package docker runs sandboxes with Docker: rootless, and under gVisor. Besides
+// bakery/docker it is the only package that knows Docker's types. It talks only to the
+// user's own daemon unless configured otherwise.
 package docker
 
 import (
@@ -24,8 +24,8 @@ import (
 // minAPI is the API of Docker 20.10.
 const minAPI = "1.41"
 
-// Options are the choices of the person and of the machine. The zero value
-// is the default; only the network pool needs Leases.
+// Options select the daemon and its use. The zero value is the default; only the network
+// pool needs Leases.
 type Options struct {
 	// Host is the daemon's socket, "unix:///path". Empty means DOCKER_HOST, else
 	// the rootless daemon's in XDG_RUNTIME_DIR, else, with Rootful, the system's.
@@ -62,7 +62,7 @@ func Endpoint(o Options) (string, error) {
 }
 
 // Open connects to the daemon and refuses one that is absent or too old (faults
-// of kind Environment). What else a sandbox needs of it Info checks.
+// of kind Environment). Info checks the other requirements of sandboxes.
 func Open(ctx context.Context, o Options) (*Backend, error) {
 	socket, err := socketPath(o)
 	if err != nil {
@@ -113,7 +113,7 @@ func socketPath(o Options) (string, error) {
 	return filepath.Join(dir, "docker.sock"), nil
 }
 
-// setupHint ends every refusal that the setup script can fix.
+// setupHint is the hint of every refusal that the setup script can fix.
 const setupHint = "set the machine up: aibox doctor --fix"
 
 // unreachable turns a failed call into a fault when the daemon did not answer,
@@ -152,7 +152,7 @@ func lost(err error) bool {
 }
 
 // checkVersion refuses a daemon older than 20.10. It costs one ping, which also
-// settles the API's version for all later calls.
+// negotiates the API version for all later calls.
 func (b *Backend) checkVersion(ctx context.Context) error {
 	ping, err := b.api.Ping(ctx)
 	if err != nil {

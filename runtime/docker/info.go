@@ -14,8 +14,8 @@ import (
 	"aibox/runtime"
 )
 
-// Info asks the daemon once and remembers the answer. It refuses a daemon that
-// sandboxes cannot use, each with its fix.
+// Info queries the daemon once and caches the answer. It refuses a daemon that sandboxes
+// cannot use; the fault has the fix as a hint.
 func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

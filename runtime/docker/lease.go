@@ -12,8 +12,7 @@ import (
 
 var errLeased = errors.New("the network is leased")
 
-// lease is a locked file. The kernel drops the lock when the process that holds
-// it ends, however it ends.
+// lease is a locked file. The kernel releases the lock when its process ends.
 type lease struct{ lock *flock.Lock }
 
 // lease locks the file of a bridge, or fails at once if it is locked.
@@ -30,7 +29,7 @@ func (n *Networks) lease(bridge string) (*lease, error) {
 		if sameFile(lock.File(), path) {
 			return &lease{lock}, nil
 		}
-		_ = lock.Close() // it was removed between opening and locking: look again
+		_ = lock.Close() // it was removed between opening and locking: try again
 	}
 }
 
@@ -40,7 +39,7 @@ func sameFile(f *os.File, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// write notes the holder for List. It is a note only; the lock is what counts.
+// write records the holder for List. Only the lock matters.
 func (l *lease) write(session string) error {
 	if err := l.lock.File().Truncate(0); err != nil {
 		return err
@@ -49,7 +48,7 @@ func (l *lease) write(session string) error {
 	return err
 }
 
-// release drops the lock.
+// release releases the lock.
 func (l *lease) release() { _ = l.lock.Close() }
 
 // remove deletes the file while it is locked.
@@ -70,7 +69,7 @@ func (n *Networks) holder(bridge string) string {
 }
 
 // lockPool keeps two processes from choosing the same subnet. It waits, since
-// making a network takes a fifth of a second.
+// creating a network takes a fifth of a second.
 func (n *Networks) lockPool(ctx context.Context) (*lease, error) {
 	for {
 		held, err := n.lease("pool")

@@ -29,7 +29,7 @@ const (
 	optionMasq   = "com.docker.network.bridge.enable_ip_masquerade"
 	optionMode   = "com.docker.network.bridge.gateway_mode_ipv4"
 
-	// clearing is about how long the daemon takes to clear a dead sandbox away.
+	// clearing is about how long the daemon takes to remove a dead sandbox.
 	clearing = 150 * time.Millisecond
 )
 
@@ -69,15 +69,15 @@ func (n *Networks) ready() error {
 	return nil
 }
 
-// Acquire takes the first bridge that is not leased and that no container uses, or
-// makes one. A container still on a bridge whose holder died keeps it from use.
+// Acquire leases the first bridge that is not leased and that no container uses, or creates
+// one. A container that is still on a bridge whose holder died blocks the bridge.
 func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network, error) {
 	all, err := n.list(ctx)
 	if err != nil {
 		return runtime.Network{}, err
 	}
-	// Twice, because the daemon may still be clearing a dead sandbox away from a network
-	// that is not leased: waiting for it is cheaper than making another.
+	// Try twice, because the daemon may still be removing a dead sandbox from a network that
+	// is not leased. Waiting for that is cheaper than creating another network.
 	for _, pause := range []time.Duration{0, clearing} {
 		time.Sleep(pause)
 		candidate, held, busy := n.free(ctx, all)
@@ -90,7 +90,7 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 	}
 	made, held, err := n.make(ctx)
 	if err != nil {
-		return runtime.Network{}, fmt.Errorf("making a network: %w", err)
+		return runtime.Network{}, fmt.Errorf("creating a network: %w", err)
 	}
 	return n.take(made, held, session)
 }
@@ -101,7 +101,7 @@ func (n *Networks) free(ctx context.Context, all []runtime.Network) (found runti
 	for _, candidate := range all {
 		held, err := n.lease(candidate.Bridge)
 		if err != nil {
-			continue // not aibox's
+			continue // leased
 		}
 		if n.unused(ctx, candidate.ID) {
 			return candidate, held, false
@@ -124,7 +124,7 @@ func (n *Networks) take(network runtime.Network, held *lease, session string) (r
 	return network, nil
 }
 
-// Release ends the lease. One that this process does not hold is no error.
+// Release ends the lease. A lease that this process does not hold is not an error.
 func (n *Networks) Release(_ context.Context, network runtime.Network) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -183,8 +183,8 @@ func (n *Networks) remove(ctx context.Context, network runtime.Network, held *le
 	return nil
 }
 
-// list returns the daemon's networks that belong to the pool, by name. One that lacks
-// a property of the pool is left out: a sandbox must not be put on it.
+// list returns the daemon's networks that belong to the pool, sorted by name. It omits
+// networks without all properties of the pool, which sandboxes must not use.
 func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
 		return nil, err
@@ -208,8 +208,8 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 //
 // From version 28 (API 1.48) on, Docker drops packets for a container's address that come
 // from elsewhere, before the firewall's FORWARD chain. The locks of netguard refuse the
-// same packets, at once and with a word to the sandbox; behind Docker's drop they would never
-// see them, and a probe of another sandbox's network would wait for an answer in vain.
+// same packets at once, with an ICMP error to the sandbox. After Docker's drop they would
+// never see them, and a probe of another sandbox's network would run into a timeout.
 func (n *Networks) gatewayMode() string {
 	if versions.LessThan(n.api.ClientVersion(), "1.48") {
 		return ""
@@ -234,7 +234,7 @@ func networkOf(f network.Summary, mode string) (runtime.Network, bool) {
 	return runtime.Network{ID: f.ID, Bridge: f.Name, Gateway: gateway, Subnet: subnet}, true
 }
 
-// unused reports that the network is there and no container is on it.
+// unused reports whether the network exists and no container uses it.
 func (n *Networks) unused(ctx context.Context, id string) bool {
 	found, err := n.api.NetworkInspect(ctx, id, network.InspectOptions{})
 	return err == nil && len(found.Containers) == 0

@@ -121,7 +121,7 @@ func TestNoContainerIsCreatedWithAnUnsafeRuntime(t *testing.T) {
 		`{"path":"/opt/runsc","runtimeArgs":["--network=host"]}`:                          "its argument --network=host",
 		`{"runtimeType":"io.containerd.runsc.v1","options":{"ConfigPath":"/etc/r.toml"}}`: "its setting runtimeType",
 		`{"path":"/opt/runsc","options":{"TypeUrl":"io.containerd.runsc.v1.options"}}`:    "its setting options",
-		`{}`: "which program it is",
+		`{}`: "does not report its program",
 	} {
 		options := fakeDaemon(t, "1.43", strings.Replace(rootful, `{"path":"runsc"}`, registration, 1))
 		options.Rootful = true
@@ -141,7 +141,7 @@ func TestNoContainerIsCreatedWithAnUnsafeRuntime(t *testing.T) {
 	other := whole()
 	other.Runtime = "other"
 	_, err = b.Create(t.Context(), other)
-	refused(t, err, "which program it is")
+	refused(t, err, "does not report its program")
 	if _, err = b.Create(t.Context(), whole()); err == nil || strings.Contains(err.Error(), "let a sandbox out") {
 		t.Errorf("a safe one is refused: %v", err)
 	}

@@ -19,10 +19,10 @@ import (
 	"aibox/runtime"
 )
 
-// site finds where the daemon's bridges live. The process that listens on the
-// socket is the daemon itself, which lives inside RootlessKit's namespaces; the
-// files RootlessKit and dockerd leave beside the socket are asked when that
-// process is another one (a proxy, socket activation).
+// site finds the namespaces of the daemon's bridges. The process that listens on the socket
+// is the daemon itself, inside RootlessKit's namespaces. If it is another process (a proxy,
+// socket activation), the files of RootlessKit and dockerd beside the socket name the
+// daemon.
 func (b *Backend) site(ctx context.Context, rootless bool) (runtime.Site, error) {
 	if !rootless {
 		return runtime.Site{}, nil
@@ -96,9 +96,8 @@ func pidFile(path string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(data)))
 }
 
-// foreignNamespace checks that pid is this user's and lives in a user namespace
-// other than ours: what nsenter needs, and what the daemon of a rootless Docker
-// is in.
+// foreignNamespace checks that pid belongs to this user and is in another user namespace, as
+// the daemon of a rootless Docker is. nsenter needs that.
 func foreignNamespace(pid int) error {
 	if pid <= 1 || !ownedBy(pid, os.Getuid()) {
 		return fmt.Errorf("process %d is not this user's daemon", pid)

@@ -15,8 +15,8 @@ import (
 	"aibox/runtime"
 )
 
-// make makes a network on the first free subnet. The lease comes first, so that
-// no other process takes it in between.
+// make creates a network on the first free subnet. It takes the lease first, so that no
+// other process can use the network meanwhile.
 func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 	lock, err := n.lockPool(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 			held.release()
 			return runtime.Network{}, nil, refusedNetwork(err)
 		}
-		// A route of the machine is in the way, which only the daemon sees.
+		// It conflicts with a route of the machine that only the daemon sees.
 	}
 	held.remove()
 	held.release()
@@ -78,7 +78,7 @@ func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix)
 	return runtime.Network{ID: made.ID, Bridge: name, Gateway: gateway, Subnet: subnet}, nil
 }
 
-// usedSubnets returns what the daemon's networks, of whatever kind, use.
+// usedSubnets returns the subnets of all networks of the daemon.
 func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
 	found, err := n.api.NetworkList(ctx, network.ListOptions{})
 	if err != nil {
@@ -111,8 +111,8 @@ func randomName() (string, error) {
 	return bridgePrefix + hex.EncodeToString(raw[:]), nil
 }
 
-// refusedNetwork returns err, or what to do where the kernel lacks what a network of
-// ours needs (Docker 26: "cannot restrict inter-container communication").
+// refusedNetwork returns err, or a fault with a hint if the kernel lacks a module that the
+// networks need (Docker 26: "cannot restrict inter-container communication").
 func refusedNetwork(err error) error {
 	if !strings.Contains(err.Error(), "restrict inter-container communication") {
 		return err

@@ -14,8 +14,8 @@ import (
 	"aibox/runtime"
 )
 
-// volumesSize is what all volumes of an image may hold together, in bytes, and
-// maxVolumes how many there may be: each gets at least some megabytes.
+// volumesSize is the maximum size of all volumes of an image together, in bytes, and
+// maxVolumes their maximum number: each gets at least some megabytes.
 const (
 	volumesSize = 1 << 30
 	maxVolumes  = 32
@@ -59,11 +59,10 @@ func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, err
 
 const volumeHint = "take another --image, or build this one without that VOLUME"
 
-// volumeSize returns what each of so many volumes may hold, in bytes.
+// volumeSize returns the size of each of count volumes, in bytes.
 func volumeSize(count int) int64 { return volumesSize / int64(count) }
 
-// withoutVolumes makes sure that Docker has made no folder of the host for the
-// container.
+// withoutVolumes refuses a container for which Docker has created a folder on the host.
 func (b *Backend) withoutVolumes(ctx context.Context, id string) error {
 	made, err := b.api.ContainerInspect(ctx, id)
 	if err != nil {
@@ -77,7 +76,7 @@ func (b *Backend) withoutVolumes(ctx context.Context, id string) error {
 	return nil
 }
 
-// tmpfsOf returns the file systems in memory, by where they are, each with its size.
+// tmpfsOf returns the file systems in memory by mount point, each with its size.
 func tmpfsOf(spec runtime.Spec, volumes []string) map[string]string {
 	size := spec.TmpSize
 	if size == 0 {
@@ -90,7 +89,7 @@ func tmpfsOf(spec runtime.Spec, volumes []string) map[string]string {
 	return all
 }
 
-// destroyed destroys a sandbox that cannot be used, and returns why.
-func destroyed(ctx context.Context, made *sandbox, why error) error {
+// destroyAfter destroys an unusable sandbox, and returns the reason.
+func destroyAfter(ctx context.Context, made *sandbox, why error) error {
 	return errors.Join(why, made.Destroy(ctx))
 }
