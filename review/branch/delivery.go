@@ -101,7 +101,13 @@ func (d *Delivery) ChooseName(branch, fallback string) error {
 		return nil
 	}
 	d.branch = branch
-	if err := plumbing.NewBranchReferenceName(branch).Validate(); err != nil {
+	return CheckName(branch)
+}
+
+// CheckName returns a Usage error for a name that no branch can have.
+func CheckName(branch string) error {
+	err := plumbing.NewBranchReferenceName(branch).Validate()
+	if err != nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
 		return fault.New(fault.Usage, "%s cannot be the name of a branch", termtext.Escape(branch)).
 			Hint("leave --branch out, or use letters, digits, dashes and slashes")
 	}

@@ -41,7 +41,8 @@ run = "sed -i '3s/.*/three/; 50s/.*/fifty/' numbers.txt"
 			p.sees(`\+fifty`)
 			p.does("n", "enter")
 			p.sees(`Accept into branch`)
-			p.until(`accepted on branch`, "ctrl+s")
+			p.until(`git merge aibox/`, "ctrl+s")
+			p.does("enter")
 
 			found := strings.Fields(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox"))
 			if len(found) != 1 {

@@ -36,6 +36,8 @@ type Services interface {
 	Decisions(id session.ID) (*session.Decisions, error)
 	Draft(id session.ID, set *review.ChangeSet) (*decision.Saved, error)
 	SaveDraft(id session.ID, saved *decision.Saved) error
+	LastTarget(repo string) accept.Target
+	RememberTarget(repo string, target accept.Target) error
 	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
@@ -63,6 +65,7 @@ type Model struct {
 	saver         draftSaver
 	ask           *dialog.Confirm
 	delivery      delivery
+	result        *resultDialog // nil unless work was delivered to a branch
 	comment       *commentDialog
 	verify        *verification
 	conflict      *conflict

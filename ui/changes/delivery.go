@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type delivery struct {
 	set      *review.ChangeSet
 	draft    *decision.Draft
 	clear    func() error // removes the saved draft
+
+	defaultBranch string
+	branch        string // as the user wrote it; empty for the default
 
 	question *deliveryDialog // nil unless it is open
 	message  string          // of the commit, as the user wrote it; empty for the proposed one
@@ -79,6 +83,7 @@ func (d *delivery) open(msg planned, now time.Time) {
 		d.message = msg.message
 	}
 	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: newArea(d.message), since: now}
+	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
 // Update handles a key while the question is open. accepts means that the command
@@ -87,7 +92,7 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 	q := d.question
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		d.question, d.message = nil, q.message.Value()
+		d.take(q)
 		if d.message == q.proposed {
 			d.message = "" // another choice has another proposal
 		}
@@ -96,21 +101,35 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 	case "ctrl+e":
 		return d.edit(), false
 	case "ctrl+s":
-		if now.Sub(q.since) < dialog.Grace {
+		if now.Sub(q.since) < dialog.Grace || d.draft.Target() == accept.ToBranch && q.branchError() != nil {
 			return nil, false
 		}
-		d.question, d.message = nil, q.message.Value()
+		d.take(q)
 		return d.accept(), true
+	case "tab", "shift+tab":
+		q.focusBranch(!q.branch.Focused())
 	default:
 		d.paste(msg)
 	}
 	return nil, false
 }
 
-// paste gives text to the message. The working tree takes none.
+// take closes the question and keeps what the user wrote.
+func (d *delivery) take(q *deliveryDialog) {
+	d.question, d.message, d.branch = nil, q.message.Value(), strings.TrimSpace(q.branch.Value())
+	if d.branch == d.defaultBranch {
+		d.branch = ""
+	}
+}
+
+// paste gives text to the field with the focus. The working tree takes none.
 func (d *delivery) paste(msg tea.Msg) {
-	if d.draft.Target() == accept.ToBranch {
-		d.question.message, _ = d.question.message.Update(msg)
+	switch q := d.question; {
+	case d.draft.Target() == accept.ToWorktree:
+	case q.branch.Focused():
+		q.branch, _ = q.branch.Update(msg)
+	default:
+		q.message, _ = q.message.Update(msg)
 	}
 }
 
@@ -149,14 +168,19 @@ type delivered struct {
 func (d *delivery) accept() tea.Cmd {
 	ctx, services, id, set, store, restored, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected(), d.clear
 	left := remaining(d.draft)
+	repo := d.session.Repository
 	opts := accept.Options{
 		Choice: d.draft.Choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
+	}
+	if opts.Target == accept.ToBranch {
+		opts.Branch = d.branch
 	}
 	return func() tea.Msg {
 		msg := delivered{left: left}
 		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err != nil {
 			return msg
 		}
+		_ = services.RememberTarget(repo, opts.Target) // a failure changes only the next default
 		if len(restored) > 0 {
 			msg.unkept = services.Unreject(ctx, id, restored)
 		}
@@ -295,6 +319,10 @@ func (m *Model) showDelivered(msg delivered) tea.Cmd {
 	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
+		return nil
+	}
+	if msg.accepted.Target == accept.ToBranch && msg.accepted.Branch != "" {
+		m.result = &resultDialog{text: msg.summary(), command: mergeCommand(m.session, msg.accepted)}
 		return nil
 	}
 	return page.Leave(msg.summary(), nil)

@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/branch"
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/ui/widget/frame"
@@ -15,6 +16,7 @@ import (
 	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textarea"
+	"charm.land/bubbles/v2/textinput"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -25,8 +27,37 @@ type deliveryDialog struct {
 	part     *review.ChangeSet // what would be delivered
 	plan     *worktree.Plan
 	secrets  int // how many were replaced in the proposed message
+	branch   textinput.Model
 	message  textarea.Model
 	since    time.Time
+}
+
+// newBranchField makes the field for the name of the branch, without the focus.
+func newBranchField(name string) textinput.Model {
+	field := keymap.Field("Branch  ")
+	field.SetValue(name)
+	return field
+}
+
+// focusBranch gives the keys to the name of the branch, or to the message.
+func (d *deliveryDialog) focusBranch(on bool) {
+	if on {
+		d.message.Blur()
+		d.branch.Focus()
+		d.branch.CursorEnd()
+		return
+	}
+	d.branch.Blur()
+	d.message.Focus()
+}
+
+// branchError returns why the name of the branch cannot be one.
+func (d *deliveryDialog) branchError() error {
+	name := strings.TrimSpace(d.branch.Value())
+	if name == "" {
+		return nil // the default
+	}
+	return branch.CheckName(name)
 }
 
 // newArea makes a field for some lines of text.
@@ -39,7 +70,8 @@ func newArea(value string) textarea.Model {
 
 func (d *deliveryDialog) resize(width, height int) {
 	d.message.SetWidth(max(20, min(72, width-8)))
-	d.message.SetHeight(max(2, min(8, height-14)))
+	d.message.SetHeight(max(2, min(8, height-17)))
+	d.branch.SetWidth(d.message.Width() - 9)
 }
 
 // View returns the framed question, with a note at its foot.
@@ -55,15 +87,23 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	lines = append(lines, "")
 	lines = append(lines, frame.Wrap(summary(d.draft, t, 0), width)...)
 	lines = append(lines, "")
-	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
+	keys := []string{"ctrl+s", "accept", "ctrl+t", "target", "esc", "back"}
 	if toWorktree {
 		lines = append(lines, d.steps(t, width, d.message.Height())...)
 	} else {
-		lines = append(lines, strings.Split(d.message.View(), "\n")...)
+		lines = append(lines, d.branch.View())
+		if err := d.branchError(); err != nil {
+			lines = append(lines, t.Bad.Render(ansi.Truncate(err.Error(), width, "…")))
+		}
+		lines = append(append(lines, ""), strings.Split(d.message.View(), "\n")...)
 		if d.secrets > 0 {
 			lines = append(lines, t.Warn.Render(ansi.Truncate("! "+amount.Of(d.secrets, "secret")+" in the message replaced", width, "…")))
 		}
-		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
+		other := "branch"
+		if d.branch.Focused() {
+			other = "message"
+		}
+		keys = append(keys[:4:4], "tab", other, "ctrl+e", "editor", "esc", "back")
 	}
 	if note.Text() != "" {
 		lines = append(append(lines, ""), note.Lines(t, width, noteRows)...)

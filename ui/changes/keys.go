@@ -66,6 +66,8 @@ func (m *Model) Short() []binding {
 		return m.verify.keys()
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
+	case m.result != nil:
+		return m.result.keys()
 	case m.Typing() || m.set == nil:
 		return nil
 	case m.list.Focused:
@@ -83,6 +85,8 @@ func (m *Model) Keys() []keymap.Group {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
+	case m.result != nil:
+		return []keymap.Group{{Title: "Accepted", Keys: m.result.keys()}}
 	case m.search.typing():
 		return []keymap.Group{searchKeys()}
 	case m.conflict != nil:
@@ -114,5 +118,5 @@ func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool {
-	return m.ask != nil || m.delivery.asks() || m.comment != nil || m.search.typing() || m.verify.asks()
+	return m.ask != nil || m.result != nil || m.delivery.asks() || m.comment != nil || m.search.typing() || m.verify.asks()
 }

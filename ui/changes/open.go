@@ -24,6 +24,7 @@ type computed struct {
 	request   session.VerifyRequest
 	feedback  feedback.Feedback
 	decisions *session.Decisions
+	target    accept.Target                 // the last one of the repository
 	saved     *decision.Saved               // the decisions of an earlier review
 	unread    error                         // why those cannot be read
 	hunks     map[review.Path][]review.Hunk // of the files with earlier decisions about hunks
@@ -48,6 +49,7 @@ func (m *Model) Init() tea.Cmd {
 		msg.feedback, msg.request, msg.decisions = feedback, request, decisions
 		msg.err = errors.Join(err, feedbackErr, requestErr, decisionsErr)
 		msg.saved, msg.unread = services.Draft(id, msg.set)
+		msg.target = services.LastTarget(msg.session.Repository)
 		for _, v := range verifications {
 			if v.Tree == msg.set.Tree {
 				msg.verified = &v
@@ -79,7 +81,7 @@ func (c *computed) readHunks(ctx context.Context) error {
 // draft starts the review with the earlier rejections and the saved decisions. It returns
 // the number of files with a saved decision.
 func (c *computed) draft() (d *decision.Draft, restored int) {
-	d = decision.New(filetree.InOrder(c.set), decision.Options{Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
+	d = decision.New(filetree.InOrder(c.set), decision.Options{Target: c.target, Earlier: deliveredBy(c.decisions), Rejected: c.feedback.Rejects})
 	for path, hunks := range c.hunks {
 		i := d.Find(path)
 		d.Load(i, hunks)
@@ -111,7 +113,7 @@ func (m *Model) start(msg computed) tea.Cmd {
 	}
 	m.session, m.set, m.verified, m.request = msg.session, msg.set, msg.verified, msg.request
 	draft, restored := msg.draft()
-	m.use(draft)
+	m.use(draft, msg.decisions)
 	switch {
 	case msg.unread != nil:
 		m.note.Say("", msg.unread)
@@ -124,8 +126,16 @@ func (m *Model) start(msg computed) tea.Cmd {
 }
 
 // use makes the parts show a draft.
-func (m *Model) use(d *decision.Draft) {
+func (m *Model) use(d *decision.Draft, decisions *session.Decisions) {
 	m.setDraft(d)
 	m.saver.use(m.set, d)
-	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request, clear: m.saver.remove()}
+	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request, clear: m.saver.remove(), defaultBranch: defaultBranch(m.session.ID, decisions)}
+}
+
+// defaultBranch returns the branch that an accept goes to unless the user names another.
+func defaultBranch(id session.ID, d *session.Decisions) string {
+	if d.Branch != nil && d.Branch.Branch != "" {
+		return d.Branch.Branch
+	}
+	return "aibox/" + string(id)
 }

@@ -20,6 +20,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return yes.Do
 		}
 		return nil
+	case m.result != nil:
+		return m.pressResult(msg)
 	case m.delivery.asks():
 		return m.pressDelivery(msg)
 	case m.comment != nil:
@@ -155,7 +157,7 @@ func (m *Model) leave() tea.Cmd {
 // Leaving returns the question to answer before the user leaves or quits, without Do; nil
 // when nothing was decided.
 func (m *Model) Leaving() *dialog.Confirm {
-	if m.draft == nil || m.draft.Steps() == 0 {
+	if m.draft == nil || m.draft.Steps() == 0 || m.result != nil {
 		return nil
 	}
 	return &dialog.Confirm{

@@ -48,6 +48,14 @@ type recorded struct {
 	open     []string
 	draft    *decision.Saved // as stored
 	unread   error
+	target   accept.Target // remembered
+}
+
+func (r *recorded) LastTarget(string) accept.Target { return r.target }
+
+func (r *recorded) RememberTarget(_ string, target accept.Target) error {
+	r.target = target
+	return nil
 }
 
 func (r *recorded) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) {
@@ -107,7 +115,7 @@ func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, erro
 
 func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	r.accepts = append(r.accepts, opts)
-	return &accept.Result{Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
+	return &accept.Result{Target: opts.Target, Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
 }
 
 func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID, _ string) error {

@@ -22,6 +22,9 @@ func (p *user) accept() {
 	p.T.Helper()
 	p.wait()
 	p.Press("ctrl+s")
+	if p.m.result != nil {
+		p.Press("enter")
+	}
 }
 
 // stripped returns a line without styles.

@@ -39,6 +39,8 @@ func (m *Model) View() string {
 	switch {
 	case m.ask != nil:
 		box = m.ask.View(m.theme, m.width)
+	case m.result != nil:
+		box = m.result.View(m.theme, m.width)
 	case m.delivery.asks():
 		box = m.delivery.question.View(m.theme, m.note)
 	case m.comment != nil:

@@ -1,0 +1,50 @@
+package session
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"aibox/internal/paths"
+	"aibox/review/accept"
+)
+
+const (
+	targetsFile    = "targets.json" // in the state folder
+	maxTargets     = 1000           // repositories
+	maxTargetsFile = 8 << 20        // bytes
+)
+
+// LastTarget returns the target to which the user last delivered work for a repository; a
+// branch if none is known.
+func (s *reader) LastTarget(repo string) accept.Target { return s.store.targets()[repo] }
+
+// RememberTarget stores the target for the next review in a repository. The last of two
+// writes at the same time wins.
+func (s *deliveries) RememberTarget(repo string, target accept.Target) error {
+	all := s.store.targets()
+	if all[repo] == target {
+		return nil
+	}
+	if target == accept.ToBranch {
+		delete(all, repo)
+	} else if all[repo] = target; len(all) > maxTargets {
+		all = map[string]accept.Target{repo: target}
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return paths.WriteFile(s.store.targetsPath(), data)
+}
+
+func (s Store) targetsPath() string { return filepath.Join(s.dirs.State, targetsFile) }
+
+// targets returns the remembered targets by repository; none if they cannot be read.
+func (s Store) targets() map[string]accept.Target {
+	all := map[string]accept.Target{}
+	data, err := paths.ReadSmall(s.targetsPath(), maxTargetsFile)
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return map[string]accept.Target{}
+	}
+	return all
+}
