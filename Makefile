@@ -37,7 +37,7 @@ soak: ## run 200 sessions in a row and 4 x 25 side by side, and count failures a
 docs: ## update the generated parts of docs/
 	@go test ./test/docs -update
 
-pictures: ## run the program and draw every screen for docs/pictures (needs tmux)
+pictures: ## draw every screen for docs/pictures, and record and animate a walk
 	@scripts/pictures.sh
 
 secrets: ## update the rules for secrets from the version of gitleaks in test/gitleaks/go.mod

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The sides of a cell that a character of the box-drawing block has a line to.
+// The sides of a cell that a box-drawing character connects.
 const (
 	toLeft = 1 << iota
 	toRight
@@ -14,8 +14,8 @@ const (
 	toDown
 )
 
-// strokes are the characters that are drawn as lines: as text they would have gaps
-// between the rows wherever the reader's font is lower than a row.
+// strokes are the characters that are drawn as lines. As text, they would have gaps between
+// the rows if the reader's font is lower than a row.
 var strokes = map[string]int{
 	"─": toLeft | toRight, "│": toUp | toDown,
 	"┌": toRight | toDown, "╭": toRight | toDown, "┐": toLeft | toDown, "╮": toLeft | toDown,
@@ -24,7 +24,7 @@ var strokes = map[string]int{
 	"┬": toLeft | toRight | toDown, "┴": toLeft | toRight | toUp, "┼": toLeft | toRight | toUp | toDown,
 }
 
-// drawing collects lines by color, each as long as it is.
+// drawing collects lines by color and joins them.
 type drawing struct {
 	across map[string][]stretch // horizontal: at is y
 	down   map[string][]stretch // vertical: at is x
@@ -37,7 +37,7 @@ func newDrawing() *drawing {
 	return &drawing{across: map[string][]stretch{}, down: map[string][]stretch{}}
 }
 
-// add draws the character of a cell, and reports whether it is one of lines.
+// add draws the character of a cell as lines, and reports whether it can be.
 func (d *drawing) add(content string, x, y int, color string) bool {
 	sides, known := strokes[content]
 	if !known {
@@ -59,7 +59,7 @@ func (d *drawing) add(content string, x, y int, color string) bool {
 	return true
 }
 
-// join makes one line of two that touch.
+// join merges two lines that touch.
 func (d *drawing) join(lines map[string][]stretch, color string, s stretch) {
 	known := lines[color]
 	for i := range known {

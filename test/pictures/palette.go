@@ -7,15 +7,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// palette is the colors of a person's terminal.
+// palette is the colors of a terminal.
 type palette struct {
 	name       string
 	text, back string     // #rrggbb
 	basic      [16]string // of the codes 30-37 and 90-97
 }
 
-// The two palettes that pictures are made in. Both are what current terminals have
-// by default, more or less.
+// The palettes of all pictures, similar to the defaults of current terminals.
 var palettes = []palette{
 	{
 		name: "dark", text: "#d4d7dd", back: "#16181d",
@@ -33,7 +32,7 @@ var palettes = []palette{
 	},
 }
 
-// of is a color as SVG writes it; fallback is for none.
+// of returns a color in SVG's notation, or fallback for none.
 func (p palette) of(c color.Color, fallback string) string {
 	switch c := c.(type) {
 	case nil:

@@ -12,9 +12,9 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// The measures of a picture, in pixels. A cell is as wide as a character of most
-// monospaced fonts of this size; texts are told their width, so that another font
-// moves nothing.
+// The dimensions of a picture, in pixels. A cell is as wide as a character of most
+// monospaced fonts of this size. Texts have a fixed width, so that another font moves
+// nothing.
 const (
 	fontSize   = 14
 	cellWidth  = 8.4
@@ -23,42 +23,25 @@ const (
 	margin     = 10.0
 )
 
-// svg draws what a terminal of this size shows: lines of text with colors, as tmux
-// captures them.
+// svg draws the screen of a terminal of this size: lines of text with SGR sequences.
 func svg(lines []string, cols, rows int, p palette) string {
 	e := vt.NewEmulator(cols, rows)
 	defer e.Close()
 	_, _ = e.WriteString("\x1b[?7l" + strings.Join(lines, "\r\n"))
 	s := sheet{palette: p, classes: map[string]string{}, lines: newDrawing()}
 	for y := range rows {
-		if y < len(lines) {
-			extend(e, y, ansi.StringWidth(lines[y]), cols)
-		}
-		s.row(e, y, cols)
+		s.row(e, y, y, cols)
 	}
 	return s.document(cols, rows)
 }
 
-// extend goes on with the background of the last of the used cells of a row to its end.
-// tmux leaves out what was erased, also when that was erased in a color; a program that
-// ends a colored part within a row goes on with cells that it has written.
-func extend(e *vt.Emulator, y, used, cols int) {
-	last := e.CellAt(used-1, y)
-	if used == 0 || last == nil || last.Style.Bg == nil {
-		return
-	}
-	for x := used; x < cols; x++ {
-		e.SetCell(x, y, &uv.Cell{Content: " ", Width: 1, Style: uv.Style{Bg: last.Style.Bg}})
-	}
-}
-
-// sheet is a picture that is being drawn.
+// sheet is a picture under construction.
 type sheet struct {
 	palette palette
 	back    strings.Builder
 	text    strings.Builder
 	lines   *drawing
-	classes map[string]string // of a style: its name
+	classes map[string]string // from a style to its name
 }
 
 // span is a part of a row in one style.
@@ -67,21 +50,21 @@ type span struct {
 	text     string
 }
 
-// row draws one row: what is behind its text first, then its text.
-func (s *sheet) row(e *vt.Emulator, y, cols int) {
+// row draws row y of the screen as row top of the picture: the background and the text.
+func (s *sheet) row(e *vt.Emulator, y, top, cols int) {
 	var now span
 	var class, back string
 	var behind span
 	flush := func() {
 		if strings.TrimSpace(now.text) != "" {
-			s.write(now, y, class)
+			s.write(now, top, class)
 		}
 		now = span{}
 	}
 	fill := func() {
 		if behind.width > 0 && back != "" {
 			fmt.Fprintf(&s.back, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n",
-				number(margin+float64(behind.x)*cellWidth), number(margin+float64(y)*cellHeight),
+				number(margin+float64(behind.x)*cellWidth), number(margin+float64(top)*cellHeight),
 				number(float64(behind.width)*cellWidth), number(cellHeight), back)
 		}
 		behind = span{}
@@ -102,11 +85,11 @@ func (s *sheet) row(e *vt.Emulator, y, cols int) {
 		}
 		behind.width += width
 		content := cell.Content
-		if content == "" || s.lines.add(content, x, y, front) {
+		if content == "" || s.lines.add(content, x, top, front) {
 			content = " "
 		}
-		// A gap of some columns begins another text: nobody needs its spaces. So does
-		// what is wider than a cell or not of every font, which may have any width.
+		// A gap of several columns starts a new text, and so does a wide character, whose
+		// width depends on the font.
 		name := s.class(front, cell.Style)
 		if name != class || width != 1 || strings.HasSuffix(now.text, "  ") && content != " " {
 			flush()
@@ -141,8 +124,8 @@ func (s *sheet) write(t span, y int, class string) {
 		number(margin+float64(t.x)*cellWidth), number(margin+float64(y)*cellHeight+baseline), length, html.EscapeString(left))
 }
 
-// colors are those of a cell's text and of what is behind it, "" where that is the
-// terminal's own background.
+// colors returns the colors of a cell's text and of its background, "" for the terminal's
+// own background.
 func (s *sheet) colors(style uv.Style) (front, back string) {
 	front, back = s.palette.of(style.Fg, s.palette.text), s.palette.of(style.Bg, "")
 	if style.Attrs&uv.AttrReverse != 0 {
@@ -154,7 +137,7 @@ func (s *sheet) colors(style uv.Style) (front, back string) {
 	return front, back
 }
 
-// class is the name of a style of text.
+// class returns the class of a text style.
 func (s *sheet) class(front string, style uv.Style) string {
 	rules := "fill:" + front
 	for _, attribute := range []struct {
@@ -177,19 +160,12 @@ func (s *sheet) class(front string, style uv.Style) string {
 	return s.classes[rules]
 }
 
-// document is the whole file.
+// document returns the whole file.
 func (s *sheet) document(cols, rows int) string {
 	width, height := float64(cols)*cellWidth+2*margin, float64(rows)*cellHeight+2*margin
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n",
-		number(width), number(height), number(width), number(height))
-	fmt.Fprintf(&out, "<style>text{font:%dpx 'DejaVu Sans Mono',Menlo,Consolas,monospace;white-space:pre}path{fill:none}\n", fontSize)
-	rules := make([]string, 0, len(s.classes))
-	for rule, name := range s.classes {
-		rules = append(rules, "."+name+"{"+rule+"}")
-	}
-	sort.Strings(rules)
-	fmt.Fprintf(&out, "%s</style>\n", strings.Join(rules, "\n"))
+	s.head(&out, width, height)
+	out.WriteString("</style>\n")
 	fmt.Fprintf(&out, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", s.palette.back)
 	out.WriteString(s.back.String())
 	s.lines.write(&out)
@@ -197,7 +173,20 @@ func (s *sheet) document(cols, rows int) string {
 	return out.String()
 }
 
-// number is a measure with no more digits than a picture needs.
+// head writes the beginning of a file up to the end of the styles, without their end tag.
+func (s *sheet) head(out *strings.Builder, width, height float64) {
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s">`+"\n",
+		number(width), number(height), number(width), number(height))
+	fmt.Fprintf(out, "<style>text{font:%dpx 'DejaVu Sans Mono',Menlo,Consolas,monospace;white-space:pre}path{fill:none}\n", fontSize)
+	rules := make([]string, 0, len(s.classes))
+	for rule, name := range s.classes {
+		rules = append(rules, "."+name+"{"+rule+"}")
+	}
+	sort.Strings(rules)
+	out.WriteString(strings.Join(rules, "\n"))
+}
+
+// number formats a dimension with one decimal at most.
 func number(n float64) string {
 	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(n, 'f', 1, 64), "0"), ".")
 }

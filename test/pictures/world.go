@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// files are the repositories that agents work on and the scripts that the built-in
-// model server plays for it.
+// files contains the repositories that agents work on, and the scripts of the built-in
+// model server.
 //
 //go:embed world
 var files embed.FS
 
-// world is a user with a home, repositories and sessions of their own. Docker and what
-// else belongs to the machine is the user's who runs this.
+// world is a user, Ann, with a home, repositories and sessions. The user who runs this
+// program provides Docker.
 type world struct {
 	aibox string
 	home  string
 	env   []string
-	mend  string // the session whose changes are worth a look
-	live  string // one that goes on
-	shell string // an interactive one that goes on
+	fix   string // a session with changes to review
+	live  string // a running session
+	shell string // a running interactive session
 }
 
-// newWorld is a world without sessions, whose user has an empty home.
+// newWorld returns a world without sessions. The home is empty.
 func newWorld(aibox, home string) *world {
 	w := &world{aibox: aibox, home: home}
 	for _, pair := range os.Environ() {
@@ -49,20 +49,19 @@ func newWorld(aibox, home string) *world {
 	return w
 }
 
-// named has the home in a line where Ann's would be on a machine of her own, in as many
-// columns.
+// named replaces the home in a line with /home/ann, and keeps the width.
 func (w *world) named(line string) string {
-	const hers = "/home/ann"
+	const masked = "/home/ann"
 	path := regexp.MustCompile(regexp.QuoteMeta(w.home) + "[^ \x1b…]*…?")
 	return path.ReplaceAllStringFunc(line, func(found string) string {
-		return hers + found[len(w.home):] + strings.Repeat(" ", max(0, len(w.home)-len(hers)))
+		return masked + found[len(w.home):] + strings.Repeat(" ", max(0, len(w.home)-len(masked)))
 	})
 }
 
-// repo is where a repository of this world is.
+// repo returns the path of a repository of this world.
 func (w *world) repo(name string) string { return filepath.Join(w.home, name) }
 
-// makeRepo makes a repository of the files in world/NAME.
+// makeRepo creates a repository from the files in world/NAME.
 func (w *world) makeRepo(ctx context.Context, name string) error {
 	err := fs.WalkDir(files, "world/"+name, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -81,7 +80,7 @@ func (w *world) makeRepo(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "The beginning"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "Initial commit"}} {
 		if _, err := w.run(ctx, "git", append([]string{"-C", w.repo(name)}, args...)...); err != nil {
 			return err
 		}
@@ -89,7 +88,7 @@ func (w *world) makeRepo(ctx context.Context, name string) error {
 	return nil
 }
 
-// run runs a program as the user of this world and gives what it prints on stdout.
+// run runs a program as the user of this world and returns its standard output.
 func (w *world) run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = w.env
@@ -101,18 +100,46 @@ func (w *world) run(ctx context.Context, name string, args ...string) (string, e
 	return string(out), err
 }
 
-// fill makes the repositories and the sessions.
+// fillForWalk creates what the recorded walk starts from: a repository, and settings for the
+// built-in model server.
+func (w *world) fillForWalk(ctx context.Context) error {
+	script, err := w.script("fix")
+	if err != nil {
+		return err
+	}
+	if err := w.makeRepo(ctx, "shop"); err != nil {
+		return err
+	}
+	config := filepath.Join(w.home, ".config/aibox/config.toml")
+	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(config, fmt.Appendf(nil, "inference = %q\n", "scripted:"+script), 0o600); err != nil {
+		return err
+	}
+	_, err = w.run(ctx, w.aibox, "bake", "base", "codex")
+	return err
+}
+
+// script writes a script of the model server to the home and returns its path.
+func (w *world) script(name string) (string, error) {
+	data, err := files.ReadFile("world/" + name + ".toml")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(w.home, name+".toml")
+	return path, os.WriteFile(path, data, 0o600)
+}
+
+// fill creates the repositories and the sessions.
 func (w *world) fill(ctx context.Context) error {
-	scripts := map[string]string{}
-	for _, name := range []string{"mend", "look"} {
-		data, err := files.ReadFile("world/" + name + ".toml")
-		if err != nil {
-			return err
-		}
-		scripts[name] = filepath.Join(w.home, name+".toml")
-		if err := os.WriteFile(scripts[name], data, 0o600); err != nil {
-			return err
-		}
+	fix, err := w.script("fix")
+	if err != nil {
+		return err
+	}
+	look, err := w.script("look")
+	if err != nil {
+		return err
 	}
 	for _, name := range []string{"shop", "blog"} {
 		if err := w.makeRepo(ctx, name); err != nil {
@@ -123,21 +150,20 @@ func (w *world) fill(ctx context.Context) error {
 		return err
 	}
 	shop, blog := w.repo("shop"), w.repo("blog")
-	var err error
 	if _, err = w.session(ctx, 0, "run", "shell", "--repo", blog, "--network", "none", "--accept", "branch", "--", "bash", "-c", "echo 'More words.' >> README.md"); err != nil {
 		return err
 	}
-	gone, err := w.session(ctx, 0, "run", "shell", "--repo", blog, "--network", "none", "--", "bash", "-c", "echo 'Words nobody wants.' >> README.md")
+	discarded, err := w.session(ctx, 0, "run", "shell", "--repo", blog, "--network", "none", "--", "bash", "-c", "echo 'A sentence that the user discards.' >> README.md")
 	if err != nil {
 		return err
 	}
-	if _, err := w.run(ctx, w.aibox, "discard", gone); err != nil {
+	if _, err := w.run(ctx, w.aibox, "discard", discarded); err != nil {
 		return err
 	}
 	if _, err := w.session(ctx, 1, "run", "shell", "--repo", shop, "--network", "none", "--", "bash", "-c", "echo 'make: *** No rule to make target deploy'; exit 2"); err != nil {
 		return err
 	}
-	w.mend, err = w.session(ctx, 0, "run", "codex", "--repo", shop, "--inference", "scripted:"+scripts["mend"], "--prompt", "The total of a cart is wrong. Mend it, and add coupons.")
+	w.fix, err = w.session(ctx, 0, "run", "codex", "--repo", shop, "--inference", "scripted:"+fix, "--prompt", "The total of a cart is wrong. Fix it, and add coupons.")
 	if err != nil {
 		return err
 	}
@@ -145,25 +171,24 @@ func (w *world) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.live, err = w.session(ctx, 0, "run", "-d", "codex", "--repo", shop, "--inference", "scripted:"+scripts["look"], "--prompt", "Find the test that fails only sometimes.")
+	w.live, err = w.session(ctx, 0, "run", "-d", "codex", "--repo", shop, "--inference", "scripted:"+look, "--prompt", "Find the flaky test.")
 	if err != nil {
 		return err
 	}
-	return w.said(ctx, w.live, "Now I wait")
+	return w.awaitOutput(ctx, w.live, "Now I wait")
 }
 
-// work is how long an agent may take to say something.
-const work = time.Minute
+// longestWork is the time limit for an agent's output.
+const longestWork = 2 * time.Minute
 
-// said waits until a session's agent has printed a text.
-func (w *world) said(ctx context.Context, session, text string) error {
+// awaitOutput waits until a session's agent has printed a text.
+func (w *world) awaitOutput(ctx context.Context, session, text string) error {
 	out := ""
-	for end := time.Now().Add(work); time.Now().Before(end); {
-		// What the agent said on either stream.
+	for end := time.Now().Add(longestWork); time.Now().Before(end); {
 		cmd := exec.CommandContext(ctx, w.aibox, "logs", session)
 		cmd.Env = w.env
-		said, err := cmd.CombinedOutput()
-		if out = string(said); err != nil || strings.Contains(out, text) {
+		printed, err := cmd.CombinedOutput()
+		if out = string(printed); err != nil || strings.Contains(out, text) {
 			return err
 		}
 		select {
@@ -172,10 +197,10 @@ func (w *world) said(ctx context.Context, session, text string) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s has not said %q within %v, but:\n%s", session, text, work, out)
+	return fmt.Errorf("%s has not printed %q within %v, but:\n%s", session, text, longestWork, out)
 }
 
-// session runs a command that starts a session, which must end with the code, and gives
+// session runs a command that starts a session, which must exit with the code, and returns
 // the session's id.
 func (w *world) session(ctx context.Context, code int, args ...string) (string, error) {
 	before, err := w.sessions(ctx)
@@ -199,7 +224,7 @@ func (w *world) session(ctx context.Context, code int, args ...string) (string, 
 	return "", fmt.Errorf("aibox %s left no session: %w", strings.Join(args, " "), err)
 }
 
-// sessions are the ids of all.
+// sessions returns the ids of all sessions.
 func (w *world) sessions(ctx context.Context) (ids []string, err error) {
 	out, err := w.run(ctx, w.aibox, "ls", "--json")
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,15 +44,18 @@ type Terminal struct {
 	typed   time.Time // of the last keys
 }
 
-// Start starts cmd on a terminal of this size. The terminal is dark and knows
+// Start starts cmd on a terminal of this size. The terminal is dark and supports
 // synchronized output. The caller closes it.
-func Start(cmd *exec.Cmd, size Size) (*Terminal, error) {
+func Start(cmd *exec.Cmd, size Size) (*Terminal, error) { return StartOn(cmd, size, "#101010") }
+
+// StartOn is Start for a terminal with this background color, as #rrggbb.
+func StartOn(cmd *exec.Cmd, size Size, background string) (*Terminal, error) {
 	master, slave, err := Open(size)
 	if err != nil {
 		return nil, err
 	}
 	defer slave.Close()
-	t := &Terminal{cmd: cmd, master: master, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size)}
+	t := &Terminal{cmd: cmd, master: master, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size), watch: watch{background: background}}
 	if t.before, err = t.settings(); err != nil {
 		return nil, errors.Join(err, t.master.Close())
 	}
@@ -195,6 +199,16 @@ func (t *Terminal) Text() string {
 	defer t.mu.Unlock()
 	t.settle()
 	return ansi.Strip(string(t.screen.Text(screen.NoColors, false)))
+}
+
+// Lines returns the rows of the screen as text with SGR sequences, without trailing blanks
+// that have no background color.
+func (t *Terminal) Lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settle()
+	lines := strings.Split(strings.TrimSuffix(string(t.screen.Text(screen.TrueColors, false)), "\n"), "\n")
+	return append(lines, make([]string, max(0, t.screen.Size().Rows-len(lines)))...)
 }
 
 // Await waits until the screen matches pattern.

@@ -12,6 +12,8 @@ import (
 
 // watch parses the output that is not text: which modes are on, and where a frame ends.
 type watch struct {
+	background string // the terminal's color, as #rrggbb
+
 	modes  map[string]bool // by number, as they were switched last
 	kitty  int             // keyboard modes on the stack
 	titles []string        // of the window, in order
@@ -54,7 +56,8 @@ func (w *watch) take(p []byte, now time.Time) (answer string) {
 		case part(5) != "":
 			w.titles = append(w.titles, part(4))
 		default:
-			answer += "\x1b]11;rgb:1010/1010/1010\x1b\\"
+			c := w.background
+			answer += fmt.Sprintf("\x1b]11;rgb:%s/%s/%s\x1b\\", strings.Repeat(c[1:3], 2), strings.Repeat(c[3:5], 2), strings.Repeat(c[5:7], 2))
 		}
 	}
 	w.rest = nil

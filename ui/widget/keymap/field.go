@@ -4,6 +4,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
+	"charm.land/lipgloss/v2"
 )
 
 // Field makes a line to type in, after prompt. Its cursor does not blink, so that an idle
@@ -26,6 +27,8 @@ func Area() textarea.Model {
 	area.Prompt, area.ShowLineNumbers, area.CharLimit, area.MaxHeight = "", false, 0, 0
 	still := area.Styles()
 	still.Cursor.Blink = false
+	// The library's defaults are for dark terminals.
+	still.Focused.CursorLine, still.Blurred.CursorLine, still.Blurred.Text = lipgloss.NewStyle(), lipgloss.NewStyle(), lipgloss.NewStyle()
 	area.SetStyles(still)
 	area.KeyMap.Paste, area.KeyMap.CopySelection = key.NewBinding(), key.NewBinding()
 	return area

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"charm.land/lipgloss/v2"
 )
 
 func TestAFieldIsStillUntilTheUserTypes(t *testing.T) {
@@ -36,5 +38,17 @@ func TestNoKeyOfAFieldRunsAProgram(t *testing.T) {
 	area, _ = area.Update(tea.PasteMsg{Content: "two\nlines"})
 	if field.Value() != "pasted" || area.Value() != "two\nlines" {
 		t.Errorf("%q and %q", field.Value(), area.Value())
+	}
+}
+
+func TestTheCursorLineOfAnAreaKeepsTheTerminalsColors(t *testing.T) {
+	styles := Area().Styles()
+	for name, style := range map[string]lipgloss.Style{"cursor line": styles.Focused.CursorLine, "cursor line without focus": styles.Blurred.CursorLine, "text without focus": styles.Blurred.Text} {
+		if _, none := style.GetBackground().(lipgloss.NoColor); !none {
+			t.Errorf("the %s has the background %v", name, style.GetBackground())
+		}
+		if _, none := style.GetForeground().(lipgloss.NoColor); !none {
+			t.Errorf("the %s has the color %v", name, style.GetForeground())
+		}
 	}
 }
