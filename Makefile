@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench soak docs locks pictures secrets lint fmt vuln setup clean
+.PHONY: help demo test build install test-unit test-matrix bench soak docs locks pictures secrets lint fmt vuln setup clean walk
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -30,6 +30,9 @@ test-matrix: ## run everything on bare machines, by default Debian 13 with Docke
 
 bench: ## compare aibox with plain Docker and git, as a table and as JSON
 	@scripts/with-sandbox.sh scripts/bench.sh
+
+walk: ## walk through a first run with an empty Docker, and print the time of each step
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestAWalkFromAnEmptyMachineToABranchIsTimed -count=1 -v -timeout 1h -walk.empty
 
 soak: ## run 200 sessions in a row and 4 x 25 side by side, and count failures and leftovers
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/test/terminal"
+)
+
+// With -walk.empty the walk uses a Docker daemon of its own, which has no images, so that
+// the images are baked on the way.
+var walkEmpty = flag.Bool("walk.empty", false, "walk with a Docker daemon that has no images")
+
+// longestWalk includes baking the base image and an agent's.
+const longestWalk = 45 * time.Minute
+
+// A user without sessions, settings and, with -walk.empty, images comes to a branch with an
+// accepted hunk, by keys alone. The log has the time of each step.
+func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
+	if !*walkEmpty {
+		t.Parallel()
+	}
+	m := newMachine(t)
+	if *walkEmpty {
+		newDaemon(m)
+	}
+	repo := m.repo("shop", map[string]string{"README": "a project\n"})
+	p := m.sits(terminal.Size{Rows: 30, Cols: 100}, "sh", "-c", "cd "+repo+" && exec "+aibox)
+	if *walkEmpty {
+		ctx, cancel := context.WithTimeout(context.Background(), longestWalk)
+		t.Cleanup(cancel)
+		p.ctx = ctx
+	}
+	begun := time.Now()
+	step := func(name string, do func()) {
+		t.Helper()
+		from := time.Now()
+		do()
+		t.Logf("%-28s %7.1f s", name, time.Since(from).Seconds())
+	}
+	step("first frame", func() { p.sees(`Steps to your first session`) })
+	step("check of the machine", func() { p.sees(`1 ✓ this machine`) })
+	step("choice of the agent", func() {
+		p.until(`▸ 2 `, "shift+tab")
+		p.until(`▸ codex`, "down")
+		p.does("enter")
+	})
+	step("image of the agent", func() { p.sees(`codex is ready`) })
+	step("choice without a model", func() {
+		p.until(`(?s)▸ 3 .*without a model`, "tab")
+		p.does("end", "enter")
+		p.sees(`fixed example`)
+		p.sees(`▸ 4 `)
+	})
+	step("new run", func() {
+		p.does("enter")
+		p.sees(`(?s)New run.*Write a greeting to hello\.txt`)
+		p.does("ctrl+s")
+		p.sees(`\[ start \]`)
+	})
+	step("work of the agent", func() {
+		p.does("enter")
+		p.sees(`to review`)
+	})
+	step("review", func() {
+		p.does("r")
+		p.sees(`hello from codex`)
+	})
+	step("accepted hunk", func() {
+		p.does("y", "enter")
+		p.sees(`Accept into branch`)
+		p.until(`accepted on branch`, "ctrl+s")
+	})
+	step("back in the shell", func() {
+		p.until(`1 session`, "q")
+		p.does("q")
+		p.leaves(0)
+	})
+	t.Logf("%-28s %7.1f s", "total", time.Since(begun).Seconds())
+
+	branch := strings.Fields(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox"))
+	if len(branch) != 1 {
+		t.Fatalf("the branches are %q", branch)
+	}
+	if text := m.git(repo, "show", fmt.Sprintf("%s:hello.txt", branch[0])); !strings.Contains(text, "hello from codex") {
+		t.Errorf("the branch holds %q", text)
+	}
+}
