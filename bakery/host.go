@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // Host holds the machine's settings for reaching package registries. It never holds
@@ -40,7 +41,7 @@ func readHost(root fs.FS, env func(string) string, home string) Host {
 }
 
 // addressForm excludes every character that has a meaning to a shell.
-var addressForm = regexp.MustCompile(`^[A-Za-z0-9:/._~%-]+$`)
+var addressForm = lazyregexp.New(`^[A-Za-z0-9:/._~%-]+$`)
 
 // address returns the address of a package registry. It returns "" and adds a note
 // about the setting if the address holds a password or points to this machine, which a

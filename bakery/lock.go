@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // Lock pins by checksum what a build downloads: the files of locks/NAME next to the
@@ -104,7 +105,7 @@ func fetches(dockerfile string) bool {
 	return declares(dockerfile, "LOCKED") || strings.Contains(dockerfile, "\nCOPY "+lockDir+" ")
 }
 
-var notPinnedLine = regexp.MustCompile(`(?m)^# Not pinned: (.+)$`)
+var notPinnedLine = lazyregexp.New(`(?m)^# Not pinned: (.+)$`)
 
 // notPinned returns what a Dockerfile declares to download unpinned.
 func notPinned(dockerfile string) []string {

@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
-	"regexp"
 	"sort"
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 )
 
 // Base is the name of the recipe that all others build on.
@@ -124,7 +124,7 @@ func (b catalog) names() []string {
 // declares reports whether a Dockerfile declares a build argument.
 func declares(dockerfile, arg string) bool { return strings.Contains(dockerfile, "\nARG "+arg+"\n") }
 
-var versionArg = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
+var versionArg = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
 
 // recipe makes the recipe of name on parent, the base's recipe; parent is nil for the
 // base itself, which is built from source.

@@ -3,11 +3,11 @@ package bakery
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 )
 
@@ -187,7 +187,7 @@ func isInternal(s Step) bool {
 
 // commandFailed matches BuildKit's two messages for a failed RUN step. They repeat the
 // whole command, which the step's name already holds.
-var commandFailed = regexp.MustCompile(`(?s)^(?:executor failed running \[.*\]|process ".*" did not complete successfully): exit code: (\d+)$`)
+var commandFailed = lazyregexp.New(`(?s)^(?:executor failed running \[.*\]|process ".*" did not complete successfully): exit code: (\d+)$`)
 
 func reason(failure string) string {
 	return commandFailed.ReplaceAllString(failure, "exit code $1")

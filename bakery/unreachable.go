@@ -1,19 +1,19 @@
 package bakery
 
-import "regexp"
+import "aibox/internal/lazyregexp"
 
 // unreachableForms match how curl, npm, Node, pip and apt report that a host could not
 // be reached. The first group is the host.
-var unreachableForms = []*regexp.Regexp{
-	regexp.MustCompile(`Could not resolve (?:host|proxy): ([\w.-]+)`),
-	regexp.MustCompile(`Failed to connect to ([\w.-]+) port`),
-	regexp.MustCompile(`getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)`),
-	regexp.MustCompile(`connect (?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ([\w.:-]+)`),
-	regexp.MustCompile(`request to https?://([\w.-]+)\S* failed`),
-	regexp.MustCompile(`HTTPS?ConnectionPool\(host='([\w.-]+)'`),
-	regexp.MustCompile(`Could not fetch URL https?://([\w.-]+)`),
-	regexp.MustCompile(`Temporary failure resolving '([\w.-]+)'`),
-	regexp.MustCompile(`(?:Could not connect to|Unable to connect to) ([\w.-]+):`),
+var unreachableForms = []*lazyregexp.Regexp{
+	lazyregexp.New(`Could not resolve (?:host|proxy): ([\w.-]+)`),
+	lazyregexp.New(`Failed to connect to ([\w.-]+) port`),
+	lazyregexp.New(`getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)`),
+	lazyregexp.New(`connect (?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ([\w.:-]+)`),
+	lazyregexp.New(`request to https?://([\w.-]+)\S* failed`),
+	lazyregexp.New(`HTTPS?ConnectionPool\(host='([\w.-]+)'`),
+	lazyregexp.New(`Could not fetch URL https?://([\w.-]+)`),
+	lazyregexp.New(`Temporary failure resolving '([\w.-]+)'`),
+	lazyregexp.New(`(?:Could not connect to|Unable to connect to) ([\w.-]+):`),
 }
 
 // unreachableHost returns the host that the last lines of a failed step report as

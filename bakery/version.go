@@ -1,9 +1,8 @@
 package bakery
 
 import (
-	"regexp"
-
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 )
 
 // Version is the version of an agent as its package registry names it. Only
@@ -12,7 +11,7 @@ type Version struct{ text string }
 
 // versionForm demands a digit first: a tag such as "latest" names another
 // program every week, and a recipe must name one.
-var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+var versionForm = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 // ParseVersion checks text, such as "1.18.33" or "0.0.1790142911-g7618fb".
 func ParseVersion(text string) (Version, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +11,13 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/spelling"
 )
 
 // nameForm matches an agent's name, which is also a word on a command line and part of
 // image names and session ids.
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var nameForm = lazyregexp.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // maxName is the maximum length of a name, in bytes.
 const maxName = 32
@@ -93,10 +93,10 @@ func (r *reader) checkOverlap(at, dir string, before []string) {
 
 // scratchForm matches the name of a folder that begins with a dot and a letter or digit
 // and can contain wildcards.
-var scratchForm = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9._*-]*$`)
+var scratchForm = lazyregexp.New(`^\.[A-Za-z0-9][A-Za-z0-9._*-]*$`)
 
 // hostForm matches a host name with an optional wildcard in front and an optional port.
-var hostForm = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+var hostForm = lazyregexp.New(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
 
 // dialects has the APIs that a custom agent can use.
 var dialects = []agents.Dialect{agents.OpenAIChat, agents.OpenAIResponses, agents.Anthropic, agents.Gemini}
@@ -134,7 +134,7 @@ type variable struct {
 	value template
 }
 
-var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // env reads the variables in the order of the file.
 func (r *reader) env(defs []spec.Definition) []variable {

@@ -3,21 +3,22 @@ package custom
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // base is the image that every agent is built on unless its file names another.
 const base = "base"
 
 // reference matches an image reference, with an optional tag or digest.
-var reference = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+var reference = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
 // versionForm matches a fixed version, never a moving tag.
-var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+var versionForm = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 // pinned matches the version in a recipe.
-var pinned = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
+var pinned = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
 
 // image reads the recipe: a Dockerfile, or "" for the unchanged base.
 func (r *reader) image(name string) string {

@@ -2,11 +2,11 @@ package custom
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/internal/lazyregexp"
 )
 
 // options reads every [[option]]. Package spec validates them like the fields of a
@@ -90,7 +90,7 @@ func tagText(value any) string {
 }
 
 // ofOption matches the beginning of an error of package spec.
-var ofOption = regexp.MustCompile(`^option ("(?:[^"\\]|\\.)*"):? `)
+var ofOption = lazyregexp.New(`^option ("(?:[^"\\]|\\.)*"):? `)
 
 // failOption reports an error of package spec at the option's position.
 func (r *reader) failOption(defs []spec.Definition, err error) {

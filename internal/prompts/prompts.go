@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +33,7 @@ const repositoryPrefix = "repo:"
 
 const suffix = ".md"
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var nameForm = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // Source says where a prompt comes from.
 type Source string

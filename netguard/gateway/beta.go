@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard"
 )
 
@@ -30,7 +30,7 @@ var toolBetas = map[string]netguard.ServerTool{
 	"code-execution": netguard.CodeExecution, "mcp-client": netguard.MCP, "computer-use": netguard.ComputerUse,
 }
 
-var betaDate = regexp.MustCompile(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
+var betaDate = lazyregexp.New(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
 
 // betaHeader returns the header that says which of a server's abilities in trial a request
 // wants, with what passes of it, and the values that are left out.

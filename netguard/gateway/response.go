@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/internal/redact"
 )
 
@@ -51,20 +51,20 @@ func (g *Gateway) inspect(response *http.Response) error {
 
 // The forms that header values must have to pass.
 var (
-	mediaType = regexp.MustCompile(`^(?i:application/(?:json|x-ndjson|ndjson|problem\+json)|text/(?:event-stream|plain|html))(?i:; ?charset="?(?:utf-8|us-ascii)"?)?$`)
-	wait      = regexp.MustCompile(`^(?:[0-9]{1,10}(?:\.[0-9]{1,6})?|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$`)
-	truth     = regexp.MustCompile(`^(?:true|false)$`)
-	requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
-	limit     = regexp.MustCompile(`^(?:[0-9]{1,15}|(?:[0-9]{1,6}(?:\.[0-9]{1,9})?(?:ms|d|h|m|s)){1,5}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))$`)
+	mediaType = lazyregexp.New(`^(?i:application/(?:json|x-ndjson|ndjson|problem\+json)|text/(?:event-stream|plain|html))(?i:; ?charset="?(?:utf-8|us-ascii)"?)?$`)
+	wait      = lazyregexp.New(`^(?:[0-9]{1,10}(?:\.[0-9]{1,6})?|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$`)
+	truth     = lazyregexp.New(`^(?:true|false)$`)
+	requestID = lazyregexp.New(`^[A-Za-z0-9._-]{1,80}$`)
+	limit     = lazyregexp.New(`^(?:[0-9]{1,15}|(?:[0-9]{1,6}(?:\.[0-9]{1,9})?(?:ms|d|h|m|s)){1,5}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))$`)
 )
 
 // limitName matches the headers that report rate limits, which clients obey.
-var limitName = regexp.MustCompile(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
+var limitName = lazyregexp.New(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
 
 // headerForm returns the form that a header's value must have; nil when the header does
 // not pass. Names, too, are only ever those of this list: cookies, the names of the
 // user's account and names that a server makes up do not pass.
-func headerForm(name string) *regexp.Regexp {
+func headerForm(name string) *lazyregexp.Regexp {
 	switch name {
 	case "Content-Type":
 		return mediaType

@@ -3,9 +3,9 @@ package gateway
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -15,7 +15,7 @@ import (
 type endpoint struct {
 	dialect schema.Dialect
 	method  string // GET stands for HEAD too
-	path    *regexp.Regexp
+	path    *lazyregexp.Regexp
 	body    schema.Endpoint // what its body may hold; 0 for a call without one
 }
 
@@ -24,10 +24,10 @@ const name = `[A-Za-z0-9][A-Za-z0-9._:@+-]*(?:/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*`
 
 func endpoints() []endpoint {
 	ask := func(dialect schema.Dialect, path string, body schema.Endpoint) endpoint {
-		return endpoint{dialect, http.MethodPost, regexp.MustCompile("^" + path + "$"), body}
+		return endpoint{dialect, http.MethodPost, lazyregexp.New("^" + path + "$"), body}
 	}
 	look := func(dialect schema.Dialect, path string) endpoint {
-		return endpoint{dialect, http.MethodGet, regexp.MustCompile("^" + path + "$"), 0}
+		return endpoint{dialect, http.MethodGet, lazyregexp.New("^" + path + "$"), 0}
 	}
 	gemini := `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/` + name
 	return []endpoint{

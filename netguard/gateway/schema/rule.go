@@ -1,10 +1,11 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"aibox/internal/lazyregexp"
 )
 
 // rule says what passes of one value. apply reads exactly one value and writes what
@@ -129,7 +130,7 @@ type tagged struct {
 	of     map[string]rule
 }
 
-var dateBehind = regexp.MustCompile(`_[0-9]{8}$`)
+var dateBehind = lazyregexp.New(`_[0-9]{8}$`)
 
 func (t tagged) apply(w *walk) (bool, error) {
 	if w.dec.PeekKind() != '{' {

@@ -2,11 +2,11 @@ package schema
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard"
 )
 
@@ -119,8 +119,8 @@ func (itemID) apply(w *walk) (bool, error) {
 const mediaType = `(?:image/(?:png|jpe?g|gif|webp|bmp|tiff|heic|heif|avif)|(?:audio|video)/[A-Za-z0-9.+-]+|application/(?:pdf|json|octet-stream)|text/(?:plain|markdown|csv))`
 
 var (
-	dataHead  = regexp.MustCompile(`^data:` + mediaType + `(?:;[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*;base64$`)
-	mediaOnly = regexp.MustCompile(`^` + mediaType + `(?:;\s?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$`)
+	dataHead  = lazyregexp.New(`^data:` + mediaType + `(?:;[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*;base64$`)
+	mediaOnly = lazyregexp.New(`^` + mediaType + `(?:;\s?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$`)
 )
 
 // dataURL passes a data: URL with base64 of a known type. Any other URL would be
