@@ -1,5 +1,7 @@
 package session
 
+import "aibox/agents"
+
 // Actions are the actions that currently apply to a session, which screens offer. They
 // are only hints: the use cases check again.
 type Actions struct {
@@ -12,6 +14,7 @@ type Actions struct {
 	Restore   bool // its work was discarded
 	Remove    bool
 	Workspace bool // its workspace exists and belongs to it
+	SendBack  bool // it can be resumed with feedback
 }
 
 // Actions returns the actions that apply to the session.
@@ -28,5 +31,6 @@ func (b *Summary) Actions() Actions {
 		Restore:   ended && b.ContinuedBy == "" && b.Review == Discarded && b.Changed,
 		Remove:    ended && !b.Open(),
 		Workspace: owns,
+		SendBack:  owns && b.Agent != (&agents.Shell{}).Info().Name,
 	}
 }

@@ -65,10 +65,11 @@ func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 	}{
 		{Summary{Phase: Preparing}, Actions{Stop: true}},
 		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Diff: true}},
-		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true}},
-		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true}},
+		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
+		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true, SendBack: true}},
 		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Diff: true, Review: true, Restore: true, Remove: true}},
 		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Diff: true, Review: true, Remove: true}},
 	} {

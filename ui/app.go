@@ -170,6 +170,8 @@ func (a *app) do(request page.Request) tea.Cmd {
 			return tea.Quit
 		}
 		return a.handOver(func(ctx context.Context) error { return a.request.Run(ctx, of.Request) })
+	case page.SendBack:
+		return a.handOver(func(ctx context.Context) error { return a.request.SendBack(ctx, of.ID) })
 	case page.Close:
 		return a.leave(of)
 	default:

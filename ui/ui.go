@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"aibox/app/run"
+	"aibox/session"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
@@ -59,6 +60,9 @@ type Request struct {
 	// Run starts a run on the whole terminal, while the UI is off the screen, and returns
 	// when the user may come back. It reports the run's own errors itself.
 	Run func(ctx context.Context, request run.Request) error
+	// SendBack asks for feedback on a session's work in an editor on the whole terminal, and
+	// resumes the session with it, as Run does.
+	SendBack func(ctx context.Context, id session.ID) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -147,4 +148,41 @@ func TestTheModelOfARealAgentHearsTheFeedback(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWorkIsSentBackFromTheTerminalUIWithFeedbackFromTheEditor(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.write(filepath.Join(m.home, "editor"), "#!/bin/sh\ncp \"$1\" ~/shown\nprintf 'make it blue\\n' >> ~/feedback\ncat ~/feedback ~/shown > \"$1\"\n")
+	if err := os.Chmod(filepath.Join(m.home, "editor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.env = append(m.env, "EDITOR="+filepath.Join(m.home, "editor"))
+	script := m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{heard:make it blue}\\n\" }\n")
+	first := m.ended(m.aibox(0, "run", "codex", "--repo", m.repo("p", nil), "--prompt", "go", "--inference", script, "--json"))
+	if told := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"); told != "no\n" {
+		t.Fatalf("the first session was told %q", told)
+	}
+	s := m.onTerminal()
+	s.awaitShown(first.ID)
+	s.typed("S")
+	s.awaitShown("enter goes back")
+	s.typed("\r")
+	s.awaitShown(`continued`)
+	all := m.stored()
+	if len(all) != 2 {
+		t.Fatalf("%d sessions", len(all))
+	}
+	spec := m.read(m.home, ".local/state/aibox/sessions", all[1].ID, "spec.json")
+	if !strings.Contains(spec, `"resumes": "`+first.ID+`"`) || !strings.Contains(spec, `"prompt": "make it blue"`) {
+		t.Errorf("the second session is %s", spec)
+	}
+	if told := m.read(m.record(all[1].ID).State.Workspace.Path, "told.txt"); told != "yes\n" {
+		t.Errorf("the second session was told %q", told)
+	}
+	if shown := m.read(m.home, "shown"); !strings.Contains(shown, "what codex should do now") || !strings.Contains(shown, "An empty text sends nothing") {
+		t.Errorf("the editor shows %q", shown)
+	}
+	s.typed("q")
+	s.ends(0)
 }

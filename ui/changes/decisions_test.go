@@ -60,6 +60,21 @@ func TestRejectionsAloneAreKeptForTheAgent(t *testing.T) {
 	}
 }
 
+func TestWorkIsSentBackWithTheRejectionsAsFeedback(t *testing.T) {
+	p, services := open(t)
+	p.Press("x", "S")
+	if len(services.rejected) != 1 || len(p.Asked) != 1 || p.Asked[0] != (page.SendBack{ID: p.m.session.ID}) {
+		t.Errorf("rejected %v, asked for %#v", services.rejected, p.Asked)
+	}
+	if p.m.draft.Tally().Rejected != 1 {
+		t.Error("the draft is lost, although the user can still cancel")
+	}
+	p = newUser(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
+	if p.Press("S"); len(p.Asked) > 0 {
+		t.Errorf("discarded work is sent back: %v", p.Asked)
+	}
+}
+
 func TestAnEarlierRejectionCountsBeforeTheFileIsRead(t *testing.T) {
 	set := worked(t)
 	var hunk review.Hunk

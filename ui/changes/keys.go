@@ -17,6 +17,7 @@ type keys struct {
 	take, reject, clear, takeFile, rejectFile            binding
 	takeAll, rejectAll, reset                            binding
 	undo, split, comment, verify, target, deliver, leave binding
+	sendBack                                             binding
 	tree, open, closed                                   binding
 	more, whole                                          binding
 	search, nextHit, lastHit, endSearch                  binding
@@ -32,7 +33,7 @@ func newKeys() keys {
 		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "X", "N"),
 		takeAll: keymap.Bind("take the rest", "A"), rejectAll: keymap.Bind("reject the rest", "R"), reset: keymap.Bind("reset all decisions", "F"),
 		undo: keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), comment: keymap.Bind("comment", "c"),
-		verify: keymap.Bind("verify…", "v"), target: keymap.Bind("branch or working tree", "T"),
+		verify: keymap.Bind("verify…", "v"), sendBack: keymap.Bind("send back…", "S"), target: keymap.Bind("branch or working tree", "T"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
 		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
 		more: keymap.Bind("lines around", "e"), whole: keymap.Bind("all lines around, or none", "E"),
@@ -52,6 +53,7 @@ func (m *Model) bound() keys {
 		k.reject.SetKeys("x")
 		k.rejectFile.SetKeys("X")
 	}
+	k.sendBack.SetEnabled(m.canSendBack())
 	k.Layout.SetEnabled(m.width >= diff.MinSplitWidth)
 	return k
 }
@@ -103,7 +105,7 @@ func (m *Model) Keys() []keymap.Group {
 	return []keymap.Group{
 		{Title: "Decide", Keys: []binding{
 			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.reset, k.undo, k.split, k.comment,
-			k.verify, k.target, k.deliver, k.leave,
+			k.verify, k.target, k.deliver, k.sendBack, k.leave,
 		}},
 		{Title: "Jump", Keys: []binding{
 			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,

@@ -94,6 +94,8 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.comment):
 		m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
 		m.comment.resize(m.width, m.height)
+	case key.Matches(msg, k.sendBack):
+		return m.sendBack()
 	case key.Matches(msg, k.undo):
 		m.undo()
 		return m.load()

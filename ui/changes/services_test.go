@@ -106,7 +106,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Review: r.review}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {

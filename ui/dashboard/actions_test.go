@@ -28,6 +28,16 @@ func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 	p.Sees("recover")
 }
 
+func TestWorkIsSentBackWithFeedback(t *testing.T) {
+	p, _ := open(t, 120, 40)
+	p.Press("S") // of one that runs
+	p.Press("end")
+	p.Press("S")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.SendBack{ID: "0aaaa-codex"}) {
+		t.Errorf("asked for %#v", p.Asked)
+	}
+}
+
 func TestDiscardedWorkIsRestoredAfterAQuestion(t *testing.T) {
 	briefs := sampleBriefs()
 	briefs[0].Review = session.Discarded

@@ -78,6 +78,10 @@ type Command struct {
 // asks before it runs the command, and keeps the output until the user presses a key.
 type System struct{ Command []string }
 
+// SendBack asks the user for feedback on a session's work in an editor, on the whole
+// terminal, and resumes the session with it. An empty text cancels.
+type SendBack struct{ ID session.ID }
+
 // Run starts a run on the whole terminal and follows it to its end. The output stays on
 // the screen until the user presses a key.
 type Run struct{ Request run.Request }
@@ -99,6 +103,7 @@ func (Settings) request()   {}
 func (Command) request()    {}
 func (System) request()     {}
 func (Run) request()        {}
+func (SendBack) request()   {}
 func (Close) request()      {}
 
 // Covered reports to a page that another page lies over it, until a Returned.

@@ -20,6 +20,7 @@ import (
 // keys are the screen's own keys.
 type keys struct {
 	attach, past, review, stop, interrupt, extend, again key.Binding
+	diff, sendBack                                       key.Binding
 	network, pane, hide, back                            key.Binding
 }
 
@@ -28,6 +29,7 @@ func newKeys() keys {
 		pane: keymap.Bind("other pane", "tab"), hide: keymap.Bind("show or hide the events", "v"),
 		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scrollback", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
+		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"),
 		network: keymap.Bind("network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -41,15 +43,21 @@ func (m *Model) current() keys {
 	k.stop.SetEnabled(m.loaded && m.session.Alive)
 	k.interrupt.SetEnabled(runs)
 	k.extend.SetEnabled(runs && m.session.Timeout > 0)
-	k.review.SetEnabled(m.loaded && m.reviewable())
+	can := m.actions()
+	k.review.SetEnabled(can.Review)
+	k.diff.SetEnabled(can.Diff)
+	k.sendBack.SetEnabled(can.SendBack)
 	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
 }
 
-// reviewable reports whether the session has ended with changes to review.
-func (m *Model) reviewable() bool {
+// actions returns the actions that apply to the session; none before it is known.
+func (m *Model) actions() session.Actions {
+	if !m.loaded {
+		return session.Actions{}
+	}
 	b := m.session.Summary()
-	return b.Actions().Review
+	return b.Actions()
 }
 
 // Keys returns the active keys.
@@ -62,7 +70,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Search", Keys: m.log.TypingKeys()}}
 	}
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
 		{Title: "Output", Keys: m.log.Keys().All()},
 		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
 	}
@@ -78,7 +86,7 @@ func (m *Model) Short() []key.Binding {
 		return m.log.TypingKeys()
 	}
 	in := m.log.Keys()
-	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
 }
 
 // press handles a key.
@@ -119,6 +127,10 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 		return page.Ask(page.Scrollback{ID: id}), true
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: id}), true
+	case key.Matches(msg, k.diff):
+		return page.Ask(page.Command{Args: []string{"diff", string(id)}, Wait: true}), true
+	case key.Matches(msg, k.sendBack):
+		return page.Ask(page.SendBack{ID: id}), true
 	case key.Matches(msg, k.again):
 		return page.Ask(page.NewRun{Again: id}), true
 	case key.Matches(msg, k.network):

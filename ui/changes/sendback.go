@@ -1,0 +1,28 @@
+package changes
+
+import (
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// canSendBack reports whether the session can be resumed with feedback.
+func (m *Model) canSendBack() bool {
+	if m.set == nil {
+		return false
+	}
+	b := m.session.Summary()
+	return b.Actions().SendBack
+}
+
+// sendBack stores the rejections as feedback, and asks for more feedback to resume the
+// session with. The draft stays, since the user can still cancel.
+func (m *Model) sendBack() tea.Cmd {
+	store, id := m.delivery.rejections(), m.session.ID
+	return func() tea.Msg {
+		if _, err := store(); err != nil {
+			return delivered{err: err}
+		}
+		return page.SendBack{ID: id}
+	}
+}
