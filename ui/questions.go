@@ -14,6 +14,9 @@ import (
 // takeQuestion passes a message to the questions: always their own messages, and also
 // keys and clicks while a question is shown. It returns false for other messages.
 func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && !a.questions.Open() {
+		return nil, !a.questions.Pass(press)
+	}
 	if cmd, own := a.questions.Take(msg); own || !a.questions.Open() || a.tooSmall() {
 		return cmd, own
 	}
@@ -39,7 +42,7 @@ func (a *app) showQuestions() {
 
 // withQuestion draws the open question over a screen.
 func (a *app) withQuestion(screen string) string {
-	if !a.questions.Open() {
+	if !a.questions.Open() && !a.questions.Outcome() {
 		return screen
 	}
 	return a.questions.View(screen)

@@ -2,7 +2,8 @@
 // question never takes a key that was meant for something else: it appears only while
 // the user is not typing, the focused button decides nothing, and keys are ignored until
 // none was pressed for a moment. A postponed question stays as a mark until it is
-// answered or expires.
+// answered or expires. A question that closes by itself leaves a line, and for a moment
+// its keys do nothing.
 package approvals
 
 import (
@@ -55,7 +56,8 @@ type Model struct {
 	shown         *session.Request
 	lastKey       time.Time // when the question appeared, or the last key within the grace period
 	choice        choice
-	outcome       outcome // of the last question, if the user has to see it; empty for none
+	outcome       string    // of the last question, if the user has to see it, escaped; empty for none
+	closed        time.Time // when outcome was set
 }
 
 // choice is a button.
@@ -145,7 +147,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return nil, true
 	case answerSent:
 		if msg.err != nil {
-			m.outcome = outcome{"Your answer was not accepted", termtext.Escape(msg.err.Error())}
+			m.close("Your answer was not accepted: " + termtext.Escape(msg.err.Error()))
 			delete(m.answered, msg.of)
 			if fault.KindOf(msg.err) == fault.Conflict { // it is no longer open
 				m.answered[msg.of] = true
@@ -171,20 +173,36 @@ func (m *Model) takeRequests(all []session.Request) {
 	}
 	m.waiting = slices.DeleteFunc(all, func(r session.Request) bool { return m.answered[nameOf(r)] })
 	if m.shown != nil && !slices.ContainsFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == nameOf(*m.shown) }) {
-		// Keys meant for the question must not reach the screen below.
-		m.outcome, m.shown = m.closedOutcome(m.shown), nil
+		m.close(m.closedOutcome(m.shown))
+		m.shown = nil
 	}
 }
 
-// outcome explains why a question was closed or an answer was not accepted.
-type outcome struct{ title, text string } // escaped
-
 // closedOutcome explains why a question is no longer open.
-func (m *Model) closedOutcome(r *session.Request) outcome {
+func (m *Model) closedOutcome(r *session.Request) string {
 	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
-		return outcome{"Too late", "The question from " + string(r.Session) + " expired without an answer."}
+		return "Too late: the question from " + string(r.Session) + " expired without an answer"
 	}
-	return outcome{"No longer open", "The question from " + string(r.Session) + " was answered elsewhere, or the session ended."}
+	return "No longer open: the question from " + string(r.Session) + " was answered elsewhere, or the session ended"
+}
+
+// close sets the outcome.
+func (m *Model) close(outcome string) { m.outcome, m.closed = outcome, m.Now() }
+
+// Outcome reports whether a line about the last question is shown.
+func (m *Model) Outcome() bool { return m.outcome != "" && m.shown == nil }
+
+// Pass clears the line for a key to the screen below, and reports whether the screen may
+// have the key. A key of a question that has just closed by itself was meant for it.
+func (m *Model) Pass(msg tea.KeyPressMsg) bool {
+	if !m.Outcome() {
+		return true
+	}
+	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, accept, refuse, postpone, toggle, back, take) {
+		return false
+	}
+	m.outcome = ""
+	return true
 }
 
 // Let shows the first question that was not shown yet, unless the user is busy: typing,
@@ -210,15 +228,14 @@ func (m *Model) Show() {
 
 func (m *Model) show(r session.Request) {
 	m.seen[nameOf(r)] = true
-	m.shown, m.choice, m.lastKey = &r, later, m.Now()
+	m.shown, m.choice, m.lastKey, m.outcome = &r, later, m.Now(), ""
 }
 
 // Waiting returns the number of open questions.
 func (m *Model) Waiting() int { return len(m.waiting) }
 
-// Open reports whether a question or its outcome covers the screen and gets all keys and
-// mouse events.
-func (m *Model) Open() bool { return m.shown != nil || m.outcome != (outcome{}) }
+// Open reports whether a question covers the screen and gets all keys and mouse events.
+func (m *Model) Open() bool { return m.shown != nil }
 
 // Mark returns the number of open questions for the foot of every screen; empty for
 // none.
@@ -248,9 +265,6 @@ func (m *Model) Keys() []keymap.Group {
 
 // Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	if m.shown == nil {
-		return []key.Binding{keymap.Bind("close", "esc")}
-	}
 	return []key.Binding{accept, refuse, postpone, toggle}
 }
 
@@ -258,8 +272,6 @@ func (m *Model) Short() []key.Binding {
 func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	now := m.Now()
 	switch {
-	case m.shown == nil:
-		m.outcome = outcome{}
 	case now.Sub(m.lastKey) < dialog.Grace:
 		m.lastKey = now // the key was meant for something else
 	case key.Matches(msg, postpone):

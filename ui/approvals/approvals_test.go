@@ -174,12 +174,17 @@ func TestAQuestionThatIsAnsweredElsewhereCloses(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.open = nil
 	p.look(false)
-	if !strings.Contains(p.view(), "No longer open") || !strings.Contains(p.view(), "The question from 0a-x was answered elsewhere") || p.m.Mark() != "" {
-		t.Errorf("keys that were meant for the question reach the screen below:\n%s", p.view())
+	if !strings.Contains(p.view(), "! No longer open: the question from 0a-x was answered elsewhere") || p.m.Mark() != "" || p.m.Open() {
+		t.Errorf("it does not become a line:\n%s", p.view())
 	}
-	p.press("y")
-	if p.m.Open() || p.fakeSessions.said != nil {
-		t.Error("it stays, or is answered")
+	if p.m.Pass(keymap.Press("y")) || !p.m.Outcome() {
+		t.Error("a key that was meant for the question reaches the screen below")
+	}
+	if !p.m.Pass(keymap.Press("j")) || p.m.Outcome() {
+		t.Error("a key for the screen below is lost, or the line stays")
+	}
+	if p.fakeSessions.said != nil {
+		t.Error("it is answered")
 	}
 	p.fakeSessions.open = []session.Request{asks("0a-x", 2)}
 	p.look(false)
@@ -189,8 +194,12 @@ func TestAQuestionThatIsAnsweredElsewhereCloses(t *testing.T) {
 	p.fakeSessions.open = nil
 	p.now = noon.Add(time.Minute)
 	p.look(false)
-	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "The question from 0a-x expired") {
+	if !strings.Contains(p.view(), "! Too late: the question from 0a-x expired") {
 		t.Errorf("the expiry is not reported:\n%s", p.view())
+	}
+	p.now = p.now.Add(dialog.Grace)
+	if !p.m.Pass(keymap.Press("y")) {
+		t.Error("the line takes a key")
 	}
 }
 
@@ -209,16 +218,15 @@ func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")
-	if !p.m.Open() || !strings.Contains(p.view(), "Your answer was not accepted") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
+	if p.m.Open() || !strings.Contains(p.view(), "Your answer was not accepted") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
 		t.Error(p.view())
 	}
-	p.press("esc")
-	if p.m.Open() || p.m.Waiting() != 1 {
+	if p.m.Waiting() != 1 {
 		t.Error("it cannot be answered again")
 	}
 	p.fakeSessions.fails = fault.New(fault.Conflict, "the question is not open any more")
 	p.m.Show()
-	p.press("y", "esc")
+	p.press("y")
 	if p.m.Waiting() != 0 {
 		t.Error("one that is over waits")
 	}

@@ -14,8 +14,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// View draws the question over a screen.
+// View draws the question over a screen, or the outcome of the last one on its last row.
 func (m *Model) View(screen string) string {
+	if m.Outcome() {
+		above := screen[:strings.LastIndexByte(screen, '\n')+1]
+		return above + m.theme.Warn.Render(ansi.Truncate("! "+m.outcome, m.width, "…"))
+	}
 	return dialog.Over(screen, m.box(), m.width, m.height)
 }
 
@@ -25,10 +29,6 @@ func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
 func (m *Model) box() string {
 	t := m.theme
 	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, m.inner()), "\n") }
-	if m.shown == nil {
-		lines := []string{t.Title.Render(wrapped(m.outcome.title)), "", wrapped(m.outcome.text), "", t.Button.Render("[close (esc)]")}
-		return t.Dialog.Render(strings.Join(lines, "\n"))
-	}
 	r := m.shown
 	title := string(r.Session) + " asks"
 	if len(m.waiting) > 1 {
@@ -74,10 +74,6 @@ func (m *Model) buttons() []string {
 // answers nothing.
 func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft {
-		return nil
-	}
-	if m.shown == nil {
-		m.outcome = outcome{}
 		return nil
 	}
 	if now := m.Now(); now.Sub(m.lastKey) < dialog.Grace {
