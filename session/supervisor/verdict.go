@@ -2,10 +2,12 @@ package supervisor
 
 import (
 	"fmt"
+	"strings"
 
 	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
+	"aibox/internal/shellquote"
 	"aibox/session"
 )
 
@@ -17,7 +19,11 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 		return fault.New(fault.Internal, "the sandbox ended without a report: %w", out.cause).
 			Hint("the agent may have killed the first process of its sandbox, or the host may have run out of memory; its work so far is kept")
 	case len(out.errs) > 0:
-		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
+		failed := fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
+		if script, ok := s.unquotedScript(agent, out.exit.Code); ok {
+			failed = failed.Hint("aibox run %s -- sh -c %s   # a shell runs it", name, shellquote.Quote(script))
+		}
+		return failed
 	case s.wasInterrupted():
 		return fault.New(fault.Interrupted, "%s was interrupted, and ended with %s", name, exitText(out.exit))
 	case out.exit.Signal != 0:
@@ -27,6 +33,20 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	default:
 		return nil
 	}
+}
+
+// exitNoProgram is the exit code of a start whose program does not exist.
+const exitNoProgram = 127
+
+// unquotedScript returns the only argument of a command that looks like a script for a
+// shell, if no program has this name.
+func (s *modelWatch) unquotedScript(agent agents.Agent, code int) (script string, ok bool) {
+	const longest = 200 // bytes that fit into a hint
+	args := s.launch.Spec.Args
+	if code != exitNoProgram || len(args) != 1 || len(agent.Info().Dialects) > 0 || len(args[0]) > longest {
+		return "", false
+	}
+	return args[0], strings.ContainsAny(args[0], " \t\n|&;<>()$`*?")
 }
 
 // exitText returns how an agent ended.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"strings"
 	"testing"
 
 	"aibox/agents"
@@ -20,6 +21,26 @@ func TestAnInterruptedAgentCountsAsInterruptedWhateverItsExitCode(t *testing.T) 
 		err := s.exitFault(&agents.Codex{}, sandboxOutcome{exit: &exit})
 		if err == nil || fault.KindOf(err) != fault.Interrupted || err.Error() != want {
 			t.Errorf("%+v gives %v (%v)", exit, err, fault.KindOf(err))
+		}
+	}
+}
+
+func TestAScriptInOneArgumentIsHintedToAShell(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"ls | head -n 1"}, 127, "aibox run shell -- sh -c 'ls | head -n 1'   # a shell runs it"},
+		{[]string{"nosuch"}, 127, ""},
+		{[]string{"nosuch", "|", "head"}, 127, ""},
+		{[]string{"./not executable"}, 126, ""},
+	} {
+		s := newSupervisor(&run{id: "0abc-shell"})
+		s.launch.Spec.Agent, s.launch.Spec.Args = "shell", c.args
+		err := s.exitFault(&agents.Shell{}, sandboxOutcome{exit: &lifeline.Exit{Code: c.code}, errs: []string{"there is no program"}})
+		if hints := strings.Join(fault.Hints(err), "\n"); hints != c.want {
+			t.Errorf("%q has the hint %q instead of %q", c.args, hints, c.want)
 		}
 	}
 }

@@ -71,7 +71,10 @@ func TestAMissingModelIsShownBeforeTheStartAndLeavesNothing(t *testing.T) {
 	s.awaitShown(`▸ Inference`)
 	s.typed("xyz")
 	s.awaitShown(`unknown model server "xyz"`)
-	s.typed("\x1b\x1b")
+	s.typed("\x1b")
+	s.awaitShown(`▸ Inference +\S`)
+	s.awaitShown(`✗ nothing answers`)
+	s.typed("\x1b")
 	s.awaitShown(`leave`)
 	s.typed("q")
 	s.awaitShown(`Leave without starting`)
@@ -80,6 +83,32 @@ func TestAMissingModelIsShownBeforeTheStartAndLeavesNothing(t *testing.T) {
 	s.typed("q")
 	s.ends(0)
 	s.givenBack()
+}
+
+func TestTheScriptedModelReplacesAMissingOneOnAKey(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", nil)
+	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"http://127.0.0.1:1/v1\"\n")
+	s := m.onTerminal("run", "codex", "--prompt", "say hello", "--repo", repo, "--form")
+	s.awaitShown(`✗ nothing answers`)
+	s.typed("\x13")
+	s.awaitShown(`m uses the scripted model and starts`)
+	s.typed("m")
+	s.ends(0)
+	s.unchanged()
+	if all := m.stored(); len(all) != 1 || !all[0].State.Result.Changed {
+		t.Errorf("the record has %+v", all)
+	}
+}
+
+func TestAShellScriptInOneArgumentIsHintedToAShell(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(1, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "ls | head")
+	if !strings.Contains(o.stderr, "aibox run shell -- sh -c 'ls | head'") {
+		t.Errorf("no hint: %s", o.stderr)
+	}
 }
 
 // A run that delivers at its end is followed on the whole terminal. A ctrl-c there is
