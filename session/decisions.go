@@ -101,21 +101,12 @@ type deliveries struct {
 // session has no changes or the choice selects none.
 func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	var accepted *accept.Result
-	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.Deliverable(); err != nil {
-			return err
-		}
-		decisions, err := s.store.Decisions(id)
-		if err != nil {
-			return err
-		}
-		if err := checkChangesOf(set, session); err != nil {
-			return err
-		}
+	err := s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) error {
 		if !set.Assessed() {
 			return fault.New(fault.Environment, "it is not known what the changes of %s would run", id).
 				Hint("`aibox diff %s` shows them; `aibox recover %s` lists the saved states", id, id)
 		}
+		var err error
 		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
 			return err
 		}
@@ -157,6 +148,24 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		})
 	})
 	return accepted, err
+}
+
+// withDeliverable locks an ended session whose changes are set and calls use with its
+// decisions. It refuses a session whose work cannot be accepted.
+func (s *deliveries) withDeliverable(ctx context.Context, id ID, set *review.ChangeSet, use func(*Session, *Decisions) error) error {
+	return s.withEnded(ctx, id, func(session *Session) error {
+		if err := session.Deliverable(); err != nil {
+			return err
+		}
+		decisions, err := s.store.Decisions(id)
+		if err != nil {
+			return err
+		}
+		if err := checkChangesOf(set, session); err != nil {
+			return err
+		}
+		return use(session, decisions)
+	})
 }
 
 // Deliverable returns a fault when no more of a session's work can be accepted because

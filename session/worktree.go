@@ -19,17 +19,7 @@ func (s *repairs) RepairWorktrees() ([]worktree.Recovered, error) {
 // to do, it returns review.ErrNothing.
 func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
 	var plan *worktree.Plan
-	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.Deliverable(); err != nil {
-			return err
-		}
-		decisions, err := s.store.Decisions(id)
-		if err != nil {
-			return err
-		}
-		if err := checkChangesOf(set, session); err != nil {
-			return err
-		}
+	err := s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) (err error) {
 		plan, err = accept.PlanWorktree(ctx, session.State.Workspace, set, accept.Options{
 			Choice: choice, Target: accept.ToWorktree, Prior: decisions.before(accept.ToWorktree),
 		})
