@@ -144,6 +144,6 @@ func (o *doctorOptions) printFindings(r doctorReport) {
 	}
 	_ = table(o.out, "", rows)
 	if len(r.Fixed) > 0 {
-		fmt.Fprintf(o.out, "\nmended: %s\n", strings.Join(r.Fixed, ", "))
+		fmt.Fprintf(o.out, "\nfixed: %s\n", strings.Join(r.Fixed, ", "))
 	}
 }

@@ -176,14 +176,27 @@ func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 
 func TestAFixForTheUserIsShownAndCopiedButNotRun(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
-	goTo(p, "user namespaces")
-	p.Sees("to fix it: sudo sysctl -w user.max_user_namespaces=28633")
+	goTo(p, "model")
+	p.Sees("to fix it: start Ollama")
 	p.Press("enter")
 	if len(p.Asked) != 0 {
 		t.Errorf("asked %+v", p.Asked)
 	}
 	p.Press("c")
-	p.Sees("copied: sudo sysctl")
+	p.Sees("copied: start Ollama")
+}
+
+func TestAFixForRootIsShownAndRunByAKey(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	goTo(p, "user namespaces")
+	p.Sees("enter asks, then runs: sudo sysctl -w user.max_user_namespaces=28633")
+	p.Press("enter")
+	if len(p.Asked) != 1 {
+		t.Fatalf("asked %+v", p.Asked)
+	}
+	if system, ok := p.Asked[0].(page.System); !ok || !slices.Equal(system.Command, []string{"sudo", "sysctl", "-w", "user.max_user_namespaces=28633"}) {
+		t.Errorf("asked %+v", p.Asked)
+	}
 }
 
 func TestTheMachineIsCheckedAgainAfterAFix(t *testing.T) {
@@ -245,7 +258,7 @@ func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
 	m := sound()
 	p := sit(t, m, 120, 40)
 	p.Press("p")
-	for _, want := range []string{"✓ workspace  1 file 0.0s", "… sandbox", "kernel 4.4.0", "✓ metadata address", "must be refused", "all 3 probes passed"} {
+	for _, want := range []string{"✓ workspace  1 file 0.0s", "… sandbox", "kernel 4.4.0", "✓ metadata address", "must be refused", "probes 3/3 passed"} {
 		p.Sees(want)
 	}
 	p.Press("esc")
@@ -276,12 +289,12 @@ func TestEachProbeIsShownAsItEnds(t *testing.T) {
 	}
 	until("… inference gateway")
 	until("… a name server")
-	p.Sees("0 of 3 probes ended")
+	p.Sees("probes 0/3")
 	until("✓ a name server      must be refused  network is unreachable")
 	p.Sees("… metadata address")
-	p.Sees("1 of 3 probes ended")
+	p.Sees("probes 1/3")
 	until("✓ inference gateway")
-	p.Sees("3 of 3 probes ended")
+	p.Sees("probes 3/3")
 	until("In a sandbox with kernel 4.4.0")
 }
 

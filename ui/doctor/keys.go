@@ -30,7 +30,11 @@ func (m *Model) enableKeys() {
 	row := m.current()
 	bad := row != nil && !row.Looking && row.Fix != ""
 	_, command := m.commandOf(row)
-	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
+	root := false
+	if bad {
+		_, root = row.RootCommand()
+	}
+	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command || root))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.again.SetEnabled(!m.proving)
 	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proof.run.running())
@@ -97,12 +101,15 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// fix fixes a finding: it bakes an image, or runs one of aibox's own commands on the whole
-// terminal, which asks before it changes anything.
+// fix fixes a finding: it bakes an image, or runs a command on the whole terminal, which asks
+// before it changes anything: one of aibox's own, or one for root.
 func (m *Model) fix(row *checkup.Row) tea.Cmd {
 	if row.FixedByBuild() {
 		m.machine.Bake(row.Image)
 		return page.Ask(page.Images{})
+	}
+	if command, root := row.RootCommand(); root {
+		return page.Ask(page.System{Command: command})
 	}
 	args, _ := m.commandOf(row)
 	return page.Ask(page.Command{Args: args, Wait: true})

@@ -124,7 +124,7 @@ func (p *proofPane) end(msg proofEnded) {
 	}
 	p.fit()
 	if msg.proof.Failed == 0 {
-		p.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is isolated", len(msg.proof.Results)), nil)
+		p.note.Say(fmt.Sprintf("probes %d/%d passed: the sandbox is isolated", len(msg.proof.Results), len(msg.proof.Results)), nil)
 		return
 	}
 	p.cursor.Go(slices.IndexFunc(p.run.probing.Results, func(r probe.Result) bool { return !r.OK }))

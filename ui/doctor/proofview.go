@@ -89,7 +89,7 @@ func (p *proofPane) title() string {
 	case p.run.over:
 		return "In a sandbox without an agent"
 	default:
-		return fmt.Sprintf("%d of %d probes ended", ended, len(p.run.probing.Results))
+		return fmt.Sprintf("probes %d/%d", ended, len(p.run.probing.Results))
 	}
 }
 

@@ -142,11 +142,14 @@ func (m *Model) pane(width, height int) []string {
 			out = append(out, "")
 		}
 		_, own := m.commandOf(row)
+		_, root := row.RootCommand()
 		switch {
 		case row.FixedByBuild():
 			add("enter bakes it: "+row.Fix, m.theme.Key)
 		case own:
 			add("enter runs: "+row.Fix, m.theme.Key)
+		case root:
+			add("enter asks, then runs: "+row.Fix, m.theme.Key)
 		default:
 			add("to fix it: "+row.Fix, m.theme.Key)
 		}

@@ -36,9 +36,17 @@ func (m *Model) listHeight() int {
 	return max(1, m.bodyHeight()-1-m.paneHeight()-1)
 }
 
-// paneHeight returns the rows of the pane below the list, without its rule.
+// factRows are the rows of an image that is not being baked.
+const factRows = 6
+
+// paneHeight returns the rows of the pane below the list, without its rule. It needs more
+// where there is a bake to show.
 func (m *Model) paneHeight() int {
-	return max(0, min(m.bodyHeight()/2, m.bodyHeight()-4))
+	height := m.bodyHeight() / 2
+	if len(m.list.jobs) == 0 {
+		height = min(height, factRows)
+	}
+	return max(0, min(height, m.bodyHeight()-4))
 }
 
 func (m *Model) listWidth() int {

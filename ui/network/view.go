@@ -81,7 +81,7 @@ func (m *Model) View() string {
 
 // title returns the name of the screen and the state of the locks.
 func (m *Model) title() string {
-	title := m.theme.Title.Render("Network") + "  "
+	title := m.theme.Title.Render("Network activity") + "  "
 	switch {
 	case !m.locksKnown:
 		return title + m.theme.Faint.Render("checking the locks…")

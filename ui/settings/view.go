@@ -182,7 +182,11 @@ func (m *Model) facts(setting config.Setting, width int) []string {
 		fact("your file", orNothing(own.Text())+"; overridden")
 	}
 	fact("default", orNothing(setting.Default()))
-	fact("takes", setting.Takes())
+	takes := setting.Takes()
+	if choices := m.overview.Choices(setting); len(choices) > 0 && len(setting.Values()) == 0 {
+		takes = "one of " + termtext.Escape(strings.Join(choices, ", "))
+	}
+	fact("takes", takes)
 	if variable := setting.Variable(); variable != "" {
 		fact("variable", variable)
 	}
