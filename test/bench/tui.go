@@ -108,7 +108,7 @@ func round(n int, names ...string) []string {
 
 // keyRow is the row for keys: their 95th percentile.
 func keyRow(what string, took []float64, missing int) Row {
-	row := alone("key to frame, "+what, "ms", quantile(took, 0.95), target{most: 16, absolute: true})
+	row := alone("key to frame, "+what, "ms", quantile(took, 0.95), target{most: 12, absolute: true})
 	row.Note = fmt.Sprintf("p95 of %d keys; median %s, longest %s", len(took), number(median(took)), number(slices.Max(took)))
 	if missing > 0 {
 		row.Note += fmt.Sprintf("; %d changed nothing", missing)
