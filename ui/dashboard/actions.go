@@ -197,15 +197,6 @@ func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
 }
 
-// answer handles a key while a question is open.
-func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
-	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
-		m.note.Say(yes.Yes+"…", nil)
-		return yes.Do
-	}
-	return nil
-}
-
 // service adapts use cases to actions.
 type service struct{ Sessions }
 

@@ -121,7 +121,7 @@ func (m *Model) Typing() bool {
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.enableKeys()
 	if m.ask != nil {
-		return m.answer(msg)
+		return dialog.Act(&m.ask, msg, m.now(), &m.note)
 	}
 	m.note.Say("", nil) // it was about the last key
 	switch {

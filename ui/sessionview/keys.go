@@ -94,7 +94,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.current()
 	switch {
 	case m.ask != nil:
-		return m.answer(msg)
+		return dialog.Act(&m.ask, msg, m.now(), &m.note)
 	case m.log.Typing():
 		return m.log.Press(msg)
 	case key.Matches(msg, k.back):
@@ -153,15 +153,6 @@ func (m *Model) agent() string { return termtext.Escape(cmp.Or(m.session.Agent, 
 
 func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
-}
-
-// answer handles a key while a question is open.
-func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
-	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
-		m.note.Say(yes.Yes+"…", nil)
-		return yes.Do
-	}
-	return nil
 }
 
 func (m *Model) stop() tea.Cmd {

@@ -95,6 +95,17 @@ func Answer(open **Confirm, msg tea.KeyPressMsg, now time.Time) *Confirm {
 	return asked
 }
 
+// Act is Answer for a question about an action: it returns the action's command if the user
+// confirmed it, and says in the note that it is under way.
+func Act(open **Confirm, msg tea.KeyPressMsg, now time.Time, note *frame.Note) tea.Cmd {
+	confirmed := Answer(open, msg, now)
+	if confirmed == nil {
+		return nil
+	}
+	note.Say(confirmed.Yes+"…", nil)
+	return confirmed.Do
+}
+
 // View returns the framed question, at most width columns wide.
 func (c *Confirm) View(t theme.Theme, width int) string {
 	inner := max(10, min(60, width-6))
