@@ -27,7 +27,6 @@ import (
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/session/output"
-	"aibox/ui/changes"
 	"aibox/ui/newrun"
 	"aibox/workspace"
 )
@@ -35,8 +34,6 @@ import (
 // world is a user with sessions in every state, and everything else that screens show. What
 // the screens change does not last.
 type world struct {
-	Sessions
-	changes.Services
 	t      testing.TB
 	empty  bool // there is no session
 	broken bool // most use cases fail
@@ -210,6 +207,9 @@ func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return feedbac
 func (w *world) Decisions(session.ID) (*session.Decisions, error) {
 	return new(session.Decisions), nil
 }
+
+func (w *world) LastTarget(string) accept.Target            { return accept.ToBranch }
+func (w *world) RememberTarget(string, accept.Target) error { return w.err() }
 
 func (w *world) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) { return nil, w.err() }
 func (w *world) SaveDraft(session.ID, *decision.Saved) error                  { return w.err() }
