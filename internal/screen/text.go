@@ -31,6 +31,9 @@ func (s *Screen) Text(colors Colors, final bool) []byte {
 	return out.Bytes()
 }
 
+// Plain returns what the screen shows, as lines of text without any style.
+func (s *Screen) Plain() string { return ansi.Strip(string(s.Text(NoColors, false))) }
+
 // Recolor returns text of Text for a terminal with these colors. Whatever else is in it,
 // should it have been stored where others can write, is gone.
 func Recolor(text []byte, colors Colors) []byte {

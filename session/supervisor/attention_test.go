@@ -23,7 +23,7 @@ func TestAnAgentWaitsFromItsQuestionUntilItsAnswer(t *testing.T) {
 		}
 	}
 	show("Working\r\n", false, 0)
-	show("Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n Esc to cancel", true, 1)
+	show("Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n \x1b[1mEsc\x1b[m to \x1b[3mcancel\x1b[m", true, 1)
 	show(" · Tab to amend", true, 1)
 	show("\x1b[2J\x1b[HWorking", false, 2)
 	show("\x1b]0;a title\a\x1b]9;4;1;50\a\x1b]99;i=1:p=?;\x1b\\", false, 2)

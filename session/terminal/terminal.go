@@ -212,7 +212,7 @@ func (t *Terminal) Shown() (text string, called bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.screen.Text(screen.NoColors, false)), t.called
+	return t.screen.Plain(), t.called
 }
 
 // finalText returns the text that stays on a viewer's terminal after the agent has ended.
