@@ -72,7 +72,7 @@ func TestAMissingModelIsShownBeforeTheStartAndLeavesNothing(t *testing.T) {
 	s.typed("xyz")
 	s.awaitShown(`unknown model server "xyz"`)
 	s.typed("\x1b")
-	s.awaitShown(`▸ Inference +\S`)
+	s.awaitShown(`find`)
 	s.awaitShown(`✗ nothing answers`)
 	s.typed("\x1b")
 	s.awaitShown(`leave`)

@@ -169,6 +169,24 @@ func (c *choices) setPrompts(msg promptsListed) {
 	c.task.resize()
 }
 
+// missing is the first choice that the user has not made yet; empty if all are made.
+func (c *choices) missing() string {
+	_, described := c.task.status()
+	switch {
+	case c.repository.chosen == "":
+		return "choose a repository"
+	case c.repository.err != nil || c.repository.place == nil:
+		return ""
+	case c.request.Agent == "":
+		return "choose an agent"
+	case !described && c.task.shell:
+		return "enter a command"
+	case !described:
+		return "describe the task"
+	}
+	return ""
+}
+
 // problem is why the run cannot be started; nil if it can.
 func (c *choices) problem() error {
 	if err := c.invalid(); err != nil {

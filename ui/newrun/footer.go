@@ -38,6 +38,9 @@ func (m *Model) message() string {
 	if m.start.state != notStarted {
 		return "" // the step shows it
 	}
+	if text := m.missing(); text != "" && m.at != stepStart { // no error yet
+		return m.theme.Warn.Render("· next: " + text)
+	}
 	if err := m.problem(); err != nil {
 		text := "✗ " + termtext.Escape(err.Error())
 		// A hint that names a flag is for command lines: here is a field for it.

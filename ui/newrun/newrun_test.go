@@ -190,3 +190,13 @@ func TestTheMouseChoosesStepsAndLines(t *testing.T) {
 		}
 	}
 }
+
+func TestAChoiceThatIsStillMissingIsNoError(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Sees("· next: choose an agent")
+	p.Press("enter")
+	p.Sees("· next: describe the task")
+	p.DoesNotSee("✗")
+	p.Press("ctrl+s")
+	p.Sees("✗ Codex needs a task")
+}
