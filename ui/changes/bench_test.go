@@ -14,7 +14,7 @@ import (
 
 // BenchmarkKeys is what a key costs, to the text of the next frame, in a file of which
 // 300,000 lines were changed, in one of as many lines of which a few were changed and
-// all are shown, and in a set of 10,000 files.
+// all are shown, in one of very long lines, and in a set of 10,000 files.
 func BenchmarkKeys(b *testing.B) {
 	var old, fresh strings.Builder
 	for i := range 150_000 {
@@ -24,6 +24,12 @@ func BenchmarkKeys(b *testing.B) {
 	large := changed(b, map[string]string{"src/large.go": old.String()}, map[string]string{"src/large.go": fresh.String()})
 	few := strings.NewReplacer("value70 ", "value ", "value90000 ", "value ")
 	long := changed(b, map[string]string{"src/long.go": old.String() + old.String()[:6<<20]}, map[string]string{"src/long.go": few.Replace(old.String()) + old.String()[:6<<20]})
+	var oldWide, freshWide strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&oldWide, "%d %s\n", i, strings.Repeat("größe = one(two), ", 10*(i%90)))
+		fmt.Fprintf(&freshWide, "%d %s\n", i+1, strings.Repeat("größe = one(zwei), ", 10*(i%90)))
+	}
+	wide := changed(b, map[string]string{"src/wide.go": oldWide.String()}, map[string]string{"src/wide.go": freshWide.String()})
 	before, after := map[string]string{}, map[string]string{}
 	for i := range 10_000 {
 		name := fmt.Sprintf("dir%d/sub%d/file%d.go", i%20, i%100, i)
@@ -33,8 +39,8 @@ func BenchmarkKeys(b *testing.B) {
 	for _, of := range []struct {
 		name string
 		set  *review.ChangeSet
-	}{{"large", large}, {"long", long}, {"many", many}} {
-		for _, key := range []string{"down", "pgdown", "end", "]", "y", "u", "|", "w", "tab", "e", "E"} {
+	}{{"large", large}, {"long", long}, {"wide", wide}, {"many", many}} {
+		for _, key := range []string{"down", "pgdown", "end", "]", "y", "u", "|", "w", "W", "tab", "e", "E"} {
 			b.Run(of.name+"/"+key, func(b *testing.B) {
 				p := newUser(b, &recorded{set: of.set}, 200, 60)
 				if of.name == "long" {

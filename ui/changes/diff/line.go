@@ -214,6 +214,9 @@ func columns(text string) int {
 	return len(text)
 }
 
+// tabWidth is the columns of a tab.
+const tabWidth = 4
+
 // Untab replaces tabs, whose width the terminal would decide, by four spaces.
 func Untab(text string) string {
 	if strings.IndexByte(text, '\t') < 0 {

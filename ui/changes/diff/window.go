@@ -38,14 +38,29 @@ var unwrappedLine = []int{0}
 // starts returns the columns at which the parts of a wrapped line start.
 func (p painter) starts(r Row, line int32, width int) []int {
 	l := p.bare(r, line)
-	if maxExpansion*len(l.Text)+len(l.tail) <= width || width <= 0 {
+	if width <= 0 || l.tail == "" && fits(l.Text, width) {
 		return unwrappedLine
 	}
 	return p.facts.starts(wrapKey{lineKey{r.Gap, r.Hunk, line, -1}, width, p.maxHeight()}, l)
 }
 
-// maxExpansion is the most columns that a byte of a line takes: an escape or a tab.
-const maxExpansion = 4
+// fits reports whether a text of ASCII fits into a width: the usual case, and the fastest
+// to find out. It is false for a text with other characters.
+func fits(text []byte, width int) bool {
+	wide := len(text)
+	if wide > width {
+		return false
+	}
+	for _, c := range text {
+		switch {
+		case c == '\t':
+			wide += tabWidth - 1
+		case c < ' ' || c >= 0x7f:
+			return false
+		}
+	}
+	return wide <= width
+}
 
 // firstAbove returns the first row of those that fill at most n lines and end with row.
 func (p painter) firstAbove(row, n int) int {
