@@ -136,7 +136,7 @@ func TestACommentIsStoredWithItsHunk(t *testing.T) {
 	if d, _ := p.m.diff.Files[0].Sum(); d != decision.Undecided {
 		t.Error("what was typed decided something")
 	}
-	p.Sees("aibox run --resume 0aaaa")
+	p.Sees("S sends it to the agent")
 	p.Press("c", "x", "esc", "c", "ctrl+s", "esc")
 	if len(sessions.comments) != 1 {
 		t.Errorf("%+v", sessions.comments)

@@ -114,6 +114,6 @@ func (m *Model) showComment(msg commented) {
 		return
 	}
 	m.diff.Comments.Add(msg.comment)
-	m.note.Say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
+	m.note.Say("kept: S sends it to the agent", nil)
 	m.diff.Arrange()
 }

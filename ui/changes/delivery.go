@@ -221,10 +221,10 @@ func (d *delivery) rejections() func() (int, error) {
 
 // askToKeep asks whether to store the rejections when nothing is accepted.
 func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
-	store, id, clearDraft := d.rejections(), d.session.ID, d.clear
+	store, clearDraft := d.rejections(), d.clear
 	return dialog.Ask(dialog.Confirm{
 		Title: "Keep your rejections?", Yes: "keep",
-		Text: fmt.Sprintf("Nothing is accepted. `aibox run --resume %s` sends your rejections to the agent.", id),
+		Text: "Nothing is accepted. S, here or in the list of sessions, sends your rejections to the agent.",
 		Do: func() tea.Msg {
 			n, err := store()
 			if err == nil {
@@ -233,7 +233,7 @@ func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
 			if err != nil {
 				return delivered{err: err}
 			}
-			return page.Close{Text: fmt.Sprintf("%s rejected: `aibox run --resume %s` sends that to the agent", amount.Of(n, "hunk"), id)}
+			return page.Close{Text: amount.Of(n, "hunk") + " rejected: S sends that to the agent"}
 		},
 	}, now)
 }
