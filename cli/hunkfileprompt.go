@@ -82,7 +82,7 @@ func (f *filePrompt) answer(ctx context.Context, typed string) (done bool, err e
 	if strings.EqualFold(typed, "yes") {
 		return f.decide(decision.Accepted, true)
 	}
-	if len(typed) > 1 && !strings.Contains("g/cr", key) {
+	if len(typed) > 1 && !strings.Contains("g/crl", key) {
 		f.rejectAnswer(typed)
 		return false, nil
 	}
@@ -101,6 +101,8 @@ func (f *filePrompt) answer(ctx context.Context, typed string) (done bool, err e
 		return f.decideFrom(decision.Skipped)
 	case "s":
 		f.split()
+	case "l":
+		return f.chooseLines(ctx, rest)
 	case "j", "J", "k", "K":
 		f.step(key)
 	case "g":
@@ -209,7 +211,7 @@ func (f *filePrompt) goTo(ctx context.Context, number string) error {
 }
 
 var decisionMarks = map[decision.Decision]string{
-	decision.Undecided: " ", decision.Accepted: "+", decision.Rejected: "-", decision.Skipped: "-",
+	decision.Undecided: " ", decision.Accepted: "+", decision.Rejected: "-", decision.Skipped: "-", decision.Partial: "±",
 }
 
 // search goes to the next hunk with a line that matches a regular expression.

@@ -148,6 +148,18 @@ func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestSingleLinesAreChosenByNumber(t *testing.T) {
+	a := ask(t, threeFiles()[:1], "l 9\nl\n2\nl 1,4\nn\n")
+	if a.err != nil || !slices.Equal(a.choice.Hunks, []string{"a1:2", "a2:1", "a2:4"}) {
+		t.Errorf("chosen %+v, %v:\n%s", a.choice, a.err, a.out.String())
+	}
+	for _, text := range []string{"Line numbers go from 1 to", "Accept which lines", "1: -old a 3"} {
+		if !strings.Contains(a.out.String(), text) {
+			t.Errorf("%q is not in\n%s", text, a.out.String())
+		}
+	}
+}
+
 func TestDeliveredHunksAreNotAskedAboutAgain(t *testing.T) {
 	files := threeFiles()[:2]
 	parts := files[0].Hunks[1].Split()

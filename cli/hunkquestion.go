@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aibox/review"
+	"aibox/review/decision"
 )
 
 // question returns the question about the hunk, with the possible answers.
@@ -18,6 +19,9 @@ func (f *filePrompt) question() string {
 	}
 	if len(f.hunk().Split()) > 1 {
 		keys = append(keys, "s")
+	}
+	if h := f.hunk(); decision.CanChooseLines(&h) && !f.file.Risky() {
+		keys = append(keys, "l")
 	}
 	keys = append(keys, "c", "r", "?")
 	ask := fmt.Sprintf("(%d/%d) %s [%s]?", f.at+1, len(f.file.Hunks()), acceptQuestions[f.hunk().Kind], strings.Join(keys, ","))
@@ -47,6 +51,6 @@ func (f *filePrompt) help() {
 	f.line("%s", accept)
 	f.line("j, k - decide later, go to the next or previous undecided hunk")
 	f.line("J, K - decide later, go to the next or previous hunk")
-	f.line("g - go to a hunk by number\n/ - search for a regular expression\ns - split this hunk")
+	f.line("g - go to a hunk by number\n/ - search for a regular expression\ns - split this hunk\nl - accept single lines of this hunk")
 	f.line("c - comment on this hunk\nr - reject this hunk with a reason, which a session that resumes this one receives\nenter - show more of this hunk")
 }

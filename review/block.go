@@ -36,8 +36,11 @@ func applyBlocks(baseline []byte, blocks []block) ([]byte, error) {
 			content = append(content, next()...)
 		}
 		for _, line := range b.lines {
-			if n := len(content); line.Op == '+' && n > 0 && content[n-1] != '\n' {
-				return nil, errors.New("a hunk adds lines after one without a newline")
+			if n := len(content); line.Op != '-' && n > 0 && content[n-1] != '\n' {
+				if !b.partial {
+					return nil, errors.New("a hunk adds lines after one without a newline")
+				}
+				content = append(content, '\n')
 			}
 			text := line.Text
 			switch end := !line.NoNewline; {
@@ -52,6 +55,9 @@ func applyBlocks(baseline []byte, blocks []block) ([]byte, error) {
 				was := next()
 				if whole, ok := bytes.CutSuffix(was, []byte("\n")); ok != end || !bytes.Equal(whole, text) {
 					return nil, errors.New("a hunk removes lines that are not there")
+				}
+				if line.Op == ' ' {
+					content = append(content, was...)
 				}
 			}
 		}
@@ -73,6 +79,8 @@ type block struct {
 	old   int // lines of the baseline it replaces
 	lines []Line
 	from  int // index of its first line among the hunk's
+
+	partial bool // some of its lines are left out, and deleted ones that stay are ' '
 }
 
 // blocks are the runs of changed lines of a text hunk.

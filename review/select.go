@@ -16,7 +16,7 @@ import (
 type Choice struct {
 	All    bool
 	Files  []string // exact paths, folders or globs, tried in that order; each must match something
-	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids
+	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids; ID:3-5 for lines, see LineChoices
 	Except []string // likewise, ids to leave out of what was chosen
 	Risky  []string // exact paths of files whose risks the user accepts
 }
@@ -49,7 +49,7 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 	s := &Selection{Taken: []Taken{}}
 	for i := range cs.Changes {
 		if t, ok := ids.taken(cs, i, chosen[i], choice); ok {
-			if cs.Changes[i].Covers && len(t.Blocks) > 0 {
+			if cs.Changes[i].Covers && !t.Whole {
 				return nil, fault.New(fault.Usage, "%s can only be accepted as a whole: it replaces a file of yours that was hidden from the agent", t.Path).
 					Hint("to accept it: aibox accept %s --files '%s' --accept-risky '%s'", cs.Session, t.Path, t.Path)
 			}
@@ -71,9 +71,10 @@ func (s *idSearch) taken(cs *ChangeSet, i int, whole bool, choice Choice) (Taken
 	if !touched {
 		return t, whole
 	}
-	keep := map[HunkID]bool{}
-	for _, id := range all {
-		keep[id] = whole
+	keep := map[HunkID]lineSet{}
+	for _, b := range all {
+		keep[b.id] = make(lineSet, b.lines)
+		keep[b.id].setAll(whole)
 	}
 	for _, text := range choice.Hunks {
 		s.mark(text, i, keep, true)
@@ -82,18 +83,23 @@ func (s *idSearch) taken(cs *ChangeSet, i int, whole bool, choice Choice) (Taken
 		s.mark(text, i, keep, false)
 	}
 	t.take(keep)
-	return t, t.Whole || len(t.Blocks) > 0
+	return t, t.Whole || len(t.Blocks)+len(t.Lines) > 0
 }
 
 // take sets the selected blocks of a file.
-func (t *Taken) take(blocks map[HunkID]bool) {
-	t.Whole, t.Blocks, t.Of = false, nil, len(blocks)
-	for id, keep := range blocks {
-		if keep {
+func (t *Taken) take(blocks map[HunkID]lineSet) {
+	t.Whole, t.Blocks, t.Lines, t.Of = false, nil, nil, len(blocks)
+	for id, lines := range blocks {
+		switch numbers := lines.numbers(); len(numbers) {
+		case 0:
+		case len(lines):
 			t.Blocks = append(t.Blocks, id)
+		default:
+			t.Lines = append(t.Lines, BlockLines{id, numbers, len(lines)})
 		}
 	}
 	slices.Sort(t.Blocks)
+	t.sortLines()
 	if len(t.Blocks) == t.Of {
 		t.Whole, t.Blocks, t.Of = true, nil, 0
 	}

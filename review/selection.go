@@ -16,15 +16,16 @@ type Selection struct {
 
 // Taken is the selected part of one change: all of it, or some of its blocks.
 type Taken struct {
-	Path    Path     `json:"path"`
-	OldPath Path     `json:"old_path,omitempty"`
-	Blob    string   `json:"blob,omitempty"`    // of the agent's file as it was when it was chosen; empty when deleted
-	Mode    string   `json:"mode,omitempty"`    // likewise
-	Whole   bool     `json:"whole,omitempty"`   // then there are no blocks
-	Blocks  []HunkID `json:"blocks,omitempty"`  // ids of hunks that cannot be split, sorted
-	Of      int      `json:"of,omitempty"`      // how many there are
-	Earlier bool     `json:"earlier,omitempty"` // more was taken of the file as it was before
-	Files   int      `json:"files,omitempty"`   // of a folder that is taken as a whole: how many it stands for
+	Path    Path         `json:"path"`
+	OldPath Path         `json:"old_path,omitempty"`
+	Blob    string       `json:"blob,omitempty"`    // of the agent's file as it was when it was chosen; empty when deleted
+	Mode    string       `json:"mode,omitempty"`    // likewise
+	Whole   bool         `json:"whole,omitempty"`   // then there are no blocks
+	Blocks  []HunkID     `json:"blocks,omitempty"`  // ids of hunks that cannot be split, sorted
+	Lines   []BlockLines `json:"lines,omitempty"`   // of other such hunks, by id
+	Of      int          `json:"of,omitempty"`      // how many there are
+	Earlier bool         `json:"earlier,omitempty"` // more was taken of the file as it was before
+	Files   int          `json:"files,omitempty"`   // of a folder that is taken as a whole: how many it stands for
 }
 
 // count is how many files t is about.
@@ -106,7 +107,9 @@ func (s *Selection) CountBeyond(other *Selection) int {
 		case was == nil, was.Blob != t.Blob, was.Mode != t.Mode, was.OldPath != t.OldPath:
 			files += t.count()
 		case was.Whole:
-		case t.Whole, slices.ContainsFunc(t.Blocks, func(id HunkID) bool { return !slices.Contains(was.Blocks, id) }):
+		case t.Whole,
+			slices.ContainsFunc(t.Blocks, func(id HunkID) bool { return !slices.Contains(was.Blocks, id) }),
+			slices.ContainsFunc(t.Lines, func(b BlockLines) bool { return !was.hasLines(b) }):
 			files += t.count()
 		}
 	}
@@ -126,8 +129,9 @@ func (t Taken) union(before Taken) Taken {
 	t.Blocks = append(slices.Clone(t.Blocks), before.Blocks...)
 	slices.Sort(t.Blocks)
 	t.Blocks = slices.Compact(t.Blocks)
+	t.addLines(before.Lines)
 	if t.Of > 0 && len(t.Blocks) == t.Of && same {
-		t.Blocks, t.Of, t.Whole, t.Earlier = nil, 0, true, false
+		t.Blocks, t.Lines, t.Of, t.Whole, t.Earlier = nil, nil, 0, true, false
 	}
 	return t
 }

@@ -69,17 +69,17 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 		return fresh, stale, nil
 	}
 	err = cs.Files(ctx, func(f FileDiff) error {
-		t, keep := unsure[f.Change.Path], map[HunkID]bool{}
+		t, keep := unsure[f.Change.Path], map[HunkID]lineSet{}
 		there := 0
 		for _, h := range f.Hunks {
 			for _, part := range h.Split() {
-				_, keep[part.ID] = slices.BinarySearch(t.Blocks, part.ID)
-				if keep[part.ID] {
+				lines := t.linesIn(&part)
+				if keep[part.ID] = lines; len(lines.numbers()) > 0 {
 					there++
 				}
 			}
 		}
-		if there < len(t.Blocks) {
+		if there < len(t.Blocks)+len(t.Lines) {
 			stale = append(stale, t)
 			return nil
 		}

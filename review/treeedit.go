@@ -91,6 +91,10 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 	for _, id := range t.Blocks {
 		wanted[id] = true
 	}
+	lines := make(map[HunkID][]int, len(t.Lines))
+	for _, b := range t.Lines {
+		lines[b.Block] = b.Lines
+	}
 	entry := git.Entry{Mode: git.Mode(c.OldMode), ID: c.OldBlob, Path: c.Path.Raw()}
 	if c.Kind == Renamed {
 		entry.Path = c.OldPath.Raw()
@@ -98,6 +102,13 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 	var text []block
 	for _, h := range f.Hunks {
 		for _, part := range h.Split() {
+			if numbers := lines[part.ID]; numbers != nil && part.Kind == HunkText {
+				delete(lines, part.ID)
+				for _, b := range part.blocks() { // a part has one
+					text = append(text, b.only(numbers))
+				}
+				continue
+			}
 			if !wanted[part.ID] {
 				continue
 			}
@@ -118,7 +129,7 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 			}
 		}
 	}
-	if len(wanted) > 0 {
+	if len(wanted)+len(lines) > 0 {
 		return staleSelection(c.Path)
 	}
 	e.put = append(e.put, entry)

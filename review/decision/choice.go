@@ -12,9 +12,12 @@ func (d *Draft) Choice() review.Choice {
 	for _, f := range d.files {
 		before := len(c.Files) + len(c.Hunks)
 		switch whole, mixed := f.Sum(); {
-		case mixed, whole == Accepted && len(f.hunks) > 0 && (d.options.HunksOnly || len(d.unrejected(f)) > 0):
+		case mixed, whole == Partial, whole == Accepted && len(f.hunks) > 0 && (d.options.HunksOnly || len(d.unrejected(f)) > 0):
 			for _, id := range f.with(Accepted) {
 				c.Hunks = append(c.Hunks, string(id))
+			}
+			for _, id := range f.with(Partial) {
+				c.Hunks = append(c.Hunks, review.LineChoices(id, f.lines[id].numbers)...)
 			}
 		case whole == Accepted:
 			c.Files = append(c.Files, f.Change.Path.Raw())
@@ -29,7 +32,7 @@ func (d *Draft) Choice() review.Choice {
 // AcceptedHunks counts the accepted hunks, of files that were loaded, and their files.
 func (d *Draft) AcceptedHunks() (hunks, files int) {
 	for _, f := range d.files {
-		if n := len(f.with(Accepted)); n > 0 {
+		if n := len(f.with(Accepted)) + len(f.with(Partial)); n > 0 {
 			hunks, files = hunks+n, files+1
 		}
 	}
@@ -75,7 +78,7 @@ func (d *Draft) Unrejected() []review.HunkID {
 
 func (d *Draft) unrejected(f *File) []review.HunkID {
 	var ids []review.HunkID
-	for _, id := range f.with(Accepted) {
+	for _, id := range append(f.with(Accepted), f.with(Partial)...) {
 		if d.options.Rejected(id) {
 			ids = append(ids, id)
 		}

@@ -19,12 +19,13 @@ const (
 	Accepted
 	Rejected
 	Skipped
+	Partial // some lines are accepted, the others left out; see Draft.DecideLines
 	numDecisions
 )
 
 // String returns the decision in lower case.
 func (d Decision) String() string {
-	return [numDecisions]string{"undecided", "accepted", "rejected", "skipped"}[d]
+	return [numDecisions]string{"undecided", "accepted", "rejected", "skipped", "partly accepted"}[d]
 }
 
 // ErrRisks means that a hunk was not accepted because its file has risks that the user

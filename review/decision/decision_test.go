@@ -116,17 +116,21 @@ type view struct {
 	Unread     []review.Path
 	Hunks      map[review.Path][]review.HunkID
 	Decisions  map[review.HunkID]Decision
+	Lines      map[review.HunkID][]int
 	Consent    map[review.Path]bool
 }
 
 func viewOf(d *Draft) view {
-	v := view{d.Choice(), d.count(), d.Rejections(), d.RejectedUnread(), map[review.Path][]review.HunkID{}, map[review.HunkID]Decision{}, map[review.Path]bool{}}
+	v := view{d.Choice(), d.count(), d.Rejections(), d.RejectedUnread(), map[review.Path][]review.HunkID{}, map[review.HunkID]Decision{}, map[review.HunkID][]int{}, map[review.Path]bool{}}
 	for i := range d.Len() {
 		f := d.File(i)
 		v.Consent[f.Change.Path] = f.NeedsConsent()
 		for _, h := range f.Hunks() {
 			v.Hunks[f.Change.Path] = append(v.Hunks[f.Change.Path], h.ID)
 			v.Decisions[h.ID] = f.Of(h.ID)
+			if f.Of(h.ID) == Partial {
+				v.Lines[h.ID] = f.lines[h.ID].numbers
+			}
 		}
 	}
 	return v
@@ -141,14 +145,14 @@ type driver struct {
 // act does one thing at random, and reports whether it is one that Undo reverts.
 func (d driver) act(t *rapid.T) {
 	i := rapid.IntRange(0, d.Len()-1).Draw(t, "file")
-	to := Decision(rapid.IntRange(0, int(numDecisions)-1).Draw(t, "decision"))
+	to := Decision(rapid.IntRange(0, int(Skipped)).Draw(t, "decision"))
 	consent := rapid.Bool().Draw(t, "consent")
 	f := d.File(i)
 	hunk := -1
 	if n := len(f.Hunks()); n > 0 {
 		hunk = rapid.IntRange(0, n-1).Draw(t, "hunk")
 	}
-	action := rapid.IntRange(0, 9).Draw(t, "action")
+	action := rapid.IntRange(0, 11).Draw(t, "action")
 	needed := f.NeedsConsent()
 	var err error
 	switch {
@@ -169,6 +173,14 @@ func (d driver) act(t *rapid.T) {
 		err = d.DecideFrom(i, hunk, to, consent)
 	case action == 5 && f.Loaded():
 		d.Split(i, hunk)
+		return
+	case action > 9:
+		if h := &f.Hunks()[hunk]; f.Loaded() && CanChooseLines(h) {
+			numbers := rapid.SliceOfDistinct(rapid.IntRange(1, len(h.Changed())), rapid.ID).Draw(t, "lines")
+			if err := d.DecideLines(i, h.ID, numbers, consent); len(numbers) > 0 && needed && !consent != errors.Is(err, ErrRisks) {
+				t.Fatalf("lines of %s: %v", f.Change.Path, err)
+			}
+		}
 		return
 	case action == 6:
 		d.Draft.Reject(i, f.Hunks()[hunk].ID, rapid.SampledFrom([]string{"", "no"}).Draw(t, "note"))
@@ -410,7 +422,7 @@ func TestDecisionsAreCounted(t *testing.T) {
 		f := d.File(i)
 		want := make([]Decision, len(hunks))
 		for range 30 {
-			to := Decision(rapid.IntRange(0, int(numDecisions)-1).Draw(t, "decision"))
+			to := Decision(rapid.IntRange(0, int(Skipped)).Draw(t, "decision"))
 			if j := rapid.IntRange(0, len(hunks)).Draw(t, "hunk"); j < len(hunks) {
 				want[j] = to
 				_ = d.Decide(i, hunks[j].ID, to, false)

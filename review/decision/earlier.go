@@ -38,7 +38,10 @@ func earlierOf(files []*File, earlier map[accept.Target]*review.Selection) {
 func (f *File) Delivered(target accept.Target) bool { return f.earlier[target].Whole }
 
 // PartlyDelivered reports whether an earlier accept delivered some hunks of the file.
-func (f *File) PartlyDelivered(target accept.Target) bool { return len(f.earlier[target].Blocks) > 0 }
+func (f *File) PartlyDelivered(target accept.Target) bool {
+	t := f.earlier[target]
+	return len(t.Blocks)+len(t.Lines) > 0
+}
 
 // HunkDelivered reports whether an earlier accept delivered a hunk, or all of its
 // parts. The parts of a very long hunk are not looked at.

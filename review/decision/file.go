@@ -27,10 +27,11 @@ type File struct {
 // decisions are those about one file: one for every hunk, and the exceptions from it.
 type decisions struct {
 	whole Decision
-	own   map[review.HunkID]Decision // hunks with another decision than whole
-	count [numDecisions]int          // of the decisions in own
-	sums  [numDecisions]Size         // of the hunks in own
-	notes map[review.HunkID]string   // why hunks were rejected
+	own   map[review.HunkID]Decision   // hunks with another decision than whole
+	count [numDecisions]int            // of the decisions in own
+	sums  [numDecisions]Size           // of the hunks in own
+	notes map[review.HunkID]string     // why hunks were rejected
+	lines map[review.HunkID]lineChoice // of the hunks that are Partial
 }
 
 // Hunks returns the hunks, with the parts of split ones in their places: none before
@@ -96,9 +97,9 @@ func (f *File) HasUndecided() bool {
 // accepts returns how many lines are accepted.
 func (f *File) accepts() Size {
 	if f.whole != Accepted {
-		return f.sums[Accepted]
+		return f.sums[Accepted].plus(f.linesSize())
 	}
-	size := Size{f.Change.Added, f.Change.Deleted}
+	size := Size{f.Change.Added, f.Change.Deleted}.plus(f.linesSize())
 	for _, sum := range f.sums {
 		size = size.minus(sum)
 	}
@@ -156,6 +157,7 @@ func (f *File) unload() {
 func (f *File) decide(i int, d Decision) {
 	id, size := f.hunks[i].ID, f.sizes[i]
 	was := f.Of(id)
+	delete(f.lines, id)
 	if was == d {
 		return
 	}
@@ -200,6 +202,11 @@ func (f *File) splitHunk(i int) int {
 	}
 	id := f.hunks[i].ID
 	was := f.Of(id)
+	if numbers := f.lines[id].numbers; was == Partial {
+		f.decide(i, Undecided)
+		defer f.splitLines(i, parts, numbers)
+		was = Undecided
+	}
 	own := was != f.whole
 	if own {
 		f.decide(i, f.whole)

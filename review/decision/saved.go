@@ -23,6 +23,7 @@ type SavedFile struct {
 	Path     review.Path                `json:"path"`
 	Decision Decision                   `json:"decision"`        // about every hunk that is not in Hunks
 	Hunks    map[review.HunkID]Decision `json:"hunks,omitempty"` // about single hunks or their parts
+	Lines    map[review.HunkID][]int    `json:"lines,omitempty"` // accepted lines of hunks that are accepted in part, from 1
 	Split    []review.HunkID            `json:"split,omitempty"` // hunks that their parts replace
 	Notes    map[review.HunkID]string   `json:"notes,omitempty"` // why hunks were rejected
 	Consent  bool                       `json:"consent,omitempty"`
@@ -79,7 +80,7 @@ func (s *Saved) Detailed() []review.Path {
 	return paths
 }
 
-func (f *SavedFile) detailed() bool { return len(f.Hunks)+len(f.Split) > 0 }
+func (f *SavedFile) detailed() bool { return len(f.Hunks)+len(f.Split)+len(f.Lines) > 0 }
 
 // Save returns the decisions. The draft may change afterward.
 func (d *Draft) Save(set *review.ChangeSet) *Saved {
@@ -89,7 +90,8 @@ func (d *Draft) Save(set *review.ChangeSet) *Saved {
 			continue
 		}
 		s.Files = append(s.Files, SavedFile{
-			Path: f.Change.Path, Decision: f.whole, Hunks: maps.Clone(f.own),
+			Lines: f.savedLines(),
+			Path:  f.Change.Path, Decision: f.whole, Hunks: maps.Clone(f.own),
 			Split: slices.Sorted(maps.Keys(f.split)), Notes: maps.Clone(f.notes), Consent: f.risksAgreed,
 		})
 	}
@@ -133,13 +135,29 @@ func (s *SavedFile) restore(f *File) {
 			f.splitHunk(i)
 		}
 	}
-	if !refused(s.Decision) {
+	if !refused(s.Decision) && s.Decision != Partial {
 		f.decideAll(s.Decision)
 	}
 	for id, to := range s.Hunks {
-		if i := f.Index(id); i >= 0 && !refused(to) {
+		if i := f.Index(id); i >= 0 && !refused(to) && to != Partial {
 			f.decide(i, to)
 		}
 	}
+	for id, numbers := range s.Lines {
+		if i := f.Index(id); i >= 0 && !refused(Accepted) && CanChooseLines(&f.hunks[i]) {
+			f.decideLines(i, numbers)
+		}
+	}
 	f.notes = maps.Clone(s.Notes)
+}
+
+func (f *File) savedLines() map[review.HunkID][]int {
+	if len(f.lines) == 0 {
+		return nil
+	}
+	lines := map[review.HunkID][]int{}
+	for id, choice := range f.lines {
+		lines[id] = choice.numbers
+	}
+	return lines
 }

@@ -23,7 +23,7 @@ const (
 // Status returns the status of the file for a target.
 func (f *File) Status(target accept.Target) Status {
 	switch d, mixed := f.Sum(); {
-	case mixed:
+	case mixed, d == Partial:
 		return StatusMixed
 	case d == Accepted:
 		return StatusAccepted

@@ -17,6 +17,7 @@ type state struct {
 	hunk review.HunkID // empty: decisions holds the whole file
 	was  Decision
 	note string
+	some lineChoice // when was is Partial
 
 	decisions
 
@@ -27,7 +28,7 @@ type state struct {
 
 func hunkState(i int, f *File, hunk int) state {
 	id := f.hunks[hunk].ID
-	return state{file: i, consent: f.risksAgreed, hunk: id, was: f.Of(id), note: f.notes[id]}
+	return state{file: i, consent: f.risksAgreed, hunk: id, was: f.Of(id), note: f.notes[id], some: f.lines[id]}
 }
 
 // fileState shares the maps of the file, which are to be replaced and not changed.
@@ -37,7 +38,7 @@ func fileState(i int, f *File) state {
 
 // cloned is the state with maps of its own.
 func (s state) cloned() state {
-	s.own, s.notes = maps.Clone(s.own), maps.Clone(s.notes)
+	s.own, s.notes, s.lines = maps.Clone(s.own), maps.Clone(s.notes), maps.Clone(s.lines)
 	return s
 }
 
@@ -69,6 +70,9 @@ func (s state) restore(f *File) {
 	if s.hunk != "" {
 		if i := f.Index(s.hunk); i >= 0 {
 			f.decide(i, s.was)
+			if s.was == Partial {
+				f.setLines(s.hunk, s.some)
+			}
 			f.annotate(s.hunk, s.note)
 		}
 		return
