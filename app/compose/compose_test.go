@@ -177,3 +177,27 @@ func TestABakeIsOneStageOfAStartWhoseLastLinesAreKeptWhenItFails(t *testing.T) {
 		t.Errorf("kept %q", b.tail)
 	}
 }
+
+func TestACheckRefusesWhatTheAgentWouldRefuseAtTheStart(t *testing.T) {
+	s := newServices(t)
+	request := run.Request{Agent: "shell", Repository: s.repo}
+	if _, err := s.Check(t.Context(), request); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no command was given") {
+		t.Errorf("got %v", err)
+	}
+	request.Args = []string{"true"}
+	if _, err := s.Check(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheModelServerIsAskedBeforeTheStart(t *testing.T) {
+	s := newServices(t)
+	request := run.Request{Agent: "codex", Repository: s.repo, Settings: overrides(t, map[string]string{"inference": "http://127.0.0.1:1/v1"})}
+	if err := s.CheckModel(t.Context(), request); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("got %v", err)
+	}
+	request.Settings = overrides(t, map[string]string{"inference": "scripted"})
+	if err := s.CheckModel(t.Context(), request); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,9 +1,9 @@
 package newrun
 
 import (
-	"aibox/app/compose"
 	"maps"
 
+	"aibox/app/compose"
 	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"

@@ -1,11 +1,11 @@
 package newrun
 
 import (
-	"aibox/app/compose"
 	"context"
 	"path/filepath"
 	"strings"
 
+	"aibox/app/compose"
 	"aibox/internal/termtext"
 	"aibox/ui/page"
 	"aibox/ui/widget/theme"

@@ -1,7 +1,6 @@
 package newrun
 
 import (
-	"aibox/app/compose"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/ui/page"
