@@ -72,11 +72,11 @@ func (a *answer) help() string {
 		parts = append(parts, "Commas between them")
 	case a.field.Type == spec.List:
 		parts = append(parts, "One per line")
+	case a.field.Type == spec.Duration && a.field.Max == nil && (a.field.Min == nil || *a.field.Min == 0):
+		parts = append(parts, "Such as 90s or 1h30m")
 	case a.field.Min != nil || a.field.Max != nil:
 		bounds := a.field.Bounds()
 		parts = append(parts, strings.ToUpper(bounds[:1])+bounds[1:])
-	case a.field.Type == spec.Duration:
-		parts = append(parts, "Such as 90s or 1h30m")
 	}
 	return strings.Join(parts, ". ")
 }

@@ -55,5 +55,8 @@ func (m *Model) message() string {
 	if set := m.checker.result.RepositorySettings; set != "" {
 		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(set), m.width, "…"))
 	}
+	if m.wanted.Edit == nil && m.agent.needsBake() {
+		return m.theme.Warn.Render(ansi.Truncate("! the image must be baked first: b at the start bakes it and starts", m.width, "…"))
+	}
 	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" ready; nothing changes until you accept"), m.width, "…")
 }

@@ -136,6 +136,8 @@ func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	p.Type("mend it")
 	p.Press("ctrl+s")
 	p.Sees("has to be baked first")
+	p.Sees("! the image must be baked first: b at the start bakes it and starts")
+	p.DoesNotSee("ready; nothing")
 	p.Press("enter")
 	p.Sees("b bakes the image")
 	p.Press("b")
