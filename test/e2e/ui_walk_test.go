@@ -49,11 +49,13 @@ func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
 		p.until(`▸ codex`, "down")
 		p.does("enter")
 	})
-	step("image of the agent", func() { p.sees(`codex is ready`) })
-	step("choice without a model", func() {
-		p.until(`(?s)▸ 3 .*without a model`, "tab")
+	step("choice of no model", func() {
+		p.sees(`(?s)▸ 3 .*without a model`)
 		p.does("end", "enter")
-		p.sees(`fixed example`)
+		p.sees(`3 ✓ a model +none`)
+	})
+	step("image of the agent", func() {
+		p.sees(`codex is ready`)
 		p.sees(`▸ 4 `)
 	})
 	step("new run", func() {
