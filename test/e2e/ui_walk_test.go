@@ -62,7 +62,7 @@ func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
 		p.does("enter")
 		p.sees(`(?s)New run.*Write a greeting to hello\.txt`)
 		p.does("ctrl+s")
-		p.sees(`\[ start \]`)
+		p.sees(`(?s)\[ start \].*✓ ready`)
 	})
 	step("work of the agent", func() {
 		p.does("enter")
