@@ -70,11 +70,12 @@ func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
 	})
 	step("review", func() {
 		p.does("r")
-		p.sees(`hello from codex`)
+		p.sees(`(?s)Review .*\+hello from codex`)
 	})
 	step("accepted hunk", func() {
-		p.does("y", "enter")
-		p.sees(`Accept into branch`)
+		p.does("y")
+		p.sees(`1 of 1`)
+		p.until(`Accept into branch`, "enter")
 		p.until(`accepted on branch`, "ctrl+s")
 	})
 	step("back in the shell", func() {
