@@ -66,6 +66,7 @@ type Model struct {
 	ask           *dialog.Confirm
 	delivery      delivery
 	result        *resultDialog // nil unless work was delivered to a branch
+	lines         *lineMode     // nil unless single lines are taken
 	comment       *commentDialog
 	verify        *verification
 	conflict      *conflict

@@ -18,6 +18,7 @@ type keys struct {
 	takeAll, rejectAll, reset                            binding
 	undo, split, comment, verify, target, deliver, leave binding
 	sendBack                                             binding
+	lines                                                binding
 	tree, open, closed                                   binding
 	more, whole                                          binding
 	search, nextHit, lastHit, endSearch                  binding
@@ -32,7 +33,7 @@ func newKeys() keys {
 		take:     keymap.Bind("take", "y"), reject: keymap.Bind("reject", "x", "n"), clear: keymap.Bind("decide later", "backspace"),
 		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "X", "N"),
 		takeAll: keymap.Bind("take the rest", "A"), rejectAll: keymap.Bind("reject the rest", "R"), reset: keymap.Bind("reset all decisions", "F"),
-		undo: keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), comment: keymap.Bind("comment", "c"),
+		undo: keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), lines: keymap.Bind("take single lines", "L"), comment: keymap.Bind("comment", "c"),
 		verify: keymap.Bind("verify…", "v"), sendBack: keymap.Bind("send back…", "S"), target: keymap.Bind("branch or working tree", "T"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
 		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
@@ -72,6 +73,8 @@ func (m *Model) Short() []binding {
 		return m.result.keys()
 	case m.Typing() || m.set == nil:
 		return nil
+	case m.lines != nil && !m.list.Focused:
+		return append(m.lines.keys(), m.keys.undo)
 	case m.list.Focused:
 		return []binding{k.open, k.takeFile, k.rejectFile, k.undo, k.closed}
 	case m.diff.Current().Gap:
@@ -104,7 +107,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 	return []keymap.Group{
 		{Title: "Decide", Keys: []binding{
-			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.reset, k.undo, k.split, k.comment,
+			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.reset, k.undo, k.split, k.lines, k.comment,
 			k.verify, k.target, k.deliver, k.sendBack, k.leave,
 		}},
 		{Title: "Jump", Keys: []binding{

@@ -47,6 +47,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // pressDiff handles a key on the diff.
 func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
+	if m.lines != nil {
+		if cmd, handled := m.pressLines(msg); handled {
+			return cmd
+		}
+	}
 	k := m.bound()
 	switch {
 	case key.Matches(msg, k.endSearch):
@@ -101,6 +106,8 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 		return m.load()
 	case key.Matches(msg, k.split):
 		m.split()
+	case key.Matches(msg, k.lines):
+		m.chooseLines()
 	case key.Matches(msg, k.verify):
 		m.openVerify()
 	case key.Matches(msg, k.target):

@@ -11,7 +11,6 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
-	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -88,16 +87,8 @@ const barWidth = 2
 
 // paint renders row i, in as many lines as it takes.
 func (p painter) paint(i int) []string {
-	k := &p.Styles
 	r := p.f.Layout.row(i)
-	bar := "  "
-	if r.Hunk >= 0 && int(r.Hunk) == p.inHunk && !r.Gap {
-		bar = k.cursor.Render("▌ ")
-	}
-	first := bar
-	if i == p.Row && p.Focused {
-		first = k.cursor.Render(cursor.Mark + " ")
-	}
+	first, bar := p.bar(i, r)
 	var lines []string
 	switch r.Kind {
 	case LineRow:
@@ -307,6 +298,8 @@ func (p painter) head(i int) string {
 	switch p.f.Of(h.ID) {
 	case decision.Accepted:
 		mark, style = "[✓ taken]", p.Theme.Good
+	case decision.Partial:
+		mark, style = fmt.Sprintf("[✓ %d of %d lines]", len(p.f.AcceptedLines(h)), len(h.Changed())), p.Theme.Good
 	case decision.Rejected:
 		mark, style = "[✗ rejected]", p.Theme.Bad
 	default:

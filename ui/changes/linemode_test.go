@@ -1,0 +1,53 @@
+package changes
+
+import (
+	"slices"
+	"testing"
+
+	"aibox/review"
+	"aibox/review/accept"
+)
+
+func TestSingleLinesAreTakenAndUndone(t *testing.T) {
+	for _, keys := range [][]string{{}, {"|"}} { // also side by side
+		p, services := open(t)
+		p.goTo("src/big.txt")
+		p.Press(keys...)
+		p.Press("L")
+		p.Sees("space takes a line")
+		id := p.m.diff.File().Hunks()[0].ID
+		for range 12 { // to the first changed line
+			if len(p.m.diff.ChangedLines(0, p.m.diff.Row, p.m.diff.Row)) > 0 {
+				break
+			}
+			p.Press("down")
+		}
+		first := p.m.diff.ChangedLines(0, p.m.diff.Row, p.m.diff.Row)
+		p.Press("space")
+		p.Sees("of 4 lines]")
+		if got := p.m.draft.Choice().Hunks; !slices.Equal(got, review.LineChoices(id, first)) {
+			t.Errorf("%v, want lines %v", got, first)
+		}
+		p.Press("v", "down", "down", "down", "down", "space") // the range adds to it
+		if got := p.m.diff.File().AcceptedLines(&p.m.diff.File().Hunks()[0]); len(got) <= len(first) {
+			t.Errorf("after a range: %v", got)
+		}
+		p.Press("u")
+		p.Press("esc")
+		if p.m.lines != nil {
+			t.Error("esc does not end it")
+		}
+		p.Press("enter")
+		p.accept()
+		if got := services.accepts[0]; got.Target != accept.ToBranch || !slices.Equal(got.Choice.Hunks, review.LineChoices(id, first)) {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestANewFileHasNoSingleLinesToTake(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/blob.bin")
+	p.Press("L")
+	p.Sees("this change can only be taken as a whole")
+}
