@@ -62,7 +62,7 @@ func (f FirstRun) Models(ctx context.Context, agent string) (firstrun.Models, er
 		server := firstrun.Server{Inference: vendor.Name, Title: vendor.Title, KeyName: vendor.KeyNames[0]}
 		for _, name := range vendor.KeyNames {
 			if key, ok := f.app.keys.lookup(name); ok && key != "" && !server.HasKey {
-				server.KeyName, server.HasKey = name, true
+				server.KeyName, server.HasKey, server.Typed = name, true, f.app.keys.isTyped(name)
 			}
 		}
 		_, server.Problem = info.Spoken(inference{upstream: modelserver.Server{Dialects: vendor.Dialects}}.Speaks())

@@ -25,6 +25,14 @@ func (t *typedKeys) set(variable string, key secret.Value) {
 	t.keys[variable] = key
 }
 
+// isTyped reports whether the user has typed the key of a variable.
+func (t *typedKeys) isTyped(variable string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, typed := t.keys[variable]
+	return typed
+}
+
 // lookup returns a typed key, or else the variable of the environment.
 func (t *typedKeys) lookup(variable string) (string, bool) {
 	t.mu.Lock()

@@ -17,6 +17,7 @@ type Server struct {
 	Models    []string // the models that it lists, raw; only of a local server
 	KeyName   string   // the variable that its key comes from; empty for none
 	HasKey    bool     // the key is known
+	Typed     bool     // the key was typed, so it is gone when the program ends
 	Problem   error    // why the agent cannot use it; nil if it can
 }
 

@@ -54,6 +54,8 @@ func (s *modelStep) refresh() {
 			s.rows = append(s.rows, modelRow{server.Title, server.Problem.Error(), server, ""})
 			continue
 		case server.Local:
+		case server.Typed:
+			detail = "hosted; your code goes there; with the key that you typed"
 		case server.HasKey:
 			detail = "hosted; your code goes there; key of " + server.KeyName
 		default:

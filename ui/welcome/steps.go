@@ -193,7 +193,7 @@ func (m *Model) takeName(ctx context.Context) tea.Cmd {
 func (m *Model) useModel(ctx context.Context, server firstrun.Server, name string) tea.Cmd {
 	m.model.chosen = &firstrun.Model{Inference: server.Inference, Name: name, Title: server.Title}
 	m.advance()
-	if server.NeedsKey() {
+	if server.NeedsKey() || server.Typed {
 		return nil
 	}
 	return m.keep(ctx, [2]string{"inference", server.Inference}, [2]string{"model", name})

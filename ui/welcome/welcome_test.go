@@ -302,6 +302,20 @@ func TestAHostedModelAsksForItsKeyHidden(t *testing.T) {
 	}
 }
 
+func TestAModelWhoseKeyWasTypedDoesNotBecomeTheDefaultLater(t *testing.T) {
+	w := newWorld(daemon, codex)
+	typed := openai
+	typed.HasKey, typed.Typed = true, true
+	w.models.Servers = []firstrun.Server{typed}
+	s := open(t, w)
+	s.sees("with the key that you typed")
+	s.press("enter", "enter")
+	s.sees("gpt-large of OpenAI")
+	if !slices.Equal(w.kept, []string{"list openai"}) {
+		t.Errorf("kept %q", w.kept)
+	}
+}
+
 func TestAModelThatIsNotListedCanBeTypedAndEscGoesBack(t *testing.T) {
 	w := newWorld(daemon, codex)
 	w.fail = errors.New("the server refuses the key")
