@@ -218,8 +218,17 @@ func (m *monkey) close() {
 
 // monkeyScreens are the screens that a random walk begins on.
 var monkeyScreens = []page.Request{
-	nil, page.Review{ID: "0aaaa-codex"}, page.NewRun{}, page.Session{ID: "0eeee-codex"}, page.Session{ID: "0aaaa-codex"}, page.Network{},
-	page.Settings{}, page.Images{}, page.Doctor{}, page.NewRun{Again: "0aaaa-codex"}, nil,
+	nil,
+	page.Review{ID: "0aaaa-codex"},
+	page.NewRun{},
+	page.Session{ID: "0eeee-codex"},
+	page.Session{ID: "0aaaa-codex"},
+	page.Network{},
+	page.Settings{},
+	page.Images{},
+	page.Doctor{},
+	page.NewRun{Again: "0aaaa-codex"},
+	nil,
 }
 
 func TestRandomKeysNeitherBreakTheProgramNorLockTheUserIn(t *testing.T) {

@@ -198,12 +198,15 @@ func (w *world) PlanWorktree(context.Context, session.ID, *review.ChangeSet, rev
 }
 
 func (w *world) Reject(context.Context, session.ID, []review.HunkID, string) error { return w.err() }
-func (w *world) Unreject(context.Context, session.ID, []review.HunkID) error       { return w.err() }
+
+func (w *world) Unreject(context.Context, session.ID, []review.HunkID) error { return w.err() }
 
 func (w *world) Comment(_ context.Context, _ session.ID, c feedback.Comment) (feedback.Comment, error) {
 	return c, w.err()
 }
+
 func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return feedback.Feedback{}, w.err() }
+
 func (w *world) Decisions(session.ID) (*session.Decisions, error) {
 	return new(session.Decisions), nil
 }
@@ -286,6 +289,7 @@ func (w *world) Check(context.Context, run.Request) (compose.Checked, error) {
 func (w *world) Start(context.Context, run.Request, bool, func(session.Step)) (compose.Started, error) {
 	return compose.Started{ID: "0eeee-codex"}, w.err()
 }
+
 func (w *world) Prompts(context.Context, string) ([]prompts.Prompt, error) {
 	return []prompts.Prompt{{Name: "careful", Source: prompts.User, Text: "# Take care\nof all.\n"}}, w.err()
 }

@@ -120,7 +120,7 @@ func TestANewUserIsLedToAReviewedChangeWithoutAShellCommand(t *testing.T) {
 	p.sees(`▸ 4 `)
 	p.does("enter")
 	p.sees(`(?s)New run.*Write a greeting to hello\.txt`)
-	p.sees(`✓ it can be started`)
+	p.sees(`✓ ready`)
 	p.does("ctrl+s", "enter")
 	p.sees(`to review`)
 	p.does("r")

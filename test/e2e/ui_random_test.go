@@ -200,10 +200,14 @@ func (k *monkey) away() {
 		if k.ctx.Err() != nil {
 			k.t.Fatalf("there is no way out of\n%s", k.Text())
 		}
-		if text := k.Text(); i%len(ways) == 1 && !matches(asks, text) && !matches(`enter goes back`, text) {
+		text, press := k.Text(), ways[i%len(ways)]
+		switch {
+		case matches(`(leave|quit) \(y\)`, text): // about a task that would be lost
+			press = []string{"y"}
+		case i%len(ways) == 1 && !matches(asks, text) && !matches(`enter goes back`, text):
 			continue
 		}
-		_ = k.Press(ways[i%len(ways)]...)
+		_ = k.Press(press...)
 		ctx, cancel := context.WithTimeout(k.ctx, patience)
 		_, _ = k.Wait(ctx)
 		cancel()

@@ -89,7 +89,7 @@ var (
 	ollama   = firstrun.Server{Inference: "ollama", Title: "ollama", Local: true, Models: []string{"qwen3-coder:30b", "llama3"}}
 	openai   = firstrun.Server{Inference: "openai", Title: "OpenAI", KeyName: "OPENAI_API_KEY"}
 	gemini   = firstrun.Server{Inference: "gemini", Title: "Google Gemini", KeyName: "GEMINI_API_KEY", HasKey: true}
-	unspoken = firstrun.Server{Inference: "anthropic", Title: "Anthropic", KeyName: "ANTHROPIC_API_KEY", Problem: errors.New("Codex does not speak anthropic")}
+	unspoken = firstrun.Server{Inference: "anthropic", Title: "Anthropic", KeyName: "ANTHROPIC_API_KEY", Problem: errors.New("no dialect of Anthropic is spoken")}
 )
 
 func newWorld(found ...doctor.Finding) *world {
@@ -325,7 +325,7 @@ func TestAModelThatIsNotListedCanBeTypedAndEscGoesBack(t *testing.T) {
 	s.press("esc")
 	s.sees("▸ Google Gemini")
 	s.press("down", "enter")
-	s.sees("Codex does not speak anthropic")
+	s.sees("no dialect of Anthropic is spoken")
 	w.fail = nil
 	s.press("up", "enter")
 	s.types("mine")
