@@ -108,7 +108,7 @@ func rawChunks(out io.Writer) func(output.Chunk) error {
 	}
 }
 
-// jsonChunk is a line of `aibox logs --json`.
+// jsonChunk is a line of `aibox logs --json`. The help of the command documents its fields.
 type jsonChunk struct {
 	Time   time.Time `json:"time"`
 	Offset int64     `json:"offset"` // of the first byte of Text

@@ -32,7 +32,8 @@ With --json, each refusal is one line of JSON with these fields: "time", "sessio
 	return cmd
 }
 
-// refusalLine is a line of `aibox netguard log --json`.
+// refusalLine is a line of `aibox netguard log --json`. The help of the command documents
+// its fields.
 type refusalLine struct {
 	Time    time.Time  `json:"time"`
 	Session session.ID `json:"session"`
