@@ -26,11 +26,10 @@ func TestDoctorSaysWhetherThereIsSomebodyToTalkTo(t *testing.T) {
 		state          doctor.State
 		detail         string
 	}{
-		"the script":               {"scripted", "", doctor.OK, "plays a built-in script"},
-		"a vendor with a key":      {"openai", "abc-abc-abc", doctor.OK, "with the key of OPENAI_API_KEY"},
-		"a vendor without a key":   {"openai", "", doctor.Warning, "OPENAI_API_KEY is not set"},
-		"a server that is not on":  {"http://127.0.0.1:1/v1", "", doctor.Warning, "does not answer"},
-		"something that is no URL": {"nobody", "", doctor.Warning, "unknown model server"},
+		"the script":              {"scripted", "", doctor.OK, "plays a built-in script"},
+		"a vendor with a key":     {"openai", "abc-abc-abc", doctor.OK, "with the key of OPENAI_API_KEY"},
+		"a vendor without a key":  {"openai", "", doctor.Warning, "OPENAI_API_KEY is not set"},
+		"a server that is not on": {"http://127.0.0.1:1/v1", "", doctor.Warning, "does not answer"},
 	} {
 		d := ownApp(t)
 		t.Setenv("AIBOX_INFERENCE", test.inference)
@@ -45,6 +44,18 @@ func TestDoctorSaysWhetherThereIsSomebodyToTalkTo(t *testing.T) {
 		if mends := found[0].Fix != ""; mends == (test.state == doctor.OK) || strings.Contains(found[0].Detail, "abc") {
 			t.Errorf("%s: %+v", name, found)
 		}
+	}
+}
+
+// No setting holds then, so the finding is that of the settings.
+func TestDoctorFindsThatTheSettingsNameNoModelServer(t *testing.T) {
+	d := ownApp(t)
+	t.Setenv("AIBOX_INFERENCE", "nobody")
+	checks := d.Checks()
+	i := slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == "settings" })
+	found := checks[i].Run(t.Context())
+	if len(found) != 1 || found[0].State == doctor.OK || !strings.Contains(found[0].Detail, "unknown model server") || found[0].Fix == "" {
+		t.Errorf("found %+v", found)
 	}
 }
 
