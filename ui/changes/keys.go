@@ -105,13 +105,17 @@ func (m *Model) Keys() []keymap.Group {
 			{Title: "Files", Keys: []binding{k.open, k.closed, k.takeFile, k.rejectFile, k.undo}}, cursor.Keys(),
 		}
 	}
+	if m.lines != nil {
+		return []keymap.Group{{Title: "Lines", Keys: append(m.lines.keys(), k.undo)}}
+	}
 	return []keymap.Group{
+		{Title: "Search", Keys: []binding{k.nextHit, k.lastHit, k.endSearch}}, // they take keys of others while there are hits
 		{Title: "Decide", Keys: []binding{
 			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.reset, k.undo, k.split, k.lines, k.comment,
 			k.verify, k.target, k.deliver, k.sendBack, k.leave,
 		}},
 		{Title: "Jump", Keys: []binding{
-			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,
+			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search,
 		}},
 		{Title: "Show", Keys: []binding{k.more, k.whole, k.Layout, k.Wrap, k.Blanks, k.Brief, k.Fold, k.FoldAll}},
 		{Title: "Move", Keys: []binding{k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Left, k.Right}},
