@@ -199,7 +199,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1), uint8(80), uint8(24))
 	f.Add(uint64(2), uint8(30), uint8(5))
 	set := worked(f)
-	names := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "end", "home", "pgdown", "right", "ctrl+s", "ctrl+t", "y", "n", "Y", "N", "x", "X", "A", "R", "F", "T", "u", "s", "z", "Z", "e", "E", "w", "W", "o", "|", "t", "v", "/", "l", "space", "backspace", "c", "]", "[", "{", "}", ".", "q", "é"}
+	names := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "end", "home", "pgdown", "right", "ctrl+s", "ctrl+t", "y", "n", "Y", "N", "x", "X", "A", "R", "F", "T", "L", "u", "s", "z", "Z", "e", "E", "w", "W", "o", "|", "t", "v", "/", "l", "space", "backspace", "c", "]", "[", "{", "}", ".", "q", "é"}
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		sessions := &recorded{set: set, verify: func(session.VerifyRequest) (session.Verification, error) {

@@ -31,9 +31,8 @@ func (m *Model) chooseLines() {
 		return
 	}
 	m.lines = &lineMode{anchor: -1}
-	if m.diff.ToHunk(i) {
-		m.diff.ToRow(m.diff.Row + 1)
-	}
+	m.diff.ToChangedLine(i)
+	m.diff.Scroll()
 	m.note.Say("space takes a line, v begins a range, esc ends", nil)
 }
 

@@ -28,6 +28,19 @@ func (v *Pane) ChangedLines(hunk, from, to int) []int {
 	return slices.Compact(numbers)
 }
 
+// ToChangedLine goes to the first changed line of a hunk, unless the cursor is on one.
+func (v *Pane) ToChangedLine(hunk int) {
+	for row := v.Row; row < v.File().Layout.Rows; row++ {
+		switch {
+		case len(v.ChangedLines(hunk, row, row)) > 0:
+			v.ToRow(row)
+			return
+		case int(v.File().Layout.row(row).Hunk) > hunk:
+			return
+		}
+	}
+}
+
 // linesOf returns the indexes of the lines of a hunk that a row shows.
 func linesOf(r Row, hunk int) []int {
 	switch {
