@@ -1,7 +1,7 @@
 package diff
 
-// A row takes several lines of the window when its text is wrapped. How many is found out
-// for the rows near the window only, so that a long diff costs no more than a short one.
+// A row takes several lines of the window when its text is wrapped. Only rows near the
+// window are measured, so that a long diff costs no more than a short one.
 
 // ToggleWrap wraps long lines, or cuts them.
 func (v *Pane) ToggleWrap() {
