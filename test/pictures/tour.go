@@ -50,6 +50,6 @@ func tour(w *world) []view {
 		{name: "network", steps: []step{sees(`to review`), press(`Network`, "3"), sees(`example\.com`)}},
 		{name: "doctor", steps: []step{sees(`to review`), press(`This machine`, "4"), sees(`(?i)gvisor|runsc`)}},
 		{name: "settings", steps: []step{sees(`to review`), press(`Settings`, "5"), sees(`built in`), press(`Time limit`, "j", "j", "j", "j", "j", "j", "j")}},
-		{name: "plain", args: []string{"--plain"}, steps: []step{sees(`(?i)what`)}},
+		{name: "plain", args: []string{"--plain"}, steps: []step{sees(`Which\?`)}},
 	}
 }
