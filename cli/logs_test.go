@@ -27,8 +27,10 @@ func TestLogsAsJSONHaveALinePerPieceOfOutput(t *testing.T) {
 	}
 	begin := time.Now().Add(-time.Second)
 	for _, piece := range []output.Chunk{
-		{Stream: output.Stdout, Data: []byte("first \x1b[31m\n\xc3")}, {Stream: output.Stderr, Data: []byte("oops\n")},
-		{Stream: output.Stdout, Data: []byte("\xb6 \xff\n")}, {Stream: output.Notice, Data: []byte("the model failed\n")},
+		{Stream: output.Stdout, Data: []byte("first \x1b[31m\n\xc3")},
+		{Stream: output.Stderr, Data: []byte("oops\n")},
+		{Stream: output.Stdout, Data: []byte("\xb6 \xff\n")},
+		{Stream: output.Notice, Data: []byte("the model failed\n")},
 	} {
 		if err := record.Append(piece.Stream, piece.Data); err != nil {
 			t.Fatal(err)
@@ -41,8 +43,10 @@ func TestLogsAsJSONHaveALinePerPieceOfOutput(t *testing.T) {
 		t.Fatalf("exit %d:\n%s", code, out)
 	}
 	want := []jsonChunk{
-		{Offset: 0, Stream: "stdout", Text: "first \x1b[31m\n"}, {Offset: 14, Stream: "stderr", Text: "oops\n"},
-		{Offset: 18, Stream: "stdout", Text: "ö \ufffd\n"}, {Offset: 23, Stream: "notice", Text: "the model failed\n"},
+		{Offset: 0, Stream: "stdout", Text: "first \x1b[31m\n"},
+		{Offset: 14, Stream: "stderr", Text: "oops\n"},
+		{Offset: 18, Stream: "stdout", Text: "ö \ufffd\n"},
+		{Offset: 23, Stream: "notice", Text: "the model failed\n"},
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != len(want) || strings.ContainsRune(out.String(), '\x1b') {

@@ -35,7 +35,7 @@ func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
 		return nil, fmt.Errorf("the decisions of your last review cannot be read: %w", err)
 	}
 	if saved.Check(set) != nil || saved.Empty() {
-		return nil, nil
+		return nil, nil //nolint:nilerr // decisions about other changes are no draft for these
 	}
 	return saved, nil
 }

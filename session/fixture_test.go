@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"aibox/config"
 	"aibox/internal/paths"
@@ -136,19 +135,6 @@ func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
 	}
 	d.end(id, ws)
 	return ws
-}
-
-// aged makes it look as if nothing had happened to the session for so long.
-func (d *fixture) aged(id ID, age time.Duration) {
-	d.t.Helper()
-	session, err := d.store.Load(id)
-	d.must(err)
-	then := now().Add(-age)
-	if !session.State.Ended.IsZero() {
-		session.State.Ended = then
-		d.must(d.store.write(id, stateFile, session.State))
-	}
-	d.must(os.Chtimes(filepath.Join(d.store.Dir(id), stateFile), then, then))
 }
 
 // saved lists what can be brought back, as "number what by", newest number last.

@@ -80,7 +80,7 @@ func (s *Saved) Detailed() []review.Path {
 	return paths
 }
 
-func (f *SavedFile) detailed() bool { return len(f.Hunks)+len(f.Split)+len(f.Lines) > 0 }
+func (s *SavedFile) detailed() bool { return len(s.Hunks)+len(s.Split)+len(s.Lines) > 0 }
 
 // Save returns the decisions. The draft may change afterward.
 func (d *Draft) Save(set *review.ChangeSet) *Saved {
