@@ -9,8 +9,9 @@ import (
 // Asker is an agent whose terminal shows when it waits for the user: for permission, or
 // for an answer. An agent without it is only heard by its terminal's bell.
 type Asker interface {
-	// Prompts returns the questions of the agent, as its terminal shows them. Each was
-	// copied from the version in Info.
+	// Prompts returns the questions of the agent, as its terminal shows them. Those of
+	// Claude, Gemini, Qwen, Copilot and OpenCode were copied from the version in Info;
+	// those of Codex, Aider and Crush have not been seen on a terminal.
 	Prompts() []Prompt
 }
 
