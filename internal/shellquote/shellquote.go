@@ -22,5 +22,14 @@ func Join(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote returns the word in single quotes.
-func Quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+// special lists what has a meaning within double quotes, in an interactive shell too.
+const special = "\"$`\\!"
+
+// Quote returns the word in single quotes, or in double quotes where that is easier to
+// read: in a word with single quotes and nothing that double quotes do not quote.
+func Quote(word string) string {
+	if strings.Contains(word, "'") && !strings.ContainsAny(word, special) {
+		return `"` + word + `"`
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -112,7 +112,7 @@ func TestTheCommandLineIsCopiedWhole(t *testing.T) {
 		t.Fatalf("asked for %+v", p.Asked)
 	}
 	cmd := p.m.Update(tea.KeyPressMsg{Code: 'y', Mod: tea.ModCtrl})
-	if got := fmt.Sprint(runs(cmd)); !strings.Contains(got, `--prompt=it'\''s long`) || !strings.HasSuffix(strings.TrimRight(got, "]'"), "long") {
+	if got := fmt.Sprint(runs(cmd)); !strings.Contains(got, `"--prompt=it's long`) || !strings.HasSuffix(strings.TrimRight(got, "]\""), "long") {
 		t.Errorf("copied %s", got)
 	}
 }

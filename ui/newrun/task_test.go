@@ -22,7 +22,7 @@ func TestTheCommandLineOfALongTaskIsNotQuotedAsAWholeForEachFrame(t *testing.T) 
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > uint64(len(p.m.request.Prompt)) {
 		t.Errorf("a frame takes %d bytes for a task of %d", allocated, len(p.m.request.Prompt))
 	}
-	if !strings.Contains(view, `--prompt=it'\\''s long`) {
+	if !strings.Contains(view, `"--prompt=it's long`) {
 		t.Errorf("the command line is not shown:\n%s", view)
 	}
 }
