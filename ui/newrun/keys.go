@@ -23,6 +23,8 @@ func (m *Model) Typing() bool {
 		return true
 	case !m.inside, m.at == stepStart:
 		return false
+	case m.at == stepOptions, m.at == stepSandbox: // in a list of fields, keys such as ? are commands
+		return m.current().takesEsc()
 	}
 	return m.at != stepTask || !m.task.library.open
 }

@@ -92,3 +92,19 @@ func TestPathsAreSuggestedFromTheTopOfTheRepository(t *testing.T) {
 		t.Errorf("suggested are %q", got)
 	}
 }
+
+func TestCommandKeysWorkInAListOfFieldsUntilOneIsEdited(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("enter", "tab")
+	p.Sees("Effort")
+	for _, edits := range []string{"enter", "/"} {
+		if p.m.Typing() {
+			t.Errorf("before %q, keys such as ? are text", edits)
+		}
+		p.Press(edits)
+		if !p.m.Typing() {
+			t.Errorf("after %q, keys such as ? are commands", edits)
+		}
+		p.Press("esc")
+	}
+}
