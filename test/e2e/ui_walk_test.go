@@ -45,7 +45,7 @@ func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
 	step("first frame", func() { p.sees(`Steps to your first session`) })
 	step("check of the machine", func() { p.sees(`1 ✓ this machine`) })
 	step("choice of the agent", func() {
-		p.sees(`▸ [2-4] `) // the next step to take, once all are checked
+		p.sees(`▸ [2-4] `)                       // the next step to take, once all are checked
 		if !strings.Contains(p.Text(), "▸ 2 ") { // there is an image of an agent
 			p.until(`▸ 2 `, "shift+tab")
 		}
