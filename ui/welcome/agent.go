@@ -167,12 +167,17 @@ func (s *agentStep) view(p bakes.Painter, width, height int) []string {
 	return lines
 }
 
-// shownJob returns the bake to show: the one in progress, or the last one of the agent.
+// shownJob returns the bake to show: the one in progress, or the last one of the agent. If
+// that failed for lack of the base image, the bake of the base image has the reason.
 func (s *agentStep) shownJob() *bakery.Job {
 	if working := s.working(); working != nil {
 		return working
 	}
-	return s.job()
+	job, base := s.job(), s.jobOf(bakery.Base)
+	if job != nil && base != nil && job.State == bakery.Failed && base.State == bakery.Failed {
+		return base
+	}
+	return job
 }
 
 // progress returns the progress of a bake, or why it failed.

@@ -254,6 +254,14 @@ func TestABakeContinuesInTheBackgroundAndComesBack(t *testing.T) {
 	}
 }
 
+func TestAFailedBaseImageShowsItsReason(t *testing.T) {
+	s := open(t, newWorld(daemon))
+	s.press("enter")
+	s.bakes(bakery.Job{Name: "opencode", State: bakery.Failed, Err: errors.New("the base image was not baked")},
+		bakery.Job{Name: bakery.Base, State: bakery.Failed, Err: errors.New("no route to the packages")})
+	s.sees("opencode failed to bake", "Baking base, the base image of opencode", "no route to the packages")
+}
+
 func TestAModelOfThisMachineIsChosenAndKept(t *testing.T) {
 	w := newWorld(daemon, codex)
 	s := open(t, w)
