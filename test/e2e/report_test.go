@@ -75,7 +75,12 @@ type report struct {
 		Added   int      `json:"added"`
 		Deleted int      `json:"deleted"`
 		Notes   []string `json:"notes"`
-		Risks   []risk   `json:"risks"`
+		LFS     *struct {
+			OldOID  string `json:"old_oid"`
+			OldSize int64  `json:"old_size"`
+			NewOID  string `json:"new_oid"`
+		} `json:"lfs"`
+		Risks []risk `json:"risks"`
 	} `json:"files"`
 	Rules   string `json:"rules"`
 	Refused []struct {
