@@ -30,9 +30,17 @@ func (o outcome) String() string {
 // limit is how long any program may take before the test gives it up, random keys aside.
 const limit = 4 * time.Minute
 
+// longest is how long a program may run: the flags of a test can make it long.
+func longest() time.Duration {
+	if *walkEmpty {
+		return longestWalk
+	}
+	return limit + *monkeyTime
+}
+
 // cmd is a program in this world; its working directory is the home.
 func (m *machine) cmd(name string, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), limit+*monkeyTime)
+	ctx, cancel := context.WithTimeout(context.Background(), longest())
 	cmd := exec.CommandContext(ctx, name, args...)
 	m.t.Cleanup(cancel)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = m.home, slices.Clone(m.env), time.Second
