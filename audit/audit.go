@@ -21,40 +21,6 @@ import (
 // hostile name can neither fill the log with one event nor keep one out of it.
 const MaxLine = 64 << 10
 
-// Type names what happened, as "subject.verb".
-type Type string
-
-// The events of a session, in the order of its life.
-const (
-	SessionStarted    Type = "session.started"
-	WorkspacePrepared Type = "workspace.prepared"
-	NetworkGuarded    Type = "network.guarded"
-	BoxStarted        Type = "box.started"
-	ProbesRan         Type = "probes.ran"
-	AgentStarted      Type = "agent.started"
-	ModelAnswered     Type = "model.answered"
-	AccessRefused     Type = "access.refused"
-	NoticeGiven       Type = "notice.given"
-	RequestMade       Type = "request.made"
-	RequestAnswered   Type = "request.answered"
-	LimitExtended     Type = "limit.extended"
-	StopRequested     Type = "stop.requested"
-	LimitReached      Type = "limit.reached"
-	LimitsDegraded    Type = "limits.degraded"
-	AgentEnded        Type = "agent.ended"
-	BoxDestroyed      Type = "box.destroyed"
-	ChangesComputed   Type = "changes.computed"
-	WorkVerified      Type = "work.verified"
-	AcceptBegun       Type = "accept.begun" // comes before anything is delivered
-	ChangesAccepted   Type = "changes.accepted"
-	DiscardBegun      Type = "discard.begun" // comes before anything is removed
-	ChangesDiscarded  Type = "changes.discarded"
-	ChangesRecovered  Type = "changes.recovered"
-	SessionRepaired   Type = "session.repaired"
-	SessionContinued  Type = "session.continued"
-	SessionReturned   Type = "session.returned"
-)
-
 // Event is one line of the log.
 type Event struct {
 	Seq  int             `json:"seq"` // from 0, without gaps

@@ -62,7 +62,7 @@ func (o *netguardOptions) log(cmd *cobra.Command, args []string, asJSON bool) er
 	for _, s := range sessions {
 		err := service.Events(s.ID, func(e audit.Event) error {
 			asked, ok := session.AccessOf(s.ID, e)
-			if e.Type != audit.AccessRefused || !ok {
+			if !e.Type.Refusal() || !ok {
 				return nil
 			}
 			return o.printRefusal(asked, asJSON)

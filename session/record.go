@@ -194,7 +194,7 @@ type Changes struct {
 
 // Refusal is a network access that was refused to the sandbox, with its count.
 type Refusal struct {
-	What   string `json:"what"` // "name" for a DNS question, "model" for a gateway request
+	What   string `json:"what"` // as Access.What
 	Target string `json:"target"`
 	Reason string `json:"reason"`
 	Times  int    `json:"times"`

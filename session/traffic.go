@@ -5,15 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"aibox/audit"
 )
 
-// AskedModel is Access.What for a request to the model.
-const AskedModel = "model"
+// The values of Access.What, besides protocols.
+const (
+	AskedModel  = "model"  // a request to the model
+	AskedName   = "name"   // a DNS query
+	AskedEgress = "egress" // a request to the egress proxy
+)
 
 // Access is one network access by a sandbox. Refusals of the same access are one Access
 // with a count.
@@ -21,7 +27,7 @@ type Access struct {
 	Session ID
 	Time    time.Time // of the first
 	Allowed bool
-	What    string    // AskedModel, "name" for a DNS question, else a protocol
+	What    string    // AskedModel, AskedName, AskedEgress, or a protocol
 	Target  string    // raw
 	Why     string    // of a refusal: raw
 	Times   int       // how often, if known
@@ -41,6 +47,19 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		refused := r.Access()
 		refused.Session, refused.Time, refused.Times = id, e.Time, 1
 		return refused, true
+	case audit.DNSRefused:
+		var q audit.Query
+		if json.Unmarshal(e.Data, &q) != nil {
+			return Access{}, false
+		}
+		a.What, a.Target, a.Why = AskedName, q.Name, q.Reason
+	case audit.EgressAllowed, audit.EgressRefused:
+		var r audit.Egress
+		if json.Unmarshal(e.Data, &r) != nil {
+			return Access{}, false
+		}
+		a.What, a.Target, a.Why = AskedEgress, net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), r.Reason
+		a.Allowed = e.Type == audit.EgressAllowed
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false

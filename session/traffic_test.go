@@ -61,7 +61,10 @@ func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 		{"a server that is not there", call(Broken, "nothing answers"), true},
 		{"the gateway's no", call(Refused, "no such path"), false},
 		{"the gateway's later", call(Busy, "more than 32"), false},
-		{"a name", event(audit.AccessRefused, Refusal{What: "name", Target: "x", Reason: "no"}), false},
+		{"a name", event(audit.DNSRefused, audit.Query{Name: "x", Record: "A", Reason: "no"}), false},
+		{"a name in an older log", event(audit.AccessRefused, Refusal{What: "name", Target: "x", Reason: "no"}), false},
+		{"a request to the proxy", event(audit.EgressAllowed, audit.Egress{Host: "x", Port: 443}), true},
+		{"the proxy's no", event(audit.EgressRefused, audit.Egress{Host: "x", Port: 443, Reason: "no"}), false},
 	} {
 		a, ok := AccessOf("0a-x", test.event)
 		if !ok || a.Allowed != test.allowed || a.Times != 1 || a.Session != "0a-x" || a.Time.IsZero() {

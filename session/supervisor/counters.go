@@ -20,13 +20,19 @@ const (
 // requests.
 type counters struct {
 	mu       sync.Mutex
-	counting bool                    // counts refusals, which excludes those of the probes
-	refused  map[session.Refusal]int // Times is 0 in the keys
+	counting bool                               // counts refusals, which excludes those of the probes
+	refused  map[session.Refusal]*loggedRefusal // Times is 0 in the keys
 	tokens   session.Tokens
 	sent     int64 // bytes that went to the model
 	calls    int
 	flags    map[string]bool // names that firstTime has seen
 	model    modelCounters
+}
+
+// loggedRefusal is how often something was refused, and the event of the first time.
+type loggedRefusal struct {
+	times int
+	event session.EventID
 }
 
 // modelCounters counts the outcomes of generation requests.
@@ -45,22 +51,28 @@ func (t *counters) start() {
 	t.counting = true
 }
 
-// addRefusal counts one refusal and reports whether it is the first of its kind.
-func (t *counters) addRefusal(what, target, reason string) (first bool) {
+// addRefusal counts one refusal, and calls log if it is the first of its kind. It returns
+// the event of the first one.
+func (t *counters) addRefusal(r session.Refusal, log func() session.EventID) session.EventID {
+	r.Times = 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.counting {
-		return false
+		return session.EventID{}
 	}
-	key := session.Refusal{What: what, Target: target, Reason: reason}
-	if t.refused == nil {
-		t.refused = map[session.Refusal]int{}
+	known := t.refused[r]
+	if known == nil {
+		if len(t.refused) >= maxRefusalKinds {
+			return session.EventID{}
+		}
+		if t.refused == nil {
+			t.refused = map[session.Refusal]*loggedRefusal{}
+		}
+		known = &loggedRefusal{event: log()}
+		t.refused[r] = known
 	}
-	if t.refused[key] == 0 && len(t.refused) >= maxRefusalKinds {
-		return false
-	}
-	t.refused[key]++
-	return t.refused[key] == 1
+	known.times++
+	return known.event
 }
 
 // addCall counts one request to the model. It reports whether to log the request (the log
@@ -158,8 +170,8 @@ func (t *counters) result() ([]session.Refusal, session.Tokens) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	refused := make([]session.Refusal, 0, len(t.refused))
-	for refusal, times := range t.refused {
-		refusal.Times = times
+	for refusal, known := range t.refused {
+		refusal.Times = known.times
 		refused = append(refused, refusal)
 	}
 	slices.SortFunc(refused, func(a, b session.Refusal) int {

@@ -79,8 +79,9 @@ func (s *modelWatch) calls() Calls {
 // modelCalled records one request to the model.
 func (s *modelWatch) modelCalled(call session.ModelCall) {
 	log, report := s.counters.addCall(call)
+	var event session.EventID
 	if log {
-		s.audit(audit.ModelAnswered, call)
+		event = s.audit(audit.ModelAnswered, call)
 	}
 	if report {
 		s.postNotice(failureText(call))
@@ -89,7 +90,7 @@ func (s *modelWatch) modelCalled(call session.ModelCall) {
 		s.model.ended(call)
 	}
 	if !call.Passed() {
-		s.counters.addRefusal(session.AskedModel, call.Target(), call.Error)
+		s.counters.addRefusal(session.Refusal{What: session.AskedModel, Target: call.Target(), Reason: call.Error}, func() session.EventID { return event })
 	}
 	s.warnOfModelLimits()
 	s.reachedModelLimit(call.Limit)

@@ -46,14 +46,17 @@ func (s *run) save(change func(*session.State)) error {
 	return s.store.WriteState(s.id, s.current)
 }
 
-// audit logs an event. An event that cannot be written ends the session: nothing may
-// happen without a record.
-func (s *run) audit(kind audit.Type, data any) {
-	if _, err := s.log.Append(kind, data); err != nil {
+// audit logs an event and returns its id. An event that cannot be written ends the
+// session: nothing may happen without a record.
+func (s *run) audit(kind audit.Type, data any) session.EventID {
+	e, err := s.log.Append(kind, data)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "audit:", err)
 		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
 			Hint("check whether the disk of %s is full", s.deps.Dirs.State))
+		return session.EventID{}
 	}
+	return session.EventID{Session: s.id, Number: e.Seq}
 }
 
 // end requests the end of the session; the first cause counts.

@@ -23,11 +23,11 @@ func gatewayURL() string {
 func (s *sandbox) serve(ctx context.Context, k *resources) {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
-			func(name, kind string) { s.refused("name", name, unresolved(kind)) })
+			func(name, kind string) { s.nameRefused(name, kind) })
 	})
 	s.service(ctx, "refusals", func() error {
 		return k.sockets.Refuse(ctx, func(protocol, destination string) {
-			s.refused(protocol, destination, "the sandbox has no route out")
+			s.refused(session.Refusal{What: protocol, Target: destination, Reason: "the sandbox has no route out"})
 		})
 	})
 	gateway := k.sockets.Listener(netguard.PortGateway)
@@ -68,10 +68,24 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 	}()
 }
 
-// refused records a refusal by the network, once for each kind.
-func (s *modelWatch) refused(what, target, reason string) {
-	if s.counters.addRefusal(what, target, reason) {
-		s.audit(audit.AccessRefused, session.Refusal{What: what, Target: target, Reason: reason, Times: 1})
-	}
+// nameRefused records a refused DNS query.
+func (s *modelWatch) nameRefused(name, record string) {
+	reason := unresolved(record)
+	s.logRefusal(session.Refusal{What: session.AskedName, Target: name, Reason: reason},
+		audit.DNSRefused, audit.Query{Name: name, Record: record, Reason: reason})
+}
+
+// refused records a refused packet.
+func (s *modelWatch) refused(r session.Refusal) {
+	r.Times = 1
+	s.logRefusal(r, audit.AccessRefused, r)
+}
+
+// logRefusal counts a refusal by the network, and logs the first of its kind. It returns
+// the id of that event; the id is empty if the refusal is not logged, because there are too
+// many kinds or no agent runs yet.
+func (s *modelWatch) logRefusal(r session.Refusal, kind audit.Type, data any) session.EventID {
+	id := s.counters.addRefusal(r, func() session.EventID { return s.audit(kind, data) })
 	s.publishing.trigger()
+	return id
 }

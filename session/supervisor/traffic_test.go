@@ -40,7 +40,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	sessions, s := watched(t)
 	first := refusedSession(t, s.store, "one.example", "two.example")
 	second := refusedSession(t, s.store, "three.example")
-	s.refused("name", "now.example", "no")
+	s.nameRefused("now.example", "A")
 	ctx, cancel := context.WithCancel(t.Context())
 	news := make(chan session.Traffic, 100)
 	ended := make(chan error, 1)
@@ -72,7 +72,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	if slices.Index(order, second) > slices.Index(order, first) {
 		t.Errorf("visited %v", order)
 	}
-	s.refused("name", "later.example", "no")
+	s.nameRefused("later.example", "A")
 	await("later.example")
 	third := refusedSession(t, s.store, "new.example")
 	await("new.example")
@@ -92,5 +92,20 @@ func TestAddressLookupsOmitTheRecordType(t *testing.T) {
 		if got := unresolved(kind); got != want {
 			t.Errorf("%s: %q, not %q", kind, got, want)
 		}
+	}
+}
+
+func TestARepeatedRefusalHasTheIDOfTheFirst(t *testing.T) {
+	_, s := watched(t)
+	s.audit(audit.StopRequested, nil)
+	refuse := func(host string) session.EventID {
+		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: host, Reason: "no"}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
+	}
+	first, other, again := refuse("a.example"), refuse("b.example"), refuse("a.example")
+	if first.Number != 1 || other.Number != 2 || again != first || first.Session != s.id {
+		t.Errorf("%v, %v, %v", first, other, again)
+	}
+	if refused, _ := s.counters.result(); len(refused) != 2 || refused[0].Times != 2 {
+		t.Errorf("%+v", refused)
 	}
 }

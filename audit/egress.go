@@ -1,0 +1,58 @@
+package audit
+
+// Egress is the data of EgressAllowed and EgressRefused: one request to the egress proxy.
+// All texts are raw.
+type Egress struct {
+	Host    string `json:"host"` // canonical, or as sent if it has no canonical form
+	Port    int    `json:"port"`
+	Method  string `json:"method"`            // "CONNECT", or that of a plain HTTP request
+	Path    string `json:"path,omitempty"`    // of a request that the proxy can read, without its query
+	Address string `json:"address,omitempty"` // the IP address that was dialed or refused
+	Rule    string `json:"rule,omitempty"`    // the rule that decided
+	Reason  string `json:"reason,omitempty"`  // of a refusal: a clause
+}
+
+// EgressEnd is the data of EgressClosed: the end of an allowed request or tunnel.
+type EgressEnd struct {
+	Allowed   int    `json:"allowed"` // the number of its EgressAllowed event
+	Host      string `json:"host"`
+	Port      int    `json:"port"`
+	Method    string `json:"method"`
+	BytesUp   int64  `json:"bytes_up"`   // from the sandbox
+	BytesDown int64  `json:"bytes_down"` // to the sandbox
+	Millis    int64  `json:"millis"`
+	Reason    string `json:"reason,omitempty"` // why the proxy closed it; empty if either end did
+}
+
+// Query is the data of DNSRefused: one question to the name server.
+type Query struct {
+	Name   string `json:"name"`   // raw
+	Record string `json:"record"` // the record type, such as "A"
+	Reason string `json:"reason"`
+}
+
+// AccessQuestion is the data of AccessAsked: a request of the sandbox that waits for the
+// user.
+type AccessQuestion struct {
+	Request int    `json:"request"` // the number of the question in its session
+	Host    string `json:"host"`
+	Port    int    `json:"port"`
+	Method  string `json:"method"`
+}
+
+// AccessAnswer is the data of AccessAnswered.
+type AccessAnswer struct {
+	Request int    `json:"request"`
+	Host    string `json:"host"`
+	Port    int    `json:"port"`
+	Answer  string `json:"answer"` // "once", "session", "always", "no", or "none" if there was none in time
+}
+
+// PolicyChange is the data of PolicyChanged: what a running session may reach from now on.
+type PolicyChange struct {
+	Policy string   `json:"policy,omitempty"` // the new policy, if it changed
+	Allow  []string `json:"allow,omitempty"`  // patterns added to the allow list
+	Deny   []string `json:"deny,omitempty"`   // patterns added to the deny list
+	Closed int      `json:"closed,omitempty"` // open connections that were closed
+	Reason string   `json:"reason,omitempty"` // such as the command that asked for it
+}

@@ -1,0 +1,48 @@
+package audit
+
+// Type names what happened, as "subject.verb".
+type Type string
+
+// Refusal reports whether the event is a refusal by the network.
+func (t Type) Refusal() bool {
+	return t == DNSRefused || t == EgressRefused || t == AccessRefused
+}
+
+// The events of a session, in the order of its life.
+const (
+	SessionStarted    Type = "session.started"
+	WorkspacePrepared Type = "workspace.prepared"
+	NetworkGuarded    Type = "network.guarded"
+	BoxStarted        Type = "box.started"
+	ProbesRan         Type = "probes.ran"
+	AgentStarted      Type = "agent.started"
+	ModelAnswered     Type = "model.answered"
+	DNSRefused        Type = "dns.refused"    // its data is a Query
+	EgressAllowed     Type = "egress.allowed" // its data is an Egress
+	EgressRefused     Type = "egress.refused" // its data is an Egress
+	EgressClosed      Type = "egress.closed"  // its data is an EgressEnd
+	AccessRefused     Type = "access.refused" // packets past the proxy; in older logs any refusal
+	AccessAsked       Type = "access.asked"   // its data is an AccessQuestion
+	AccessAnswered    Type = "access.answered"
+	PolicyChanged     Type = "policy.changed" // its data is a PolicyChange
+	NoticeGiven       Type = "notice.given"
+	RequestMade       Type = "request.made"
+	RequestAnswered   Type = "request.answered"
+	LimitExtended     Type = "limit.extended"
+	StopRequested     Type = "stop.requested"
+	LimitReached      Type = "limit.reached"
+	LimitsDegraded    Type = "limits.degraded"
+	AgentEnded        Type = "agent.ended"
+	BoxDestroyed      Type = "box.destroyed"
+	ChangesComputed   Type = "changes.computed"
+	WorkVerified      Type = "work.verified"
+	AcceptBegun       Type = "accept.begun" // comes before anything is delivered
+	ChangesAccepted   Type = "changes.accepted"
+	DiscardBegun      Type = "discard.begun" // comes before anything is removed
+	ChangesDiscarded  Type = "changes.discarded"
+	ChangesRecovered  Type = "changes.recovered"
+	SessionRepaired   Type = "session.repaired"
+	SessionContinued  Type = "session.continued"
+	SessionReturned   Type = "session.returned"
+	SessionRemoved    Type = "session.removed" // the last event of a log in the archive
+)
