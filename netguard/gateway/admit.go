@@ -41,7 +41,7 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) *problem {
 	g.filters <- struct{}{}
 	result, err := schema.Filter(c.endpoint.body, body, schema.Policy{
-		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools,
+		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(),
 	})
 	<-g.filters
 	c.event.LeftOut = result.LeftOut
@@ -125,17 +125,17 @@ func (g *Gateway) spend(c *call) {
 	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
 		return
 	}
-	input, output := c.usage.Tokens()
+	counts := c.usage.Counts()
 	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
-	if input == 0 {
-		input = c.sent / bytesOfToken
+	if counts.Input == 0 {
+		counts.Input = c.sent / bytesOfToken
 	}
-	if output == 0 || c.hungUp || c.brokeOff {
+	if counts.Output == 0 || c.hungUp || c.brokeOff {
 		per := int64(bytesOfToken)
 		if strings.HasPrefix(c.header.Get("Content-Type"), "text/event-stream") {
 			per = bytesOfEvent
 		}
-		output = max(output, c.received/per)
+		counts.Output = max(counts.Output, c.received/per)
 	}
-	g.ledger.spend(input + output)
+	g.ledger.spend(counts.Total())
 }

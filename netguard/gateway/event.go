@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"aibox/netguard/gateway/schema"
+	"aibox/netguard/gateway/usage"
 )
 
 // Event is one finished request, without a header, body or key in it. Model and
@@ -17,7 +18,9 @@ type Event struct {
 	Status       int            `json:"status"`
 	InputTokens  int64          `json:"input_tokens"`
 	OutputTokens int64          `json:"output_tokens"`
-	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not report its tokens: they are unknown, not 0
+	CachedTokens int64          `json:"cached_tokens,omitempty"` // the part of InputTokens that came from the server's cache
+	StoredTokens int64          `json:"stored_tokens,omitempty"` // the part of InputTokens that went into the server's cache
+	Uncounted    bool           `json:"uncounted,omitempty"`     // there was an answer, and the server did not report its tokens: they are unknown, not 0
 	Millis       int64          `json:"millis"`
 	Error        string         `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
 	// Reason is the model server's own message about its failure: one escaped line of at
@@ -37,4 +40,10 @@ type Event struct {
 	Sent int64 `json:"sent,omitempty"`
 	// Limit is the session's limit that the request was refused for.
 	Limit Limit `json:"limit,omitempty"`
+}
+
+// count records the tokens of the answer.
+func (e *Event) count(c usage.Counts) {
+	e.InputTokens, e.OutputTokens = c.Input, c.Output
+	e.CachedTokens, e.StoredTokens = c.CacheRead, c.CacheWrite
 }

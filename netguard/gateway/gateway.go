@@ -284,7 +284,7 @@ func (g *Gateway) finish(c *call) {
 	c.event.Sent = c.sent
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)
-	c.event.InputTokens, c.event.OutputTokens = c.usage.Tokens()
+	c.event.count(c.usage.Counts())
 	c.classify(g.secrets)
 	c.event.Uncounted = c.event.Generates && c.usage.Pieces() > 0 && !c.usage.Reported()
 	c.event.Error = g.secrets.Text(c.event.Error)

@@ -128,6 +128,10 @@ func (u Server) KeyVariable() string {
 
 func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.Dialects, dialect) }
 
+// StreamsUsage reports whether the server takes OpenAI's stream_options. Mistral's refuses
+// them, and reports its usage without them.
+func (u Server) StreamsUsage() bool { return u.Base().Hostname() != "api.mistral.ai" }
+
 // DialectNames lists the dialects for a sentence.
 func (u Server) DialectNames() string {
 	var names []string

@@ -35,6 +35,10 @@ func (c *checker) value(r rule, value any, place string) {
 		c.object(object{fields: r}, value, place)
 	case object:
 		c.object(r, value, place)
+	case streaming:
+		c.object(r.object, value, place)
+	case streamOptions:
+		c.object(object{fields: streamFields}, value, place)
 	case list:
 		array, ok := value.([]any)
 		if !ok {
@@ -64,7 +68,7 @@ func (c *checker) value(r rule, value any, place string) {
 		c.fail(place, "is refused and came")
 	case jsonSchema:
 		c.refs(value, place)
-	case scalar:
+	case scalar, streamSwitch:
 		switch value.(type) {
 		case []any, map[string]any:
 			c.fail(place, "%T is not a scalar", value)

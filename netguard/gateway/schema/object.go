@@ -27,6 +27,8 @@ type object struct {
 	need []string
 	// force are members that it gets whatever the agent says, as JSON.
 	force map[string]string
+	// last returns one more member, as JSON; nil for none. It may be nil itself.
+	last func() []byte
 }
 
 func (o object) apply(w *walk) (bool, error) {
@@ -62,6 +64,14 @@ func (o object) apply(w *walk) (bool, error) {
 		}
 		w.out.write([]byte(`"` + name + `":` + o.force[name]))
 		passed = append(passed, name)
+	}
+	if o.last != nil {
+		if more := o.last(); more != nil {
+			if len(passed) > 0 {
+				w.out.write([]byte{','})
+			}
+			w.out.write(more)
+		}
 	}
 	w.out.write([]byte{'}'})
 	return len(passed) > 0 || !had, nil
@@ -120,7 +130,7 @@ func (w *walk) nullOr(r rule) (bool, error) {
 		return false, malformed(err)
 	}
 	switch r.(type) {
-	case modelName, refused, serverTool, offeredTool:
+	case modelName, refused, serverTool, offeredTool, streamOptions:
 		return false, nil
 	}
 	w.out.write([]byte("null"))

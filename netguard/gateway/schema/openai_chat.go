@@ -6,7 +6,7 @@ import "aibox/netguard"
 // add to sampling and reasoning.
 // https://platform.openai.com/docs/api-reference/chat/create
 func chatRequest() rule {
-	return object{need: []string{"model"}, fields: sampling.with(fields{
+	return streaming{object{need: []string{"model"}, fields: sampling.with(fields{
 		"model":    modelName{},
 		"messages": list{chatMessage},
 
@@ -43,7 +43,7 @@ func chatRequest() rule {
 		"enable_search":      serverTool{netguard.WebSearch, scalar{}},   // Alibaba
 		"plugins":            serverTool{netguard.WebSearch, list{tagged{key: "id", of: map[string]rule{"web": fields{"id": scalar{}, "max_results": scalar{}}}}}},
 		"preset":             refused{"a preset holds settings, tools and models that this session was not given"},
-	})}
+	})}}
 }
 
 // sampling is how an answer is drawn, for all of OpenAI's older calls.
@@ -52,7 +52,7 @@ var sampling = fields{
 	"typical_p": scalar{}, "n": scalar{}, "seed": scalar{}, "stop": scalars, "stop_token_ids": scalars,
 	"frequency_penalty": scalar{}, "presence_penalty": scalar{}, "repetition_penalty": scalar{}, "repeat_penalty": scalar{}, "repeat_last_n": scalar{},
 	"logit_bias": anything{}, "logprobs": scalar{}, "top_logprobs": scalar{}, "ignore_eos": scalar{}, "min_tokens": scalar{},
-	"stream": scalar{}, "stream_options": fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}},
+	"stream": streamSwitch{}, "stream_options": streamOptions{},
 	"user": scalar{},
 }
 
@@ -144,13 +144,13 @@ var inline = either{text: dataURL{}, object: fields{"url": dataURL{}, "detail": 
 // completionRequest is POST /v1/completions.
 // https://platform.openai.com/docs/api-reference/completions/create
 func completionRequest() rule {
-	return object{need: []string{"model"}, fields: sampling.with(fields{
+	return streaming{object{need: []string{"model"}, fields: sampling.with(fields{
 		"model":   modelName{},
 		"prompt":  either{text: scalar{}, list: list{either{text: scalar{}, list: list{scalar{}}}}},
 		"suffix":  scalar{},
 		"echo":    scalar{},
 		"best_of": scalar{},
-	})}
+	})}}
 }
 
 // embeddingsRequest is POST /v1/embeddings.

@@ -92,6 +92,9 @@ type Policy struct {
 	Alias func(id string) string
 	// Open are the kinds of server-side tools that the user has opened.
 	Open []netguard.ServerTool
+	// StreamUsage asks an OpenAI server to end each streamed answer with its usage, also if
+	// the agent does not.
+	StreamUsage bool
 }
 
 func (p Policy) opens(tool netguard.ServerTool) bool { return slices.Contains(p.Open, tool) }

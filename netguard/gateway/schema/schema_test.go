@@ -164,3 +164,27 @@ func TestNoModelBelongsToASessionWithoutAPolicy(t *testing.T) {
 		t.Error("a call without a table passes")
 	}
 }
+
+// Without its usage a streamed answer's tokens would be unknown.
+func TestStreamedAnswerIsAskedForItsUsage(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"model":"m","stream":true}`: `{"model":"m","stream":true,"stream_options":{"include_usage":true}}`,
+		`{"stream":true,"stream_options":{"include_usage":false,"include_obfuscation":false},"model":"m"}`: `{"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":true},"model":"m"}`,
+		`{"model":"m","stream_options":null,"stream":true}`:                                                `{"model":"m","stream":true,"stream_options":{"include_usage":true}}`,
+		`{"model":"m","stream_options":[1],"stream":true}`:                                                 `{"model":"m","stream":true,"stream_options":{"include_usage":true}}`,
+		`{"model":"m","stream":false}`:                                                                     `{"model":"m","stream":false}`,
+		`{"model":"m"}`:                                                                                    `{"model":"m"}`,
+	} {
+		policy := policyOfTests()
+		policy.StreamUsage = true
+		for _, endpoint := range []Endpoint{ChatCompletions, Completions} {
+			result, err := Filter(endpoint, []byte(body), policy)
+			if got := string(bytes.Join(result.Body, nil)); err != nil || got != want || result.Size != int64(len(want)) {
+				t.Errorf("%s became %s, %v", body, got, err)
+			}
+		}
+	}
+	if result, err := Filter(Messages, []byte(`{"model":"m","stream":true}`), Policy{Model: policyOfTests().Model, StreamUsage: true}); err != nil || string(bytes.Join(result.Body, nil)) != `{"model":"m","stream":true}` {
+		t.Errorf("%s, %v", bytes.Join(result.Body, nil), err)
+	}
+}

@@ -35,6 +35,9 @@ type walk struct {
 	model   string
 	leftOut []string
 	offers  []netguard.ServerTool // tools that were left out, of the list that is being read
+
+	streams          bool // the answer is to be streamed
+	hasStreamOptions bool // stream_options passed
 }
 
 func newWalk(body []byte, policy Policy) *walk {

@@ -32,18 +32,21 @@ type Usage struct {
 type field uint8
 
 const (
-	fieldInput field = iota
-	fieldCacheWrite
-	fieldCacheRead
+	fieldInput      field = iota
+	fieldToolInput        // read besides fieldInput
+	fieldCacheRead        // besides fieldInput with Anthropic, a part of it elsewhere
+	fieldCacheWrite       // the same
+	fieldCacheLong        // the part of fieldCacheWrite that is kept for an hour
 	fieldOutput
-	fieldThoughts
+	fieldThoughts // written besides fieldOutput
 	fieldCount
 )
 
 // usageKeys lead to counts, to an answer's ID, and to the answer.
 var usageKeys = keySet(append(answerKeys, "response", "message", "usage", "usageMetadata",
 	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count",
+	"cache_creation", "ephemeral_1h_input_tokens", "prompt_tokens_details", "input_tokens_details", "cached_tokens", "cache_write_tokens", "prompt_cache_hit_tokens",
+	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount", "prompt_eval_count", "eval_count",
 	"error", "type", "code", "status", "id")...)
 
 func keySet(keys ...string) map[string]string {
@@ -82,10 +85,32 @@ func (u *Usage) Failure() failure.Failure { return u.failure }
 // ID returns the ID of an OpenAI answer; empty if there was none.
 func (u *Usage) ID() string { return u.id }
 
-// Tokens returns the counts so far. Streams repeat their counts, each time the total
-// so far.
-func (u *Usage) Tokens() (input, output int64) {
-	return u.fields[fieldInput] + u.fields[fieldCacheWrite] + u.fields[fieldCacheRead], u.fields[fieldOutput] + u.fields[fieldThoughts]
+// Counts are the tokens of an answer.
+type Counts struct {
+	Input          int64 // all that the model read
+	CacheRead      int64 // the part of Input that came from the server's cache
+	CacheWrite     int64 // the part of Input that went into the server's cache
+	CacheWriteLong int64 // the part of CacheWrite that is kept for an hour
+	Output         int64 // all that the model wrote, thinking included
+}
+
+// Total returns all tokens, read and written.
+func (c Counts) Total() int64 { return c.Input + c.Output }
+
+// Counts returns the counts so far. Streams repeat their counts, each time the total
+// so far. The parts of Input never exceed it.
+func (u *Usage) Counts() Counts {
+	c := Counts{
+		Input:  u.fields[fieldInput] + u.fields[fieldToolInput],
+		Output: u.fields[fieldOutput] + u.fields[fieldThoughts],
+	}
+	if u.dialect == schema.Anthropic {
+		c.Input += u.fields[fieldCacheRead] + u.fields[fieldCacheWrite]
+	}
+	c.CacheRead = min(u.fields[fieldCacheRead], c.Input)
+	c.CacheWrite = min(u.fields[fieldCacheWrite], c.Input-c.CacheRead)
+	c.CacheWriteLong = min(u.fields[fieldCacheLong], c.CacheWrite)
+	return c
 }
 
 func (u *Usage) see(path []string, text []byte, isString bool) {
@@ -154,50 +179,98 @@ func (u *Usage) fail(path []string, text []byte, isString bool) {
 // field says what a path counts. Only paths that the model's own text and the
 // arguments of its tool calls cannot lie under are taken.
 func (u *Usage) field(path []string) (field, bool) {
-	if u.dialect == schema.Ollama {
-		if len(path) != 1 {
-			return 0, false
-		}
-		switch path[0] {
-		case "prompt_eval_count":
-			return fieldInput, true
-		case "eval_count":
-			return fieldOutput, true
-		}
-		return 0, false
-	}
-	if len(path) == 3 && (path[0] == "response" || path[0] == "message") {
+	if len(path) > 2 && (path[0] == "response" || path[0] == "message") {
 		path = path[1:] // the wrapping of the Responses and Messages streams
 	}
-	if len(path) != 2 {
+	switch {
+	case u.dialect == schema.Ollama && len(path) == 1:
+		return ollamaField(path[0])
+	case u.dialect == schema.Gemini && len(path) == 2 && path[0] == "usageMetadata":
+		return geminiField(path[1])
+	case u.dialect == schema.Anthropic && len(path) == 2 && path[0] == "usage":
+		return anthropicField(path[1])
+	case u.dialect == schema.Anthropic && len(path) == 3 && path[0] == "usage" && path[1] == "cache_creation":
+		return fieldCacheLong, path[2] == "ephemeral_1h_input_tokens"
+	case u.dialect == schema.OpenAI && len(path) == 2 && path[0] == "usage":
+		return openAIField(path[1])
+	case u.dialect == schema.OpenAI && len(path) == 3 && path[0] == "usage" && (path[1] == "prompt_tokens_details" || path[1] == "input_tokens_details"):
+		return openAIDetail(path[2])
+	default:
 		return 0, false
 	}
-	if u.dialect == schema.Gemini {
-		if path[0] != "usageMetadata" {
-			return 0, false
-		}
-		switch path[1] {
-		case "promptTokenCount":
-			return fieldInput, true
-		case "candidatesTokenCount":
-			return fieldOutput, true
-		case "thoughtsTokenCount":
-			return fieldThoughts, true
-		}
+}
+
+// ollamaField goes by https://docs.ollama.com/api/usage.
+func ollamaField(key string) (field, bool) {
+	switch key {
+	case "prompt_eval_count":
+		return fieldInput, true
+	case "eval_count":
+		return fieldOutput, true
+	default:
 		return 0, false
 	}
-	if path[0] != "usage" {
+}
+
+// geminiField goes by https://ai.google.dev/api/generate-content#UsageMetadata.
+func geminiField(key string) (field, bool) {
+	switch key {
+	case "promptTokenCount":
+		return fieldInput, true
+	case "toolUsePromptTokenCount":
+		return fieldToolInput, true
+	case "cachedContentTokenCount":
+		return fieldCacheRead, true
+	case "candidatesTokenCount":
+		return fieldOutput, true
+	case "thoughtsTokenCount":
+		return fieldThoughts, true
+	default:
 		return 0, false
 	}
-	switch path[1] {
+}
+
+// anthropicField goes by https://docs.anthropic.com/en/api/messages. Servers that only
+// imitate the API may use OpenAI's names.
+func anthropicField(key string) (field, bool) {
+	switch key {
+	case "cache_creation_input_tokens":
+		return fieldCacheWrite, true
+	case "cache_read_input_tokens":
+		return fieldCacheRead, true
+	default:
+		return basicField(key)
+	}
+}
+
+// openAIField goes by https://platform.openai.com/docs/api-reference/chat/object and
+// …/responses/object. The last name is DeepSeek's.
+func openAIField(key string) (field, bool) {
+	if key == "prompt_cache_hit_tokens" {
+		return fieldCacheRead, true
+	}
+	return basicField(key)
+}
+
+// openAIDetail knows the parts of the input. The last name is OpenRouter's.
+func openAIDetail(key string) (field, bool) {
+	switch key {
+	case "cached_tokens":
+		return fieldCacheRead, true
+	case "cache_write_tokens":
+		return fieldCacheWrite, true
+	default:
+		return 0, false
+	}
+}
+
+func basicField(key string) (field, bool) {
+	switch key {
 	case "prompt_tokens", "input_tokens":
 		return fieldInput, true
 	case "completion_tokens", "output_tokens":
 		return fieldOutput, true
-	case "cache_creation_input_tokens":
-		return fieldCacheWrite, u.dialect == schema.Anthropic
-	case "cache_read_input_tokens":
-		return fieldCacheRead, u.dialect == schema.Anthropic
+	default:
+		return 0, false
 	}
-	return 0, false
 }

@@ -1,0 +1,39 @@
+package schema
+
+// streaming passes an object and makes sure that a streamed answer ends with its usage:
+// without that its tokens would be unknown.
+// https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options
+type streaming struct{ object }
+
+func (s streaming) apply(w *walk) (bool, error) {
+	s.object.last = func() []byte {
+		if !w.policy.StreamUsage || !w.streams || w.hasStreamOptions {
+			return nil
+		}
+		return []byte(`"stream_options":{"include_usage":true}`)
+	}
+	return s.object.apply(w)
+}
+
+// streamSwitch passes the member that asks for a streamed answer.
+type streamSwitch struct{}
+
+func (streamSwitch) apply(w *walk) (bool, error) {
+	w.streams = w.dec.PeekKind() == 't'
+	return scalar{}.apply(w)
+}
+
+// streamOptions passes how an answer is streamed.
+type streamOptions struct{}
+
+func (streamOptions) apply(w *walk) (bool, error) {
+	options := object{fields: streamFields}
+	if w.policy.StreamUsage {
+		options.force = map[string]string{"include_usage": "true"}
+	}
+	ok, err := options.apply(w)
+	w.hasStreamOptions = ok
+	return ok, err
+}
+
+var streamFields = fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}}
