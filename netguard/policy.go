@@ -1,119 +1,140 @@
 package netguard
 
 import (
-	"fmt"
+	"net/netip"
 	"strings"
 )
 
-// Policy says what network access a session has. The zero value is invalid: it prints as
-// "invalid" and allows nothing.
-type Policy uint8
+// Rule is an entry of a list, with where it comes from.
+type Rule struct {
+	Pattern Pattern
+	Source  string // for people: "--allow", "your settings", "preset npm", "Codex's cloud", …
+}
 
-// The policies, from closed to open.
-const (
-	None  Policy = iota + 1 // no inference either: the lifeline and a resolver that knows no name
-	Local                   // the inference gateway only
-)
+// String returns the entry and its source.
+func (r *Rule) String() string {
+	if r == nil {
+		return ""
+	}
+	return r.Pattern.String() + " (" + r.Source + ")"
+}
 
-// ParsePolicy parses a policy's name.
-func ParsePolicy(name string) (Policy, error) {
-	for _, policy := range Policies() {
-		if policy.String() == name {
-			return policy, nil
+// Policy is what one session may reach. The zero value allows nothing. Allow counts under
+// Allowlist, and under Public for ports other than 443 and 80. Deny goes over Allow in every
+// mode.
+type Policy struct {
+	Mode  Mode
+	Allow []Rule
+	Deny  []Rule
+}
+
+// Matcher decides about destinations under one policy. It is immutable and safe for
+// concurrent use. The zero value allows nothing.
+type Matcher struct {
+	mode        Mode
+	allow, deny index
+}
+
+// NewMatcher returns the matcher of a policy. It copies the lists.
+func NewMatcher(p Policy) *Matcher {
+	return &Matcher{p.Mode, newIndex(p.Allow), newIndex(p.Deny)}
+}
+
+// Mode returns the policy's mode.
+func (m *Matcher) Mode() Mode { return m.mode }
+
+// Decide returns whether the policy allows a connection to d. It decides by name alone, and
+// so before any DNS query; the dialer checks each address of an allowed name as well, with
+// CheckAddress. It allocates nothing.
+func (m *Matcher) Decide(d Destination) Verdict {
+	if d.Host.IsZero() || d.Port == 0 {
+		return Verdict{Reason: NoHost}
+	}
+	if !m.mode.HasProxy() {
+		return Verdict{Reason: NoEgress}
+	}
+	if rule := m.deny.find(d, Pattern.deniesPort); rule != nil {
+		return Verdict{Reason: DeniedByRule, Rule: rule}
+	}
+	if d.Host.addr.IsValid() {
+		if reason := CheckAddress(d.Host.addr); reason != 0 {
+			return Verdict{Reason: reason}
 		}
 	}
-	return 0, fmt.Errorf("unknown network policy %q: want %s", name, strings.Join(policyNames(), " or "))
+	if rule := m.allow.find(d, Pattern.allowsPort); rule != nil {
+		return Verdict{Allowed: true, Reason: AllowedByRule, Rule: rule}
+	}
+	if m.mode == Public {
+		if d.Port == portHTTPS || d.Port == portHTTP {
+			return Verdict{Allowed: true, Reason: AllowedByPolicy}
+		}
+		return Verdict{Reason: PortNotUsual}
+	}
+	if rule := m.allow.find(d, anyPortMatches); rule != nil {
+		return Verdict{Reason: PortNotListed, Rule: rule}
+	}
+	return Verdict{Reason: NotListed}
 }
 
-// Policies lists every policy, from closed to open.
-func Policies() []Policy { return []Policy{None, Local} }
-
-// String returns the policy's name.
-func (p Policy) String() string {
-	switch p {
-	case None:
-		return "none"
-	case Local:
-		return "local"
-	default:
-		return "invalid"
+// DecideAddress returns whether the proxy may connect to addr, one of the addresses of a
+// host that Decide has allowed. The deny list holds for addresses, too.
+func (m *Matcher) DecideAddress(addr netip.Addr, port uint16) Verdict {
+	if !m.mode.HasProxy() {
+		return Verdict{Reason: NoEgress}
 	}
+	if reason := CheckAddress(addr); reason != 0 {
+		return Verdict{Reason: reason}
+	}
+	if rule := m.deny.find(Destination{Host{addr: addr}, port}, Pattern.deniesPort); rule != nil {
+		return Verdict{Reason: DeniedByRule, Rule: rule}
+	}
+	return Verdict{Allowed: true, Reason: AllowedByPolicy}
 }
 
-// MarshalText writes the name; an invalid policy is an error.
-func (p Policy) MarshalText() ([]byte, error) {
-	if p != None && p != Local {
-		return nil, fmt.Errorf("network policy %d is not valid", p)
-	}
-	return []byte(p.String()), nil
+func anyPortMatches(Pattern, uint16) bool { return true }
+
+// index finds the first rule for a host. The most specific pattern comes first: the host
+// itself, then wildcards from the longest domain, then "*".
+type index struct {
+	exact map[Host][]*Rule
+	below map[string][]*Rule // by the domain of a wildcard
+	all   []*Rule
 }
 
-// UnmarshalText parses a name like ParsePolicy.
-func (p *Policy) UnmarshalText(text []byte) error {
-	policy, err := ParsePolicy(string(text))
-	if err == nil {
-		*p = policy
+func newIndex(rules []Rule) index {
+	x := index{exact: map[Host][]*Rule{}, below: map[string][]*Rule{}}
+	for _, rule := range rules {
+		switch p := rule.Pattern; {
+		case p.all:
+			x.all = append(x.all, &rule)
+		case p.host.IsZero():
+		case p.wild:
+			x.below[p.host.name] = append(x.below[p.host.name], &rule)
+		default:
+			x.exact[p.host] = append(x.exact[p.host], &rule)
+		}
 	}
-	return err
+	return x
 }
 
-// Set parses a name like ParsePolicy. With Type and String it makes *Policy a command-line
-// flag.
-func (p *Policy) Set(name string) error { return p.UnmarshalText([]byte(name)) }
-
-// Type returns the name of the value in help texts.
-func (p *Policy) Type() string { return "policy" }
-
-// TCPPorts returns the ports on Address that a session under p gets a listener for;
-// none when p is invalid.
-func (p Policy) TCPPorts() []int {
-	switch p {
-	case None:
-		return []int{PortLifeline, PortDNS}
-	case Local:
-		return []int{PortGateway, PortLifeline, PortDNS}
-	default:
-		return nil
+func (x index) find(d Destination, hasPort func(Pattern, uint16) bool) *Rule {
+	if rule := first(x.exact[d.Host], d.Port, hasPort); rule != nil {
+		return rule
 	}
+	for domain := d.Host.name; domain != ""; {
+		_, domain, _ = strings.Cut(domain, ".")
+		if rule := first(x.below[domain], d.Port, hasPort); rule != nil {
+			return rule
+		}
+	}
+	return first(x.all, d.Port, hasPort)
 }
 
-// UDPPorts returns the ports on Address that a session under p gets a packet socket
-// for; none when p is invalid.
-func (p Policy) UDPPorts() []int {
-	switch p {
-	case None, Local:
-		return []int{PortDNS}
-	default:
-		return nil
+func first(rules []*Rule, port uint16, hasPort func(Pattern, uint16) bool) *Rule {
+	for _, rule := range rules {
+		if hasPort(rule.Pattern, port) {
+			return rule
+		}
 	}
-}
-
-// Protocol is a transport protocol. The zero value stands for every protocol but TCP
-// and UDP, such as ICMP.
-type Protocol uint8
-
-// The protocols that have ports.
-const (
-	TCP Protocol = iota + 1
-	UDP
-)
-
-// String returns the protocol's name.
-func (p Protocol) String() string {
-	switch p {
-	case TCP:
-		return "tcp"
-	case UDP:
-		return "udp"
-	default:
-		return "other"
-	}
-}
-
-func policyNames() []string {
-	var names []string
-	for _, policy := range Policies() {
-		names = append(names, policy.String())
-	}
-	return names
+	return nil
 }

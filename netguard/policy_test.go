@@ -1,41 +1,117 @@
 package netguard
 
 import (
-	"encoding/json"
-	"slices"
+	"net/netip"
 	"testing"
 )
 
-func TestPolicyListensOnlyOnItsOwnPorts(t *testing.T) {
-	for _, test := range []struct {
-		policy   Policy
-		tcp, udp []int
-	}{
-		{None, []int{PortLifeline, PortDNS}, []int{PortDNS}},
-		{Local, []int{PortGateway, PortLifeline, PortDNS}, []int{PortDNS}},
-		{0, nil, nil},
-		{99, nil, nil},
+func rules(t testing.TB, parse func(string) (Pattern, error), source string, entries ...string) []Rule {
+	t.Helper()
+	var rules []Rule
+	for _, entry := range entries {
+		p, err := parse(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, Rule{p, source})
+	}
+	return rules
+}
+
+func destination(t testing.TB, text string) Destination {
+	t.Helper()
+	d, err := ParseDestination(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDecide(t *testing.T) {
+	allow := rules(t, ParseAllow, "--allow", "example.org", "*.example.net", "git.example.org:22", "*.deep.example.com:8443", "any.example.org:*", "9.9.9.9")
+	deny := rules(t, ParseDeny, "your settings", "bad.example.net", "*.worse.example.net", "any.example.org:25", "9.9.9.9:80")
+	for mode, cases := range map[Mode]map[string]Reason{
+		0:     {"example.org:443": NoEgress},
+		None:  {"example.org:443": NoEgress},
+		Local: {"example.org:443": NoEgress},
+		Allowlist: {
+			"example.org:443": AllowedByRule, "EXAMPLE.org.:80": AllowedByRule, "example.org:8443": PortNotListed, "www.example.org:443": NotListed,
+			"a.example.net:443": AllowedByRule, "a.b.example.net:443": AllowedByRule, "example.net:443": NotListed, "notexample.net:443": NotListed,
+			"bad.example.net:443": DeniedByRule, "bad.example.net:9": DeniedByRule, "x.bad.example.net:443": AllowedByRule, "a.worse.example.net:443": DeniedByRule,
+			"git.example.org:22": AllowedByRule, "git.example.org:443": PortNotListed, "x.deep.example.com:8443": AllowedByRule, "x.deep.example.com:443": PortNotListed,
+			"any.example.org:1": AllowedByRule, "any.example.org:25": DeniedByRule,
+			"9.9.9.9:443": AllowedByRule, "9.9.9.9:80": DeniedByRule, "8.8.8.8:443": NotListed,
+			"127.0.0.1:443": LoopbackAddress, "[::ffff:9.9.9.9]:443": EmbeddedAddress,
+		},
+		Public: {
+			"example.org:443": AllowedByRule, "other.example:443": AllowedByPolicy, "other.example:80": AllowedByPolicy, "other.example:22": PortNotUsual,
+			"git.example.org:22": AllowedByRule, "bad.example.net:443": DeniedByRule, "8.8.8.8:443": AllowedByPolicy, "10.0.0.1:443": PrivateAddress,
+		},
 	} {
-		if tcp, udp := test.policy.TCPPorts(), test.policy.UDPPorts(); !slices.Equal(tcp, test.tcp) || !slices.Equal(udp, test.udp) {
-			t.Errorf("%v: TCP %v and UDP %v, want %v and %v", test.policy, tcp, udp, test.tcp, test.udp)
+		m := NewMatcher(Policy{mode, allow, deny})
+		for text, want := range cases {
+			if v := m.Decide(destination(t, text)); v.Reason != want || v.Allowed != (want == AllowedByRule || want == AllowedByPolicy) {
+				t.Errorf("%v, %s: %v %q, want %q", mode, text, v.Allowed, v.Reason.Name(), want.Name())
+			}
 		}
 	}
 }
 
-func TestPolicyPrintsAndParsesByName(t *testing.T) {
-	for _, policy := range Policies() {
-		text, err := json.Marshal(policy)
-		var back Policy
-		if err != nil || json.Unmarshal(text, &back) != nil || back != policy {
-			t.Errorf("%v: %s %v", policy, text, err)
+func TestDecideNamesTheRule(t *testing.T) {
+	m := NewMatcher(Policy{Allowlist, rules(t, ParseAllow, "--allow", "*.example.net"), rules(t, ParseDeny, "your settings", "*")})
+	if v := m.Decide(destination(t, "a.example.net:443")); v.Rule.String() != "* (your settings)" {
+		t.Errorf("%q", v.Rule)
+	}
+	m = NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", "*.example.net", "a.example.net")})
+	if v := m.Decide(destination(t, "a.example.net:443")); v.Rule.String() != "a.example.net (--allow)" {
+		t.Errorf("%q", v.Rule)
+	}
+}
+
+func TestZeroValuesAllowNothing(t *testing.T) {
+	var m Matcher
+	if v := m.Decide(destination(t, "example.org:443")); v.Allowed {
+		t.Error("the zero matcher allows")
+	}
+	if v := m.DecideAddress(netip.MustParseAddr("8.8.8.8"), 443); v.Allowed {
+		t.Error("the zero matcher allows an address")
+	}
+	if v := NewMatcher(Policy{Mode: Public}).Decide(Destination{}); v.Allowed || v.Reason != NoHost {
+		t.Errorf("no destination: %v", v)
+	}
+	if v := NewMatcher(Policy{Mode: Allowlist, Allow: []Rule{{}}}).Decide(destination(t, "example.org:443")); v.Allowed {
+		t.Error("an empty entry allows")
+	}
+}
+
+func TestTheDenyListHoldsForResolvedAddresses(t *testing.T) {
+	m := NewMatcher(Policy{Mode: Public, Deny: rules(t, ParseDeny, "--deny", "9.9.9.9")})
+	for text, want := range map[string]Reason{"9.9.9.9": DeniedByRule, "8.8.8.8": AllowedByPolicy, "192.168.0.1": PrivateAddress} {
+		if v := m.DecideAddress(netip.MustParseAddr(text), 443); v.Reason != want {
+			t.Errorf("%s: %q", text, v.Reason.Name())
 		}
 	}
-	if _, err := json.Marshal(Policy(0)); err == nil {
-		t.Error("no policy was written as if it were one")
+}
+
+func TestDecideAllocatesNothing(t *testing.T) {
+	m := NewMatcher(Policy{Allowlist, rules(t, ParseAllow, "--allow", "*.example.net", "example.org"), rules(t, ParseDeny, "--deny", "*.bad.example.net")})
+	d := destination(t, "a.very.deep.name.below.example.net:443")
+	if n := testing.AllocsPerRun(100, func() { m.Decide(d) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
-	for _, name := range []string{"", "public", "LOCAL", "invalid"} {
-		if _, err := ParsePolicy(name); err == nil {
-			t.Errorf("%q was read", name)
+}
+
+func BenchmarkDecide(b *testing.B) {
+	var entries []string
+	for _, a := range "abcdefghijklmnopqrstuvwxyz" {
+		for _, c := range "abcdefghijklmnopqrstuvwxyz" {
+			entries = append(entries, "*."+string(a)+string(c)+".example.net")
 		}
+	}
+	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(b, ParseAllow, "--allow", entries...)})
+	d := destination(b, "a.very.deep.name.below.example.net:443")
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Decide(d)
 	}
 }

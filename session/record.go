@@ -74,14 +74,14 @@ func (spec *Spec) withoutNetwork() config.Run {
 	}
 }
 
-// Policy returns the network policy. An invalid one allows nothing.
-func (spec *Spec) Policy() netguard.Policy {
-	policy, _ := netguard.ParsePolicy(spec.Network)
-	return policy
+// Mode returns the mode of the network policy. An invalid one allows nothing.
+func (spec *Spec) Mode() netguard.Mode {
+	mode, _ := netguard.ParseMode(spec.Network)
+	return mode
 }
 
 // HasModel reports whether the agent can reach a model.
-func (spec *Spec) HasModel() bool { return spec.Policy() != netguard.None }
+func (spec *Spec) HasModel() bool { return spec.Mode().HasInference() }
 
 // ServerTools returns the allowed tools of the model's server. Each is a way out of the
 // sandbox.

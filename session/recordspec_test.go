@@ -51,8 +51,8 @@ func TestARecordRoundTrips(t *testing.T) {
 	if s.ID != "0dq4f-codex" || s.Agent != "codex" || s.Branch != "dark" || len(s.Prompts) != 1 || s.Prompts[0].Name != "careful" || s.Options["verbosity"] != "low" {
 		t.Errorf("got %+v", s)
 	}
-	if tools := s.ServerTools(); s.Policy() != netguard.Local || !slices.Equal(tools, []netguard.ServerTool{netguard.WebSearch, netguard.MCP}) {
-		t.Errorf("the policy is %v, the tools are %v", s.Policy(), tools)
+	if tools := s.ServerTools(); s.Mode() != netguard.Local || !slices.Equal(tools, []netguard.ServerTool{netguard.WebSearch, netguard.MCP}) {
+		t.Errorf("the policy is %v, the tools are %v", s.Mode(), tools)
 	}
 }
 

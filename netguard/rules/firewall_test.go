@@ -40,7 +40,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 
 func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	listening := map[string]bool{}
-	for _, policy := range []netguard.Policy{netguard.None, netguard.Local} {
+	for _, policy := range []netguard.Mode{netguard.None, netguard.Local} {
 		for _, port := range policy.TCPPorts() {
 			listening["-p tcp -m tcp --dport "+strconv.Itoa(port)] = true
 		}

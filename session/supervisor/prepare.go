@@ -290,7 +290,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 
 // closeNetwork closes a bridge to all but the session's sockets.
 func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
-	policy := s.launch.Spec.Policy()
+	policy := s.launch.Spec.Mode()
 	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
 	if err != nil {
 		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).

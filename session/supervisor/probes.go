@@ -12,7 +12,7 @@ import (
 
 // ProbePlan returns what a sandbox's network must and must not reach, which is probed
 // before its agent starts. inference reports whether the gateway serves a model.
-func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) probe.Plan {
+func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network) probe.Plan {
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
 	}
@@ -34,7 +34,7 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 		{Name: "second lifeline", Kind: probe.TCP, Target: guard(netguard.PortLifeline), Want: probe.Refused},
 	}}
 	gateway := probe.Probe{Name: "inference gateway", Kind: probe.TCP, Target: guard(netguard.PortGateway), Want: probe.Refused}
-	if policy == netguard.Local && inference {
+	if mode.HasInference() && inference {
 		gateway.Kind, gateway.Target, gateway.Want = probe.HTTP, gatewayURL()+"/aibox/health", probe.Answers
 	}
 	plan.Probes = append(plan.Probes, gateway)
