@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"aibox/internal/dockerfile"
 	"aibox/internal/fault"
 )
 
@@ -35,7 +36,7 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.Base != "" && !refForm.MatchString(options.Base) {
+	if options.Base != "" && !dockerfile.IsReference(options.Base) {
 		return nil, fault.New(fault.Usage, "%q is not the name of an image", options.Base).
 			Hint("--base takes a reference such as debian:bookworm-slim, or one with a digest")
 	}

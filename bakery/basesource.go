@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"aibox/internal/fault"
-	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 )
 
@@ -41,10 +40,6 @@ const (
 
 // Ref returns the reference of the system's image on the daemon.
 func (o BaseSource) Ref() string { return "aibox/debian:" + o.Digest[:12] }
-
-// refForm is what --base takes: a reference as registries write it. No leading
-// dash, no space, no capital but in the tag.
-var refForm = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
 // baseSources lists where the base can come from, best first.
 func (b *Bakery) baseSources() []BaseSource {

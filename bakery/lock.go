@@ -75,15 +75,15 @@ func (l Lock) covers(arch string) bool {
 // pin gives a recipe its lock, or records why it has none. A Dockerfile that declares
 // LOCKED installs from the lock unless the value is "no"; an empty value fails the
 // build if the lock is missing.
-func (e entry) pin(r *Recipe, pinned []string, arch string) {
+func (e entry) pin(r *Recipe, pinned, arch string) {
 	why := ""
 	switch {
 	case e.custom:
 		why = "what your recipe of " + r.Name + " installs: aibox has no lock for it"
 	case e.lock == nil:
 		why = fmt.Sprintf("%s %s: aibox has no checksums of it", r.Name, r.Version)
-	case pinned != nil && r.Version != pinned[1]:
-		why = fmt.Sprintf("%s %s: the lock is of version %s", r.Name, r.Version, pinned[1])
+	case pinned != "" && r.Version != pinned:
+		why = fmt.Sprintf("%s %s: the lock is of version %s", r.Name, r.Version, pinned)
 	case arch != "" && !e.lock.covers(arch):
 		why = fmt.Sprintf("%s %s: the lock has no checksums for %s", r.Name, r.Version, arch)
 	default:

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"aibox/internal/dockerfile"
 	"aibox/internal/fault"
-	"aibox/internal/lazyregexp"
 )
 
 // Base is the name of the recipe that all others build on.
@@ -124,8 +124,6 @@ func (b catalog) names() []string {
 // declares reports whether a Dockerfile declares a build argument.
 func declares(dockerfile, arg string) bool { return strings.Contains(dockerfile, "\nARG "+arg+"\n") }
 
-var versionArg = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
-
 // recipe makes the recipe of name on parent, the base's recipe; parent is nil for the
 // base itself, which is built from source.
 func (b catalog) recipe(name string, o Options, source BaseSource, parent *Recipe) (Recipe, error) {
@@ -141,15 +139,15 @@ func (b catalog) recipe(name string, o Options, source BaseSource, parent *Recip
 			r.Args[arg] = value
 		}
 	}
-	pinned := versionArg.FindStringSubmatch(text)
+	pinned := dockerfile.Version(text)
 	wanted := o.Versions[name]
 	switch {
-	case pinned == nil && wanted.text != "":
+	case pinned == "" && wanted.text != "":
 		return Recipe{}, fault.New(fault.Usage, "the image %q has no version to choose", name)
 	case wanted.text != "":
 		r.Version, r.Args["VERSION"] = wanted.text, wanted.text
-	case pinned != nil:
-		r.Version, r.Args["VERSION"] = pinned[1], pinned[1]
+	case pinned != "":
+		r.Version, r.Args["VERSION"] = pinned, pinned
 	}
 	from.pin(&r, pinned, o.Host.Arch)
 	if parent == nil {

@@ -1,21 +1,17 @@
 package bakery
 
 import (
+	"aibox/internal/dockerfile"
 	"aibox/internal/fault"
-	"aibox/internal/lazyregexp"
 )
 
 // Version is the version of an agent as its package registry names it. Only
 // ParseVersion makes one, so it is safe inside a shell line of a Dockerfile.
 type Version struct{ text string }
 
-// versionForm demands a digit first: a tag such as "latest" names another
-// program every week, and a recipe must name one.
-var versionForm = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
-
 // ParseVersion checks text, such as "1.18.33" or "0.0.1790142911-g7618fb".
 func ParseVersion(text string) (Version, error) {
-	if !versionForm.MatchString(text) {
+	if !dockerfile.IsVersion(text) {
 		return Version{}, fault.New(fault.Usage, "%q is not a version", text).
 			Hint("a version starts with a digit and contains only letters, digits and . + _ -, such as --version codex=0.169.0")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/dockerfile"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/spelling"
 )
@@ -50,7 +51,7 @@ func (r *reader) facts(name string) agents.Info {
 	if at, err := url.Parse(info.Homepage); info.Homepage != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
 		r.fail("homepage", "%q is not an http or https address", info.Homepage)
 	}
-	if info.Version != "" && !versionForm.MatchString(info.Version) {
+	if info.Version != "" && !dockerfile.IsVersion(info.Version) {
 		r.fail("version", "%q is not a version", info.Version).Hint = "a version starts with a digit and contains only letters, digits and . + _ -"
 	}
 	for i, dir := range info.StateDirs {

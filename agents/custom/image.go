@@ -5,20 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/internal/lazyregexp"
+	"aibox/internal/dockerfile"
 )
 
 // base is the image that every agent is built on unless its file names another.
 const base = "base"
-
-// reference matches an image reference, with an optional tag or digest.
-var reference = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
-
-// versionForm matches a fixed version, never a moving tag.
-var versionForm = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
-
-// pinned matches the version in a recipe.
-var pinned = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
 
 // image reads the recipe: a Dockerfile, or "" for the unchanged base.
 func (r *reader) image(name string) string {
@@ -39,7 +30,7 @@ func (r *reader) image(name string) string {
 	if from == "" {
 		from = base
 	}
-	if !reference.MatchString(from) {
+	if !dockerfile.IsReference(from) {
 		r.fail("image.from", "%q is not the name of an image", from).Hint = `from = "base", or a reference such as "docker.io/library/debian:bookworm-slim"`
 	}
 	for i, run := range runs {
@@ -119,13 +110,13 @@ func (r *reader) dockerfile(recipe, version string) string {
 	if first != "ARG BASE" {
 		r.fail(at, "the dockerfile starts with %q instead of ARG BASE", first).Hint = "start with ARG BASE, then FROM ${BASE}: the base has what aibox needs, such as certificates and a shell"
 	}
-	found := pinned.FindStringSubmatch(recipe)
+	pinned := dockerfile.Version(recipe)
 	switch {
-	case found == nil:
+	case pinned == "":
 	case version == "":
-		r.fail(at, "the dockerfile pins version %s, but the file has no version", found[1]).Hint = fmt.Sprintf("version = %q   # at the top of the file", found[1])
-	case version != found[1]:
-		r.fail(at, "the dockerfile pins version %s, but version is %s", found[1], version)
+		r.fail(at, "the dockerfile pins version %s, but the file has no version", pinned).Hint = fmt.Sprintf("version = %q   # at the top of the file", pinned)
+	case version != pinned:
+		r.fail(at, "the dockerfile pins version %s, but version is %s", pinned, version)
 	}
 	return recipe
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/agents"
 	"aibox/internal/golden"
 	"aibox/internal/secret"
+	"aibox/internal/shellquote"
 )
 
 // standins makes an image that is aibox's base with a stand-in for each agent that
@@ -151,12 +152,9 @@ func inBox(inv agents.Invocation) []string {
 	script.WriteString("set -e\n")
 	for _, file := range inv.Files {
 		at := strings.Replace(file.Path, "~", agents.Home, 1)
-		fmt.Fprintf(&script, "mkdir -p %s && printf %%s %s >%s\n", path.Dir(at), quoted(string(file.Data)), at)
+		fmt.Fprintf(&script, "mkdir -p %s && printf %%s %s >%s\n", path.Dir(at), shellquote.Quote(string(file.Data)), at)
 	}
 	script.WriteString("exec \"$@\"\n")
 	argv := append([]string{"sh", "-c", script.String(), "sh", "env"}, inv.Env...)
 	return append(argv, inv.Argv...)
 }
-
-// quoted is text as one word for a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

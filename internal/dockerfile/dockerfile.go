@@ -1,0 +1,31 @@
+// Package dockerfile has the forms of names and versions that Dockerfiles of aibox may
+// hold. They are stricter than Docker's, because these texts become parts of lines that a
+// shell reads.
+package dockerfile
+
+import "aibox/internal/lazyregexp"
+
+// reference is an image reference as registries write it: no leading dash, no space, no
+// capital but in the tag.
+var reference = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// version demands a digit first: a tag such as "latest" names another program every week,
+// and a recipe must name one.
+var version = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+
+var versionArg = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
+
+// IsReference reports whether text is an image reference.
+func IsReference(text string) bool { return reference.MatchString(text) }
+
+// IsVersion reports whether text is a fixed version.
+func IsVersion(text string) bool { return version.MatchString(text) }
+
+// Version returns the default of a Dockerfile's build argument VERSION, or "" if it has
+// none.
+func Version(text string) string {
+	if found := versionArg.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
+}
