@@ -17,7 +17,7 @@ import "net/netip"
 // to the session's bridge.
 const (
 	PortDNS      = 53    // TCP and UDP: resolves only Names
-	PortProxy    = 3128  // TCP: reserved for an egress proxy; the firewall rejects it, and a probe checks that
+	PortProxy    = 3128  // TCP: the egress proxy, under Allowlist and Public
 	PortGateway  = 11434 // TCP: the inference gateway, on Ollama's own port
 	PortLifeline = 11435 // TCP: one connection from the sandbox's PID 1 to its supervisor
 )

@@ -40,7 +40,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 
 func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	listening := map[string]bool{}
-	for _, policy := range []netguard.Mode{netguard.None, netguard.Local} {
+	for _, policy := range netguard.Modes() {
 		for _, port := range policy.TCPPorts() {
 			listening["-p tcp -m tcp --dport "+strconv.Itoa(port)] = true
 		}
@@ -86,6 +86,26 @@ func visit(t *testing.T, script string) {
 	text, _ := io.ReadAll(out)
 	if err := box.Wait(); err != nil {
 		t.Fatalf("in the box: %v\n%s", err, text)
+	}
+}
+
+func TestOnlySessionsWithAProxyReachItsPort(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	for _, policy := range netguard.Modes() {
+		sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: policy.TCPPorts(), UDP: policy.UDPPorts()})
+		must(t, err)
+		answer(t, sockets, true)
+		script := "exec 3<>/dev/tcp/10.200.200.1/3128"
+		if !policy.HasProxy() {
+			script = "! " + script
+		}
+		t.Log(policy)
+		visit(t, script)
+		must(t, sockets.Close())
 	}
 }
 

@@ -81,6 +81,7 @@ func TestGuardRepairsForeignChanges(t *testing.T) {
 	for _, damage := range []string{
 		"iptables -F AIBOX-INPUT",
 		"iptables -F FORWARD",
+		"iptables -D AIBOX-INPUT -d 10.200.200.1/32 -p tcp -m tcp --dport 3128 -j ACCEPT", // the rules of a version without a proxy
 		"iptables -I INPUT 1 -j ACCEPT",
 		"iptables -I DOCKER-USER 1 -j ACCEPT",
 		"iptables -I AIBOX-FORWARD 1 -j ACCEPT",
