@@ -1,11 +1,13 @@
 // Package audit keeps a session's event log: one JSON object a line, each bound
 // to the one before it by a SHA-256 hash, so that Read detects a line that was changed,
-// removed or inserted later. It never holds secrets: callers pass only what every reader
-// of the session may see.
+// removed or inserted later. The last event is also recorded in a file beside the log, so
+// that Verify detects a log that was cut at its end. The log never holds secrets: callers
+// pass only what every reader of the session may see.
+//
+// The hashes have no key: whoever may write all files of a session can write a new log.
 package audit
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,18 +30,28 @@ type Event struct {
 	Type Type            `json:"type"`
 	Data json.RawMessage `json:"data,omitempty"` // an object whose shape depends on Type
 	Prev string          `json:"prev"`           // Hash of the event before; "" for the first
-	Hash string          `json:"hash"`           // hex SHA-256 of the event with Hash empty
+	// Format is set in the first event: the end of the log is recorded in a file beside it.
+	// Logs of earlier versions have none.
+	Format int    `json:"format,omitempty"`
+	Hash   string `json:"hash"` // hex SHA-256 of the event with Hash empty
 }
 
-// hash returns the event's own hash: over its JSON form with an empty Hash field.
-func (e Event) hash() (string, error) {
+// endRecorded is the Format of logs whose end is recorded.
+const endRecorded = 2
+
+// unhashed ends an encoded event without its hash.
+const unhashed = `"}`
+
+// encode returns the event's line, without a newline, and its hash. It ignores e.Hash.
+func (e Event) encode() (line []byte, hash string, err error) {
 	e.Hash = ""
-	line, err := json.Marshal(e)
+	line, err = json.Marshal(e)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	sum := sha256.Sum256(line)
-	return hex.EncodeToString(sum[:]), nil
+	hash = hex.EncodeToString(sum[:])
+	return append(line[:len(line)-len(unhashed)], hash+unhashed...), hash, nil
 }
 
 // Log appends events to one file. It is safe for concurrent use by one process;
@@ -47,6 +59,7 @@ func (e Event) hash() (string, error) {
 type Log struct {
 	mu   sync.Mutex
 	file *os.File
+	last *os.File // records the last event
 	next int
 	prev string
 
@@ -56,28 +69,48 @@ type Log struct {
 }
 
 // Open opens or creates the log at path (mode 0600) and continues its chain. A
-// torn last line, as a power cut leaves it, is cut off; any other damage is an
-// error, because appending would hide it.
+// torn last line, as a power cut leaves it, is cut off. Lost events at the end of the log
+// become an event of their own (LogCut). Any other damage is an error, because appending
+// would hide it.
 func Open(path string) (*Log, error) {
+	recorded, err := readLast(path)
+	if err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{file: file, grown: make(chan struct{})}
-	l.end, err = scan(file, func(e Event) error {
-		l.next, l.prev = e.Seq+1, e.Hash
-		return nil
-	})
+	cut, err := l.load(recorded)
 	if err == nil {
-		err = file.Truncate(l.end)
+		l.last, err = openLast(path, mark{l.next - 1, l.prev})
 	}
-	if err == nil {
-		_, err = file.Seek(l.end, io.SeekStart)
+	if err == nil && cut != nil {
+		_, err = l.Append(LogCut, cut)
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// load reads the existing events. It returns what was cut off, or nil.
+func (l *Log) load(recorded mark) (*Cut, error) {
+	c := chain{recorded: recorded}
+	if err := c.read(l.file, func(Event) error { return nil }); err != nil {
+		return nil, err
+	}
+	cut, err := c.checkEnd()
+	if err != nil {
+		return nil, err
+	}
+	l.next, l.prev, l.end = c.next, c.prev, c.end
+	if err := l.file.Truncate(l.end); err != nil {
+		return nil, err
+	}
+	_, err = l.file.Seek(l.end, io.SeekStart)
+	return cut, err
 }
 
 // Append writes one event. data is nil or anything that encoding/json
@@ -86,6 +119,9 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := Event{Seq: l.next, Time: time.Now().UTC(), Type: kind, Prev: l.prev}
+	if e.Seq == 0 {
+		e.Format = endRecorded
+	}
 	if data != nil {
 		raw, err := json.Marshal(data)
 		if err != nil {
@@ -95,18 +131,20 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 			return Event{}, err
 		}
 	}
-	var err error
-	if e.Hash, err = e.hash(); err != nil {
-		return Event{}, err
-	}
-	line, err := json.Marshal(e)
+	line, hash, err := e.encode()
 	if err != nil {
 		return Event{}, err
 	}
+	e.Hash = hash
 	if len(line) >= MaxLine {
 		return Event{}, fmt.Errorf("audit: event %q has %d bytes, more than %d", kind, len(line), MaxLine)
 	}
-	if _, err := l.file.Write(append(line, '\n')); err != nil {
+	_, err = l.file.Write(append(line, '\n'))
+	if err == nil {
+		// A crash before this leaves a log that is longer than its record, which is valid.
+		err = mark{e.Seq, e.Hash}.write(l.last)
+	}
+	if err != nil {
 		// A part of the line that reached a full disk must not precede the next event.
 		_, seekErr := l.file.Seek(l.end, io.SeekStart)
 		return Event{}, errors.Join(err, l.file.Truncate(l.end), seekErr)
@@ -126,71 +164,9 @@ func (l *Log) Close() error {
 		l.closed = true
 		close(l.grown)
 	}
-	return errors.Join(l.file.Sync(), l.file.Close())
-}
-
-// Read calls visit for every event of the log at path, in order, verifying the
-// chain on the way. It stops at visit's first error. A torn last line is not an
-// error; a missing log has no events.
-func Read(path string, visit func(Event) error) error {
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	err := errors.Join(l.file.Sync(), l.file.Close())
+	if l.last != nil {
+		err = errors.Join(err, l.last.Sync(), l.last.Close())
 	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = scan(file, visit)
 	return err
-}
-
-// ErrBroken reports a log whose hash chain does not verify.
-var ErrBroken = errors.New("the audit log was changed after it was written")
-
-// scan verifies events from the start of r and returns the offset after the
-// last whole line.
-func scan(r io.Reader, visit func(Event) error) (int64, error) {
-	var c chain
-	err := c.read(r, visit)
-	return c.end, err
-}
-
-// chain is how far a log was read.
-type chain struct {
-	end  int64 // offset after the last whole line
-	next int
-	prev string
-}
-
-// read verifies the events of r, which begins at c.end, up to its last whole line.
-func (c *chain) read(r io.Reader, visit func(Event) error) error {
-	in := bufio.NewReaderSize(r, MaxLine)
-	for {
-		line, err := in.ReadSlice('\n')
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil // a torn line, if any, is dropped
-		case errors.Is(err, bufio.ErrBufferFull):
-			return fmt.Errorf("%w: line %d is too long", ErrBroken, c.next+1)
-		case err != nil:
-			return err
-		}
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("%w: line %d is not an event", ErrBroken, c.next+1)
-		}
-		want, err := e.hash()
-		if err != nil {
-			return err
-		}
-		if e.Seq != c.next || e.Prev != c.prev || e.Hash != want {
-			return fmt.Errorf("%w: line %d does not follow the one before", ErrBroken, c.next+1)
-		}
-		if err := visit(e); err != nil {
-			return err
-		}
-		c.next, c.prev = e.Seq+1, e.Hash
-		c.end += int64(len(line))
-	}
 }

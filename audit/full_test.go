@@ -46,6 +46,9 @@ func TestShortWriteIsTruncatedFromTheLog(t *testing.T) {
 			t.Error("it is logged where there is no room")
 		}
 	})
+	if got := problems(t, path); got != "" {
+		t.Error(got)
+	}
 	if _, err := log.Append(AgentEnded, "last"); err != nil {
 		t.Fatal(err)
 	}

@@ -44,5 +44,6 @@ const (
 	SessionRepaired   Type = "session.repaired"
 	SessionContinued  Type = "session.continued"
 	SessionReturned   Type = "session.returned"
+	LogCut            Type = "log.cut"         // the end of the log had been lost; its data is a Cut
 	SessionRemoved    Type = "session.removed" // the last event of a log in the archive
 )

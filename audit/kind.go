@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Kind groups the types of events, for filters.
+type Kind string
+
+// The kinds.
+const (
+	KindLifecycle Kind = "lifecycle" // start, sandbox, agent, end, repair, removal
+	KindEgress    Kind = "egress"    // requests to the egress proxy, other packets, questions and policies
+	KindDNS       Kind = "dns"
+	KindInference Kind = "inference" // requests to the model
+	KindProbes    Kind = "probes"
+	KindLimits    Kind = "limits"
+	KindReview    Kind = "review" // changes, and what was decided on them
+	KindNotices   Kind = "notices"
+)
+
+// kinds are all types by kind, in the order of documentation.
+var kinds = []struct {
+	kind  Kind
+	types []Type
+}{
+	{KindLifecycle, []Type{
+		SessionStarted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, StopRequested, AgentEnded, BoxDestroyed,
+		SessionRepaired, SessionContinued, SessionReturned, SessionRemoved, LogCut,
+	}},
+	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},
+	{KindDNS, []Type{DNSRefused}},
+	{KindInference, []Type{ModelAnswered}},
+	{KindProbes, []Type{ProbesRan}},
+	{KindLimits, []Type{LimitReached, LimitExtended, LimitsDegraded, RequestMade, RequestAnswered}},
+	{KindReview, []Type{
+		ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded, ChangesRecovered,
+	}},
+	{KindNotices, []Type{NoticeGiven}},
+}
+
+// Kinds returns all kinds, in the order of documentation.
+func Kinds() []Kind {
+	all := make([]Kind, len(kinds))
+	for i, k := range kinds {
+		all[i] = k.kind
+	}
+	return all
+}
+
+// Types returns the types of events of the kinds, or of all without any.
+func Types(of ...Kind) []Type {
+	var all []Type
+	for _, k := range kinds {
+		if len(of) == 0 || slices.Contains(of, k.kind) {
+			all = append(all, k.types...)
+		}
+	}
+	return all
+}
+
+// Kind returns the kind of the event; "" if a later version wrote it. In older logs, refused
+// DNS queries are events of type AccessRefused.
+func (e Event) Kind() Kind {
+	if e.Type == AccessRefused {
+		var refusal struct{ What string }
+		if json.Unmarshal(e.Data, &refusal) == nil && refusal.What == "name" {
+			return KindDNS
+		}
+	}
+	for _, k := range kinds {
+		if slices.Contains(k.types, e.Type) {
+			return k.kind
+		}
+	}
+	return ""
+}
+
+// Selection selects events by kind and type. The zero value selects all.
+type Selection struct {
+	kinds []Kind
+	types []Type
+}
+
+// ParseSelection parses kinds and types, such as "dns" and "egress.refused". It returns the
+// first word that is neither.
+func ParseSelection(words []string) (s Selection, unknown string) {
+	for _, word := range words {
+		word = strings.ToLower(strings.TrimSpace(word))
+		switch {
+		case slices.Contains(Kinds(), Kind(word)):
+			s.kinds = append(s.kinds, Kind(word))
+		case slices.Contains(Types(), Type(word)):
+			s.types = append(s.types, Type(word))
+		default:
+			return Selection{}, word
+		}
+	}
+	return s, ""
+}
+
+// Match reports whether the event is selected.
+func (s Selection) Match(e Event) bool {
+	return len(s.kinds)+len(s.types) == 0 || slices.Contains(s.types, e.Type) || slices.Contains(s.kinds, e.Kind())
+}
