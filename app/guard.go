@@ -83,5 +83,5 @@ func (s sockets) Refuse(ctx context.Context, log func(protocol, destination stri
 
 // serveNames adapts egress.DNS to supervisor.Deps.
 func serveNames(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error {
-	return egress.DNS{Log: func(q egress.Question) { refused(q.Name, q.Type) }}.Serve(ctx, udp, tcp)
+	return egress.DNS{Log: func(q egress.Query) { refused(q.Name, q.Type) }}.Serve(ctx, udp, tcp)
 }

@@ -8,7 +8,7 @@
 //   - rules isolates the bridges in the kernel, by two independent locks: a firewall and
 //     routing rules. It also opens the sockets that a session listens on.
 //   - gateway forwards inference requests to a model server and holds the real key.
-//   - egress answers DNS queries.
+//   - egress is the way out: an HTTP proxy that enforces a Policy, and a DNS server.
 package netguard
 
 import "net/netip"

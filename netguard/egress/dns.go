@@ -1,6 +1,3 @@
-// Package egress serves the sandbox's requests for the outside. For now that is DNS: a
-// resolver that answers the guard's own names and refuses all others at once. It never
-// queries another resolver, so no name leaves the machine.
 package egress
 
 import (
@@ -20,8 +17,8 @@ import (
 	"aibox/netguard"
 )
 
-// Question is a DNS query that was refused.
-type Question struct {
+// Query is a DNS question that was refused.
+type Query struct {
 	Time time.Time
 	Name string // printable ASCII, at most 256 bytes, without the trailing dot
 	Type string // A, AAAA, TXT, … or TYPE123
@@ -33,7 +30,7 @@ type DNS struct {
 	// Log receives each refused name, one call at a time. It receives the same name at
 	// most once in ten seconds and at most fifty names a second; names beyond that are
 	// answered but not logged.
-	Log func(Question)
+	Log func(Query)
 }
 
 const (
@@ -51,7 +48,7 @@ const (
 func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	responder := &responder{log: d.Log, logged: map[Question]time.Time{}}
+	responder := &responder{log: d.Log, logged: map[Query]time.Time{}}
 	errs := make([]error, 2)
 	var wait sync.WaitGroup
 	if udp != nil {
@@ -125,10 +122,10 @@ func serveConn(conn net.Conn, responder *responder) {
 
 // responder answers queries and logs the refused ones.
 type responder struct {
-	log func(Question)
+	log func(Query)
 
 	mu       sync.Mutex
-	logged   map[Question]time.Time
+	logged   map[Query]time.Time
 	budget   int
 	refilled time.Time
 }
@@ -141,7 +138,7 @@ func (t *responder) answer(packet []byte) []byte {
 	return answer
 }
 
-func (t *responder) logQuestion(q Question, now time.Time) {
+func (t *responder) logQuestion(q Query, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Sub(t.refilled) >= time.Second {
@@ -161,7 +158,7 @@ func (t *responder) logQuestion(q Question, now time.Time) {
 
 // answer returns the answer to one packet, nil if none must be sent, and the query if it was
 // refused.
-func answer(packet []byte) ([]byte, *Question) {
+func answer(packet []byte) ([]byte, *Query) {
 	var query, reply dns.Msg
 	if len(packet) < 12 {
 		return nil, nil
@@ -189,7 +186,7 @@ func answer(packet []byte) ([]byte, *Question) {
 	name := strings.ToLower(strings.TrimSuffix(q.Name, "."))
 	if q.Qclass != dns.ClassINET || !slices.Contains(netguard.Names(), name) {
 		reply.Rcode = dns.RcodeNameError
-		return pack(&reply), &Question{Name: name[:min(len(name), nameLimit)], Type: dns.Type(q.Qtype).String()}
+		return pack(&reply), &Query{Name: name[:min(len(name), nameLimit)], Type: dns.Type(q.Qtype).String()}
 	}
 	if q.Qtype == dns.TypeA || q.Qtype == dns.TypeANY {
 		reply.Answer = []dns.RR{&dns.A{

@@ -14,7 +14,7 @@ import (
 
 // start serves on loopback and returns the address, the same for UDP and TCP by
 // name of the network, and what was told.
-func start(t *testing.T) (udp, tcp string, told func() []Question) {
+func start(t *testing.T) (udp, tcp string, told func() []Query) {
 	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -25,11 +25,11 @@ func start(t *testing.T) (udp, tcp string, told func() []Question) {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	var questions []Question
+	var questions []Query
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- DNS{Log: func(q Question) {
+		done <- DNS{Log: func(q Query) {
 			mu.Lock()
 			defer mu.Unlock()
 			questions = append(questions, q)
@@ -41,10 +41,10 @@ func start(t *testing.T) (udp, tcp string, told func() []Question) {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	return packets.LocalAddr().String(), listener.Addr().String(), func() []Question {
+	return packets.LocalAddr().String(), listener.Addr().String(), func() []Query {
 		mu.Lock()
 		defer mu.Unlock()
-		return append([]Question(nil), questions...)
+		return append([]Query(nil), questions...)
 	}
 }
 

@@ -1,0 +1,159 @@
+package egress
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+
+	"aibox/netguard"
+)
+
+// direction is where bytes go.
+type direction uint8
+
+const (
+	up   direction = iota // from the sandbox
+	down                  // to the sandbox
+)
+
+func (d direction) String() string {
+	if d == up {
+		return "upload"
+	}
+	return "download"
+}
+
+// budget counts the bytes of a session and of each of its hosts.
+type budget struct {
+	limits Budgets
+
+	mu    sync.Mutex
+	total [2]int64
+	hosts map[netguard.Host]*[2]int64
+}
+
+// maxHosts is how many hosts are counted by themselves. The hosts after that share one
+// budget, so that a sandbox cannot fill the memory with names.
+const maxHosts = 4096
+
+func newBudget(limits Budgets) *budget {
+	return &budget{limits: limits, hosts: map[netguard.Host]*[2]int64{}}
+}
+
+// host returns the counters of a host. The caller holds b.mu.
+func (b *budget) host(host netguard.Host) *[2]int64 {
+	counters, ok := b.hosts[host]
+	if !ok && len(b.hosts) >= maxHosts {
+		host = netguard.Host{}
+		counters, ok = b.hosts[host]
+	}
+	if !ok {
+		counters = new([2]int64)
+		b.hosts[host] = counters
+	}
+	return counters
+}
+
+// reserve takes up to n bytes from the budgets of a host and of the session, and returns how
+// many it has got: 0 with a refusal if one of them is used up.
+func (b *budget) reserve(host netguard.Host, d direction, n int64) (int64, *refusal) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counters := b.host(host)
+	left, problem := b.left(host, counters, d)
+	if problem != nil {
+		return 0, problem
+	}
+	n = min(n, left)
+	counters[d] += n
+	b.total[d] += n
+	return n, nil
+}
+
+// refund gives back what was reserved and not used.
+func (b *budget) refund(host netguard.Host, d direction, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.host(host)[d] -= n
+	b.total[d] -= n
+}
+
+// left returns how many bytes may pass, which is never 0 without a refusal.
+func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int64, *refusal) {
+	perHost, total := b.limits.UploadPerHost, b.limits.Upload
+	if d == down {
+		perHost, total = b.limits.DownloadPerHost, b.limits.Download
+	}
+	left := int64(1) << 62
+	if total > 0 {
+		if left = min(left, total-b.total[d]); left <= 0 {
+			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %d bytes", d, total)
+		}
+	}
+	if perHost > 0 {
+		if left = min(left, perHost-counters[d]); left <= 0 {
+			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %d bytes for %s", d, perHost, host)
+		}
+	}
+	return left, nil
+}
+
+// exhausted returns a refusal if a budget for a host is used up in either direction.
+func (b *budget) exhausted(host netguard.Host) *refusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counters, ok := b.hosts[host]
+	if !ok {
+		counters = new([2]int64)
+	}
+	if _, problem := b.left(host, counters, up); problem != nil {
+		return problem
+	}
+	_, problem := b.left(host, counters, down)
+	return problem
+}
+
+// limited returns a refusal because too much is going on at the same time.
+func limited(code, format string, args ...any) *refusal {
+	return &refusal{status: http.StatusServiceUnavailable, code: code, reason: fmt.Sprintf(format, args...)}
+}
+
+// meteredConn charges the budgets for what passes through a connection to a host.
+type meteredConn struct {
+	net.Conn
+	host   netguard.Host
+	budget *budget
+}
+
+// Read charges what it has read. What is beyond the budget does not reach the sandbox.
+func (c *meteredConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		granted, problem := c.budget.reserve(c.host, down, int64(n))
+		if granted < int64(n) {
+			if problem == nil {
+				_, problem = c.budget.reserve(c.host, down, 1)
+			}
+			return int(granted), problem
+		}
+	}
+	return n, err
+}
+
+func (c *meteredConn) Write(p []byte) (int, error) {
+	var written int
+	for written < len(p) {
+		granted, problem := c.budget.reserve(c.host, up, int64(len(p)-written))
+		if problem != nil {
+			return written, problem
+		}
+		n, err := c.Conn.Write(p[written : written+int(granted)])
+		written += n
+		c.budget.refund(c.host, up, granted-int64(n))
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}

@@ -1,0 +1,115 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"aibox/netguard"
+)
+
+// Config describes a proxy. Its functions are called from any goroutine.
+type Config struct {
+	// Policy decides about destinations; nil allows nothing.
+	Policy *netguard.Matcher
+	// Ask asks the user about a destination that the policy refuses but that an answer can
+	// allow; nil refuses at once. It blocks until there is an answer or ctx ends, and is
+	// called once for all requests that wait for the same destination. If the answer is for
+	// more than these requests, it calls Proxy.SetPolicy before it returns.
+	Ask func(ctx context.Context, q Question) Answer
+	// Record records an event and returns its id, which a refusal shows; nil records
+	// nothing. It must not call the proxy.
+	Record func(Event) (id string)
+	// Allow returns the command with which the user can allow a destination, for refusals;
+	// nil or "" names none.
+	Allow func(netguard.Destination) string
+	// Inspector reads and restricts HTTP requests; nil leaves tunnels opaque and requests
+	// unrestricted.
+	Inspector Inspector
+	// HostKeys checks SSH servers; nil refuses SSH.
+	HostKeys HostKeys
+	// Budgets are limits on bytes, and Limits those on everything else.
+	Budgets Budgets
+	Limits  Limits
+
+	// Resolver and Dial replace the network in tests; nil uses the host's.
+	Resolver Resolver
+	Dial     func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
+}
+
+// Resolver finds the addresses of a host. *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Inspector sees the HTTP requests that the proxy can read. Both methods are called for
+// destinations that the policy allows.
+type Inspector interface {
+	// Decrypt returns the decrypted side of a TLS connection to d, or nil to leave it
+	// opaque. conn begins with the client's ClientHello, whose server name has been checked.
+	// The returned connection has completed its handshake and speaks HTTP/1.1; it closes
+	// conn when it is closed.
+	Decrypt(ctx context.Context, d netguard.Destination, conn net.Conn) (net.Conn, error)
+	// Inspects reports whether Decrypt decrypts connections to d.
+	Inspects(d netguard.Destination) bool
+	// Check may change a request just before it is forwarded to d, for example to add a
+	// secret, or refuse it with an error, whose text is the reason that the client receives.
+	// https is false for plain HTTP.
+	Check(d netguard.Destination, https bool, request *http.Request) error
+	// Transport prepares the transport that forwards decrypted requests, for example with
+	// the certificate authorities to trust.
+	Transport(*http.Transport)
+}
+
+// HostKeys checks the identity of SSH servers.
+type HostKeys interface {
+	// Check returns an error, whose text is the reason that the user receives, unless the
+	// server of d at address proves a known host key. dial makes another connection to the
+	// same address. It runs before any byte of the sandbox reaches the server.
+	Check(ctx context.Context, d netguard.Destination, address netip.AddrPort, dial func(context.Context) (net.Conn, error)) error
+}
+
+// Budgets are limits on the bytes of a session, as they cross the host's network. 0 is no
+// limit. A connection is cut as soon as a budget is used up.
+type Budgets struct {
+	UploadPerHost, DownloadPerHost int64
+	Upload, Download               int64 // of all hosts together
+}
+
+// Limits bound what the sandbox can make the proxy hold. 0 is the default.
+type Limits struct {
+	Connections int           // from the sandbox at a time; default 256
+	PerHost     int           // tunnels and requests at a time to one host; default 128
+	Held        int           // requests that wait for the user at a time; default 64
+	Header      time.Duration // until a request's head is complete, once begun; default 15 s
+	Hello       time.Duration // until a tunnel's first bytes are complete; default 15 s
+	Dial        time.Duration // to resolve and connect; default 30 s
+	Idle        time.Duration // without a byte in either direction; default 1 h
+	KeepAlive   time.Duration // between two requests of a connection; default 2 min
+	Lifetime    time.Duration // of a tunnel; default 24 h
+}
+
+func (l Limits) withDefaults() Limits {
+	number := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	duration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	number(&l.Connections, 256)
+	number(&l.PerHost, 128)
+	number(&l.Held, 64)
+	duration(&l.Header, 15*time.Second)
+	duration(&l.Hello, 15*time.Second)
+	duration(&l.Dial, 30*time.Second)
+	duration(&l.Idle, time.Hour)
+	duration(&l.KeepAlive, 2*time.Minute)
+	duration(&l.Lifetime, 24*time.Hour)
+	return l
+}

@@ -1,0 +1,208 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"aibox/netguard"
+)
+
+// dialer connects to public addresses only.
+type dialer struct {
+	resolver Resolver
+	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
+	own      ownAddresses
+	timeout  time.Duration
+}
+
+// addressCheck decides about one address of a host that is allowed by name.
+type addressCheck func(netip.Addr) netguard.Verdict
+
+// fallbackDelay is how long a connection attempt runs alone before the next address is
+// tried beside it (RFC 8305, section 5).
+const fallbackDelay = 250 * time.Millisecond
+
+// maxAddresses is how many addresses of one host are tried.
+const maxAddresses = 16
+
+// dial resolves the host of d once, checks every address, and connects to one of those that
+// pass. A host may have addresses that do not pass, such as those that a NAT64 gateway adds;
+// they are never dialed. If none passes, the error is the *refusal of the first.
+func (d *dialer) dial(ctx context.Context, to netguard.Destination, check addressCheck) (net.Conn, netip.Addr, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no connection in %v", d.timeout))
+	defer cancel()
+	addresses, err := d.resolve(ctx, to.Host)
+	if err != nil {
+		return nil, netip.Addr{}, err
+	}
+	allowed, refused := d.filter(addresses, check)
+	if len(allowed) == 0 {
+		return nil, addresses[0], refused
+	}
+	return d.connectFirst(ctx, allowed, to.Port)
+}
+
+// resolve returns at least one address.
+func (d *dialer) resolve(ctx context.Context, host netguard.Host) ([]netip.Addr, error) {
+	if addr, ok := host.Address(); ok {
+		return []netip.Addr{addr}, nil
+	}
+	// The final dot keeps the resolver from trying its search domains, which would be other
+	// names than the one that was decided.
+	addresses, err := d.resolver.LookupNetIP(ctx, "ip", host.Name()+".")
+	if err == nil && len(addresses) == 0 {
+		err = errors.New("the name has no address")
+	}
+	for i, addr := range addresses {
+		addresses[i] = addr.Unmap() // the resolver maps the IPv4 addresses that it finds in A records
+	}
+	return addresses[:min(len(addresses), maxAddresses)], err
+}
+
+// filter returns the addresses that pass, or the refusal of the first that does not.
+func (d *dialer) filter(addresses []netip.Addr, check addressCheck) (allowed []netip.Addr, refused *refusal) {
+	for _, addr := range addresses {
+		verdict := check(addr)
+		if verdict.Allowed && d.own.contain(addr) {
+			verdict = netguard.Verdict{Reason: netguard.OwnAddress}
+		}
+		if verdict.Allowed {
+			allowed = append(allowed, addr)
+		} else if refused == nil {
+			refused = refuse(verdict)
+			refused.address = addr
+		}
+	}
+	return allowed, refused
+}
+
+// connectFirst races connection attempts, IPv6 and IPv4 in turn.
+func (d *dialer) connectFirst(ctx context.Context, addresses []netip.Addr, port uint16) (net.Conn, netip.Addr, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		addr netip.Addr
+		err  error
+	}
+	results := make(chan result)
+	var running int
+	start := func(addr netip.Addr) {
+		running++
+		go func() {
+			conn, err := d.connectTo(ctx, netip.AddrPortFrom(addr, port))
+			select {
+			case results <- result{conn, addr, err}:
+			case <-ctx.Done():
+				if conn != nil {
+					conn.Close()
+				}
+			}
+		}()
+	}
+	addresses = interleave(addresses)
+	var problem error
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case r := <-results:
+			running--
+			if r.err == nil {
+				return r.conn, r.addr, nil
+			}
+			if problem == nil {
+				problem = r.err
+			}
+		case <-ctx.Done():
+			return nil, netip.Addr{}, context.Cause(ctx)
+		}
+		if len(addresses) > 0 {
+			start(addresses[0])
+			addresses = addresses[1:]
+			timer.Reset(fallbackDelay)
+		} else if running == 0 {
+			return nil, netip.Addr{}, problem
+		}
+	}
+}
+
+// connectTo connects to an address that was checked. The check of the socket's address just
+// before it connects is a second lock: it holds whatever the code above does.
+func (d *dialer) connectTo(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
+	if d.connect != nil {
+		return d.connect(ctx, address)
+	}
+	plain := net.Dialer{ControlContext: func(_ context.Context, _, actual string, _ syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(actual); err != nil || to != address || netguard.CheckAddress(to.Addr()) != 0 {
+			return fmt.Errorf("%s is not the address that was checked", actual)
+		}
+		return nil
+	}}
+	return plain.DialContext(ctx, "tcp", address.String())
+}
+
+// interleave alternates between the families, beginning with that of the first address.
+func interleave(addresses []netip.Addr) []netip.Addr {
+	var first, second, mixed []netip.Addr
+	for _, addr := range addresses {
+		if addr.Is4() == addresses[0].Is4() {
+			first = append(first, addr)
+		} else {
+			second = append(second, addr)
+		}
+	}
+	for i := range max(len(first), len(second)) {
+		if i < len(first) {
+			mixed = append(mixed, first[i])
+		}
+		if i < len(second) {
+			mixed = append(mixed, second[i])
+		}
+	}
+	return mixed
+}
+
+// ownAddresses knows the addresses of this machine. A public one leads to services that the
+// machine's firewall may open to itself only.
+type ownAddresses struct {
+	list func() ([]net.Addr, error) // net.InterfaceAddrs
+
+	mu      sync.Mutex
+	known   map[netip.Addr]struct{}
+	refresh time.Time
+}
+
+// ownFor is how long the addresses count as current.
+const ownFor = 5 * time.Second
+
+// contain reports whether addr is an address of this machine. If they cannot be read, every
+// address counts as one.
+func (o *ownAddresses) contain(addr netip.Addr) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := time.Now(); o.known == nil || now.After(o.refresh) {
+		addresses, err := o.list()
+		if err != nil {
+			return true
+		}
+		o.known = make(map[netip.Addr]struct{}, len(addresses))
+		for _, address := range addresses {
+			if prefix, ok := address.(*net.IPNet); ok {
+				if ip, ok := netip.AddrFromSlice(prefix.IP); ok {
+					o.known[ip.Unmap()] = struct{}{}
+				}
+			}
+		}
+		o.refresh = now.Add(ownFor)
+	}
+	_, own := o.known[addr]
+	return own
+}

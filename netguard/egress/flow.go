@@ -1,0 +1,162 @@
+package egress
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"aibox/netguard"
+)
+
+// flow is one allowed request or tunnel, from its decision to its end.
+type flow struct {
+	proxy  *Proxy
+	to     netguard.Destination
+	method string
+	path   string
+	rule   string
+	began  time.Time
+	// once reports that the user allowed this request, though the policy does not.
+	once bool
+	// cancel ends the flow's context; the cause is a *refusal if the proxy ends the flow.
+	cancel context.CancelCauseFunc
+
+	up, down atomic.Int64
+
+	address netip.Addr // belongs to proxy.mu
+
+	noted sync.Once
+	id    string
+}
+
+// begin decides about a request, waits for the user if need be, and registers the flow. The
+// returned context ends with the flow. The caller calls end.
+func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, to netguard.Destination) (context.Context, *flow, *refusal) {
+	f := &flow{proxy: p, to: to, method: h.method, path: path, began: time.Now(), once: s.once}
+	flowContext, cancel := context.WithCancelCause(ctx)
+	f.cancel = cancel
+	verdict, problem := p.register(f)
+	if problem != nil && verdict.Reason.Askable() && p.config.Ask != nil {
+		if problem = p.ask(ctx, s, Question{Destination: to, Method: h.method, Path: path, Verdict: verdict}, problem); problem == nil {
+			f.once = true
+			_, problem = p.register(f)
+		}
+	}
+	if problem != nil {
+		f.cancel(problem)
+		return ctx, nil, problem
+	}
+	return context.WithValue(flowContext, flowKey{}, f), f, nil
+}
+
+// stop ends the flow because of a rule of the proxy.
+func (f *flow) stop(why *refusal) { f.cancel(why) }
+
+type flowKey struct{}
+
+// flowOf returns the flow whose context ctx is, or nil.
+func flowOf(ctx context.Context) *flow {
+	f, _ := ctx.Value(flowKey{}).(*flow)
+	return f
+}
+
+// register decides about f and adds it to the open flows in one step, so that a change of
+// the policy never misses a flow that the old policy has allowed.
+func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdict := p.policy.Decide(f.to)
+	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
+		return verdict, refuse(verdict)
+	}
+	if n := p.perHost[f.to.Host]; n >= p.limits.PerHost {
+		return netguard.Verdict{}, limited("host-connections", "there are %d connections to this host already, the limit", n)
+	}
+	if problem := p.budget.exhausted(f.to.Host); problem != nil {
+		return netguard.Verdict{}, problem
+	}
+	p.perHost[f.to.Host]++
+	p.flows[f] = struct{}{}
+	f.rule = verdict.Rule.String()
+	if f.once {
+		f.rule = "approved once"
+	}
+	return verdict, nil
+}
+
+// checkAddress decides about an address of the flow's host.
+func (f *flow) checkAddress(addr netip.Addr) netguard.Verdict {
+	f.proxy.mu.Lock()
+	defer f.proxy.mu.Unlock()
+	return f.proxy.policy.DecideAddress(addr, f.to.Port)
+}
+
+// connected notes the address of the flow's connection, and returns a refusal if the policy
+// has changed against it since it was checked.
+func (f *flow) connected(addr netip.Addr) *refusal {
+	f.proxy.mu.Lock()
+	f.address = addr
+	verdict := f.proxy.policy.DecideAddress(addr, f.to.Port)
+	f.proxy.mu.Unlock()
+	f.note()
+	if !verdict.Allowed {
+		return refuse(verdict)
+	}
+	return nil
+}
+
+// note records that the flow was allowed, once.
+func (f *flow) note() {
+	f.noted.Do(func() {
+		event := f.event(Allowed)
+		f.id = f.proxy.record(event)
+	})
+}
+
+func (f *flow) event(kind EventKind) Event {
+	f.proxy.mu.Lock()
+	defer f.proxy.mu.Unlock()
+	return Event{
+		Kind: kind, Time: time.Now(), Destination: f.to, Host: f.to.Host.String(), Method: f.method, Path: f.path,
+		Address: f.address, Rule: f.rule,
+	}
+}
+
+// end removes the flow and records its end. why is why the proxy ended it, or nil.
+func (f *flow) end(why *refusal) {
+	f.cancel(nil)
+	p := f.proxy
+	p.mu.Lock()
+	delete(p.flows, f)
+	if p.perHost[f.to.Host]--; p.perHost[f.to.Host] == 0 {
+		delete(p.perHost, f.to.Host)
+	}
+	p.mu.Unlock()
+	f.note()
+	event := f.event(Closed)
+	event.AllowedID, event.Up, event.Down, event.Duration = f.id, f.up.Load(), f.down.Load(), time.Since(f.began)
+	if why != nil {
+		event.Code, event.Reason = why.code, why.reason
+		if why.rule != "" {
+			event.Rule = why.rule
+		}
+	}
+	p.record(event)
+}
+
+// recheck returns why the current policy does not allow the flow, or nil. The caller holds
+// proxy.mu.
+func (f *flow) recheck() *refusal {
+	verdict := f.proxy.policy.Decide(f.to)
+	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
+		return refuse(verdict)
+	}
+	if f.address.IsValid() {
+		if verdict := f.proxy.policy.DecideAddress(f.address, f.to.Port); !verdict.Allowed {
+			return refuse(verdict)
+		}
+	}
+	return nil
+}

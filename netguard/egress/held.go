@@ -1,0 +1,111 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"aibox/netguard"
+)
+
+// heldRequests are the requests that wait for the user's answer about one destination.
+type heldRequests struct {
+	done    chan struct{} // closed when answer is set
+	answer  Answer
+	waiting int                // belongs to Proxy.mu
+	cancel  context.CancelFunc // withdraws the question
+}
+
+// ask holds a request until the user answers about its destination, and returns nil if it
+// may pass. problem is what the policy says. The question is withdrawn when no request waits
+// for it any longer.
+func (p *Proxy) ask(ctx context.Context, s *stream, q Question, problem *refusal) *refusal {
+	h, ok := p.hold(q)
+	if !ok {
+		return limited("held-requests", "%d requests wait for your answer already, the limit", p.limits.Held)
+	}
+	defer p.release(q.Destination, h)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.watch(cancel)()
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		return forbid("gone", "the program that sent the request has closed its connection")
+	}
+	if h.answer.Allowed {
+		return nil
+	}
+	refused := *problem
+	if h.answer.Reason != "" {
+		refused.reason += "; " + h.answer.Reason
+	}
+	return &refused
+}
+
+// hold returns the held requests for a destination, with one more; it asks the user if there
+// was none. It reports false if too many wait.
+func (p *Proxy) hold(q Question) (*heldRequests, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting >= p.limits.Held {
+		return nil, false
+	}
+	p.waiting++
+	h, ok := p.held[q.Destination]
+	if !ok {
+		ctx, cancel := context.WithCancel(context.Background()) // ends with the last request that waits
+		h = &heldRequests{done: make(chan struct{}), cancel: cancel}
+		p.held[q.Destination] = h
+		p.asking.Go(func() {
+			defer cancel()
+			h.answer = p.config.Ask(ctx, q)
+			p.forget(q.Destination, h)
+			close(h.done)
+		})
+	}
+	h.waiting++
+	return h, true
+}
+
+// release takes one request from the held ones.
+func (p *Proxy) release(d netguard.Destination, h *heldRequests) {
+	p.mu.Lock()
+	p.waiting--
+	h.waiting--
+	last := h.waiting == 0
+	p.mu.Unlock()
+	if last {
+		p.forget(d, h)
+		h.cancel()
+	}
+}
+
+// forget lets the next request for a destination ask again.
+func (p *Proxy) forget(d netguard.Destination, h *heldRequests) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held[d] == h {
+		delete(p.held, d)
+	}
+}
+
+// watch calls gone if the client closes the connection while its request waits. The returned
+// function ends that; until then nobody else may read from the stream.
+func (s *stream) watch(gone func()) (stop func()) {
+	_ = s.conn.SetReadDeadline(time.Time{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// A client that has sent more can no longer be seen to leave; it is answered all the same.
+		if _, err := s.reader.Peek(s.reader.Buffered() + 1); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			gone()
+		}
+	}()
+	return func() {
+		_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+		<-done
+		_ = s.conn.SetReadDeadline(time.Time{})
+	}
+}

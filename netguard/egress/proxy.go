@@ -1,0 +1,199 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"aibox/netguard"
+)
+
+// Proxy is the HTTP proxy of one session.
+type Proxy struct {
+	config    Config
+	limits    Limits
+	dialer    dialer
+	transport *http.Transport
+	budget    *budget
+
+	mu      sync.Mutex
+	policy  *netguard.Matcher
+	flows   map[*flow]struct{}
+	perHost map[netguard.Host]int
+	clients map[*client]struct{}
+	held    map[netguard.Destination]*heldRequests
+	waiting int            // requests in held
+	asking  sync.WaitGroup // calls of Config.Ask
+}
+
+// New returns a proxy that serves nothing yet.
+func New(config Config) *Proxy {
+	p := &Proxy{
+		config: config, limits: config.Limits.withDefaults(), budget: newBudget(config.Budgets), policy: config.Policy,
+		flows: map[*flow]struct{}{}, perHost: map[netguard.Host]int{}, clients: map[*client]struct{}{}, held: map[netguard.Destination]*heldRequests{},
+	}
+	if p.policy == nil {
+		p.policy = &netguard.Matcher{}
+	}
+	p.dialer = dialer{resolver: config.Resolver, connect: config.Dial, own: ownAddresses{list: net.InterfaceAddrs}, timeout: p.limits.Dial}
+	if p.dialer.resolver == nil {
+		p.dialer.resolver = net.DefaultResolver
+	}
+	p.transport = newTransport(p)
+	if config.Inspector != nil {
+		config.Inspector.Transport(p.transport)
+	}
+	return p
+}
+
+// SetPolicy replaces the policy and closes the connections that it does not allow. It
+// returns how many requests and tunnels it ended. Safe for concurrent use.
+func (p *Proxy) SetPolicy(policy *netguard.Matcher) (closed int) {
+	if policy == nil {
+		policy = &netguard.Matcher{}
+	}
+	p.mu.Lock()
+	p.policy = policy
+	for f := range p.flows {
+		if problem := f.recheck(); problem != nil {
+			closed++
+			f.stop(problem)
+		}
+	}
+	p.mu.Unlock()
+	p.transport.CloseIdleConnections()
+	return closed
+}
+
+// Serve answers on listener until ctx ends, then closes it and all connections, waits for
+// its goroutines and returns nil. It can be called for several listeners.
+func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	defer p.transport.CloseIdleConnections()
+	var wait sync.WaitGroup
+	defer p.asking.Wait()
+	defer wait.Wait()
+	defer cancel()
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			if pause(ctx, err) {
+				continue
+			}
+			return err
+		}
+		c, problem := p.admit(conn)
+		if problem != nil {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+			p.refuse(&stream{conn: conn}, head{}, netguard.Destination{}, "", problem, false)
+			_ = conn.Close()
+			continue
+		}
+		wait.Go(func() {
+			defer p.dismiss(c)
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+			p.serveClient(ctx, c)
+		})
+	}
+}
+
+// pause waits a little after an error of Accept that passes, such as too many open files.
+// It reports false for any other error.
+func pause(ctx context.Context, err error) bool {
+	var temporary interface{ Temporary() bool }
+	if !errors.As(err, &temporary) || !temporary.Temporary() {
+		return false
+	}
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// client is a connection from the sandbox.
+type client struct {
+	conn net.Conn
+	idle time.Time // belongs to Proxy.mu: since when it waits for a request; zero if it does not
+}
+
+// admit makes a place for a connection. If there is none left, it takes that of the
+// connection that has waited longest for a request.
+func (p *Proxy) admit(conn net.Conn) (*client, *refusal) {
+	c := &client{conn: conn, idle: time.Now()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.clients) >= p.limits.Connections {
+		var oldest *client
+		for other := range p.clients {
+			if !other.idle.IsZero() && (oldest == nil || other.idle.Before(oldest.idle)) {
+				oldest = other
+			}
+		}
+		if oldest == nil {
+			return nil, limited("connections", "the session has %d connections to the proxy already, the limit", len(p.clients))
+		}
+		delete(p.clients, oldest)
+		_ = oldest.conn.Close()
+	}
+	p.clients[c] = struct{}{}
+	return c, nil
+}
+
+func (p *Proxy) dismiss(c *client) {
+	_ = c.conn.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.clients, c)
+}
+
+// setIdle notes whether a client waits for a request.
+func (p *Proxy) setIdle(c *client, idle bool) {
+	if c == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.idle = time.Time{}
+	if idle {
+		c.idle = time.Now()
+	}
+}
+
+func (p *Proxy) record(e Event) string {
+	if p.config.Record == nil {
+		return ""
+	}
+	e.Host, e.Path, e.Method = clip(e.Host, 1<<10), clip(e.Path, 1<<10), clip(e.Method, 32)
+	return p.config.Record(e)
+}
+
+func clip(text string, limit int) string { return text[:min(len(text), limit)] }
+
+// refuse records a refusal and sends it to the client. It reports whether the client can
+// send another request.
+func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, problem *refusal, keepAlive bool) bool {
+	host := to.Host.String()
+	if to.Host.IsZero() {
+		host = h.target
+	}
+	id := p.record(Event{
+		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
+		Rule: problem.rule, Code: problem.code, Reason: problem.reason,
+	})
+	var command string
+	if problem.askable && p.config.Allow != nil {
+		command = p.config.Allow(to)
+	}
+	_ = s.conn.SetWriteDeadline(time.Now().Add(p.limits.Header))
+	_, err := s.conn.Write(problem.response(problem.body(h.method, to, id, command), h.accept, keepAlive))
+	return err == nil && keepAlive
+}

@@ -1,0 +1,95 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"aibox/netguard"
+)
+
+// stream is a connection on which HTTP requests arrive: from the sandbox to the proxy, or
+// through a tunnel.
+type stream struct {
+	conn   net.Conn
+	reader *bufio.Reader        // with maxHead bytes
+	tunnel netguard.Destination // of the tunnel; the zero value for a connection to the proxy
+	https  bool                 // the tunnel carried TLS, which was decrypted
+	once   bool                 // the user allowed the tunnel once
+	client *client              // nil for a tunnel
+}
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHead) }}
+
+// serveClient answers the requests of a connection from the sandbox.
+func (p *Proxy) serveClient(ctx context.Context, c *client) {
+	reader, _ := readers.Get().(*bufio.Reader)
+	reader.Reset(c.conn)
+	defer func() {
+		reader.Reset(nil)
+		readers.Put(reader)
+	}()
+	p.serveRequests(ctx, &stream{conn: c.conn, reader: reader, client: c})
+}
+
+// serveRequests answers one request after the other.
+func (p *Proxy) serveRequests(ctx context.Context, s *stream) {
+	for p.serveRequest(ctx, s) {
+	}
+}
+
+// serveRequest answers the next request. It reports whether there can be another.
+func (p *Proxy) serveRequest(ctx context.Context, s *stream) bool {
+	raw, err := p.awaitHead(s)
+	if err != nil {
+		var problem *refusal
+		if errors.As(err, &problem) {
+			p.refuse(s, head{}, s.tunnel, "", problem, false)
+		}
+		return false
+	}
+	h, problem := parseHead(raw)
+	var to netguard.Destination
+	if problem == nil {
+		to, problem = parseTarget(h, s.tunnel, s.https)
+	}
+	if problem != nil {
+		p.refuse(s, h, to, "", problem, false)
+		return false
+	}
+	size := len(raw)
+	request, err := http.ReadRequest(s.reader)
+	if err != nil {
+		p.refuse(s, h, to, "", malformed("bad-request", "the request cannot be read"), false)
+		return false
+	}
+	if h.method == http.MethodConnect {
+		return p.serveConnect(ctx, s, h, to)
+	}
+	return p.serveForward(ctx, s, h, to, request, int64(size))
+}
+
+// awaitHead waits for the head of the next request.
+func (p *Proxy) awaitHead(s *stream) ([]byte, error) {
+	p.setIdle(s.client, true)
+	defer p.setIdle(s.client, false)
+	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.KeepAlive))
+	if _, err := s.reader.Peek(1); err != nil {
+		return nil, err
+	}
+	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.Header))
+	raw, err := peekHead(s.reader)
+	if isTimeout(err) {
+		return nil, malformed("slow-head", "the head of the request was not complete after %v", p.limits.Header).withStatus(http.StatusRequestTimeout)
+	}
+	return raw, err
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
