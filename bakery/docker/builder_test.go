@@ -366,6 +366,24 @@ func TestConcurrentSizeRequestsShareOneAnswer(t *testing.T) {
 	}
 }
 
+func TestTheSizesOfImagesAreQueriedAgainWhileAContainerIsRemoved(t *testing.T) {
+	var queries atomic.Int32
+	b := openFake(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/system/df"):
+		case queries.Add(1) < 3:
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"message":"failed to calculate image disk usage: NotFound: snapshot b40f-init-key does not exist: not found"}`)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"Images":[{"Id":"one","Size":7,"SharedSize":2}]}`)
+		}
+	})
+	if own, err := b.Own(t.Context()); err != nil || own["one"] != 5 {
+		t.Errorf("%v, %v", own, err)
+	}
+}
+
 // openFake opens a builder on a daemon that is not one.
 func openFake(t *testing.T, answer http.HandlerFunc) *Builder {
 	t.Helper()

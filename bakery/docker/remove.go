@@ -28,20 +28,19 @@ func (b *Builder) Own(ctx context.Context) (map[string]int64, error) {
 	return own, nil
 }
 
-// usageLimit is how long to wait while the daemon answers another client's query, and
+// usageLimit is how long a query is repeated that failed for a passing reason, and
 // usagePause how long before each retry.
 const (
 	usageLimit = time.Minute
 	usagePause = 100 * time.Millisecond
 )
 
-// usage queries the disk usage of images. The daemon runs one such query at a time, even
-// for a client that has disconnected, and rejects others.
+// usage queries the disk usage of images.
 func (b *Builder) usage(ctx context.Context) (types.DiskUsage, error) {
 	limit := time.After(usageLimit)
 	for {
 		usage, err := b.api.DiskUsage(ctx, types.DiskUsageOptions{Types: []types.DiskUsageObject{types.ImageObject}})
-		if err == nil || !strings.Contains(err.Error(), "disk usage operation is already running") {
+		if err == nil || !passing(err) {
 			return usage, err
 		}
 		select {
@@ -52,6 +51,15 @@ func (b *Builder) usage(ctx context.Context) (types.DiskUsage, error) {
 			return usage, ctx.Err()
 		}
 	}
+}
+
+// passing reports whether the error of a disk usage query is gone soon. The daemon runs one
+// such query at a time, even for a client that has disconnected, and rejects others. Docker
+// 29 fails as well when a container is removed during the query.
+func passing(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "disk usage operation is already running") ||
+		strings.Contains(text, "snapshot ") && strings.Contains(text, " does not exist")
 }
 
 // Remove removes a reference, and the image with its last one. Without force the daemon
