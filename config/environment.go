@@ -59,8 +59,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	name := Variable(e.key)
 	text, ok := variables[name]
-	list := e.field.Type == spec.List || e.field.Type == spec.Choices
-	if !ok || text == "" && !list {
+	if !ok || text == "" && !isList(e.field) {
 		return nil, nil //nolint:nilnil // nobody set the variable, and that is no error
 	}
 	value, err := e.read(func(scratch any) error {

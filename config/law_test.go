@@ -129,7 +129,9 @@ func tighter(field spec.Field, was, now any) bool {
 		return false
 	case "tone":
 		return true
-	case "system", "hide":
+	case "allow":
+		return now != nil && subset(now, was)
+	case "system", "hide", "deny":
 		return subset(was, now)
 	case "brushes": // without any the painter takes all there are
 		words, _ := now.([]string)
@@ -137,10 +139,13 @@ func tighter(field spec.Field, was, now any) bool {
 		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
 	case "env":
 		return now != nil && subset(now, was)
-	case "timeout", "pids", "layers", "max-upload", "max-tokens", "state-size", "model-timeout":
+	case "ask-timeout", "egress-upload", "egress-download", "timeout", "pids", "layers", "max-upload", "max-tokens", "state-size", "model-timeout":
 		return number(now) <= number(was)
 	case "network":
-		return now == "none"
+		order := []any{"none", "local", "allowlist", "public"}
+		return slices.Index(order, now) < slices.Index(order, was)
+	case "ask":
+		return now != true
 	case "accept":
 		order := []any{"none", "branch", "worktree"}
 		return slices.Index(order, now) < slices.Index(order, was)

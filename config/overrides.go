@@ -40,7 +40,7 @@ func (o *RunOverrides) Append(key, text string) error {
 	if err != nil {
 		return err
 	}
-	if field.Type != spec.List && field.Type != spec.Choices {
+	if !isList(field) {
 		return o.Set(key, text)
 	}
 	more := []string{text}
@@ -61,6 +61,19 @@ func (o *RunOverrides) SetWords(key string, words []string) error {
 		return err
 	}
 	return o.store(field, func(to *Run) error { return field.Decode(to, slices.Concat([]string{}, words)) })
+}
+
+// RunAddsTo reports whether a run can only add to the list: no flag can remove a word that
+// the settings have. A run replaces other lists, even with an empty one.
+func RunAddsTo(field spec.Field) bool {
+	return isList(field) && (adds(field) || field.Key == "env")
+}
+
+func isList(field spec.Field) bool { return field.Type == spec.List || field.Type == spec.Choices }
+
+// adds reports whether the words of all sources count.
+func adds(field spec.Field) bool {
+	return isList(field) && (field.Scope == spec.AtLeast || field.Scope == spec.Repository)
 }
 
 // CopyFrom gives the setting the value that it has in values.
@@ -91,16 +104,14 @@ func (o *RunOverrides) store(field spec.Field, store func(to *Run) error) error 
 		o.given = map[string]bool{}
 	}
 	o.given[field.Key] = true
-	if words, _ := field.Value(&o.values).([]string); len(words) == 0 {
-		switch field.Type {
-		case spec.List: // sources add to such a list, so an empty one gives nothing
-			o.Delete(field.Key)
-		case spec.Choices: // none of them, whatever the settings have
-			return field.Decode(&o.values, []string{})
-		default:
-		}
+	if !isList(field) || len(o.Words(field.Key)) > 0 {
+		return nil
 	}
-	return nil
+	if RunAddsTo(field) { // an empty list adds nothing
+		o.Delete(field.Key)
+		return nil
+	}
+	return field.Decode(&o.values, []string{}) // no words, whatever the settings have
 }
 
 // Has reports whether the setting is given.

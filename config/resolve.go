@@ -155,10 +155,7 @@ type merged struct {
 }
 
 // addsUp reports whether every source adds to the setting.
-func (e entry) addsUp() bool {
-	list := e.field.Type == spec.List || e.field.Type == spec.Choices
-	return list && (e.field.Scope == spec.AtLeast || e.field.Scope == spec.Repository)
-}
+func (e entry) addsUp() bool { return adds(e.field) }
 
 // merge returns what several sources say together, in their order; nil is one that says
 // nothing. The first one is built in and always there.

@@ -10,7 +10,16 @@ import "aibox/internal/amount"
 // The record of an earlier version does not have the key of a newer setting. So a json
 // key goes without omitempty, unless zero is what that version did.
 type Run struct {
-	Network        string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local" default:"local" scope:"at-most" inherit:"always"`
+	Network        string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local allowlist public" default:"local" scope:"at-most" inherit:"always"`
+	Allow          []string        `json:"allow,omitzero" label:"Allowed hosts" help:"Allow these hosts: HOST, HOST:PORT, *.DOMAIN or a preset such as npm" scope:"at-most" placeholder:"HOST" inherit:"always"`
+	Deny           []string        `json:"deny,omitempty" label:"Denied hosts" help:"Deny these hosts, even if another setting allows them" scope:"at-least" placeholder:"HOST" inherit:"always"`
+	Ask            bool            `json:"ask,omitempty" label:"Ask" help:"Ask the user about each host that is not allowed, while the connection waits" scope:"at-most" inherit:"always"`
+	AskTimeout     amount.Duration `json:"ask_timeout" label:"Ask timeout" help:"Refuse a connection that waited this long for an answer" default:"1m" min:"1s" max:"1h" scope:"at-most" inherit:"always"`
+	EgressUpload   amount.MiB      `json:"egress_upload" label:"Egress upload limit" help:"Limit the MiB that a session sends to allowed hosts; 0 for no limit" default:"256" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	EgressDownload amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	Inspect        []string        `json:"inspect,omitempty" label:"Inspected hosts" help:"Decrypt the traffic to these hosts in the egress proxy" placeholder:"HOST" inherit:"always"`
+	Secret         []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
+	Learn          bool            `json:"learn,omitempty" label:"Learn" help:"Propose an allow list after a run under the policy public"`
 	Inference      string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
 	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
 	Image          string          `json:"image" label:"Image" help:"Use this image instead of the agent's" placeholder:"REF" inherit:"always"`

@@ -45,6 +45,9 @@ type Catalog struct {
 	// Inference reports why the text names no model server, without looking for one; nil
 	// allows any.
 	Inference func(text string) error
+	// Words has a check for each list whose words have a syntax of their own, by the
+	// setting's key. It returns why a word is not valid.
+	Words map[string]func(word string) error
 }
 
 // Agent is an agent whose options can be set under [agents.NAME].
@@ -138,6 +141,11 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	}
 	words, _ := value.([]string)
 	for _, word := range words {
+		if check := c.Words[field.Key]; check != nil {
+			if err := check(word); err != nil {
+				return err
+			}
+		}
 		switch field.Key {
 		case "hide":
 			if _, err := gitignore.ParseWord(word); err != nil {

@@ -10,7 +10,7 @@ func TestEverySettingDescribesItsValues(t *testing.T) {
 	for key, want := range map[string][3]string{
 		"timeout":                 {"", "a duration, such as 90s, 20m, 2h or 30d", "1h"},
 		"pids":                    {"", "a whole number, from 0 to 4194304", "4096"},
-		"network":                 {"", "none, local", "local"},
+		"network":                 {"", "none, local, allowlist, public", "local"},
 		"clean":                   {"", "true or false", "false"},
 		"hide":                    {"", `comma-separated values, or a list such as ["one", "two"]`, ""},
 		"model":                   {"", "the name of a model", ""},

@@ -117,7 +117,7 @@ func (r Request) Mode() spec.Mode {
 
 // AddsUp reports whether a run can only add to the setting: what the settings have, no
 // flag can take away.
-func AddsUp(setting config.Setting) bool { return setting.Field.Type == spec.List }
+func AddsUp(setting config.Setting) bool { return config.RunAddsTo(setting.Field) }
 
 // addedWords are the words of a setting that a run can only add to.
 func addedWords(setting config.Setting) (words []string, adds bool) {

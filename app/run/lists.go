@@ -1,0 +1,48 @@
+package run
+
+import (
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/netguard/preset"
+)
+
+// ListChecks returns a check for each list of a run whose words have a syntax of their
+// own, by the setting's key, for config.Catalog.
+func ListChecks() map[string]func(word string) error {
+	return map[string]func(string) error{
+		"allow": func(word string) error {
+			_, err := preset.ParseAllow(word)
+			return err
+		},
+		"deny": func(word string) error {
+			_, err := preset.ParseDeny(word)
+			return err
+		},
+		"inspect": checkInspected,
+		"secret":  checkSecretRule,
+	}
+}
+
+func checkInspected(word string) error {
+	if _, ok := preset.Find(word); ok {
+		return fault.New(fault.Usage, "%q is a preset, and inspection is for single hosts", word).Hint("write HOST or HOST:PORT")
+	}
+	entry, err := preset.ParseAllow(word)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(entry.String(), "*") {
+		return fault.New(fault.Usage, "%q is more than one host, and inspection is for single hosts", word).Hint("write HOST or HOST:PORT")
+	}
+	return nil
+}
+
+func checkSecretRule(word string) error {
+	if _, err := netguard.ParseSecretRule(word); err != nil {
+		return fault.New(fault.Usage, "%w", err).
+			Hint("--secret NAME=HOST:HEADER, such as GITHUB_TOKEN=api.github.com:Authorization; the value stays in your environment variable NAME")
+	}
+	return nil
+}
