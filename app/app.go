@@ -79,6 +79,7 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 		Init:      a.InstallInit,
 		Inference: openInference,
 		Names:     serveNames,
+		Proxy:     openProxy,
 	}, in, out)
 }
 

@@ -20,6 +20,7 @@ type Live struct {
 	Tokens   Tokens    `json:"tokens"`
 	Calls    int       `json:"calls"`              // all requests to the model
 	Refused  []Refusal `json:"refused,omitempty"`  // as in a Result
+	Egress   Egress    `json:"egress,omitzero"`    // as in a Result
 	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
 	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
 	Output   int64     `json:"output,omitempty"`   // bytes that the agent has printed
@@ -34,7 +35,7 @@ func (s *reader) Live(id ID) (Live, error) {
 		return Live{}, err
 	}
 	if r := session.State.Result; r != nil && session.State.Phase == Ended {
-		return Live{Tokens: r.Tokens, Calls: r.Tokens.Requests, Refused: r.Refused}, nil
+		return Live{Tokens: r.Tokens, Calls: r.Tokens.Requests, Refused: r.Refused, Egress: r.Egress}, nil
 	}
 	return s.store.live(id), nil
 }

@@ -129,6 +129,7 @@ type State struct {
 	Supervisor  runtime.Process      `json:"supervisor"`
 	ImageID     runtime.ImageID      `json:"image_id,omitempty"`
 	Network     *runtime.Network     `json:"network,omitempty"`
+	Lists       *Lists               `json:"lists,omitempty"`   // what the egress proxy allows and denies now; nil without one
 	ContainerID string               `json:"box,omitempty"`     // the daemon's id
 	Sandbox     runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
 	Watchdog    runtime.Process      `json:"watchdog,omitzero"` // ends the sandbox when the supervisor dies
@@ -152,6 +153,7 @@ type Result struct {
 	Changed  bool      `json:"changed"`
 	Changes  Changes   `json:"changes"`
 	Refused  []Refusal `json:"refused"` // by the network, most frequent first, at most 50
+	Egress   Egress    `json:"egress,omitzero"`
 	Tokens   Tokens    `json:"tokens"`
 	Seconds  float64   `json:"seconds"`           // from the agent's start to its end
 	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aibox/audit"
+	"aibox/internal/fault"
 	"aibox/session/output"
 )
 
@@ -41,6 +45,13 @@ func (f fakeControls) Answer(request int, yes bool) error { return fmt.Errorf("%
 func (f fakeControls) Extend(by time.Duration) error {
 	f.extends <- by
 	return nil
+}
+
+func (f fakeControls) ChangePolicy(allow, deny []string, reason string) (any, error) {
+	if slices.Contains(allow, "*") {
+		return nil, fault.New(fault.Usage, "too wide")
+	}
+	return map[string][]string{"allow": allow, "deny": deny, "reason": {reason}}, nil
 }
 
 func (f fakeControls) Terminal() Terminal { return f.term }
@@ -127,5 +138,23 @@ func TestAControlSocketWorksAtAVeryLongPath(t *testing.T) {
 func TestAMissingSupervisorIsReported(t *testing.T) {
 	if err := Dial(t.TempDir(), AnswerTimeout).Stop(t.Context(), ""); !errors.Is(err, ErrNoSupervisor) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestPolicyChangesReachTheSession(t *testing.T) {
+	_, c := serveFake(t, t.TempDir())
+	var got map[string][]string
+	if err := c.ChangePolicy(t.Context(), []string{"a.example", "b.example:8443"}, []string{"*"}, "a test", &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{"allow": {"a.example", "b.example:8443"}, "deny": {"*"}, "reason": {"a test"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, allow := range [][]string{{"*"}, nil} {
+		var refused *RefusedError
+		if err := c.ChangePolicy(t.Context(), allow, nil, "", &got); !errors.As(err, &refused) || refused.Kind() != fault.Usage {
+			t.Errorf("%q gave %v", allow, err)
+		}
 	}
 }

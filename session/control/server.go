@@ -34,6 +34,9 @@ import (
 //	                          LiveChanged, as lines of JSON, until the log ends
 //	POST /v1/answer?id=N&yes=BOOL
 //	                          answer a request
+//	POST /v1/policy?allow=ENTRY&deny=ENTRY&reason=TEXT
+//	                          add entries to the lists of the network policy, each field any
+//	                          number of times; the answer is the new lists as JSON
 //	POST /v1/extend?by=DURATION
 //	                          extend the session's time limit
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
@@ -48,6 +51,9 @@ type Session interface {
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 	Events(ctx context.Context, from int, visit func(audit.Event) error) error
 	Answer(request int, yes bool) error
+	// ChangePolicy adds entries to the lists of the network policy, and returns the result,
+	// for JSON.
+	ChangePolicy(allow, deny []string, reason string) (any, error)
 	Extend(by time.Duration) error
 	Stop(reason string)
 	Signal(number int) error
@@ -117,6 +123,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	})
 	mux.HandleFunc("GET /v1/events", serveEvents(c))
 	mux.HandleFunc("POST /v1/answer", serveAnswer(c))
+	mux.HandleFunc("POST /v1/policy", servePolicy(c))
 	mux.HandleFunc("POST /v1/extend", serveExtend(c))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {
 		c.Stop(r.FormValue("reason"))

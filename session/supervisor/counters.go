@@ -13,6 +13,7 @@ const (
 	maxRefusals     = 50   // of them, the number in a result
 	maxCalls        = 5000 // requests to the model that are logged one by one
 	maxNotices      = 5    // distinct failures of the model that are reported at once
+	maxEgress       = 5000 // allowed requests to the egress proxy that are logged one by one
 )
 
 // counters counts the network's refusals and the requests to the model while the session
@@ -25,6 +26,7 @@ type counters struct {
 	tokens   session.Tokens
 	sent     int64 // bytes that went to the model
 	calls    int
+	egress   session.Egress
 	flags    map[string]bool // names that firstTime has seen
 	model    modelCounters
 }
@@ -128,6 +130,39 @@ func (t *counters) addUnfinished(c session.ModelCall) {
 	if c.Outcome == session.Silent {
 		t.model.add(c)
 	}
+}
+
+// addEgress counts allowed requests to the egress proxy. It reports whether to log them:
+// the log is limited, as the sandbox decides how many it sends.
+func (t *counters) addEgress(times int) (log bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.egress.Allowed += times
+	return t.egress.Allowed <= maxEgress
+}
+
+// addEgressRefused counts refused requests to the egress proxy, but not those of the probes.
+func (t *counters) addEgressRefused(times int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counting {
+		t.egress.Refused += times
+	}
+}
+
+// addEgressBytes counts the bytes of a request that has ended.
+func (t *counters) addEgressBytes(up, down int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.egress.Up += up
+	t.egress.Down += down
+}
+
+// egressResult returns the counts of the egress proxy.
+func (t *counters) egressResult() session.Egress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.egress
 }
 
 // usage returns the bytes sent to the model and the tokens that it read and wrote.

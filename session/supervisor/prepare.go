@@ -53,6 +53,7 @@ func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
 // preparation prepares a session before its sandbox starts.
 type preparation struct {
 	*modelWatch
+	policy *policy
 	docker func() (daemon, error) // waits for the daemon
 }
 
@@ -66,6 +67,9 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	k := new(resources)
 	var err error
 	if k.agent, err = s.configuredAgent(); err != nil {
+		return nil, err
+	}
+	if err := s.policy.start(); err != nil {
 		return nil, err
 	}
 	network := async(func() (*resources, error) { return s.network(ctx, working) })

@@ -63,7 +63,9 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 	if k.sockets, err = k.awaitSockets(); err != nil { // no sandbox starts before this
 		return nil, err
 	}
-	s.serve(services, k)
+	if err := s.serve(services, k); err != nil {
+		return nil, err
+	}
 	listener := k.sockets.Listener(netguard.PortLifeline)
 	k.awaitProcess = async(func() (runtime.Process, error) { return s.launchSandbox(ctx, container, listener, watched) })
 	s.onUndo(func(context.Context) error { _, _ = k.awaitProcess(); return nil })

@@ -17,10 +17,10 @@ func gatewayURL() string {
 	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortGateway))
 }
 
-// serve starts the services of the sandbox: the name server, the model gateway and the
-// refusals. They end with ctx. One that fails before that ends the session, because a
+// serve starts the services of the sandbox: the name server, the model gateway, the egress
+// proxy and the refusals. They end with ctx. One that fails before that ends the session, because a
 // sandbox must not run without its guard.
-func (s *sandbox) serve(ctx context.Context, k *resources) {
+func (s *sandbox) serve(ctx context.Context, k *resources) error {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
 			func(name, kind string) { s.nameRefused(name, kind) })
@@ -30,6 +30,13 @@ func (s *sandbox) serve(ctx context.Context, k *resources) {
 			s.refused(session.Refusal{What: protocol, Target: destination, Reason: "the sandbox has no route out"})
 		})
 	})
+	if s.launch.Spec.Mode().HasProxy() {
+		proxy, err := s.policy.openProxy()
+		if err != nil {
+			return err
+		}
+		s.service(ctx, "egress proxy", func() error { return proxy.Serve(ctx, k.sockets.Listener(netguard.PortProxy)) })
+	}
 	gateway := k.sockets.Listener(netguard.PortGateway)
 	switch {
 	case k.model.server != nil:
@@ -43,6 +50,7 @@ func (s *sandbox) serve(ctx context.Context, k *resources) {
 	case gateway != nil:
 		_ = gateway.Close() // nothing answers there, so the sandbox's connections are refused at once
 	}
+	return nil
 }
 
 // unresolved returns why a DNS query was refused. Address queries are the usual case, so

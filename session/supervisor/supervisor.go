@@ -44,6 +44,8 @@ type Deps struct {
 	// Names serves the sandbox's name server on the sockets until ctx ends, and
 	// reports each name it did not answer to refused.
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
+	// Proxy makes the egress proxy of a session. It does no I/O.
+	Proxy func(ProxyAccess) (Proxy, error)
 }
 
 // supervisor runs one session from its start to its record.
@@ -63,7 +65,7 @@ type supervisor struct {
 
 func newSupervisor(r *run) *supervisor {
 	models := &modelWatch{run: r}
-	prepared := &preparation{modelWatch: models}
+	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
 	sb := &sandbox{preparation: prepared}
 	return &supervisor{
 		run: r, modelWatch: models, preparation: prepared, sandbox: sb,

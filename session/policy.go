@@ -1,0 +1,162 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/netguard/preset"
+	"aibox/session/control"
+)
+
+// The sources of rules from the session's settings.
+const (
+	sourceAllowList = "the session's allow list"
+	sourceDenyList  = "the session's deny list"
+)
+
+// Policy returns the network policy of the session's settings, and the presets of the allow
+// list whose hosts the image's own tools name. A word that is not valid is a Usage fault.
+func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err error) {
+	policy.Mode = spec.Mode()
+	for _, word := range spec.Allow {
+		entry, err := preset.ParseAllow(word)
+		if err != nil {
+			return netguard.Policy{}, nil, err
+		}
+		if entry.Preset == "" {
+			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: entry.Pattern, Source: sourceAllowList})
+			continue
+		}
+		found, _ := preset.Find(entry.Preset)
+		if len(found.Hosts) == 0 {
+			unresolved = append(unresolved, found.Name)
+			continue
+		}
+		for _, host := range found.Hosts {
+			pattern, err := netguard.ParseAllow(host)
+			if err != nil {
+				return netguard.Policy{}, nil, err
+			}
+			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: pattern, Source: "preset " + found.Name})
+		}
+	}
+	for _, word := range spec.Deny {
+		pattern, err := preset.ParseDeny(word)
+		if err != nil {
+			return netguard.Policy{}, nil, err
+		}
+		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: sourceDenyList})
+	}
+	return policy, unresolved, nil
+}
+
+// Lists are the allow list and the deny list of a session. They can change while it runs.
+type Lists struct {
+	Allow []ListEntry `json:"allow"`
+	Deny  []ListEntry `json:"deny"`
+}
+
+// ListEntry is an entry of a list.
+type ListEntry struct {
+	Pattern string `json:"pattern"` // as netguard.Pattern prints it
+	Source  string `json:"source"`  // where it comes from; see netguard.Rule
+}
+
+// ListsOf returns the lists of a policy.
+func ListsOf(p netguard.Policy) *Lists {
+	return &Lists{listOf(p.Allow), listOf(p.Deny)}
+}
+
+func listOf(rules []netguard.Rule) []ListEntry {
+	list := make([]ListEntry, len(rules))
+	for i, rule := range rules {
+		list[i] = ListEntry{rule.Pattern.String(), rule.Source}
+	}
+	return list
+}
+
+// PolicyChange changes the lists of a running session. An entry of one list removes the
+// same entry from the other if it was added while the session ran.
+type PolicyChange struct {
+	Allow  []string // entries; see netguard.ParseAllow
+	Deny   []string // entries; see netguard.ParseDeny
+	Reason string   // for the log, such as the command
+}
+
+// PolicyChanged is the result of a PolicyChange.
+type PolicyChanged struct {
+	Lists
+	Closed int `json:"closed"` // connections that were open and are no longer allowed
+}
+
+// ChangePolicy changes the lists of a running session, and closes the connections that are
+// no longer allowed. A session without an egress proxy, an entry that is not valid, and one
+// that the session's own deny list makes useless are Usage faults.
+func (s *contact) ChangePolicy(ctx context.Context, id ID, change PolicyChange) (PolicyChanged, error) {
+	found, err := s.store.Load(id)
+	if err != nil {
+		return PolicyChanged{}, err
+	}
+	if err := CheckLists(change.Allow, change.Deny); err != nil {
+		return PolicyChanged{}, err
+	}
+	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != Ended {
+		return PolicyChanged{}, noProxyFault(id, mode)
+	}
+	var changed PolicyChanged
+	err = s.send(id, func(c control.Client) error {
+		return c.ChangePolicy(ctx, change.Allow, change.Deny, change.Reason, &changed)
+	})
+	return changed, err
+}
+
+// noProxyFault is the refusal to change the lists of a session that uses none.
+func noProxyFault(id ID, mode netguard.Mode) error {
+	return fault.New(fault.Usage, "%s runs with the network policy %s, which has no way out of the sandbox, so it has no list of hosts", id, mode).
+		Hint("aibox run --network allowlist --allow HOST …   # starts a session that reaches HOST")
+}
+
+// CheckLists reports the first entry that is not valid for a running session, as a Usage
+// fault.
+func CheckLists(allow, deny []string) error {
+	for _, word := range allow {
+		entry, err := preset.ParseAllow(word)
+		if err != nil {
+			return err
+		}
+		if entry.Preset != "" {
+			return presetFault(entry.Preset)
+		}
+	}
+	for _, word := range deny {
+		if _, err := preset.ParseDeny(word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presetFault refuses a preset: an agent that runs could change what the tools in its
+// sandbox name.
+func presetFault(name string) error {
+	return fault.New(fault.Usage, "the preset %s can only be allowed before the agent starts", name).
+		Hint("name the hosts: `aibox netguard log -f` shows those that were refused")
+}
+
+// Egress counts the requests of a sandbox to its egress proxy.
+type Egress struct {
+	Allowed int   `json:"allowed"` // requests and tunnels
+	Refused int   `json:"refused"`
+	Up      int64 `json:"bytes_up"`   // from the sandbox, of requests that have ended
+	Down    int64 `json:"bytes_down"` // to the sandbox
+}
+
+// IsZero reports whether there was no request.
+func (e Egress) IsZero() bool { return e == Egress{} }
+
+// String formats the counts.
+func (e Egress) String() string {
+	return fmt.Sprintf("%d allowed, %d refused", e.Allowed, e.Refused)
+}

@@ -1,0 +1,223 @@
+package supervisor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/shellquote"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// The sources of rules that were added while the session ran.
+const (
+	sourceAllow = "aibox allow"
+	sourceDeny  = "aibox deny"
+	// ApprovedSource is that of destinations which the user allowed when the session asked.
+	ApprovedSource = "approved"
+)
+
+// policy is the session's network policy. It can change while the session runs. It is safe
+// for concurrent use.
+type policy struct {
+	session *modelWatch
+
+	changing sync.Mutex // held while the policy changes, so that changes are in order
+
+	mu      sync.Mutex // guards what follows
+	rules   netguard.Policy
+	presets []string // of the allow list, not resolved yet
+	matcher *netguard.Matcher
+	proxy   Proxy // nil until there is one
+}
+
+// start sets the policy of the session's settings.
+func (p *policy) start() error {
+	rules, presets, err := p.session.launch.Spec.Policy()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.rules, p.presets, p.matcher = rules, presets, netguard.NewMatcher(rules)
+	p.mu.Unlock()
+	return nil
+}
+
+// openProxy makes the proxy that enforces the policy.
+func (p *policy) openProxy() (Proxy, error) {
+	if p.session.deps.Proxy == nil {
+		return nil, errors.New("no egress proxy is connected") // a test, or a mistake in the wiring
+	}
+	spec := &p.session.launch.Spec
+	proxy, err := p.session.deps.Proxy(ProxyAccess{
+		Policy: p.current(), Record: p.session.recordEgress, Allow: p.allowCommand,
+		UploadLimit: spec.EgressUpload.Bytes(), DownloadLimit: spec.EgressDownload.Bytes(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.proxy = proxy
+	lists := session.ListsOf(p.rules)
+	p.mu.Unlock()
+	return proxy, p.session.save(func(st *session.State) { st.Lists = lists })
+}
+
+// allowCommand returns the command that allows a destination in this session.
+func (p *policy) allowCommand(d netguard.Destination) string {
+	pattern, err := netguard.ParseAllow(d.Host.String())
+	if d.Port != 443 && d.Port != 80 {
+		pattern, err = netguard.ParseAllow(d.String())
+	}
+	if err != nil { // no allow list can have it
+		return ""
+	}
+	id, _, _ := strings.Cut(string(p.session.id), "-") // the number alone is unique
+	entry := pattern.String()
+	if strings.Contains(entry, "[") {
+		entry = shellquote.Quote(entry)
+	}
+	return "aibox allow " + id + " " + entry
+}
+
+// current returns the matcher of the policy as it is now.
+func (p *policy) current() *netguard.Matcher {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.matcher == nil {
+		return new(netguard.Matcher)
+	}
+	return p.matcher
+}
+
+// decide decides about a destination under the current policy.
+func (p *policy) decide(d netguard.Destination) netguard.Verdict { return p.current().Decide(d) }
+
+// approve adds a rule to the allow list, on the user's answer.
+func (p *policy) approve(rule netguard.Rule) error {
+	_, err := p.change([]netguard.Rule{rule}, nil, rule.Source)
+	return err
+}
+
+// ChangePolicy changes the lists at the user's request.
+func (s *preparation) ChangePolicy(allow, deny []string, reason string) (any, error) {
+	allowed, denied, err := parseLists(allow, deny)
+	if err != nil {
+		return nil, err
+	}
+	return s.policy.change(allowed, denied, reason)
+}
+
+// parseLists parses entries that were added while the session runs.
+func parseLists(allow, deny []string) (allowed, denied []netguard.Rule, err error) {
+	if err := session.CheckLists(allow, deny); err != nil {
+		return nil, nil, err
+	}
+	for _, entry := range allow {
+		pattern, err := netguard.ParseAllow(entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		allowed = append(allowed, netguard.Rule{Pattern: pattern, Source: sourceAllow})
+	}
+	for _, entry := range deny {
+		pattern, err := netguard.ParseDeny(entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		denied = append(denied, netguard.Rule{Pattern: pattern, Source: sourceDeny})
+	}
+	return allowed, denied, nil
+}
+
+// change adds rules to the lists. A rule that was added while the session ran is removed
+// when the same entry is added to the other list.
+func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.PolicyChanged, error) {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	p.mu.Lock()
+	rules, proxy := p.rules, p.proxy
+	p.mu.Unlock()
+	if !rules.Mode.HasProxy() {
+		return session.PolicyChanged{}, fault.New(fault.Usage, "the network policy %s has no way out of the sandbox, so it has no list of hosts", rules.Mode)
+	}
+	if proxy == nil {
+		return session.PolicyChanged{}, fault.New(fault.Conflict, "the session's network is not ready yet")
+	}
+	rules.Allow = addRules(withoutRules(rules.Allow, deny, addedRule), allow)
+	rules.Deny = addRules(withoutRules(rules.Deny, allow, addedRule), deny)
+	for _, rule := range allow {
+		i := slices.IndexFunc(rules.Deny, func(other netguard.Rule) bool { return other.Pattern == rule.Pattern })
+		if i >= 0 {
+			return session.PolicyChanged{}, fault.New(fault.Usage, "%s is denied (%s), and a deny list goes over every allow list", rule.Pattern, rules.Deny[i].Source)
+		}
+	}
+	// The log first: nothing may change without a record.
+	added := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny})
+	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
+	if id := p.session.audit(audit.PolicyChanged, event); id.Session == "" {
+		return session.PolicyChanged{}, errors.New("the change cannot be logged")
+	}
+	matcher := netguard.NewMatcher(rules)
+	p.mu.Lock()
+	p.rules, p.matcher = rules, matcher
+	p.mu.Unlock()
+	changed := session.PolicyChanged{Lists: *session.ListsOf(rules), Closed: proxy.SetPolicy(matcher)}
+	err := p.session.save(func(st *session.State) { st.Lists = &changed.Lists })
+	p.session.publishing.trigger()
+	return changed, err
+}
+
+// addPresets adds the rules of presets that were resolved in the sandbox, before the agent
+// starts.
+func (p *policy) addPresets(rules []netguard.Rule) error {
+	p.mu.Lock()
+	p.rules.Allow = addRules(p.rules.Allow, rules)
+	p.matcher = netguard.NewMatcher(p.rules)
+	matcher, proxy, lists := p.matcher, p.proxy, session.ListsOf(p.rules)
+	p.mu.Unlock()
+	if proxy != nil {
+		proxy.SetPolicy(matcher)
+	}
+	return p.session.save(func(st *session.State) { st.Lists = lists })
+}
+
+func patterns(list []session.ListEntry) []string {
+	var texts []string
+	for _, entry := range list {
+		texts = append(texts, entry.Pattern)
+	}
+	return texts
+}
+
+// addedRule reports whether a rule was added while the session ran.
+func addedRule(rule netguard.Rule) bool {
+	return rule.Source == sourceAllow || rule.Source == sourceDeny || rule.Source == ApprovedSource
+}
+
+// withoutRules returns a copy of rules without those that match one of others and that may
+// be removed.
+func withoutRules(rules, others []netguard.Rule, removable func(netguard.Rule) bool) []netguard.Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule netguard.Rule) bool {
+		return removable(rule) && containsPattern(others, rule.Pattern)
+	})
+}
+
+// addRules appends the rules whose patterns list does not have yet.
+func addRules(list, rules []netguard.Rule) []netguard.Rule {
+	list = slices.Clone(list)
+	for _, rule := range rules {
+		if !containsPattern(list, rule.Pattern) {
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
+func containsPattern(rules []netguard.Rule, pattern netguard.Pattern) bool {
+	return slices.ContainsFunc(rules, func(rule netguard.Rule) bool { return rule.Pattern == pattern })
+}

@@ -1,0 +1,210 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aibox/audit"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// fakeProxy has one open connection to each host, until a policy does not allow it.
+type fakeProxy struct {
+	access ProxyAccess
+
+	mu   sync.Mutex
+	open []netguard.Destination
+}
+
+func (p *fakeProxy) Serve(ctx context.Context, listener net.Listener) error {
+	<-ctx.Done()
+	return listener.Close()
+}
+
+func (p *fakeProxy) SetPolicy(policy *netguard.Matcher) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := len(p.open)
+	p.open = slices.DeleteFunc(p.open, func(d netguard.Destination) bool { return !policy.Decide(d).Allowed })
+	return before - len(p.open)
+}
+
+func destination(t *testing.T, text string) netguard.Destination {
+	t.Helper()
+	d, err := netguard.ParseDestination(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// proxied is a running session under mode, and its proxy.
+func proxied(t *testing.T, mode netguard.Mode) (*session.Sessions, *supervisor, *fakeProxy) {
+	t.Helper()
+	sessions, s := watched(t)
+	s.launch.Spec = session.Spec{ID: s.id, Run: config.Run{Network: mode.String()}}
+	if err := s.store.WriteSpec(s.id, s.launch.Spec); err != nil {
+		t.Fatal(err)
+	}
+	s.current.Phase = session.Running
+	proxy := &fakeProxy{}
+	s.deps.Proxy = func(access ProxyAccess) (Proxy, error) {
+		proxy.access = access
+		return proxy, nil
+	}
+	if err := s.policy.start(); err != nil {
+		t.Fatal(err)
+	}
+	if mode.HasProxy() {
+		if _, err := s.policy.openProxy(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sessions, s, proxy
+}
+
+func TestAllowedHostsOfARunningSessionChange(t *testing.T) {
+	sessions, s, proxy := proxied(t, netguard.Allowlist)
+	a := destination(t, "a.example:443")
+	changed, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"A.example", "*.b.example:8443"}, Reason: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := session.Lists{Allow: []session.ListEntry{{Pattern: "a.example", Source: "aibox allow"}, {Pattern: "*.b.example:8443", Source: "aibox allow"}}, Deny: []session.ListEntry{}}
+	if diff := cmp.Diff(want, changed.Lists); diff != "" {
+		t.Error(diff)
+	}
+	if !s.policy.decide(a).Allowed {
+		t.Error("a.example is not allowed")
+	}
+	proxy.open = []netguard.Destination{a, destination(t, "x.b.example:8443")}
+	changed, err = sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{"a.example"}})
+	if err != nil || changed.Closed != 1 || len(proxy.open) != 1 {
+		t.Errorf("%+v, %v", changed, err)
+	}
+	if s.policy.decide(a).Allowed || len(changed.Allow) != 1 {
+		t.Errorf("a.example is still allowed: %+v", changed)
+	}
+	if changed, err = sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"a.example"}}); err != nil || len(changed.Deny) != 0 || !s.policy.decide(a).Allowed {
+		t.Errorf("allowed again: %+v, %v", changed, err)
+	}
+	stored, err := s.store.Load(s.id)
+	if err != nil || stored.State.Lists == nil || cmp.Diff(*stored.State.Lists, changed.Lists) != "" {
+		t.Errorf("the record has %+v, %v", stored.State.Lists, err)
+	}
+	var logged []audit.PolicyChange
+	err = sessions.Events(s.id, func(e audit.Event) error {
+		var change audit.PolicyChange
+		if e.Type == audit.PolicyChanged {
+			logged = append(logged, change)
+			return json.Unmarshal(e.Data, &logged[len(logged)-1])
+		}
+		return nil
+	})
+	if err != nil || len(logged) != 3 || !slices.Equal(logged[0].Allow, []string{"a.example", "*.b.example:8443"}) || logged[0].Reason != "a test" {
+		t.Errorf("the log has %+v, %v", logged, err)
+	}
+}
+
+func TestDeniedHostsOfTheSettingsCannotBeAllowedLater(t *testing.T) {
+	sessions, s, _ := proxied(t, netguard.Public)
+	pattern, err := netguard.ParseDeny("a.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.policy.rules.Deny = []netguard.Rule{{Pattern: pattern, Source: "your settings"}}
+	_, err = sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"a.example"}})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "your settings") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInvalidPolicyChangesAreRefused(t *testing.T) {
+	sessions, s, _ := proxied(t, netguard.Allowlist)
+	for _, entry := range []string{"*", "*.com", "127.0.0.1", "169.254.169.254:80", "http://a.example", "", "npm", "github"} {
+		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q gave %v", entry, err)
+		}
+		if _, err := s.ChangePolicy([]string{entry}, nil, ""); fault.KindOf(err) != fault.Usage {
+			t.Errorf("the supervisor took %q: %v", entry, err)
+		}
+	}
+}
+
+func TestSessionsWithoutAProxyHaveNoLists(t *testing.T) {
+	for _, mode := range []netguard.Mode{netguard.None, netguard.Local} {
+		sessions, s, _ := proxied(t, mode)
+		_, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"a.example"}})
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--network allowlist") {
+			t.Errorf("%s: %v, hints %q", mode, err, fault.Hints(err))
+		}
+		if _, err := s.ChangePolicy([]string{"a.example"}, nil, ""); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: the supervisor gave %v", mode, err)
+		}
+	}
+}
+
+func TestEventsOfTheProxyAreCountedAndLogged(t *testing.T) {
+	sessions, s, proxy := proxied(t, netguard.Allowlist)
+	request := audit.Egress{Host: "a.example", Port: 443, Method: "CONNECT"}
+	id := proxy.access.Record(ProxyEvent{Type: audit.EgressAllowed, Egress: request})
+	refused := audit.Egress{Host: "b.example", Port: 443, Method: "CONNECT", Reason: "no"}
+	first := proxy.access.Record(ProxyEvent{Type: audit.EgressRefused, Egress: refused})
+	again := proxy.access.Record(ProxyEvent{Type: audit.EgressRefused, Egress: refused, Repeated: 2})
+	if id == "" || first == "" || first == id || again != first {
+		t.Errorf("the ids are %q, %q and %q", id, first, again)
+	}
+	proxy.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{Host: "a.example", Port: 443, BytesUp: 3, BytesDown: 5}})
+	if got, want := s.counters.egressResult(), (session.Egress{Allowed: 1, Refused: 4, Up: 3, Down: 5}); got != want {
+		t.Errorf("counted %+v", got)
+	}
+	var types []audit.Type
+	var end audit.EgressEnd
+	err := sessions.Events(s.id, func(e audit.Event) error {
+		types = append(types, e.Type)
+		if e.Type == audit.EgressClosed {
+			return json.Unmarshal(e.Data, &end)
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(types, []audit.Type{audit.EgressAllowed, audit.EgressRefused, audit.EgressClosed}) || end.Allowed != 0 || end.BytesUp != 3 {
+		t.Errorf("the log has %v, %+v, %v", types, end, err)
+	}
+}
+
+func TestTheLogOfAllowedRequestsIsBounded(t *testing.T) {
+	_, s, proxy := proxied(t, netguard.Public)
+	s.counters.egress.Allowed = maxEgress
+	id := proxy.access.Record(ProxyEvent{Type: audit.EgressAllowed, Egress: audit.Egress{Host: "a.example", Port: 443}})
+	proxy.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{BytesUp: 7}})
+	if id != "" || s.counters.egressResult().Allowed != maxEgress+1 || s.counters.egressResult().Up != 7 {
+		t.Errorf("%q, %+v", id, s.counters.egressResult())
+	}
+}
+
+func TestARefusalNamesTheCommandThatAllowsIt(t *testing.T) {
+	_, s, proxy := proxied(t, netguard.Allowlist)
+	number, _, _ := strings.Cut(string(s.id), "-")
+	for text, want := range map[string]string{
+		"a.example:443":             "aibox allow " + number + " a.example",
+		"a.example:80":              "aibox allow " + number + " a.example",
+		"a.example:8443":            "aibox allow " + number + " a.example:8443",
+		"169.254.169.254:80":        "",
+		"co.uk:443":                 "",
+		"[2606:4700:4700::1111]:22": "aibox allow " + number + " '[2606:4700:4700::1111]:22'",
+	} {
+		if got := proxy.access.Allow(destination(t, text)); got != want {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package supervisor
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"aibox/audit"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// Proxy is the egress proxy of one session. It is safe for concurrent use.
+type Proxy interface {
+	// Serve serves the sandbox on listener until ctx ends. It closes the listener and every
+	// connection.
+	Serve(ctx context.Context, listener net.Listener) error
+	// SetPolicy replaces the policy. It closes the connections that are no longer allowed, and
+	// returns how many.
+	SetPolicy(policy *netguard.Matcher) (closed int)
+}
+
+// ProxyAccess is what a session's proxy may do, and where it reports. Its functions are
+// called from any goroutine.
+type ProxyAccess struct {
+	Policy *netguard.Matcher
+	// Record records an event and returns its id, which a refusal shows; it may be empty.
+	Record func(ProxyEvent) (id string)
+	// Allow returns the command with which the user can allow a destination in this session.
+	Allow func(netguard.Destination) string
+	// Limits on the bytes that all requests of the session send and receive; 0 is no limit.
+	UploadLimit, DownloadLimit int64
+}
+
+// ProxyEvent is an event of the proxy. Egress is the data of EgressAllowed and
+// EgressRefused, End that of EgressClosed.
+type ProxyEvent struct {
+	Type   audit.Type
+	Egress audit.Egress
+	End    audit.EgressEnd // without Allowed
+	// AllowedID is what Record returned for the request that has ended.
+	AllowedID string
+	// Repeated is the number of equal events that were left out before this one.
+	Repeated int
+}
+
+// proxyURL returns the URL of the egress proxy, as the sandbox sees it.
+func proxyURL() string { return "http://" + proxyAddress() }
+
+func proxyAddress() string {
+	return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortProxy))
+}
+
+// recordEgress counts and logs an event of the proxy.
+func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
+	times := 1 + e.Repeated
+	defer s.publishing.trigger()
+	switch e.Type {
+	case audit.EgressAllowed:
+		if !s.counters.addEgress(times) {
+			return ""
+		}
+		return s.audit(e.Type, e.Egress).String()
+	case audit.EgressRefused:
+		s.counters.addEgressRefused(times)
+		target := net.JoinHostPort(e.Egress.Host, strconv.Itoa(e.Egress.Port))
+		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: target, Reason: e.Egress.Reason}, e.Type, e.Egress).String()
+	case audit.EgressClosed:
+		s.counters.addEgressBytes(e.End.BytesUp, e.End.BytesDown)
+		allowed, ok := session.ParseEventID(e.AllowedID)
+		if !ok {
+			return "" // its start is not in the log either
+		}
+		e.End.Allowed = allowed.Number
+		return s.audit(e.Type, e.End).String()
+	}
+	return ""
+}
