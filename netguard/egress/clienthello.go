@@ -12,10 +12,16 @@ import (
 
 // Parts of TLS (RFC 8446, sections 4 and 5.1).
 const (
-	recordHandshake     = 22
-	messageClientHello  = 1
-	extensionServerName = 0
-	nameTypeHost        = 0
+	recordChangeCipherSpec = 20
+	recordHandshake        = 22
+	recordApplicationData  = 23
+	messageClientHello     = 1
+	nameTypeHost           = 0
+
+	extensionServerName           = 0
+	extensionEarlyData            = 42
+	extensionEncryptedClientHello = 0xfe0d // RFC 9849
+	extensionEncryptedServerName  = 0xffce // drafts of it
 )
 
 // Bounds of a ClientHello. Post-quantum key shares make one of about 2 KiB; a session ticket
@@ -30,6 +36,8 @@ const (
 type clientHello struct {
 	serverName    string // as sent
 	hasServerName bool
+	encrypted     bool // there is an encrypted one as well, or a placeholder for one
+	earlyData     bool // application data may follow at once
 }
 
 // readClientHello consumes and returns the records of a whole ClientHello, which may come in
@@ -95,7 +103,12 @@ func splitHello(message []byte) (body, rest []byte, ok bool) {
 }
 
 // parseClientHello reads the body of a ClientHello. It is strict: every length must fit, no
-// extension may come twice, and a server name is one host name.
+// extension may come twice, and a server name is one host name. Unknown extensions and
+// values, such as those of GREASE (RFC 8701), are ignored.
+//
+// The parser of crypto/tls cannot be called by itself: GetConfigForClient runs it inside a
+// server's handshake, which does not expose extensions with encrypted names and rejects what
+// that server does not support. A fuzz test compares the two.
 func parseClientHello(body []byte) (hello clientHello, ok bool) {
 	in := cryptobyte.String(body)
 	var session, suites, compressions, extensions cryptobyte.String
@@ -117,11 +130,16 @@ func parseClientHello(body []byte) (hello clientHello, ok bool) {
 			return hello, false
 		}
 		seen[kind] = true
-		if kind == extensionServerName {
+		switch kind {
+		case extensionServerName:
 			if hello.serverName, ok = parseServerName(data); !ok {
 				return hello, false
 			}
 			hello.hasServerName = true
+		case extensionEncryptedClientHello, extensionEncryptedServerName:
+			hello.encrypted = true
+		case extensionEarlyData:
+			hello.earlyData = true
 		}
 	}
 	return hello, true
@@ -140,19 +158,37 @@ func parseServerName(data cryptobyte.String) (string, bool) {
 
 // check returns a refusal unless the ClientHello is for the host of the tunnel. An address
 // has no server name (RFC 6066 forbids it), and a name must have one.
+//
+// An encrypted server name is refused, because the server would use it instead of the one
+// that was checked, and the two can be of different owners. A placeholder (GREASE ECH) looks
+// the same on purpose, so it is refused, too. Browsers send it unless they are told not to;
+// curl, git, Node.js, Python, Go, Java and Rust's tools do not.
 func (h clientHello) check(to netguard.Destination) *refusal {
 	_, isAddress := to.Host.Address()
 	switch {
+	case h.encrypted:
+		return forbid("encrypted-server-name", "the TLS connection has an encrypted server name (ECH), which the proxy cannot check").
+			withHint("turn off Encrypted Client Hello in the program, for Chromium with --disable-features=EncryptedClientHello")
 	case isAddress && h.hasServerName:
 		return forbid("wrong-server-name", "the tunnel is for an address, but the TLS server name is %s", printable(clip(h.serverName, 100)))
 	case isAddress:
 		return nil
 	case !h.hasServerName:
 		return forbid("no-server-name", "the TLS connection names no server (SNI)")
-	}
-	host, err := netguard.ParseHost(h.serverName)
-	if err != nil || host != to.Host {
+	case lowerASCII(h.serverName) != to.Host.Name():
 		return forbid("wrong-server-name", "the tunnel is for %s, but the TLS server name is %s", to.Host, printable(clip(h.serverName, 100)))
 	}
 	return nil
+}
+
+// lowerASCII returns text with the ASCII letters in lower case. strings.ToLower would map
+// other characters to ASCII letters.
+func lowerASCII(text string) string {
+	lower := []byte(text)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return string(lower)
 }

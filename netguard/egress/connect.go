@@ -1,9 +1,7 @@
 package egress
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -82,75 +80,86 @@ func (t *tunnel) close() {
 	t.upstream.close()
 }
 
-// serve answers CONNECT, checks what the client sends first, and passes on what follows.
+// serve answers CONNECT, checks what the client sends first, and serves what follows.
 func (t *tunnel) serve(ctx context.Context) *refusal {
-	conn, limits := t.client.conn, t.proxy.limits
-	_ = conn.SetDeadline(time.Now().Add(limits.Hello))
+	conn := t.client.conn
+	_ = conn.SetDeadline(time.Now().Add(t.proxy.limits.Hello))
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return nil
 	}
-	problem := t.check(ctx)
+	protocol, problem := t.check(ctx)
 	if problem != nil {
 		t.proxy.recordCut(t.flow, problem)
+		return problem
 	}
-	return problem
-}
-
-// check reads the beginning of the tunnel and serves the protocol that it finds.
-func (t *tunnel) check(ctx context.Context) *refusal {
-	r := t.client.reader
-	first, err := r.Peek(1)
-	if err != nil {
-		if isTimeout(err) {
-			return forbid("silent-tunnel", "the client sent nothing through the tunnel in %v", t.proxy.limits.Hello)
-		}
+	if protocol == nil {
 		return nil
 	}
-	port := t.flow.to.Port
-	switch {
-	case first[0] == recordHandshake && port != portSSH:
-		return t.serveTLS(ctx)
-	case port == portHTTPS:
-		return forbid("not-tls", "a tunnel to port 443 carries TLS and nothing else")
-	case first[0] == 'S' && port != portHTTP && t.startsWith("SSH-"):
-		return t.serveSSH(ctx)
-	case port == portSSH:
-		return forbid("not-ssh", "a tunnel to port 22 carries SSH and nothing else")
-	case isToken(string(first)):
-		return t.serveHTTP(ctx)
+	_ = conn.SetDeadline(time.Time{})
+	return protocol(ctx)
+}
+
+// protocol serves the rest of a tunnel that has begun as it should.
+type protocol func(context.Context) *refusal
+
+// check reads the beginning of the tunnel and returns its protocol, or nil if the client has
+// closed the connection.
+func (t *tunnel) check(ctx context.Context) (protocol, *refusal) {
+	first, err := t.client.reader.Peek(1)
+	if err != nil {
+		if isTimeout(err) {
+			return nil, forbid("silent-tunnel", "the client sent nothing through the tunnel in %v", t.proxy.limits.Hello)
+		}
+		return nil, nil
 	}
-	return forbid("unknown-protocol", "a tunnel carries TLS, HTTP/1.1 or SSH, and the client sent something else")
+	switch port := t.flow.to.Port; {
+	case first[0] == recordHandshake && port != portSSH:
+		return t.checkTLS()
+	case port == portHTTPS:
+		return nil, forbid("not-tls", "a tunnel to port 443 carries TLS and nothing else")
+	case port != portHTTP && t.startsWith("SSH-"):
+		return t.checkSSH(ctx)
+	case port == portSSH:
+		return nil, forbid("not-ssh", "a tunnel to port 22 carries SSH and nothing else")
+	case isToken(string(first)):
+		return t.serveHTTP, nil
+	}
+	return nil, forbid("unknown-protocol", "a tunnel carries TLS, HTTP/1.1 or SSH, and the client sent something else")
 }
 
 func (t *tunnel) startsWith(prefix string) bool {
-	begin, _ := t.client.reader.Peek(len(prefix))
-	return string(begin) == prefix
+	for i := range len(prefix) { // a program of another protocol may send less and wait
+		begin, err := t.client.reader.Peek(i + 1)
+		if err != nil || begin[i] != prefix[i] {
+			return false
+		}
+	}
+	return true
 }
 
-// serveTLS checks the whole ClientHello, and then decrypts the connection or passes it on.
-func (t *tunnel) serveTLS(ctx context.Context) *refusal {
+// checkTLS checks the whole ClientHello.
+func (t *tunnel) checkTLS() (protocol, *refusal) {
 	raw, hello, err := readClientHello(t.client.reader)
-	if err != nil {
-		var problem *refusal
-		switch {
-		case errors.As(err, &problem):
-			t.alert()
-			return problem
-		case isTimeout(err):
-			return forbid("slow-hello", "the ClientHello was not complete after %v", t.proxy.limits.Hello)
-		}
-		return nil
+	var problem *refusal
+	switch {
+	case err == nil:
+		problem = hello.check(t.flow.to)
+	case asRefusal(err, &problem):
+	case isTimeout(err):
+		problem = forbid("slow-hello", "the ClientHello was not complete after %v", t.proxy.limits.Hello)
+	default:
+		return nil, nil
 	}
-	if problem := hello.check(t.flow.to); problem != nil {
+	if problem != nil {
 		t.alert()
-		return problem
+		return nil, problem
 	}
-	client := &prefixedConn{Conn: t.client.conn, prefix: raw, reader: t.client.reader}
-	_ = t.client.conn.SetDeadline(time.Time{})
+	client := &bufferedConn{Conn: t.client.conn, prefix: raw, stream: t.client}
 	if inspector := t.proxy.config.Inspector; inspector != nil && inspector.Inspects(t.flow.to) {
-		return t.serveDecrypted(ctx, client, inspector)
+		return func(ctx context.Context) *refusal { return t.serveDecrypted(ctx, client, inspector) }, nil
 	}
-	return t.pass(ctx, client)
+	client.second = &secondHello{t.flow.to, hello.earlyData}
+	return func(ctx context.Context) *refusal { return t.pass(ctx, client) }, nil
 }
 
 // pass relays the tunnel.
@@ -180,22 +189,17 @@ func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn, inspector 
 
 // serveHTTP serves plain HTTP in the tunnel: each request is decided like one to the proxy.
 func (t *tunnel) serveHTTP(ctx context.Context) *refusal {
-	t.serveStream(ctx, &bufferedConn{t.client.conn, t.client.reader}, false)
+	t.serveStream(ctx, &bufferedConn{Conn: t.client.conn, stream: t.client}, false)
 	return nil
 }
 
 // serveStream serves the requests that arrive through the tunnel. The first one that is
 // forwarded uses the tunnel's own connection.
 func (t *tunnel) serveStream(ctx context.Context, conn net.Conn, https bool) {
-	reader, _ := readers.Get().(*bufio.Reader)
-	reader.Reset(conn)
-	defer func() {
-		reader.Reset(nil)
-		readers.Put(reader)
-	}()
-	_ = conn.SetDeadline(time.Time{})
-	ctx = context.WithValue(ctx, tunnelKey{}, t)
-	t.proxy.serveRequests(ctx, &stream{conn: conn, reader: reader, tunnel: t.flow.to, https: https, once: t.flow.once})
+	s := newStream(conn)
+	defer s.release()
+	s.tunnel, s.https, s.once = t.flow.to, https, t.flow.once
+	t.proxy.serveRequests(context.WithValue(ctx, tunnelKey{}, t), s)
 }
 
 type tunnelKey struct{}
@@ -209,11 +213,11 @@ func takeSpare(ctx context.Context, to netguard.Destination) (net.Conn, netip.Ad
 	return t.upstream.take(), t.address
 }
 
-// serveSSH checks the server's host key and then passes the connection on.
-func (t *tunnel) serveSSH(ctx context.Context) *refusal {
+// checkSSH checks the server's host key.
+func (t *tunnel) checkSSH(ctx context.Context) (protocol, *refusal) {
 	keys := t.proxy.config.HostKeys
 	if keys == nil {
-		return forbid("ssh", "SSH servers cannot be checked in this session")
+		return nil, forbid("ssh", "SSH servers cannot be checked in this session")
 	}
 	address := netip.AddrPortFrom(t.address, t.flow.to.Port)
 	again := func(ctx context.Context) (net.Conn, error) {
@@ -224,15 +228,15 @@ func (t *tunnel) serveSSH(ctx context.Context) *refusal {
 		return &meteredConn{Conn: conn, host: t.flow.to.Host, budget: t.proxy.budget}, nil
 	}
 	if err := keys.Check(ctx, t.flow.to, address, again); err != nil {
-		return forbid("host-key", "%v", err)
+		return nil, forbid("host-key", "%v", err)
 	}
-	_ = t.client.conn.SetDeadline(time.Time{})
-	return t.pass(ctx, &bufferedConn{t.client.conn, t.client.reader})
+	client := &bufferedConn{Conn: t.client.conn, stream: t.client}
+	return func(ctx context.Context) *refusal { return t.pass(ctx, client) }, nil
 }
 
 // recordCut records that a tunnel was refused after it had been allowed by name.
 func (p *Proxy) recordCut(f *flow, problem *refusal) {
 	event := f.event(Refused)
 	event.Code, event.Reason = problem.code, problem.reason
-	p.record(event)
+	p.recorder.add(event, false)
 }

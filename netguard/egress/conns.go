@@ -1,31 +1,47 @@
 package egress
 
 import (
-	"bufio"
 	"io"
 	"net"
 )
 
-// bufferedConn is a connection of which some bytes were read into a buffer.
+// bufferedConn is a connection of which some bytes have already been read.
 type bufferedConn struct {
 	net.Conn
-	reader *bufio.Reader
+	prefix []byte       // comes first
+	stream *stream      // comes next, until it is released
+	second *secondHello // follows what the client sends; nil if it need not
 }
 
-func (c *bufferedConn) Read(p []byte) (int, error) { return c.reader.Read(p) }
-
-// prefixedConn is a bufferedConn that begins with bytes that were consumed.
-type prefixedConn struct {
-	net.Conn
-	prefix []byte
-	reader io.Reader
-}
-
-func (c *prefixedConn) Read(p []byte) (int, error) {
-	if len(c.prefix) > 0 {
+func (c *bufferedConn) Read(p []byte) (int, error) {
+	switch {
+	case len(c.prefix) > 0:
 		n := copy(p, c.prefix)
 		c.prefix = c.prefix[n:]
 		return n, nil
+	case c.stream.reader != nil:
+		return c.stream.reader.Read(p)
 	}
-	return c.reader.Read(p)
+	return c.Conn.Read(p)
+}
+
+// detach returns the bytes that were read and the connection beneath, for the rest. It frees
+// the buffer, which a tunnel does not need.
+func (c *bufferedConn) detach() ([]byte, net.Conn) {
+	begin := c.prefix
+	if reader := c.stream.reader; reader != nil {
+		buffered, _ := reader.Peek(reader.Buffered())
+		begin = append(begin, buffered...)
+		c.stream.release()
+	}
+	c.prefix = nil
+	return begin, c.Conn
+}
+
+// beneath returns the connection that to writes to.
+func beneath(to io.Writer) io.Writer {
+	if conn, ok := to.(*bufferedConn); ok {
+		return conn.Conn
+	}
+	return to
 }

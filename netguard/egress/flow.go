@@ -27,8 +27,9 @@ type flow struct {
 
 	address netip.Addr // belongs to proxy.mu
 
-	noted sync.Once
-	id    string
+	noted    sync.Once
+	id       string // of its Allowed event
+	recorded bool   // that event was not left out
 }
 
 // begin decides about a request, waits for the user if need be, and registers the flow. The
@@ -110,8 +111,7 @@ func (f *flow) connected(addr netip.Addr) *refusal {
 // note records that the flow was allowed, once.
 func (f *flow) note() {
 	f.noted.Do(func() {
-		event := f.event(Allowed)
-		f.id = f.proxy.record(event)
+		f.id, f.recorded = f.proxy.recorder.add(f.event(Allowed), false)
 	})
 }
 
@@ -143,7 +143,7 @@ func (f *flow) end(why *refusal) {
 			event.Rule = why.rule
 		}
 	}
-	p.record(event)
+	p.recorder.add(event, f.recorded)
 }
 
 // recheck returns why the current policy does not allow the flow, or nil. The caller holds

@@ -127,16 +127,14 @@ func (e *exchange) run(ctx context.Context) *refusal {
 		return why
 	}
 	var problem *refusal
-	if errors.As(err, &problem) {
-		return problem
-	}
-	return nil
+	asRefusal(err, &problem)
+	return problem
 }
 
 // cause returns why the proxy ended a flow, or nil.
 func cause(ctx context.Context) *refusal {
 	var problem *refusal
-	if ctx.Err() != nil && errors.As(context.Cause(ctx), &problem) {
+	if ctx.Err() != nil && asRefusal(context.Cause(ctx), &problem) {
 		return problem
 	}
 	return nil
@@ -153,7 +151,7 @@ func (e *exchange) failure(ctx context.Context, err error) *refusal {
 // unreachable returns the refusal for a destination that is allowed but does not answer.
 func unreachable(to netguard.Destination, err error) *refusal {
 	var problem *refusal
-	if errors.As(err, &problem) {
+	if asRefusal(err, &problem) {
 		return problem
 	}
 	status := http.StatusBadGateway
@@ -379,7 +377,7 @@ func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusa
 	if _, err := io.WriteString(&deadlineWriter{e}, w.String()); err != nil {
 		return nil
 	}
-	return e.proxy.relay(ctx, e.flow, &bufferedConn{e.stream.conn, e.stream.reader}, upstream, false)
+	return e.proxy.relay(ctx, e.flow, &bufferedConn{Conn: e.stream.conn, stream: e.stream}, upstream, false)
 }
 
 // addressedConn is a connection whose checked address is known.

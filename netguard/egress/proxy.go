@@ -18,6 +18,7 @@ type Proxy struct {
 	dialer    dialer
 	transport *http.Transport
 	budget    *budget
+	recorder  recorder
 
 	mu      sync.Mutex
 	policy  *netguard.Matcher
@@ -32,8 +33,10 @@ type Proxy struct {
 // New returns a proxy that serves nothing yet.
 func New(config Config) *Proxy {
 	p := &Proxy{
-		config: config, limits: config.Limits.withDefaults(), budget: newBudget(config.Budgets), policy: config.Policy,
-		flows: map[*flow]struct{}{}, perHost: map[netguard.Host]int{}, clients: map[*client]struct{}{}, held: map[netguard.Destination]*heldRequests{},
+		config: config, limits: config.Limits.withDefaults(), budget: newBudget(config.Budgets),
+		recorder: recorder{record: config.Record, like: map[likeness]*similar{}},
+		policy:   config.Policy,
+		flows:    map[*flow]struct{}{}, perHost: map[netguard.Host]int{}, clients: map[*client]struct{}{}, held: map[netguard.Destination]*heldRequests{},
 	}
 	if p.policy == nil {
 		p.policy = &netguard.Matcher{}
@@ -74,6 +77,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	defer p.recorder.close()
 	defer p.transport.CloseIdleConnections()
 	var wait sync.WaitGroup
 	defer p.asking.Wait()
@@ -168,14 +172,6 @@ func (p *Proxy) setIdle(c *client, idle bool) {
 	}
 }
 
-func (p *Proxy) record(e Event) string {
-	if p.config.Record == nil {
-		return ""
-	}
-	e.Host, e.Path, e.Method = clip(e.Host, 1<<10), clip(e.Path, 1<<10), clip(e.Method, 32)
-	return p.config.Record(e)
-}
-
 func clip(text string, limit int) string { return text[:min(len(text), limit)] }
 
 // refuse records a refusal and sends it to the client. It reports whether the client can
@@ -185,10 +181,10 @@ func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, 
 	if to.Host.IsZero() {
 		host = h.target
 	}
-	id := p.record(Event{
+	id, _ := p.recorder.add(Event{
 		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
 		Rule: problem.rule, Code: problem.code, Reason: problem.reason,
-	})
+	}, false)
 	var command string
 	if problem.askable && p.config.Allow != nil {
 		command = p.config.Allow(to)

@@ -3,6 +3,7 @@ package egress
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -40,6 +41,9 @@ func forbid(code, format string, args ...any) *refusal {
 func malformed(code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, code: code, reason: fmt.Sprintf(format, args...)}
 }
+
+// asRefusal reports whether err is or wraps a refusal, and sets problem to it.
+func asRefusal(err error, problem **refusal) bool { return errors.As(err, problem) }
 
 func (r *refusal) withStatus(status int) *refusal { r.status = status; return r }
 

@@ -9,9 +9,19 @@ import (
 	"time"
 )
 
-// relay passes bytes both ways until both ends have closed, an error, or the end of ctx. It
-// closes upstream. If metered, it charges the budgets. It returns why the proxy ended the
-// flow, or nil.
+// relay passes bytes both ways between the sandbox and a server.
+type relay struct {
+	proxy   *Proxy
+	flow    *flow
+	metered bool         // charge the budgets for the bytes
+	active  atomic.Int64 // when a byte last passed, in nanoseconds
+}
+
+// errEnded reports that one end has closed the connection.
+var errEnded = &refusal{code: "ended"}
+
+// relay passes bytes until both ends have finished, an error, or the end of ctx. It closes
+// both ends, and returns why the proxy ended the flow, or nil.
 func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io.ReadWriteCloser, metered bool) *refusal {
 	r := &relay{proxy: p, flow: f, metered: metered}
 	r.active.Store(time.Now().UnixNano())
@@ -21,9 +31,8 @@ func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io
 	}
 	defer closeBoth()
 	defer context.AfterFunc(ctx, closeBoth)()
-	var wait sync.WaitGroup
-	pump := func(to io.Writer, from io.Reader, d direction) {
-		problem := r.pump(to, from, d)
+	pass := func(to io.Writer, from io.Reader, d direction) {
+		problem := r.pass(to, from, d)
 		if problem != nil && problem != errEnded {
 			f.stop(problem)
 		}
@@ -31,100 +40,175 @@ func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io
 			closeBoth()
 		}
 	}
-	wait.Go(func() { pump(upstream, client, up) })
-	pump(client, upstream, down)
+	var wait sync.WaitGroup
+	wait.Go(func() { pass(upstream, client, up) })
+	pass(client, upstream, down)
 	wait.Wait()
 	return cause(ctx)
 }
 
-// errEnded reports that one end has closed the connection.
-var errEnded = &refusal{}
-
-type relay struct {
-	proxy   *Proxy
-	flow    *flow
-	metered bool
-	active  atomic.Int64 // when a byte last passed, in nanoseconds
-}
-
-var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// pump passes bytes in one direction until the end. It returns why the proxy ended it, or
-// nil.
-func (r *relay) pump(to io.Writer, from io.Reader, d direction) *refusal {
-	piece, _ := pieces.Get().(*[32 << 10]byte)
-	defer pieces.Put(piece)
-	counter := &r.flow.up
+// pass passes bytes in one direction until its end. It returns nil at the end of the stream.
+func (r *relay) pass(to io.Writer, from io.Reader, d direction) *refusal {
+	p := &pump{relay: r, to: to, direction: d, passed: &r.flow.up}
 	if d == down {
-		counter = &r.flow.down
+		p.passed = &r.flow.down
 	}
-	for {
-		r.extend(from)
-		n, err := from.Read(piece[:])
-		if n > 0 {
-			r.active.Store(time.Now().UnixNano())
-			problem := r.send(to, piece[:n], d, counter)
-			if problem != nil {
-				return problem
-			}
-		}
-		switch {
-		case err == nil:
-		case isTimeout(err) && r.idle() < r.proxy.limits.Idle:
-		case isTimeout(err):
-			return forbid("idle", "no byte passed for %v, the limit", r.proxy.limits.Idle)
-		default:
-			return nil
-		}
+	from, problem := p.sendBuffered(from)
+	if problem != nil {
+		return problem
 	}
+	toTCP, ok := beneath(to).(*net.TCPConn)
+	if fromTCP, ok2 := from.(*net.TCPConn); ok && ok2 {
+		return p.splice(toTCP, fromTCP)
+	}
+	return p.copy(from)
 }
 
 func (r *relay) idle() time.Duration {
 	return time.Since(time.Unix(0, r.active.Load()))
 }
 
-func (r *relay) extend(from io.Reader) {
-	if conn, ok := from.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = conn.SetReadDeadline(time.Now().Add(r.proxy.limits.Idle))
+// pump is one direction of a relay.
+type pump struct {
+	relay     *relay
+	to        io.Writer
+	direction direction
+	passed    *atomic.Int64
+	extended  time.Time // when the deadline of the next read was set
+}
+
+const pieceSize = 32 << 10
+
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+// sendBuffered sends what was already read from a connection, and returns the reader of the
+// rest.
+func (p *pump) sendBuffered(from io.Reader) (io.Reader, *refusal) {
+	buffered, ok := from.(*bufferedConn)
+	if !ok {
+		return from, nil
+	}
+	if second := buffered.second; second != nil {
+		p.extend(buffered)
+		if problem := p.send(buffered.prefix); problem != nil {
+			return nil, problem
+		}
+		buffered.prefix = nil
+		if problem := second.follow(buffered.stream.reader, p.send); problem != nil {
+			return nil, problem
+		}
+	}
+	begin, rest := buffered.detach()
+	return rest, p.send(begin)
+}
+
+// copy passes bytes through memory.
+func (p *pump) copy(from io.Reader) *refusal {
+	piece, _ := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(piece)
+	for {
+		p.extend(from)
+		n, err := from.Read(piece[:])
+		if problem := p.send(piece[:n]); problem != nil {
+			return problem
+		}
+		if err != nil {
+			if done, problem := p.finished(err); done {
+				return problem
+			}
+		}
+	}
+}
+
+// finished reports whether an error of a read ends the direction, and why.
+func (p *pump) finished(err error) (bool, *refusal) {
+	var problem *refusal
+	switch limit := p.relay.proxy.limits.Idle; {
+	case err == io.EOF: //nolint:errorlint // Read returns it bare
+		return true, nil
+	case asRefusal(err, &problem):
+		return true, problem
+	case !isTimeout(err):
+		return true, errEnded
+	case p.relay.idle() >= limit:
+		return true, forbid("idle", "no byte passed for %v, the limit", limit)
+	}
+	p.extended = time.Time{}
+	return false, nil // the other direction is in use
+}
+
+// extend gives the next read its time.
+func (p *pump) extend(from io.Reader) {
+	limit := p.relay.proxy.limits.Idle
+	if now := time.Now(); now.Sub(p.extended) > limit/8 {
+		p.extended = now
+		if conn, ok := from.(interface{ SetReadDeadline(time.Time) error }); ok {
+			_ = conn.SetReadDeadline(now.Add(limit))
+		}
+	}
+}
+
+// grant takes up to n bytes from the budgets.
+func (p *pump) grant(n int64) (int64, *refusal) {
+	if !p.relay.metered {
+		return n, nil
+	}
+	return p.relay.proxy.budget.reserve(p.relay.flow.to.Host, p.direction, n)
+}
+
+// refund gives back what was granted and did not pass.
+func (p *pump) refund(n int64) {
+	if p.relay.metered && n > 0 {
+		p.relay.proxy.budget.refund(p.relay.flow.to.Host, p.direction, n)
 	}
 }
 
 // send writes a piece as far as the budgets allow.
-func (r *relay) send(to io.Writer, piece []byte, d direction, counter *atomic.Int64) *refusal {
+func (p *pump) send(piece []byte) *refusal {
 	for len(piece) > 0 {
-		granted := int64(len(piece))
-		if r.metered {
-			var problem *refusal
-			if granted, problem = r.proxy.budget.reserve(r.flow.to.Host, d, granted); problem != nil {
-				return problem
-			}
+		granted, problem := p.grant(int64(len(piece)))
+		if problem != nil {
+			return problem
 		}
-		if conn, ok := to.(interface{ SetWriteDeadline(time.Time) error }); ok {
-			_ = conn.SetWriteDeadline(time.Now().Add(r.proxy.limits.Idle))
-		}
-		n, err := to.Write(piece[:granted])
-		counter.Add(int64(n))
+		p.extendWrite()
+		n, err := p.to.Write(piece[:granted])
+		p.count(int64(n))
+		p.refund(granted - int64(n))
 		if err != nil {
-			return errEnded
+			return p.writeProblem(err)
 		}
 		piece = piece[n:]
 	}
 	return nil
 }
 
-// closeWrite tells the other end that nothing more comes. It reports false if the connection
-// cannot do that.
-func closeWrite(to io.Writer) bool {
-	for {
-		switch conn := to.(type) {
-		case interface{ CloseWrite() error }:
-			return conn.CloseWrite() == nil
-		case *bufferedConn:
-			to = conn.Conn
-		case *prefixedConn:
-			to = conn.Conn
-		default:
-			return false
-		}
+func (p *pump) count(n int64) {
+	p.passed.Add(n)
+	p.relay.active.Store(time.Now().UnixNano())
+}
+
+// extendWrite gives the next write its time.
+func (p *pump) extendWrite() {
+	if conn, ok := p.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		_ = conn.SetWriteDeadline(time.Now().Add(p.relay.proxy.limits.Idle))
 	}
+}
+
+// writeProblem returns why an error of a write ends the flow.
+func (p *pump) writeProblem(err error) *refusal {
+	var problem *refusal
+	switch {
+	case asRefusal(err, &problem):
+		return problem
+	case isTimeout(err):
+		return forbid("idle", "one end has read nothing for %v, the limit", p.relay.proxy.limits.Idle)
+	}
+	return errEnded
+}
+
+// closeWrite reports to the other end that nothing more comes. It returns false if the
+// connection cannot do that.
+func closeWrite(to io.Writer) bool {
+	conn, ok := beneath(to).(interface{ CloseWrite() error })
+	return ok && conn.CloseWrite() == nil
 }

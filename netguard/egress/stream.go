@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -25,15 +26,39 @@ type stream struct {
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHead) }}
 
+// newStream returns a stream whose reader belongs to a pool. The caller calls release.
+func newStream(conn net.Conn) *stream {
+	reader, _ := readers.Get().(*bufio.Reader)
+	reader.Reset(conn)
+	return &stream{conn: conn, reader: reader}
+}
+
+// release returns the reader to its pool. The stream has none after that.
+func (s *stream) release() {
+	if s.reader != nil {
+		s.reader.Reset(nil)
+		readers.Put(s.reader)
+		s.reader = nil
+	}
+}
+
 // serveClient answers the requests of a connection from the sandbox.
 func (p *Proxy) serveClient(ctx context.Context, c *client) {
-	reader, _ := readers.Get().(*bufio.Reader)
-	reader.Reset(c.conn)
-	defer func() {
-		reader.Reset(nil)
-		readers.Put(reader)
-	}()
-	p.serveRequests(ctx, &stream{conn: c.conn, reader: reader, client: c})
+	s := newStream(c.conn)
+	defer s.release()
+	s.client = c
+	p.serveRequests(ctx, s)
+	linger(c.conn)
+}
+
+// linger lets the client read the last response although it may still be sending: closing a
+// connection with unread bytes resets it.
+func linger(conn net.Conn) {
+	if !closeWrite(conn) {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	_, _ = io.CopyN(io.Discard, conn, 256<<10)
 }
 
 // serveRequests answers one request after the other.
@@ -47,7 +72,7 @@ func (p *Proxy) serveRequest(ctx context.Context, s *stream) bool {
 	raw, err := p.awaitHead(s)
 	if err != nil {
 		var problem *refusal
-		if errors.As(err, &problem) {
+		if asRefusal(err, &problem) {
 			p.refuse(s, head{}, s.tunnel, "", problem, false)
 		}
 		return false

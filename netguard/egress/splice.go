@@ -1,0 +1,106 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSplice is how many bytes are spliced at a time.
+const maxSplice = 1 << 20
+
+// splice passes bytes from one TCP connection to another. Small pieces go through a buffer,
+// which is held only while there is something to read; large ones stay in the kernel. As
+// only what has already arrived is spliced, it is charged and counted exactly.
+func (p *pump) splice(to, from *net.TCPConn) *refusal {
+	raw, err := from.SyscallConn()
+	if err != nil {
+		return errEnded
+	}
+	for {
+		p.extend(from)
+		piece, n, err := readPiece(raw)
+		if piece != nil {
+			problem := p.send(piece[:n])
+			pieces.Put(piece)
+			if problem != nil {
+				return problem
+			}
+		}
+		if err != nil {
+			if done, problem := p.finished(err); done {
+				return problem
+			}
+			continue
+		}
+		if n == pieceSize {
+			if problem := p.spliceArrived(to, from, raw); problem != nil {
+				return problem
+			}
+		}
+	}
+}
+
+// rawReader is a syscall.RawConn.
+type rawReader interface {
+	Read(func(fd uintptr) (done bool)) error
+}
+
+// readPiece waits for bytes and reads them into a piece, which the caller returns to the
+// pool. The piece is nil if there is an error.
+func readPiece(raw rawReader) (*[pieceSize]byte, int, error) {
+	var piece *[pieceSize]byte
+	var n int
+	var readErr error
+	err := raw.Read(func(fd uintptr) bool {
+		piece, _ = pieces.Get().(*[pieceSize]byte)
+		for {
+			if n, readErr = unix.Read(int(fd), piece[:]); !errors.Is(readErr, unix.EINTR) {
+				break
+			}
+		}
+		if errors.Is(readErr, unix.EAGAIN) {
+			pieces.Put(piece)
+			piece = nil
+			return false
+		}
+		return true
+	})
+	if err == nil {
+		err = readErr
+	}
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil && piece != nil {
+		pieces.Put(piece)
+		piece = nil
+	}
+	return piece, n, err
+}
+
+// spliceArrived splices while more than a piece has arrived.
+func (p *pump) spliceArrived(to, from *net.TCPConn, raw rawReader) *refusal {
+	for {
+		arrived := 0
+		if err := raw.Read(func(fd uintptr) bool {
+			arrived, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+			return true
+		}); err != nil || arrived < pieceSize {
+			return nil
+		}
+		granted, problem := p.grant(min(int64(arrived), maxSplice))
+		if problem != nil {
+			return problem
+		}
+		p.extendWrite()
+		n, err := io.CopyN(to, from, granted)
+		p.count(n)
+		p.refund(granted - n)
+		if err != nil {
+			return p.writeProblem(err)
+		}
+	}
+}
