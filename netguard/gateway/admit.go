@@ -59,8 +59,13 @@ func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) 
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
 	}
 	c.sent = result.Size
-	r.Body, r.ContentLength = &outgoingBody{rest: result.Body, done: release}, result.Size
+	c.body = &outgoingBody{pieces: result.Body, done: release}
+	r.Body, err = c.body.open()
+	r.GetBody, r.ContentLength = c.body.open, result.Size
 	r.TransferEncoding = nil
+	if err != nil {
+		return &problem{status: http.StatusInternalServerError, message: err.Error()}
+	}
 	return nil
 }
 

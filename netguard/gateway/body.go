@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -76,36 +77,80 @@ func (g *Gateway) grow(body []byte, length int64) ([]byte, bool) {
 	return more, true
 }
 
-// outgoingBody is a filtered body on its way upstream. The transport may close it in a
-// goroutine that outlives the answer. It lets go of its memory when it has been read,
-// long before the answer ends.
+// outgoingBody is a filtered body on its way upstream. It may be read several times, as
+// long as the request may have to be sent again. It lets go of its memory after that, when
+// no reader is left, long before the answer ends. A nil outgoingBody has no memory.
 type outgoingBody struct {
-	mu   sync.Mutex
-	rest net.Buffers
-	done func()
+	mu      sync.Mutex
+	pieces  [][]byte
+	readers int
+	done    func() // nil after release
+	free    bool   // no new reader comes
 }
 
-func (p *outgoingBody) Read(into []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n, err := p.rest.Read(into)
+// open returns the body from its beginning.
+func (b *outgoingBody) open() (io.ReadCloser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.free {
+		return nil, errGone
+	}
+	b.readers++
+	return &bodyReader{body: b, rest: slices.Clone(b.pieces)}, nil
+}
+
+// release lets go of the memory as soon as no reader needs it.
+func (b *outgoingBody) release() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free = true
+	b.drop()
+}
+
+func (b *outgoingBody) drop() {
+	if b.free && b.readers == 0 && b.done != nil {
+		b.done()
+		b.pieces, b.done = nil, nil
+	}
+}
+
+// bodyReader reads an outgoingBody once. The transport may close it in a goroutine that
+// outlives the answer.
+type bodyReader struct {
+	body *outgoingBody
+	mu   sync.Mutex
+	rest net.Buffers
+	done bool
+}
+
+func (r *bodyReader) Read(into []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := r.rest.Read(into)
 	if err != nil {
-		p.drop()
+		r.end()
 	}
 	return n, err
 }
 
-func (p *outgoingBody) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop()
+func (r *bodyReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
 	return nil
 }
 
-func (p *outgoingBody) drop() {
-	p.rest = nil
-	if p.done != nil {
-		p.done()
-		p.done = nil
+func (r *bodyReader) end() {
+	r.rest = nil
+	if r.done {
+		return
 	}
+	r.done = true
+	r.body.mu.Lock()
+	defer r.body.mu.Unlock()
+	r.body.readers--
+	r.body.drop()
 }

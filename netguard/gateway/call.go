@@ -25,14 +25,15 @@ type call struct {
 	path     string
 	usage    *usage.Usage
 	writer   *statusWriter
-	sent     int64       // bytes of the request's body that went upstream
-	header   http.Header // of the upstream's answer, nil when there was none
-	failed   []byte      // the beginning of a failed answer
-	opening  []byte      // the beginning of what is no answer so far
-	onAnswer func()      // called when a piece of an answer has come
-	received int64       // bytes of the answer
-	brokeOff bool        // the answer broke off
-	hungUp   bool        // the agent hung up while it came
+	body     *outgoingBody // nil for a request without one
+	sent     int64         // bytes of the request's body that went upstream
+	header   http.Header   // of the upstream's answer, nil when there was none
+	failed   []byte        // the beginning of a failed answer
+	opening  []byte        // the beginning of what is no answer so far
+	onAnswer func()        // called when a piece of an answer has come
+	received int64         // bytes of the answer
+	brokeOff bool          // the answer broke off
+	hungUp   bool          // the agent hung up while it came
 }
 
 // api returns the called endpoint; 0 when it takes no body, or does not pass.

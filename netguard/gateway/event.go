@@ -38,6 +38,8 @@ type Event struct {
 	LeftOut []string `json:"left_out,omitempty"`
 	// Sent is how many bytes of the request's body went upstream.
 	Sent int64 `json:"sent,omitempty"`
+	// Retries is how many times the gateway sent the request again.
+	Retries int `json:"retries,omitempty"`
 	// Limit is the session's limit that the request was refused for.
 	Limit Limit `json:"limit,omitempty"`
 }

@@ -106,7 +106,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
-		Transport:      transport,
+		Transport:      retrier{transport, len(c.ServerTools) > 0},
 		FlushInterval:  -1, // each piece of a stream at once
 		ModifyResponse: g.inspect,
 		ErrorHandler:   g.fail,
@@ -174,6 +174,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer r.Body.Close()
+	defer call.body.release()
 	g.proxy.ServeHTTP(call.writer, r.WithContext(ctx))
 }
 

@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"aibox/netguard/gateway/failure"
+)
+
+const (
+	retryLimit = 2 // tries after the first one
+	// retryWait is the longest wait that a server may ask for before a try of the gateway.
+	// A longer one is the agent's decision.
+	retryWait = 5 * time.Second
+	// retryPause is the wait before the second try of a connection, doubled for the third.
+	retryPause = 100 * time.Millisecond
+)
+
+// retrier sends a request again where that is safe: as long as the agent has received
+// nothing, and the server either has not read the request, has refused it for a short
+// time, or has dropped it before its answer began. Answers are not stored, so a dropped
+// request leaves nothing behind, unless it could use a tool that acts on the server.
+type retrier struct {
+	http.RoundTripper
+	acts bool // server-side tools are open
+}
+
+// RoundTrip sends the request until it is answered or may not be sent again.
+func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	c := callOf(r.Context())
+	defer c.body.release()
+	for {
+		response, err := t.RoundTripper.RoundTrip(r)
+		wait, again := t.retries(c, response, err)
+		if !again || !replay(r) {
+			return response, err
+		}
+		if response != nil {
+			_ = response.Body.Close()
+		}
+		c.event.Retries++
+		if err := sleep(r.Context(), wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// retries reports whether to try again, and after which wait.
+func (t retrier) retries(c *call, response *http.Response, err error) (time.Duration, bool) {
+	if c.event.Retries >= retryLimit {
+		return 0, false
+	}
+	if err != nil {
+		return retryPause << c.event.Retries, neverSent(err) || !t.acts && c.event.Retries == 0 && dropped(err)
+	}
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, 529:
+	default:
+		return 0, false
+	}
+	wait := retryAfter(response.Header, time.Now())
+	if wait == 0 || wait > retryWait {
+		return 0, false
+	}
+	opening, err := io.ReadAll(io.LimitReader(response.Body, failure.Limit))
+	response.Body = readCloser{io.MultiReader(bytes.NewReader(opening), response.Body), response.Body}
+	return wait, err == nil && outcomeOf(response.StatusCode, response.Header, failure.Read(opening)) == Busy
+}
+
+// readCloser reads from one source and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// neverSent reports whether the server was not reached.
+func neverSent(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && operation.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// dropped reports whether the server closed the connection before its answer began.
+func dropped(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// replay gives the request a new copy of its body, and reports whether it could.
+func replay(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return true
+	}
+	if r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	r.Body = body
+	return err == nil
+}
+
+// sleep waits, or returns the error of ctx.
+func sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(wait):
+		return nil
+	}
+}
