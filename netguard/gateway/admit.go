@@ -41,10 +41,10 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) *problem {
 	g.filters <- struct{}{}
 	result, err := schema.Filter(c.endpoint.body, body, schema.Policy{
-		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(),
+		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(), ModelInPath: g.upstream.ModelInPath(),
 	})
 	<-g.filters
-	c.event.LeftOut = result.LeftOut
+	c.event.LeftOut, c.streams = result.LeftOut, result.Streams
 	if result.Model != "" && c.event.Model == "" {
 		c.event.Model = result.Model
 	}

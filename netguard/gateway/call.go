@@ -26,6 +26,7 @@ type call struct {
 	usage    *usage.Usage
 	writer   *statusWriter
 	body     *outgoingBody // nil for a request without one
+	streams  bool          // the answer is to be streamed
 	sent     int64         // bytes of the request's body that went upstream
 	header   http.Header   // of the upstream's answer, nil when there was none
 	failed   []byte        // the beginning of a failed answer

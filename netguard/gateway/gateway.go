@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	"aibox/internal/redact"
 	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/netguard/gateway/modelserver"
@@ -50,7 +49,7 @@ type Gateway struct {
 	ledger         *ledger
 	transport      http.RoundTripper
 	proxy          *httputil.ReverseProxy
-	secrets        *redact.Set // values that no answer may contain
+	secretSets     secretSets
 }
 
 // New makes the handler that agents reach on netguard.Address:PortGateway:
@@ -78,12 +77,9 @@ func New(c Config) (*Gateway, error) {
 	if c.OnAnswer == nil {
 		c.OnAnswer = func() {}
 	}
-	transport, err := c.Upstream.Transport()
+	transport, err := c.Upstream.Transport(c.Timeout)
 	if err != nil {
 		return nil, err
-	}
-	if t, ok := transport.(*http.Transport); ok {
-		t.ResponseHeaderTimeout = c.Timeout // a local model may think long before its first byte
 	}
 	g := &Gateway{
 		upstream:       c.Upstream,
@@ -102,7 +98,6 @@ func New(c Config) (*Gateway, error) {
 		tokenLimit:     c.TokenLimit,
 		ledger:         newLedger(),
 		transport:      transport,
-		secrets:        c.Upstream.Secrets(),
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
@@ -118,7 +113,7 @@ func New(c Config) (*Gateway, error) {
 
 // Close frees idle connections to the upstream.
 func (g *Gateway) Close() {
-	if transport, ok := g.transport.(*http.Transport); ok {
+	if transport, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
 		transport.CloseIdleConnections()
 	}
 }
@@ -255,7 +250,7 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	if _, ok := header["User-Agent"]; !ok {
 		header.Set("User-Agent", "aibox")
 	}
-	g.upstream.Authorize(header, c.event.Dialect)
+	r.Out = r.Out.WithContext(modelserver.WithCall(r.Out.Context(), modelserver.Call{Dialect: c.event.Dialect, Model: c.event.Model, Streams: c.streams}))
 	r.Out.Header = header
 	r.Out.Trailer = nil
 }
@@ -272,6 +267,9 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errProxy):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
 		c.event.Outcome = Refused
+	case errors.Is(err, modelserver.ErrUnserved):
+		answer = problem{status: http.StatusNotFound, message: fmt.Sprintf("%s does not serve %s %s", g.upstream.Name, c.event.Method, termtext.Escape(c.event.Path))}
+		c.event.Outcome = Refused
 	default:
 		why := g.upstream.Explain(err)
 		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
@@ -286,9 +284,10 @@ func (g *Gateway) finish(c *call) {
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)
 	c.event.count(c.usage.Counts())
-	c.classify(g.secrets)
+	secrets := g.secrets()
+	c.classify(secrets)
 	c.event.Uncounted = c.event.Generates && c.usage.Pieces() > 0 && !c.usage.Reported()
-	c.event.Error = g.secrets.Text(c.event.Error)
+	c.event.Error = secrets.Text(c.event.Error)
 	g.ledger.answer(c.usage.ID())
 	g.spend(c)
 	c.event.Model = truncate(c.event.Model, 128)

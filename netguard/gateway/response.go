@@ -42,10 +42,11 @@ func (g *Gateway) inspect(response *http.Response) error {
 		_ = response.Body.Close()
 		return err
 	}
-	response.Header = passedHeader(response, g.secrets)
+	secrets := g.secrets() // after the request, which may have got a new key
+	response.Header = passedHeader(response, secrets)
 	response.Trailer = nil // what is announced
 	c.header = response.Header
-	response.Body = &countedBody{ReadCloser: g.secrets.Reader(response.Body), response: response, call: c}
+	response.Body = &countedBody{ReadCloser: secrets.Reader(response.Body), response: response, call: c}
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"aibox/internal/fault"
-	"aibox/internal/redact"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -21,16 +20,15 @@ import (
 type client struct {
 	u         Server
 	transport http.RoundTripper
-	secrets   *redact.Set
 }
 
 func (u Server) newClient() (client, error) {
-	transport, err := u.Transport()
-	return client{u, transport, u.Secrets()}, err
+	transport, err := u.Transport(0)
+	return client{u, transport}, err
 }
 
 func (a client) close() {
-	if t, ok := a.transport.(*http.Transport); ok {
+	if t, ok := a.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
@@ -41,8 +39,9 @@ func (a client) get(ctx context.Context, dialect schema.Dialect, path string, qu
 
 func (a client) send(ctx context.Context, method string, dialect schema.Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
 	address := *a.u.Base()
-	address.Path += path
+	address.Path = strings.TrimSuffix(address.Path, "/") + path
 	address.RawQuery = query.Encode()
+	ctx = WithCall(ctx, Call{Dialect: dialect})
 	r, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -51,11 +50,10 @@ func (a client) send(ctx context.Context, method string, dialect schema.Dialect,
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	a.u.Authorize(r.Header, dialect)
 	r.Header.Set("Accept-Encoding", "identity")
 	response, err := a.transport.RoundTrip(r)
 	if err == nil {
-		response.Body = a.secrets.Reader(response.Body) // names of models reach the agent
+		response.Body = a.u.Secrets().Reader(response.Body) // names of models reach the agent
 	}
 	return response, err
 }
@@ -73,7 +71,7 @@ func (a client) fetch(ctx context.Context, method, path string, body []byte, val
 // verifyKey asks whether the key is taken where the list of models is public:
 // OpenRouter's is.
 func (a client) verifyKey(ctx context.Context) error {
-	if a.u.Kind != Hosted || a.u.Name != "openrouter" && a.u.Base().Host != "openrouter.ai" {
+	if a.u.vendor() != "openrouter" || a.u.Kind != Hosted {
 		return nil
 	}
 	response, err := a.get(ctx, schema.OpenAI, "/v1/key", nil)
@@ -85,7 +83,7 @@ func (a client) verifyKey(ctx context.Context) error {
 		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
 		return nil
 	}
-	return fault.New(fault.Environment, "%s refused the key in %s", a.u.Name, a.u.KeyName).Hint("export %s=…   # a key that %s takes", a.u.KeyName, a.u.Name)
+	return fault.New(fault.Environment, "%s refused the key in %s", a.u.Name, a.u.keySource()).Hint("%s", a.u.keyHint())
 }
 
 // describe adds what the list does not hold.

@@ -38,13 +38,13 @@ func localServers() []localServer {
 // is there that is not ready; else the first hosted vendor that env has a key for; else
 // a fault that says what to do. Any other value goes to ParseUpstream. admits is the
 // upstream's Admits. It takes at most half a second.
-func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
+func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool, providers ...Provider) (Server, error) {
 	if value != "auto" && value != "" {
-		u, err := Parse(value, env)
+		u, err := Parse(value, env, providers...)
 		u.Admits = admits
 		return u, err
 	}
-	return detect(ctx, serversToProbe(env), env, admits)
+	return detect(ctx, serversToProbe(env), env, admits, providers...)
 }
 
 // Local returns which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
@@ -114,7 +114,7 @@ func (l localServer) upstream(env func(string) (string, bool)) (Server, error) {
 	return u, err
 }
 
-func detect(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
+func detect(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool, providers ...Provider) (Server, error) {
 	local := detectLocal(ctx, servers, env, admits)
 	skipped := local.skipped
 	switch {
@@ -124,7 +124,7 @@ func detect(ctx context.Context, servers []localServer, env func(string) (string
 		return Server{}, local.loading
 	}
 	for _, v := range vendors() {
-		if u, err := v.upstream(env); err == nil {
+		if u, err := v.upstream(env, providers...); err == nil {
 			u.Skipped, u.Fallback = skipped, true
 			return u, nil
 		}

@@ -18,7 +18,12 @@ func (u Server) Explain(err error) *fault.Fault {
 	var dns *net.DNSError
 	var timeout net.Error
 	var foreign foreignError
+	var key keyError
 	switch {
+	case errors.As(err, &key):
+		return key.fault()
+	case errors.Is(err, ErrUnserved):
+		return fault.New(fault.Usage, "%s does not serve this call", u.Name).Hint("choose another server with --inference")
 	case errors.As(err, &foreign):
 		return foreign.fault()
 	case u.Kind == Scripted:

@@ -12,7 +12,8 @@ import (
 // Secrets returns what no answer may carry to the agent: the key, and what a proxy of
 // the host's environment is sent on the way to the upstream.
 func (u Server) Secrets() *redact.Set {
-	values := []secret.Value{u.Key}
+	seen, _ := u.keys.secrets()
+	values := append([]secret.Value{u.Key}, seen...)
 	if r, err := http.NewRequest(http.MethodGet, u.Base().String(), nil); err == nil { //nolint:noctx // it is never sent
 		if proxy, err := u.findProxy(r); err == nil && proxy != nil && proxy.User != nil {
 			password, _ := proxy.User.Password()
@@ -25,6 +26,31 @@ func (u Server) Secrets() *redact.Set {
 	return redact.New(values...)
 }
 
+// KeyVersion changes when Secrets does.
+func (u Server) KeyVersion() int {
+	_, version := u.keys.secrets()
+	return version
+}
+
+// HasKey reports whether the server gets a key.
+func (u Server) HasKey() bool { return !u.Key.Empty() || u.keys != nil }
+
+// keySource says where the key comes from: a noun.
+func (u Server) keySource() string {
+	if u.keyPlace != "" {
+		return u.keyPlace
+	}
+	return u.KeyName
+}
+
+// keyHint says how to give the server another key.
+func (u Server) keyHint() string {
+	if u.keyPlace != "" && u.KeyName == "" {
+		return "check where the key comes from: aibox config edit"
+	}
+	return "export " + u.KeyName + "=…   # a key that " + u.Name + " takes"
+}
+
 // CheckKey refuses a key that could not be found in an answer: one so short that it
 // is in ordinary text, or with characters that encoders write in ways of their own.
 func (u Server) CheckKey() error {
@@ -33,13 +59,13 @@ func (u Server) CheckKey() error {
 		return nil
 	}
 	if len(key) < redact.Least || len(key) > redact.Most {
-		return fault.New(fault.Environment, "the key in %s has %d characters; aibox keeps keys of %d to %d characters out of the sandbox", u.KeyName, len(key), redact.Least, redact.Most).
-			Hint("set a longer key in the model server, or unset %s if it needs none", u.KeyName)
+		return fault.New(fault.Environment, "the key in %s has %d characters; aibox keeps keys of %d to %d characters out of the sandbox", u.keySource(), len(key), redact.Least, redact.Most).
+			Hint("set another key in the model server, or use none if it needs none")
 	}
 	for _, c := range []byte(key) {
 		if c <= ' ' || c > '~' {
-			return fault.New(fault.Environment, "the key in %s has a space or another character that keys do not have", u.KeyName).
-				Hint("export %s=…   # without quotes or line breaks in it", u.KeyName)
+			return fault.New(fault.Environment, "the key in %s has a space or another character that keys do not have", u.keySource()).
+				Hint("keep quotes and line breaks out of it")
 		}
 	}
 	return nil

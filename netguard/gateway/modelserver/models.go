@@ -64,6 +64,9 @@ func Preflight(ctx context.Context, u Server) ([]Model, error) {
 		return nil, err
 	}
 	defer ask.close()
+	if u.cloud != nil {
+		return nil, ask.cloud(ctx)
+	}
 	key := make(chan error, 1)
 	go func() { key <- ask.verifyKey(ctx) }()
 	models, err := ask.pages(ctx)
@@ -100,6 +103,27 @@ func Describe(ctx context.Context, u Server, model Model) Model {
 		return better[0]
 	}
 	return model
+}
+
+// cloud proves that there is a credential and, where that can be asked without cost, that
+// the provider takes it. Clouds list all models that they have, not those that the user
+// may use under which name, so that there is no list.
+func (a client) cloud(ctx context.Context) error {
+	if _, err := a.u.credential(ctx); err != nil {
+		return keyError{err}.fault()
+	}
+	if _, ok := a.u.cloud.(azure); !ok {
+		return nil
+	}
+	response, err := a.get(ctx, schema.OpenAI, "/v1/models", nil)
+	if err != nil {
+		return a.u.Explain(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusTooManyRequests {
+		return nil
+	}
+	return a.refusal(response)
 }
 
 // pages reads a list to its end. Nil means that there is none.
@@ -160,7 +184,7 @@ func (a client) page(ctx context.Context, dialect schema.Dialect, path string, q
 // refusal says why there is no list, or nil when only the list is refused.
 func (a client) refusal(response *http.Response) error {
 	u, status, why := a.u, response.StatusCode, ""
-	if text := failure.Reason(response.Body, a.secrets); text != "" {
+	if text := failure.Reason(response.Body, u.Secrets()); text != "" {
 		why = ": " + text
 	}
 	switch {
@@ -169,10 +193,10 @@ func (a client) refusal(response *http.Response) error {
 	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
 		return nil // OpenAI's restricted keys may be good for answers and not for lists
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.Speaks(schema.Gemini):
-		if u.Key.Empty() {
+		if u.Key.Empty() && u.keys == nil {
 			return fault.New(fault.Environment, "%s wants a key%s", u.Name, why).Hint("export %s=…", keyOfURL)
 		}
-		return fault.New(fault.Environment, "%s refused the key in %s%s", u.Name, u.KeyName, why).Hint("export %s=…   # a key that %s takes", u.KeyName, u.Name)
+		return fault.New(fault.Environment, "%s refused the key in %s%s", u.Name, u.keySource(), why).Hint("%s", u.keyHint())
 	default:
 		return fault.New(fault.Environment, "%s answered with status %d when asked for its models%s", u.Name, status, why).Hint("look at the model server's own log")
 	}

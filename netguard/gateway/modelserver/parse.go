@@ -17,18 +17,20 @@ func Names() []string {
 	for _, v := range vendors() {
 		names = append(names, v.name)
 	}
+	names = append(names, clouds()...)
 	return append(names, "scripted", "scripted:FILE")
 }
 
 // Parse reads the value of --inference: ollama, openai, anthropic, gemini,
-// openrouter, scripted, scripted:FILE, or the URL of an OpenAI- or
+// openrouter, azure, vertex, bedrock, scripted, scripted:FILE, the name of one of
+// providers, or the URL of an OpenAI- or
 // Anthropic-compatible server with or without /v1, or of one that speaks Gemini's
 // dialect, which ends in /v1beta. env looks up environment
 // variables (os.LookupEnv): OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY (or
-// GOOGLE_API_KEY), OPENROUTER_API_KEY, OLLAMA_HOST, and AIBOX_INFERENCE_KEY for a
-// URL. Errors are faults. It does not touch the network and refuses "auto": see
+// GOOGLE_API_KEY), OPENROUTER_API_KEY, OLLAMA_HOST, AIBOX_INFERENCE_KEY for a URL, and
+// those of the clouds. Errors are faults. It does not touch the network and refuses "auto": see
 // Detect.
-func Parse(value string, env func(string) (string, bool)) (Server, error) {
+func Parse(value string, env func(string) (string, bool), providers ...Provider) (Server, error) {
 	if kind, file, named := strings.Cut(value, ":"); kind == "scripted" {
 		if named && file == "" {
 			return Server{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
@@ -40,16 +42,27 @@ func Parse(value string, env func(string) (string, bool)) (Server, error) {
 	}
 	for _, v := range vendors() {
 		if v.name == value {
-			return v.upstream(env)
+			return v.upstream(env, providers...)
 		}
+	}
+	if i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == value }); i >= 0 {
+		return providers[i].server(env)
+	}
+	if slices.Contains(clouds(), value) {
+		return Provider{Name: value}.server(env)
 	}
 	if strings.Contains(value, "://") {
 		u, err := compatible(value, env)
 		u.AnyOwner = true
 		return u, err
 	}
+	names := Names()
+	for _, p := range providers {
+		names = append(names, printable(p.Name))
+	}
 	f := fault.New(fault.Usage, "unknown model server %q", printable(value)).
-		Hint("aibox run --inference %s …", strings.Join(Names(), "|"))
+		Hint("aibox run --inference %s …", strings.Join(names, "|")).
+		Hint("or describe it in your settings under [providers.NAME]")
 	if strings.ContainsAny(value, ":.") {
 		f = f.Hint("aibox run --inference http://%s …", printable(value))
 	}
@@ -59,15 +72,18 @@ func Parse(value string, env func(string) (string, bool)) (Server, error) {
 // Validate reports why a value of --inference names no model server. It needs no key and
 // does not touch the network: a server that is down, or whose key is not set yet, is no
 // error.
-func Validate(value string) error {
-	if value == "" || slices.Contains(Names(), value) {
+func Validate(value string, providers ...string) error {
+	if value == "" || slices.Contains(Names(), value) || slices.Contains(providers, value) {
 		return nil
 	}
 	_, err := Parse(value, func(string) (string, bool) { return "", false })
 	return err
 }
 
-func (v vendor) upstream(env func(string) (string, bool)) (Server, error) {
+func (v vendor) upstream(env func(string) (string, bool), providers ...Provider) (Server, error) {
+	if i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == v.name }); i >= 0 {
+		return providers[i].server(env)
+	}
 	root, err := url.Parse(v.url)
 	if err != nil {
 		return Server{}, err

@@ -67,6 +67,9 @@ func Resolve(u Server, models []Model, asked string) (model Model, known bool) {
 
 // vendor returns the name of the cloud that u is, or "".
 func (u Server) vendor() string {
+	if u.vendorName != "" {
+		return u.vendorName
+	}
 	for _, v := range vendors() {
 		if u.Name == v.name || strings.TrimPrefix(v.url, "https://") == u.Base().Host || v.name == "openrouter" && u.Base().Host == "openrouter.ai" {
 			return v.name

@@ -48,6 +48,11 @@ type Server struct {
 	// Skipped are the owners of servers that were found first and not admitted.
 	Skipped []Owner
 
+	cloud      cloud      // nil for a server with the usual paths and credentials
+	keys       *keySource // in place of Key; nil for none
+	keyPlace   string     // where the key comes from, if not from KeyName: a noun
+	vendorName string     // whose server it is, if its name and URL do not show that
+
 	// Proxy chooses the proxy of a request; nil means by the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
@@ -98,7 +103,14 @@ func KeyNames() []string {
 	for _, v := range vendors() {
 		names = append(names, v.keyNames...)
 	}
-	return names
+	return append(names, cloudVariables...)
+}
+
+// cloudVariables are the variables of the providers that have more than a key.
+var cloudVariables = []string{
+	"AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY",
+	"GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION",
+	"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
 }
 
 // Setting returns the value of --inference that selects a server on this machine.
@@ -120,7 +132,7 @@ func (u Server) Address() string {
 // KeyVariable returns the environment variable that a key for this server comes from, or would
 // come from; empty when it takes none.
 func (u Server) KeyVariable() string {
-	if u.KeyName == "" && u.Kind == Compatible {
+	if u.KeyName == "" && u.keyPlace == "" && u.Kind == Compatible {
 		return keyOfURL
 	}
 	return u.KeyName

@@ -4,7 +4,20 @@ import "aibox/netguard"
 
 // messagesRequest is POST /v1/messages and /v1/messages/count_tokens.
 // https://docs.anthropic.com/en/api/messages
-func messagesRequest() rule {
+func messagesRequest() rule { return messages() }
+
+// vertexRequest is the same for Vertex AI, where a generating request has its model in the
+// path.
+func vertexRequest(generates bool) rule {
+	request := messages()
+	request.force = map[string]string{"anthropic_version": `"vertex-2023-10-16"`}
+	if generates {
+		request.need, request.fields = nil, request.fields.with(fields{"model": pathModel{}})
+	}
+	return request
+}
+
+func messages() object {
 	return object{need: []string{"model"}, fields: fields{
 		"model":    modelName{},
 		"messages": list{fields{"role": scalar{}, "content": anthropicContent}},
@@ -13,7 +26,7 @@ func messagesRequest() rule {
 		"tools":       list{anthropicTool},
 		"tool_choice": typed(fields{"name": scalar{}, "disable_parallel_tool_use": scalar{}}),
 
-		"max_tokens": scalar{}, "stop_sequences": list{scalar{}}, "stream": scalar{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{},
+		"max_tokens": scalar{}, "stop_sequences": list{scalar{}}, "stream": streamSwitch{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{},
 		"thinking":           typed(fields{"budget_tokens": scalar{}, "display": scalar{}}),
 		"output_config":      fields{"effort": scalar{}, "format": typed(fields{"schema": jsonSchema{}}), "task_budget": typed(fields{"total": scalar{}, "remaining": scalar{}})},
 		"output_format":      typed(fields{"schema": jsonSchema{}}),

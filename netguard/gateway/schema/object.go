@@ -130,7 +130,7 @@ func (w *walk) nullOr(r rule) (bool, error) {
 		return false, malformed(err)
 	}
 	switch r.(type) {
-	case modelName, refused, serverTool, offeredTool, streamOptions:
+	case modelName, pathModel, refused, serverTool, offeredTool, streamOptions:
 		return false, nil
 	}
 	w.out.write([]byte("null"))

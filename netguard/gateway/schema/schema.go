@@ -95,15 +95,20 @@ type Policy struct {
 	// StreamUsage asks an OpenAI server to end each streamed answer with its usage, also if
 	// the agent does not.
 	StreamUsage bool
+	// ModelInPath is for a server that takes the model of a Messages request from the
+	// path, and the version of the API from the body: Vertex AI.
+	// https://docs.anthropic.com/en/api/claude-on-vertex-ai
+	ModelInPath bool
 }
 
 func (p Policy) opens(tool netguard.ServerTool) bool { return slices.Contains(p.Open, tool) }
 
 // Result is a request that may go upstream.
 type Result struct {
-	Body  [][]byte // the new body in pieces, some of them parts of the old one's memory
-	Size  int64    // bytes of all pieces
-	Model string   // the model in the body, as it goes upstream; empty when it names none
+	Body    [][]byte // the new body in pieces, some of them parts of the old one's memory
+	Size    int64    // bytes of all pieces
+	Model   string   // the model in the body, as it goes upstream; empty when it names none
+	Streams bool     // the answer is to be streamed
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
@@ -141,6 +146,9 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if table == nil {
 		return Result{}, forbidden("aibox has no list of what this call may hold")
 	}
+	if policy.ModelInPath && (endpoint == Messages || endpoint == CountMessages) {
+		table = vertexRequest(endpoint == Messages)
+	}
 	w := newWalk(body, policy)
 	w.camel = endpoint >= GenerateContent && endpoint <= BatchEmbedContents
 	if w.dec.PeekKind() != '{' {
@@ -155,5 +163,8 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if err := w.end(); err != nil {
 		return Result{}, err
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, LeftOut: w.leftOut}, nil
+	if policy.ModelInPath && endpoint == Messages && w.model == "" {
+		return Result{}, &Refusal{Malformed, "the request has no model"}
+	}
+	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, LeftOut: w.leftOut}, nil
 }

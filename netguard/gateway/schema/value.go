@@ -59,6 +59,14 @@ func (modelName) apply(w *walk) (bool, error) {
 	return true, w.writeText(name)
 }
 
+// pathModel takes the model out of the body.
+type pathModel struct{}
+
+func (pathModel) apply(w *walk) (bool, error) {
+	_, err := modelName{}.apply(w)
+	return false, err // the caller takes back what was written
+}
+
 // online after a model's name makes OpenRouter search the web for it.
 const online = ":online"
 

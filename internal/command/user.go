@@ -1,0 +1,24 @@
+package command
+
+import "os"
+
+// UserVariables are what programs need that act for the user outside of any sandbox, such
+// as password managers and cloud command lines: where their settings and agents are. None
+// holds a secret.
+var UserVariables = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+	"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_AUTH_SOCK", "GNUPGHOME", "PASSWORD_STORE_DIR",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR",
+}
+
+// User returns UserVariables of aibox's own environment, as far as they are set.
+func User() []string {
+	var env []string
+	for _, name := range UserVariables {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,62 @@
+package modelserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"aibox/netguard/gateway/schema"
+)
+
+// cloud is a provider with paths and credentials of its own.
+type cloud interface {
+	// route returns where a call to path goes, below the server's root: false when the
+	// provider has nothing there.
+	route(c Call, path string) (to string, query url.Values, ok bool)
+	// authorize adds the credential to a request with its final URL and header.
+	authorize(r *http.Request, c Call, credential Credential) error
+	// dialects returns those that the provider speaks with a model.
+	dialects(model string) []schema.Dialect
+}
+
+// ErrUnserved is the error of a call that the provider has nothing for.
+var ErrUnserved = errors.New("the provider does not serve this call")
+
+// Call is what a request to a model server is about.
+type Call struct {
+	Dialect schema.Dialect
+	Model   string // empty when the request is about none
+	Streams bool
+}
+
+type callKey struct{}
+
+// WithCall returns a context for requests to the transport of a Server.
+func WithCall(ctx context.Context, c Call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+func callOf(ctx context.Context) Call {
+	c, _ := ctx.Value(callKey{}).(Call)
+	return c
+}
+
+// SpokenWith returns the dialects that the server speaks with a model; an empty model
+// means any.
+func (u Server) SpokenWith(model string) []schema.Dialect {
+	if u.cloud == nil || model == "" {
+		return u.Dialects
+	}
+	var all []schema.Dialect
+	for _, dialect := range u.cloud.dialects(model) {
+		if u.Speaks(dialect) {
+			all = append(all, dialect)
+		}
+	}
+	return all
+}
+
+// ModelInPath reports whether the server takes the model of a Messages request from the
+// path, and the API's version from the body.
+func (u Server) ModelInPath() bool { _, ok := u.cloud.(vertex); return ok }

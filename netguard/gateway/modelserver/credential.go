@@ -1,0 +1,101 @@
+package modelserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"aibox/internal/secret"
+)
+
+// Credential is what a server takes as proof.
+type Credential struct {
+	Key secret.Value // a key, a token, or the secret key of an AWS account
+
+	AccessKeyID  string       // of an AWS account; empty for every other credential
+	SessionToken secret.Value // of temporary keys of an AWS account
+
+	Expires time.Time // zero if unknown
+}
+
+// secrets returns the parts that nobody may see.
+func (c Credential) secrets() []secret.Value {
+	return []secret.Value{c.Key, c.SessionToken, secret.New(c.AccessKeyID)}
+}
+
+// expiryMargin is how long before its end a credential is not used any more.
+const expiryMargin = time.Minute
+
+// renewalPause is the shortest time between two renewals because a server refused a
+// credential.
+const renewalPause = 30 * time.Second
+
+// keySource gets a credential when it is needed first, keeps it for the session, and
+// gets another one when it has expired or was refused. It is safe for concurrent use.
+type keySource struct {
+	load func(context.Context) (Credential, error)
+
+	mu      sync.Mutex
+	loaded  bool
+	current Credential
+	renewed time.Time
+	seen    []secret.Value // all secrets so far: answers may still hold an old one
+	version int            // of seen
+}
+
+func newKeySource(load func(context.Context) (Credential, error)) *keySource {
+	return &keySource{load: load}
+}
+
+// fixed returns the load of a credential that does not change.
+func fixed(c Credential) func(context.Context) (Credential, error) {
+	return func(context.Context) (Credential, error) { return c, nil }
+}
+
+// credential returns the current credential.
+func (k *keySource) credential(ctx context.Context) (Credential, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.loaded && (k.current.Expires.IsZero() || time.Until(k.current.Expires) > expiryMargin) {
+		return k.current, nil
+	}
+	return k.reload(ctx)
+}
+
+// renew returns another credential than refused, which the server did not take; false
+// when there is none.
+func (k *keySource) renew(ctx context.Context, refused Credential) (Credential, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.current != refused {
+		return k.current, true // another request has renewed it
+	}
+	if time.Since(k.renewed) < renewalPause {
+		return Credential{}, false
+	}
+	k.renewed = time.Now()
+	fresh, err := k.reload(ctx)
+	fresh.Expires, refused.Expires = time.Time{}, time.Time{}
+	return k.current, err == nil && fresh != refused
+}
+
+func (k *keySource) reload(ctx context.Context) (Credential, error) {
+	c, err := k.load(ctx)
+	if err != nil {
+		return Credential{}, err
+	}
+	k.loaded, k.current = true, c
+	k.seen = append(k.seen, c.secrets()...)
+	k.version++
+	return c, nil
+}
+
+// secrets returns all secrets so far, and their version.
+func (k *keySource) secrets() ([]secret.Value, int) {
+	if k == nil {
+		return nil, 0
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.seen[:len(k.seen):len(k.seen)], k.version
+}
