@@ -14,6 +14,7 @@ import (
 	"aibox/config"
 	"aibox/internal/initbin"
 	"aibox/internal/paths"
+	"aibox/netguard/gateway/modelserver"
 	"aibox/session"
 	"aibox/session/supervisor"
 )
@@ -30,6 +31,9 @@ type App struct {
 	settingsErr  error
 
 	keys typedKeys // of model servers
+
+	providersOf  *config.Resolved // the settings that providerList is from; settingsLock guards both
+	providerList []modelserver.Provider
 
 	customOnce sync.Once
 	custom     *CustomAgents
@@ -75,11 +79,13 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 		return err
 	}
 	return supervisor.Run(ctx, supervisor.Deps{
-		Deps:      deps,
-		Init:      a.InstallInit,
-		Inference: openInference,
-		Names:     serveNames,
-		Proxy:     openProxy,
+		Deps: deps,
+		Init: a.InstallInit,
+		Inference: func(ctx context.Context, value string, env func(string) (string, bool)) (supervisor.Inference, error) {
+			return openInference(ctx, value, env, a.providers())
+		},
+		Names: serveNames,
+		Proxy: openProxy,
 	}, in, out)
 }
 

@@ -22,8 +22,8 @@ import (
 )
 
 // openUpstream finds the model server that the setting inference names.
-func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (modelserver.Server, error) {
-	upstream, err := modelserver.Detect(ctx, value, env, admitsOwner)
+func openUpstream(ctx context.Context, value string, env func(string) (string, bool), providers []modelserver.Provider) (modelserver.Server, error) {
+	upstream, err := modelserver.Detect(ctx, value, env, admitsOwner, providers...)
 	if err != nil || upstream.Kind != modelserver.Scripted {
 		return upstream, err
 	}
@@ -35,9 +35,9 @@ func openUpstream(ctx context.Context, value string, env func(string) (string, b
 	return upstream, nil
 }
 
-// openInference is supervisor.Deps.Inference.
-func openInference(ctx context.Context, value string, env func(string) (string, bool)) (supervisor.Inference, error) {
-	upstream, err := openUpstream(ctx, value, env)
+// openInference is supervisor.Deps.Inference with the user's own providers.
+func openInference(ctx context.Context, value string, env func(string) (string, bool), providers []modelserver.Provider) (supervisor.Inference, error) {
+	upstream, err := openUpstream(ctx, value, env, providers)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 
 // CheckModel is run.Models.CheckModel.
 func (a *App) CheckModel(ctx context.Context, agent agents.Info, inference, model string) error {
-	server, err := openInference(ctx, inference, a.keys.lookup)
+	server, err := openInference(ctx, inference, a.keys.lookup, a.providers())
 	if err == nil {
-		_, err = agent.Spoken(server.Speaks())
+		_, err = agent.Spoken(server.Speaks(model))
 	}
 	if err == nil {
 		_, err = server.Model(ctx, model)
@@ -122,10 +122,11 @@ var (
 
 // Speaks follows what the gateway lets through. Whether a server of the
 // user's own has all calls of OpenAI and Anthropic shows only in its answers, so it
-// counts as having them, except for an old Ollama.
-func (i inference) Speaks() []agents.Dialect {
+// counts as having them, except for an old Ollama. A cloud may speak differently with
+// each model; an empty model means any.
+func (i inference) Speaks(model string) []agents.Dialect {
 	var speaks []agents.Dialect
-	for _, dialect := range i.upstream.Dialects {
+	for _, dialect := range i.upstream.SpokenWith(model) {
 		switch dialect {
 		case schema.OpenAI:
 			speaks = append(speaks, agents.OpenAIChat)

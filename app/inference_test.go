@@ -87,7 +87,7 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 		"http://127.0.0.1:1/v1": "[openai-chat openai-responses anthropic]", "scripted": "[openai-chat openai-responses anthropic gemini]",
 	} {
 		u, err := modelserver.Parse(value, env)
-		if got := fmt.Sprint(inference{upstream: u}.Speaks()); got != want || err != nil {
+		if got := fmt.Sprint(inference{upstream: u}.Speaks("")); got != want || err != nil {
 			t.Errorf("%s: %s, %v", value, got, err)
 		}
 	}
@@ -96,12 +96,12 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 		{}: "[openai-chat openai-responses anthropic]", {0, 31, 0}: "[openai-chat openai-responses anthropic]",
 		{0, 13, 3}: "[openai-chat openai-responses]", {0, 13, 2}: "[openai-chat]",
 	} {
-		if got := fmt.Sprint(inference{upstream: ollama, version: version}.Speaks()); got != want {
+		if got := fmt.Sprint(inference{upstream: ollama, version: version}.Speaks("")); got != want {
 			t.Errorf("Ollama %v: %s", version, got)
 		}
 	}
 	// So that no agent's only dialect is forgotten here.
-	all := inference{upstream: modelserver.Server{Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}}.Speaks()
+	all := inference{upstream: modelserver.Server{Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}}.Speaks("")
 	for _, agent := range agents.Builtin().All() {
 		if _, err := agent.Info().Spoken(all); err != nil {
 			t.Error(err)

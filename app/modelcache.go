@@ -47,7 +47,7 @@ func (c modelCache) file(u modelserver.Server) string {
 	if u.URL != nil {
 		root = u.URL.String()
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %t", u.Kind, u.Name, root, !u.Key.Empty()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %t", u.Kind, u.Name, root, u.HasKey()))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json")
 }
 

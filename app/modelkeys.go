@@ -47,7 +47,11 @@ func (t *typedKeys) lookup(variable string) (string, bool) {
 // and those that the user has typed.
 func (a *App) ModelKeys() map[string]string {
 	found := map[string]string{}
-	for _, name := range modelserver.KeyNames() {
+	names := modelserver.KeyNames()
+	for _, p := range a.providers() {
+		names = append(names, p.KeyNames()...)
+	}
+	for _, name := range names {
 		if value, ok := a.keys.lookup(name); ok {
 			found[name] = value
 		}

@@ -25,7 +25,7 @@ type ModelReport struct {
 // only when the last answer is old, or with refresh. A server that does not answer
 // leaves the last list, marked stale; with refresh its error is returned instead.
 func (a *App) Models(ctx context.Context, inference string, refresh bool) (ModelReport, error) {
-	u, err := openUpstream(ctx, inference, a.keys.lookup)
+	u, err := openUpstream(ctx, inference, a.keys.lookup, a.providers())
 	if err != nil {
 		return ModelReport{}, err
 	}
@@ -65,7 +65,7 @@ const completionTimeout = 300 * time.Millisecond
 func (a *App) CompleteModels(ctx context.Context, inference string) []Model {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	u, err := openUpstream(ctx, inference, a.keys.lookup)
+	u, err := openUpstream(ctx, inference, a.keys.lookup, a.providers())
 	if err != nil {
 		return nil
 	}
@@ -89,12 +89,12 @@ func InferenceNames() []string {
 // findModelServer finds the server that inference selects, and asks one without a key
 // whether it answers.
 func (a *App) findModelServer(ctx context.Context, inference string) (doctor.ModelServer, error) {
-	upstream, err := modelserver.Detect(ctx, inference, a.keys.lookup, admitsOwner)
+	upstream, err := modelserver.Detect(ctx, inference, a.keys.lookup, admitsOwner, a.providers()...)
 	if err != nil {
 		return doctor.ModelServer{}, err
 	}
 	server := doctor.ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == modelserver.Scripted}
-	if !server.Scripted && server.KeyName == "" {
+	if !server.Scripted && !upstream.HasKey() {
 		ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 		defer cancel()
 		_, err := modelserver.Models(ctx, upstream)

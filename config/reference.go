@@ -33,6 +33,8 @@ func Template() ([]byte, error) {
 			fmt.Fprintf(&out, "# %s.%s\n# %s = %s\n", field.Help, choicesOf(field), field.Key, example(field, s.defaults))
 		}
 	}
+	out.WriteString("\n# A model server of your own, for --inference work; aibox reads the key, and no sandbox gets it.\n" +
+		"# [providers.work]\n# url = \"https://llm.example.org/v1\"\n# key-command = \"pass show work/llm\"\n")
 	out.WriteString("\n# An agent's own options; `aibox agents show codex` lists those of Codex.\n# [agents.codex]\n# reasoning-effort = \"high\"\n")
 	return []byte(out.String()), nil
 }
@@ -66,7 +68,7 @@ func example(field spec.Field, defaults any) string {
 
 // Reference writes the tables of all settings but the agents' in Markdown.
 func Reference(w io.Writer) error {
-	sections, err := Catalog{}.sections()
+	sections, err := Catalog{}.sections("NAME")
 	if err != nil {
 		return err
 	}
@@ -139,6 +141,11 @@ func (c Catalog) Schema() (map[string]any, error) {
 	}
 	root := spec.Schema(sections[0].defaults)
 	root["title"] = "Settings of aibox"
+	provider := spec.Schema(new(Provider))
+	delete(provider, "$schema")
+	if properties, ok := root["properties"].(map[string]any); ok {
+		properties[providersTable] = map[string]any{"type": "object", "additionalProperties": provider}
+	}
 	for _, s := range sections[1:] {
 		table := spec.Schema(s.defaults)
 		delete(table, "$schema")

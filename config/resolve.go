@@ -48,7 +48,8 @@ func (o Override) value(field spec.Field, scratch any) (any, error) {
 // Resolve merges the sources. What a person got wrong, and what a repository's
 // file may not do, is a Usage fault that names the place.
 func (c Catalog) Resolve(in Input) (*Resolved, error) {
-	sections, err := c.sections()
+	c.providers = providerNames(in.User)
+	sections, err := c.sections(c.providers...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Resolved{Versions: map[string]string{}}
+	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}}
 	for _, s := range sections {
 		values := spec.Clone(s.defaults)
 		for _, e := range s.entries() {
@@ -80,12 +81,20 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 		if err := r.keep(s, values); err != nil {
 			return nil, err
 		}
+		if name, ok := strings.CutPrefix(s.name, providersTable+"."); ok && c.Provider != nil {
+			if err := c.Provider(name, r.Providers[name]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return r, nil
 }
 
 // keep stores the values of a section where they are typed.
 func (r *Resolved) keep(s *section, values any) error {
+	if p, ok := values.(*Provider); ok {
+		r.Providers[strings.TrimPrefix(s.name, providersTable+".")] = *p
+	}
 	switch s.name {
 	case "":
 		return spec.Copy(&r.Settings, values)

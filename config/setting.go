@@ -55,10 +55,11 @@ func (s Setting) Source() Source { return s.From[len(s.From)-1] }
 
 // Resolved is what holds.
 type Resolved struct {
-	Settings Settings
-	Images   Images
-	Versions map[string]string // by image; holds only those that are set
-	all      []Setting
+	Settings  Settings
+	Images    Images
+	Versions  map[string]string   // by image; holds only those that are set
+	Providers map[string]Provider // by name
+	all       []Setting
 }
 
 // All returns all settings in the order of documentation, set or not.

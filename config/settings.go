@@ -44,10 +44,14 @@ type Catalog struct {
 	Version func(version string) error // says whether it can be one; nil means that any can
 	// Inference reports why the text names no model server, without looking for one; nil
 	// allows any.
-	Inference func(text string) error
+	Inference func(text string, providers ...string) error
 	// Words has a check for each list whose words have a syntax of their own, by the
 	// setting's key. It returns why a word is not valid.
 	Words map[string]func(word string) error
+	// Provider reports what is wrong with a provider as a whole; nil allows any.
+	Provider func(name string, p Provider) error
+
+	providers []string // the names of the user's
 }
 
 // Agent is an agent whose options can be set under [agents.NAME].
@@ -72,9 +76,9 @@ type entry struct {
 	field   spec.Field
 }
 
-// sections lists the tables and their settings, in the order of documentation.
-// Errors are a programmer's.
-func (c Catalog) sections() ([]*section, error) {
+// sections lists the tables and their settings, with those of the named providers, in the
+// order of documentation. Errors are a programmer's.
+func (c Catalog) sections(providers ...string) ([]*section, error) {
 	versions, err := versions(c.Images)
 	if err != nil {
 		return nil, err
@@ -89,6 +93,11 @@ func (c Catalog) sections() ([]*section, error) {
 			return nil, err
 		}
 	}
+	more, err := providerSections(providers)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
 	for _, agent := range c.Agents {
 		all = append(all, &section{name: "agents." + agent.Name, defaults: agent.Options})
 	}
@@ -137,7 +146,7 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 		return c.checkAgent(name)
 	}
 	if text, ok := value.(string); ok && field.Key == "inference" && c.Inference != nil {
-		return c.Inference(text)
+		return c.Inference(text, c.providers...)
 	}
 	words, _ := value.([]string)
 	for _, word := range words {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/probe"
 	"aibox/internal/screen"
@@ -171,18 +172,12 @@ func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, err
 }
 
 // supervisorEnv returns the environment of a supervisor: what it needs to find the daemon
-// and the user's folders. Keys of model servers are not in it, because any
+// and the user's folders, and what a command needs that prints a key. Keys of model servers are not in it, because any
 // process of the user can read /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
-	for _, name := range []string{
-		"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
-		"DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR", "DBUS_SESSION_BUS_ADDRESS",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR",
-	} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
+	if host, ok := os.LookupEnv("DOCKER_HOST"); ok {
+		env = append(env, "DOCKER_HOST="+host)
 	}
-	return env
+	return append(env, command.User()...)
 }

@@ -33,9 +33,9 @@ type Inference interface {
 	KeyVariable() string
 	// Searches reports whether a model searches the web by itself.
 	Searches(model string) bool
-	// Speaks lists the dialects that the server may understand, among those of the
-	// gateway. Empty means unknown.
-	Speaks() []agents.Dialect
+	// Speaks lists the dialects that the server may understand with a model, among those
+	// of the gateway; an empty model means any. An empty list means unknown.
+	Speaks(model string) []agents.Dialect
 	// Model asks the server for the model that asked names, which proves that the server
 	// runs and accepts the key. Empty means its only model. Errors are faults.
 	Model(ctx context.Context, asked string) (Model, error)
@@ -93,7 +93,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 		}
 		return modelServer{}, err
 	}
-	if _, err := info.Spoken(server.Speaks()); err != nil {
+	if _, err := info.Spoken(server.Speaks(s.launch.Spec.Model)); err != nil {
 		return modelServer{}, err
 	}
 	models, err := agents.Models(agent, s.launch.Spec.Model)
@@ -224,7 +224,7 @@ func (m modelServer) preview(asked string) agents.Inference {
 		return agents.Inference{}
 	}
 	return agents.Inference{
-		BaseURL: gatewayURL(), Key: m.placeholder.Reveal(), Model: cmp.Or(asked, "model"), Speaks: m.server.Speaks(),
+		BaseURL: gatewayURL(), Key: m.placeholder.Reveal(), Model: cmp.Or(asked, "model"), Speaks: m.server.Speaks(asked),
 		ServerTools: m.tools,
 	}
 }
