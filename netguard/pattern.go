@@ -15,6 +15,8 @@ type Pattern struct {
 	wild bool // every name below host, not host itself
 	all  bool // every host; only in a deny list
 	port portMatch
+
+	requests requestRule // only in an allow list
 }
 
 // portMatch is which ports a pattern matches: one, or one of the two below.
@@ -36,8 +38,21 @@ const (
 // DOMAIN itself. Without a port, it allows ports 443 and 80. An entry that would allow names
 // of many owners ("*", "*.com", "*.github.io") is an error, as is an address that no policy
 // ever allows.
+//
+// An entry can also be a URL with methods before it, a path, or both; it then allows only
+// such requests:
+//
+//	GET|POST https://api.example.org/repos/**
+//	https://*.example.org:8443/v1/*/status
+//
+// In a path, * stands for one or more characters between two slashes, and ** for any number
+// of segments. GET includes HEAD. The query does not count.
 func ParseAllow(text string) (Pattern, error) {
-	p, err := parsePattern(text)
+	parse := parsePattern
+	if strings.Contains(text, "://") {
+		parse = parseRequests
+	}
+	p, err := parse(text)
 	if err != nil {
 		return Pattern{}, err
 	}
@@ -110,6 +125,8 @@ func parsePattern(text string) (Pattern, error) {
 func (p Pattern) String() string {
 	var text string
 	switch {
+	case p.Restricted():
+		return p.requestString()
 	case p.all:
 		text = "*"
 	case p.host.IsZero():

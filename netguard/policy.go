@@ -26,18 +26,21 @@ type Policy struct {
 	Mode  Mode
 	Allow []Rule
 	Deny  []Rule
+	// Inspect are the hosts whose TLS the proxy inspects, if they are allowed. The patterns
+	// come from ParseInspect.
+	Inspect []Rule
 }
 
 // Matcher decides about destinations under one policy. It is immutable and safe for
 // concurrent use. The zero value allows nothing.
 type Matcher struct {
-	mode        Mode
-	allow, deny index
+	mode                 Mode
+	allow, deny, inspect index
 }
 
 // NewMatcher returns the matcher of a policy. It copies the lists.
 func NewMatcher(p Policy) *Matcher {
-	return &Matcher{p.Mode, newIndex(p.Allow), newIndex(p.Deny)}
+	return &Matcher{p.Mode, newIndex(p.Allow), newIndex(p.Deny), newIndex(p.Inspect)}
 }
 
 // Mode returns the policy's mode.
@@ -117,24 +120,47 @@ func newIndex(rules []Rule) index {
 	return x
 }
 
+// find returns the rule that decides about d. One that allows all requests comes before
+// one that restricts them.
 func (x index) find(d Destination, hasPort func(Pattern, uint16) bool) *Rule {
-	if rule := first(x.exact[d.Host], d.Port, hasPort); rule != nil {
-		return rule
+	var found *Rule
+	for _, rule := range x.level(d, hasPort) {
+		if !hasPort(rule.Pattern, d.Port) {
+			continue
+		}
+		if !rule.Pattern.Restricted() {
+			return rule
+		}
+		if found == nil {
+			found = rule
+		}
+	}
+	return found
+}
+
+// level returns the rules of the most specific patterns for d's host of which one has the
+// port. Rules for other ports are among them.
+func (x index) level(d Destination, hasPort func(Pattern, uint16) bool) []*Rule {
+	if rules := x.exact[d.Host]; anyHasPort(rules, d.Port, hasPort) {
+		return rules
 	}
 	for domain := d.Host.name; domain != ""; {
 		_, domain, _ = strings.Cut(domain, ".")
-		if rule := first(x.below[domain], d.Port, hasPort); rule != nil {
-			return rule
+		if rules := x.below[domain]; anyHasPort(rules, d.Port, hasPort) {
+			return rules
 		}
 	}
-	return first(x.all, d.Port, hasPort)
-}
-
-func first(rules []*Rule, port uint16, hasPort func(Pattern, uint16) bool) *Rule {
-	for _, rule := range rules {
-		if hasPort(rule.Pattern, port) {
-			return rule
-		}
+	if anyHasPort(x.all, d.Port, hasPort) {
+		return x.all
 	}
 	return nil
+}
+
+func anyHasPort(rules []*Rule, port uint16, hasPort func(Pattern, uint16) bool) bool {
+	for _, rule := range rules {
+		if hasPort(rule.Pattern, port) {
+			return true
+		}
+	}
+	return false
 }

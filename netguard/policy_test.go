@@ -48,7 +48,7 @@ func TestDecide(t *testing.T) {
 			"git.example.org:22": AllowedByRule, "bad.example.net:443": DeniedByRule, "8.8.8.8:443": AllowedByPolicy, "10.0.0.1:443": PrivateAddress,
 		},
 	} {
-		m := NewMatcher(Policy{mode, allow, deny})
+		m := NewMatcher(Policy{Mode: mode, Allow: allow, Deny: deny})
 		for text, want := range cases {
 			if v := m.Decide(destination(t, text)); v.Reason != want || v.Allowed != (want == AllowedByRule || want == AllowedByPolicy) {
 				t.Errorf("%v, %s: %v %q, want %q", mode, text, v.Allowed, v.Reason.Name(), want.Name())
@@ -58,7 +58,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestDecideNamesTheRule(t *testing.T) {
-	m := NewMatcher(Policy{Allowlist, rules(t, ParseAllow, "--allow", "*.example.net"), rules(t, ParseDeny, "your settings", "*")})
+	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", "*.example.net"), Deny: rules(t, ParseDeny, "your settings", "*")})
 	if v := m.Decide(destination(t, "a.example.net:443")); v.Rule.String() != "* (your settings)" {
 		t.Errorf("%q", v.Rule)
 	}
@@ -94,7 +94,7 @@ func TestTheDenyListHoldsForResolvedAddresses(t *testing.T) {
 }
 
 func TestDecideAllocatesNothing(t *testing.T) {
-	m := NewMatcher(Policy{Allowlist, rules(t, ParseAllow, "--allow", "*.example.net", "example.org"), rules(t, ParseDeny, "--deny", "*.bad.example.net")})
+	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", "*.example.net", "example.org"), Deny: rules(t, ParseDeny, "--deny", "*.bad.example.net")})
 	d := destination(t, "a.very.deep.name.below.example.net:443")
 	if n := testing.AllocsPerRun(100, func() { m.Decide(d) }); n != 0 {
 		t.Errorf("%v allocations", n)

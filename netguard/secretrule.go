@@ -1,60 +1,156 @@
 package netguard
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"aibox/internal/secret"
 )
 
-// SecretRule says which secret the egress proxy adds to the requests to a host, in which
-// header. It holds the secret's name, never its value.
+// SecretRule says where the proxy adds a secret to requests: as one header, to one host. It
+// holds no secret.
 type SecretRule struct {
-	Name   string  // of the user's environment variable, or of a command in the user's settings
-	Host   Pattern // one host, not a wildcard; without a port, ports 443 and 80
-	Header string  // such as "Authorization", in the spelling of the user
+	Name        string // of the environment variable on the host that holds the secret
+	Destination Destination
+	TLS         bool   // false only if the user wrote http://
+	Header      string // as the user wrote it
+	template    string // of the header's value
 }
 
-// hopHeaders are headers that frame a request or that the proxy sets itself.
-var hopHeaders = []string{"connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "via"}
+// placeholder stands for the secret in a template.
+const placeholder = "{}"
 
-// ParseSecretRule parses NAME=HOST:HEADER or NAME=HOST:PORT:HEADER.
+// gitTemplate sends a token as Git servers expect it: as the password of HTTP's basic
+// authentication. They ignore the user name, or want this one.
+const gitTemplate = "Basic x-access-token:" + placeholder
+
+// forbiddenHeaders frame a message or choose its recipient.
+var forbiddenHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Te", "Trailer", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive"}
+
+// ParseSecretRule parses NAME=HOST[:PORT]:HEADER[=TEMPLATE] or NAME=http://HOST[:PORT]:HEADER[=TEMPLATE].
+// HOST is a name or an address, no wildcard. Without http:// the secret is sent only over
+// TLS, and without a port only to port 443. In TEMPLATE, {} stands for the secret: it is
+// "Bearer {}" for the header Authorization and "{}" for others unless it is given. The
+// user name and password in a template "Basic USER:{}" are encoded as the header needs
+// it. The header "git" means Authorization with the template for tokens of Git servers.
 func ParseSecretRule(text string) (SecretRule, error) {
-	name, rest, ok := strings.Cut(text, "=")
-	colon := strings.LastIndexByte(rest, ':')
-	if !ok || colon <= 0 || colon == len(rest)-1 {
-		return SecretRule{}, fmt.Errorf("%q is not NAME=HOST:HEADER", clip(name))
+	r := SecretRule{TLS: true}
+	name, target, found := strings.Cut(text, "=")
+	if !found {
+		return r, fmt.Errorf("%q is not NAME=HOST:HEADER", clip(text))
 	}
-	host, header := rest[:colon], rest[colon+1:]
-	if !isVariable(name) {
-		return SecretRule{}, fmt.Errorf("%q is not the name of a variable", clip(name))
+	if r.Name = name; !isVariable(name) {
+		return r, fmt.Errorf("%q is not the name of an environment variable", clip(name))
 	}
-	if !isHeader(header) {
-		return SecretRule{}, fmt.Errorf("%q is not the name of a header that can hold a secret", clip(header))
+	target, r.template, _ = strings.Cut(target, "=")
+	hasTemplate := strings.Count(text, "=") > 1
+	if plain, ok := strings.CutPrefix(target, "http://"); ok {
+		target, r.TLS = plain, false
 	}
-	pattern, err := ParseAllow(host)
-	if err != nil {
-		return SecretRule{}, err
+	target = strings.TrimPrefix(target, "https://")
+	colon := strings.LastIndexByte(target, ':')
+	if colon < 0 || strings.HasSuffix(target, "]") {
+		return r, fmt.Errorf("%q has no header: want HOST:HEADER", clip(target))
 	}
-	if pattern.wild || pattern.port == anyPort {
-		return SecretRule{}, fmt.Errorf("%q is not one host: a secret goes to one host and port", clip(host))
+	if err := r.setDestination(target[:colon]); err != nil {
+		return r, err
 	}
-	return SecretRule{name, pattern, header}, nil
+	return r, r.setHeader(target[colon+1:], hasTemplate)
 }
 
-// String returns the rule as ParseSecretRule reads it.
-func (r SecretRule) String() string { return r.Name + "=" + r.Host.String() + ":" + r.Header }
+func (r *SecretRule) setDestination(text string) error {
+	host, port, err := splitPort(text)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(host, "*") {
+		return fmt.Errorf("%q: a secret goes to one host, not to a pattern", clip(text))
+	}
+	if r.Destination.Host, err = ParseHost(host); err != nil {
+		return err
+	}
+	if addr, ok := r.Destination.Host.Address(); ok && CheckAddress(addr) != 0 {
+		return fmt.Errorf("%s can never be reached: %s", addr, CheckAddress(addr))
+	}
+	switch {
+	case port != "":
+		r.Destination.Port, err = parsePort(port)
+	case r.TLS:
+		r.Destination.Port = portHTTPS
+	default:
+		r.Destination.Port = portHTTP
+	}
+	return err
+}
 
+func (r *SecretRule) setHeader(name string, hasTemplate bool) error {
+	switch {
+	case name == "git" && hasTemplate:
+		return errors.New(`the header "git" has its own template`)
+	case name == "git":
+		r.Header, r.template = "Authorization", gitTemplate
+		return nil
+	case !httpguts.ValidHeaderFieldName(name) || strings.Trim(name, "0123456789") == "":
+		return fmt.Errorf("%q is not the name of a header", clip(name))
+	}
+	for _, forbidden := range forbiddenHeaders {
+		if strings.EqualFold(name, forbidden) {
+			return fmt.Errorf("a secret cannot be in the header %s", forbidden)
+		}
+	}
+	r.Header = name
+	switch {
+	case hasTemplate && strings.Count(r.template, placeholder) != 1:
+		return fmt.Errorf("the template %q does not have %s once, in place of the secret", clip(r.template), placeholder)
+	case hasTemplate && !httpguts.ValidHeaderFieldValue(r.template):
+		return errors.New("the template has a character that no header has")
+	case hasTemplate:
+	case strings.EqualFold(name, "Authorization"):
+		r.template = "Bearer " + placeholder
+	default:
+		r.template = placeholder
+	}
+	return nil
+}
+
+// isVariable reports whether name is the name of an environment variable in any shell.
 func isVariable(name string) bool {
 	for i := range len(name) {
-		if c := name[i]; c != '_' && !('a' <= c|0x20 && c|0x20 <= 'z') && (i == 0 || c < '0' || c > '9') {
+		c := name[i]
+		if !('a' <= lower(c) && lower(c) <= 'z' || c == '_' || i > 0 && '0' <= c && c <= '9') {
 			return false
 		}
 	}
 	return name != ""
 }
 
-func isHeader(name string) bool {
-	lower := strings.ToLower(name)
-	return name != "" && !strings.HasPrefix(lower, "proxy-") && !slices.Contains(hopHeaders, lower) &&
-		!strings.ContainsFunc(lower, func(r rune) bool { return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+// String returns the rule in its canonical form. ParseSecretRule parses it again.
+func (r SecretRule) String() string {
+	if r.Header == "" {
+		return ""
+	}
+	scheme := ""
+	if !r.TLS {
+		scheme = "http://"
+	}
+	return r.Name + "=" + scheme + r.Destination.String() + ":" + r.Header + "=" + r.template
+}
+
+// Value returns the header's value with the secret in it. A secret that no header can hold
+// is an error that does not repeat it.
+func (r SecretRule) Value(s secret.Value) (secret.Value, error) {
+	text := s.Reveal()
+	if text == "" || strings.TrimSpace(text) != text || !httpguts.ValidHeaderFieldValue(text) {
+		return secret.Value{}, fmt.Errorf("the value of %s cannot be sent in a header: it is empty, or has spaces around it or a control character", r.Name)
+	}
+	filled := strings.Replace(r.template, placeholder, text, 1)
+	if pair, ok := strings.CutPrefix(r.template, "Basic "); ok && strings.Contains(pair, ":") {
+		pair = strings.Replace(pair, placeholder, text, 1)
+		filled = "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))
+	}
+	return secret.New(filled), nil
 }

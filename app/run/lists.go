@@ -1,8 +1,6 @@
 package run
 
 import (
-	"strings"
-
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/netguard/preset"
@@ -29,12 +27,8 @@ func checkInspected(word string) error {
 	if _, ok := preset.Find(word); ok {
 		return fault.New(fault.Usage, "%q is a preset, and inspection is for single hosts", word).Hint("write HOST or HOST:PORT")
 	}
-	entry, err := preset.ParseAllow(word)
-	if err != nil {
-		return err
-	}
-	if strings.Contains(entry.String(), "*") {
-		return fault.New(fault.Usage, "%q is more than one host, and inspection is for single hosts", word).Hint("write HOST or HOST:PORT")
+	if _, err := netguard.ParseInspect(word); err != nil {
+		return fault.New(fault.Usage, "%w", err).Hint("write HOST, HOST:PORT or *.DOMAIN")
 	}
 	return nil
 }
@@ -42,7 +36,7 @@ func checkInspected(word string) error {
 func checkSecretRule(word string) error {
 	if _, err := netguard.ParseSecretRule(word); err != nil {
 		return fault.New(fault.Usage, "%w", err).
-			Hint("--secret NAME=HOST:HEADER, such as GITHUB_TOKEN=api.github.com:Authorization; the value stays in your environment variable NAME")
+			Hint("--secret NAME=HOST:HEADER, such as GITHUB_TOKEN=api.github.com:Authorization or, for git, GITHUB_TOKEN=github.com:git; the value stays in your environment variable NAME")
 	}
 	return nil
 }
