@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"aibox/audit"
 	"aibox/netguard/egress"
 	"aibox/session/supervisor"
@@ -8,8 +10,16 @@ import (
 
 // openProxy adapts egress.Proxy to supervisor.Deps.
 func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
+	var ask func(context.Context, egress.Question) egress.Answer
+	if access.Ask != nil {
+		ask = func(ctx context.Context, q egress.Question) egress.Answer {
+			decision := access.Ask(ctx, q.Destination, q.Method, q.Verdict)
+			return egress.Answer{Allowed: decision.Allowed, Reason: decision.Reason}
+		}
+	}
 	return egress.New(egress.Config{
 		Policy:  access.Policy,
+		Ask:     ask,
 		Record:  func(e egress.Event) string { return access.Record(proxyEvent(e)) },
 		Allow:   access.Allow,
 		Budgets: egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},

@@ -45,7 +45,7 @@ type AccessAnswer struct {
 	Request int    `json:"request"`
 	Host    string `json:"host"`
 	Port    int    `json:"port"`
-	Answer  string `json:"answer"` // "once", "session", "always", "no", or "none" if there was none in time
+	Answer  string `json:"answer"` // "once", "session", "always", "deny", "none" if there was none in time, or "settled" if the policy has changed
 }
 
 // PolicyChange is the data of PolicyChanged: what a running session may reach from now on.

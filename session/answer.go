@@ -11,8 +11,8 @@ import (
 
 // Answer answers a request of a running session. A request can be answered once; one that
 // is no longer open is a Conflict.
-func (s *contact) Answer(ctx context.Context, id ID, request int, yes bool) error {
-	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, yes) })
+func (s *contact) Answer(ctx context.Context, id ID, request int, answer Answer) error {
+	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, string(answer), answer.Allows()) })
 }
 
 // Extend extends the time limit of a running session. It also answers the session's own

@@ -32,6 +32,9 @@ type Launch struct {
 	// ReportProbes reports each probe as a step of its own, to show the progress of
 	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`
+	// Attends reports that the client will attend the session as soon as it runs (see
+	// Attend), so that its first questions wait for that.
+	Attends bool `json:"attends,omitempty"`
 }
 
 // Step is a stage of the start.

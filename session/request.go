@@ -1,21 +1,95 @@
 package session
 
 import (
+	"slices"
 	"time"
+
+	"aibox/internal/fault"
 )
 
-// RequestTime is the request for more time before a limit ends the session.
-const RequestTime = "time"
+// The values of Request.What.
+const (
+	RequestTime   = "time"   // more time before a limit ends the session
+	RequestAccess = "access" // a connection that the network policy refuses
+)
 
 // Request is a question of a running session to its user. Only the first answer counts;
 // no answer means no.
 type Request struct {
 	Session  ID        `json:"session"`
 	ID       int       `json:"id"`   // within the session, from 1
-	What     string    `json:"what"` // RequestTime
+	What     string    `json:"what"` // RequestTime or RequestAccess
 	Question string    `json:"question"`
 	Yes      string    `json:"yes"` // the effect of yes, a verb
 	No       string    `json:"no"`  // the effect of no, or of no answer
 	Made     time.Time `json:"made"`
 	Until    time.Time `json:"until"` // when it expires
+	// Access is set for RequestAccess. Clients of versions without it answer yes, which
+	// means AnswerOnce, or no.
+	Access *AccessRequest `json:"access,omitempty"`
+}
+
+// AccessRequest is a connection of the sandbox that waits for the user.
+type AccessRequest struct {
+	Agent  string `json:"agent"`
+	Host   string `json:"host"` // canonical
+	Port   int    `json:"port"`
+	Method string `json:"method"` // "CONNECT", or that of a plain HTTP request; raw
+	Reason string `json:"reason"` // why the policy refuses it, a clause
+	Allow  string `json:"allow"`  // the entry of the allow list that a yes stands for
+}
+
+// Answer is an answer to a Request.
+type Answer string
+
+// The answers. A RequestAccess takes the last four, every other request the first two.
+const (
+	AnswerYes     Answer = "yes"
+	AnswerNo      Answer = "no"
+	AnswerOnce    Answer = "once"    // allow the connections that wait now
+	AnswerSession Answer = "session" // allow the destination until the session ends
+	AnswerAlways  Answer = "always"  // like AnswerSession; the client adds it to the user's settings
+	AnswerDeny    Answer = "deny"    // refuse the destination until the session ends
+)
+
+// Answers returns the answers that the request takes, the most limited yes first and no
+// last.
+func (r *Request) Answers() []Answer {
+	if r.What == RequestAccess {
+		return []Answer{AnswerOnce, AnswerSession, AnswerAlways, AnswerDeny}
+	}
+	return []Answer{AnswerYes, AnswerNo}
+}
+
+// Understand returns the answer that a means for the request: yes and no are AnswerOnce
+// and AnswerDeny where those are expected. An answer that the request does not take is a
+// Usage fault.
+func (r *Request) Understand(a Answer) (Answer, error) {
+	if r.What == RequestAccess {
+		switch a {
+		case AnswerYes:
+			a = AnswerOnce
+		case AnswerNo:
+			a = AnswerDeny
+		}
+	}
+	if !slices.Contains(r.Answers(), a) {
+		return "", fault.New(fault.Usage, "%q does not answer the question", string(a)).Hint("answer %s", r.choices())
+	}
+	return a, nil
+}
+
+// choices returns the answers as text.
+func (r *Request) choices() string {
+	answers := r.Answers()
+	text := string(answers[0])
+	for _, a := range answers[1 : len(answers)-1] {
+		text += ", " + string(a)
+	}
+	return text + " or " + string(answers[len(answers)-1])
+}
+
+// Allows reports whether the answer grants what was requested.
+func (a Answer) Allows() bool {
+	return a == AnswerYes || a == AnswerOnce || a == AnswerSession || a == AnswerAlways
 }

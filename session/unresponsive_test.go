@@ -49,7 +49,7 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 	for name, ask := range map[string]func(*Sessions, ID) error{
 		"stop":   func(s *Sessions, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
 		"extend": func(s *Sessions, id ID) error { return s.Extend(t.Context(), id, time.Minute) },
-		"answer": func(s *Sessions, id ID) error { return s.Answer(t.Context(), id, 1, true) },
+		"answer": func(s *Sessions, id ID) error { return s.Answer(t.Context(), id, 1, AnswerYes) },
 		"screen": func(s *Sessions, id ID) error { _, err := s.Screen(t.Context(), id); return err },
 		"follow": func(s *Sessions, id ID) error {
 			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })

@@ -79,6 +79,7 @@ func newApp(ctx context.Context, r Request) *app {
 	a.keys.inText.help, a.keys.inText.palette = keymap.Bind("this help", "f1"), keymap.Bind("search all commands", "ctrl+k")
 	a.keys.inText.force = keymap.Bind("cancel the text; twice: quit", "ctrl+c")
 	a.questions = approvals.New(ctx, r.Sessions)
+	a.questions.Remember = r.Remember
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a
 }

@@ -24,8 +24,8 @@ func (asker) Requests() ([]session.Request, error) {
 	return []session.Request{{Session: "0aaaa-codex", ID: 1, Question: "Is there more time?", Yes: "give it 1h more", No: "let it end"}}, nil
 }
 
-func (a asker) Answer(_ context.Context, _ session.ID, _ int, yes bool) error {
-	*a.said = append(*a.said, yes)
+func (a asker) Answer(_ context.Context, _ session.ID, _ int, answer session.Answer) error {
+	*a.said = append(*a.said, answer == session.AnswerYes)
 	return nil
 }
 

@@ -49,6 +49,9 @@ type Request struct {
 	Machine  doctor.Machine
 	Images   images.Builder
 	FirstRun welcome.Choices
+	// Remember adds an entry to the allow list of the user's settings, and returns their
+	// file; nil if nothing may be added.
+	Remember func(ctx context.Context, entry string) (file string, err error)
 	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
 	// the dashboard.
 	Only page.Request

@@ -132,7 +132,8 @@ func (w *world) Requests() ([]session.Request, error) {
 	return []session.Request{{Session: "0eeee-codex", ID: 1, Question: "Is there more time?", Yes: "give it 1h more", No: "let it end"}}, nil
 }
 
-func (w *world) Answer(context.Context, session.ID, int, bool) error { return w.err() }
+func (w *world) Answer(context.Context, session.ID, int, session.Answer) error { return w.err() }
+func (w *world) AttendAll(context.Context) error                               { return w.err() }
 
 func (w *world) Recorded(session.ID) (int64, error) { return 2600, w.err() }
 

@@ -33,11 +33,21 @@ func (e *RefusedError) Kind() fault.Kind {
 func serveAnswer(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.FormValue("id"))
-		yes, yesErr := strconv.ParseBool(r.FormValue("yes"))
-		if err = errors.Join(err, yesErr); err != nil {
-			err = fault.New(fault.Usage, "an answer needs id, a number, and yes, true or false")
+		answer := r.FormValue("answer")
+		if answer == "" {
+			var yes bool
+			var yesErr error
+			yes, yesErr = strconv.ParseBool(r.FormValue("yes"))
+			err = errors.Join(err, yesErr)
+			answer = "no"
+			if yes {
+				answer = "yes"
+			}
+		}
+		if err != nil {
+			err = fault.New(fault.Usage, "an answer needs id, a number, and answer, a word")
 		} else {
-			err = c.Answer(id, yes)
+			err = c.Answer(id, answer)
 		}
 		writeResult(w, err)
 	}

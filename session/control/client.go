@@ -113,9 +113,10 @@ func (c Client) Signal(ctx context.Context, number int) error {
 	return c.post(ctx, "/v1/signal", url.Values{"number": {strconv.Itoa(number)}})
 }
 
-// Answer sends the user's answer to a request of the session.
-func (c Client) Answer(ctx context.Context, request int, yes bool) error {
-	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
+// Answer sends the user's answer to a request of the session. Supervisors of versions that
+// know only yes and no read yes.
+func (c Client) Answer(ctx context.Context, request int, answer string, yes bool) error {
+	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "answer": {answer}, "yes": {strconv.FormatBool(yes)}})
 }
 
 // Extend extends the session's time limit.

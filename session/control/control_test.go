@@ -40,7 +40,13 @@ func (f fakeControls) Events(ctx context.Context, from int, visit func(audit.Eve
 	return f.log.Follow(ctx, from, visit)
 }
 
-func (f fakeControls) Answer(request int, yes bool) error { return fmt.Errorf("%d, %t", request, yes) }
+func (f fakeControls) Answer(request int, answer string) error {
+	return fmt.Errorf("%d, %s", request, answer)
+}
+
+func (f fakeControls) Attend(_ context.Context, visit func(any) error) error {
+	return errors.Join(visit([]int{}), visit([]int{7}))
+}
 
 func (f fakeControls) Extend(by time.Duration) error {
 	f.extends <- by

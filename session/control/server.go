@@ -32,8 +32,10 @@ import (
 //	                          stream (1 byte), length (4 bytes, big-endian), bytes
 //	GET  /v1/events?from=N    events of the log from number N on and, between them,
 //	                          LiveChanged, as lines of JSON, until the log ends
-//	POST /v1/answer?id=N&yes=BOOL
-//	                          answer a request
+//	POST /v1/answer?id=N&answer=WORD
+//	                          answer a request; yes=BOOL stands for answer=yes or no
+//	GET  /v1/attend           the open requests as a line of JSON, and again whenever they
+//	                          change; while a client reads this, the session asks the user
 //	POST /v1/policy?allow=ENTRY&deny=ENTRY&reason=TEXT
 //	                          add entries to the lists of the network policy, each field any
 //	                          number of times; the answer is the new lists as JSON
@@ -50,7 +52,10 @@ type Session interface {
 	Snapshot() any // the State, for JSON
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 	Events(ctx context.Context, from int, visit func(audit.Event) error) error
-	Answer(request int, yes bool) error
+	Answer(request int, answer string) error
+	// Attend visits the open requests, for JSON, at each change until ctx ends. visit's
+	// error ends it.
+	Attend(ctx context.Context, visit func(requests any) error) error
 	// ChangePolicy adds entries to the lists of the network policy, and returns the result,
 	// for JSON.
 	ChangePolicy(allow, deny []string, reason string) (any, error)
@@ -123,6 +128,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	})
 	mux.HandleFunc("GET /v1/events", serveEvents(c))
 	mux.HandleFunc("POST /v1/answer", serveAnswer(c))
+	mux.HandleFunc("GET /v1/attend", serveAttend(c))
 	mux.HandleFunc("POST /v1/policy", servePolicy(c))
 	mux.HandleFunc("POST /v1/extend", serveExtend(c))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {

@@ -147,18 +147,18 @@ func TestEventsOfAnEndedSessionAreReadFromItsLog(t *testing.T) {
 func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 	sessions, s := watched(t)
 	done := 0
-	s.ask(session.Request{What: "x", Question: "well?"}, func() error { done++; return nil })
+	s.ask(session.Request{What: "x", Question: "well?"}, func(session.Answer) error { done++; return nil })
 	open, err := sessions.Requests()
 	if err != nil || len(open) != 1 || open[0].Session != s.id || open[0].Question != "well?" {
 		t.Fatalf("%+v, %v", open, err)
 	}
-	if err := sessions.Answer(t.Context(), s.id, open[0].ID, true); err != nil || done != 1 {
+	if err := sessions.Answer(t.Context(), s.id, open[0].ID, session.AnswerYes); err != nil || done != 1 {
 		t.Errorf("%v, done %d times", err, done)
 	}
-	if err := sessions.Answer(t.Context(), s.id, open[0].ID, true); fault.KindOf(err) != fault.Conflict || done != 1 {
+	if err := sessions.Answer(t.Context(), s.id, open[0].ID, session.AnswerYes); fault.KindOf(err) != fault.Conflict || done != 1 {
 		t.Errorf("again: %v, done %d times", err, done)
 	}
-	if err := sessions.Answer(t.Context(), s.id, 9, true); fault.KindOf(err) != fault.Usage {
+	if err := sessions.Answer(t.Context(), s.id, 9, session.AnswerYes); fault.KindOf(err) != fault.Usage {
 		t.Errorf("one that was never asked: %v", err)
 	}
 	if err := sessions.Extend(t.Context(), s.id, time.Hour); fault.KindOf(err) != fault.Usage {

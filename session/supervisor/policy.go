@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -25,6 +26,10 @@ const (
 // for concurrent use.
 type policy struct {
 	session *modelWatch
+	// ask asks the user about a destination that the policy refuses; nil asks nothing. changed
+	// is called after each change; it may be nil.
+	ask     func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
+	changed func()
 
 	changing sync.Mutex // held while the policy changes, so that changes are in order
 
@@ -54,7 +59,7 @@ func (p *policy) openProxy() (Proxy, error) {
 	}
 	spec := &p.session.launch.Spec
 	proxy, err := p.session.deps.Proxy(ProxyAccess{
-		Policy: p.current(), Record: p.session.recordEgress, Allow: p.allowCommand,
+		Policy: p.current(), Ask: p.ask, Record: p.session.recordEgress, Allow: p.allowCommand,
 		UploadLimit: spec.EgressUpload.Bytes(), DownloadLimit: spec.EgressDownload.Bytes(),
 	})
 	if err != nil {
@@ -169,6 +174,9 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 	changed := session.PolicyChanged{Lists: *session.ListsOf(rules), Closed: proxy.SetPolicy(matcher)}
 	err := p.session.save(func(st *session.State) { st.Lists = &changed.Lists })
 	p.session.publishing.trigger()
+	if p.changed != nil {
+		p.changed()
+	}
 	return changed, err
 }
 

@@ -24,6 +24,9 @@ type Proxy interface {
 // called from any goroutine.
 type ProxyAccess struct {
 	Policy *netguard.Matcher
+	// Ask asks the user about a destination that the policy refuses with verdict, and waits for
+	// the answer; nil asks nothing.
+	Ask func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	// Record records an event and returns its id, which a refusal shows; it may be empty.
 	Record func(ProxyEvent) (id string)
 	// Allow returns the command with which the user can allow a destination in this session.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -10,33 +11,34 @@ import (
 	"aibox/session"
 )
 
-// How a request ended, for the log.
+// How a request ended, for the log, if not with an answer.
 const (
-	answeredYes = "yes"
-	answeredNo  = "no"
-	withdrawn   = "settled" // granted in another way
-	unanswered  = "none"    // the session ended first
+	withdrawn  = "settled" // granted in another way
+	unanswered = "none"    // it expired, or the session ended first
 )
 
 // requestQueue holds the requests of a session that wait for an answer. It is safe for
 // concurrent use.
 type requestQueue struct {
-	mu     sync.Mutex
-	closed bool
-	made   int
-	open   []pendingRequest
-	record func(r session.Request, answer string) // called at the end of each request
+	mu       sync.Mutex
+	closed   bool
+	made     int
+	open     []pendingRequest
+	watchers map[chan struct{}]bool // each has a value when open or closed has changed
+	joined   chan struct{}          // closed when there is a watcher
+	record   func(r session.Request, answer string)
 }
 
-// pendingRequest is a request with the action of a yes.
+// pendingRequest is a request with the action at its end.
 type pendingRequest struct {
 	session.Request
-	yes func() error
+	// end applies the answer, which is empty if there was none.
+	end func(answer session.Answer) error
 }
 
 // ask adds a request and returns it with its number; false means that the
 // queue is closed.
-func (l *requestQueue) ask(r session.Request, yes func() error) (session.Request, bool) {
+func (l *requestQueue) ask(r session.Request, end func(session.Answer) error) (session.Request, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -44,13 +46,24 @@ func (l *requestQueue) ask(r session.Request, yes func() error) (session.Request
 	}
 	l.made++
 	r.ID, r.Made = l.made, time.Now().UTC()
-	l.open = append(l.open, pendingRequest{r, yes})
+	l.open = append(l.open, pendingRequest{r, end})
+	l.changed()
 	return r, true
 }
 
-// answer ends a request. If the request is not open, it returns a fault and changes
-// nothing.
-func (l *requestQueue) answer(id int, yes bool) error {
+// changed wakes the watchers. l.mu is held.
+func (l *requestQueue) changed() {
+	for w := range l.watchers {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// answer ends a request. If the request is not open, or does not take the answer, it
+// returns a fault and changes nothing.
+func (l *requestQueue) answer(id int, answer session.Answer) error {
 	l.mu.Lock()
 	i := slices.IndexFunc(l.open, func(p pendingRequest) bool { return p.ID == id })
 	if i < 0 {
@@ -62,42 +75,52 @@ func (l *requestQueue) answer(id int, yes bool) error {
 		return fault.New(fault.Conflict, "the question is no longer open")
 	}
 	p := l.open[i]
-	l.open = slices.Delete(l.open, i, i+1)
-	l.mu.Unlock()
-	if !yes {
-		l.record(p.Request, answeredNo)
-		return nil
+	answer, err := p.Understand(answer)
+	if err != nil {
+		l.mu.Unlock()
+		return err
 	}
-	l.record(p.Request, answeredYes)
-	return p.yes()
+	l.open = slices.Delete(l.open, i, i+1)
+	l.changed()
+	l.mu.Unlock()
+	l.record(p.Request, string(answer))
+	return p.end(answer)
 }
 
-// withdraw ends the requests for something that was granted in another way.
-func (l *requestQueue) withdraw(what string) {
-	l.end(withdrawn, func(p pendingRequest) bool { return p.What == what })
+// withdraw ends the requests that were granted in another way.
+func (l *requestQueue) withdraw(which func(session.Request) bool) { l.end(withdrawn, which) }
+
+// expire ends a request without an answer.
+func (l *requestQueue) expire(id int) {
+	l.end(unanswered, func(r session.Request) bool { return r.ID == id })
 }
 
 // close ends all requests and accepts no new ones.
 func (l *requestQueue) close() {
 	l.mu.Lock()
 	l.closed = true
+	l.changed()
 	l.mu.Unlock()
-	l.end(unanswered, func(pendingRequest) bool { return true })
+	l.end(unanswered, func(session.Request) bool { return true })
 }
 
-func (l *requestQueue) end(answer string, which func(pendingRequest) bool) {
+func (l *requestQueue) end(how string, which func(session.Request) bool) {
 	l.mu.Lock()
 	var ended []pendingRequest
 	l.open = slices.DeleteFunc(l.open, func(p pendingRequest) bool {
-		if which(p) {
+		if which(p.Request) {
 			ended = append(ended, p)
 			return true
 		}
 		return false
 	})
+	if len(ended) > 0 {
+		l.changed()
+	}
 	l.mu.Unlock()
 	for _, p := range ended {
-		l.record(p.Request, answer)
+		l.record(p.Request, how)
+		_ = p.end("") // applies nothing
 	}
 }
 
@@ -105,6 +128,11 @@ func (l *requestQueue) end(answer string, which func(pendingRequest) bool) {
 func (l *requestQueue) pending() []session.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.list()
+}
+
+// list is pending. l.mu is held.
+func (l *requestQueue) list() []session.Request {
 	var open []session.Request
 	for _, p := range l.open {
 		open = append(open, p.Request)
@@ -112,22 +140,80 @@ func (l *requestQueue) pending() []session.Request {
 	return open
 }
 
-// ask asks the session's user a question, and calls yes if they agree in time.
-func (s *limits) ask(r session.Request, yes func() error) {
-	r.Session = s.id
-	r, ok := s.requests.ask(r, yes)
-	if !ok {
-		return
+// watch visits the open requests at each change until ctx ends, visit fails or the queue
+// is closed. Meanwhile the queue is attended.
+func (l *requestQueue) watch(ctx context.Context, visit func([]session.Request) error) error {
+	news := make(chan struct{}, 1)
+	news <- struct{}{}
+	l.mu.Lock()
+	if l.watchers == nil {
+		l.watchers = map[chan struct{}]bool{}
 	}
-	s.audit(audit.RequestMade, r)
+	l.watchers[news] = true
+	if l.joined != nil {
+		close(l.joined)
+		l.joined = nil
+	}
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.watchers, news)
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+		}
+		l.mu.Lock()
+		open, closed := l.list(), l.closed
+		l.mu.Unlock()
+		if err := visit(open); err != nil || closed {
+			return err
+		}
+	}
+}
+
+// attendance reports whether a client shows the requests to a user. joined is closed when
+// the next one comes.
+func (l *requestQueue) attendance() (joined <-chan struct{}, attended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.joined == nil {
+		l.joined = make(chan struct{})
+	}
+	return l.joined, len(l.watchers) > 0
+}
+
+// ask asks the session's user a question, and calls end when it is over. It returns false
+// if the session asks no more questions.
+func (s *limits) ask(r session.Request, end func(session.Answer) error) (session.Request, bool) {
+	r.Session = s.id
+	r, ok := s.requests.ask(r, end)
+	if !ok {
+		return r, false
+	}
+	if a := r.Access; a != nil {
+		s.audit(audit.AccessAsked, audit.AccessQuestion{Request: r.ID, Host: a.Host, Port: a.Port, Method: a.Method})
+	} else {
+		s.audit(audit.RequestMade, r)
+	}
 	s.publishing.flush()
+	return r, true
 }
 
 // answered records the end of a request.
 func (s *limits) answered(r session.Request, answer string) {
-	s.audit(audit.RequestAnswered, map[string]any{"id": r.ID, "what": r.What, "answer": answer})
+	if a := r.Access; a != nil {
+		s.audit(audit.AccessAnswered, audit.AccessAnswer{Request: r.ID, Host: a.Host, Port: a.Port, Answer: answer})
+	} else {
+		s.audit(audit.RequestAnswered, map[string]any{"id": r.ID, "what": r.What, "answer": answer})
+	}
 	s.publishing.flush()
 }
 
 // Answer applies the user's answer to a request.
-func (s *limits) Answer(request int, yes bool) error { return s.requests.answer(request, yes) }
+func (s *limits) Answer(request int, answer string) error {
+	return s.requests.answer(request, session.Answer(answer))
+}

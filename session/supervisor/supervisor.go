@@ -170,6 +170,7 @@ func (s *supervisor) open() error {
 		s.id, err = s.store.CreateVerification(time.Now())
 	}
 	s.requests.record = s.answered
+	s.askAboutAccess()
 	if err != nil {
 		return err
 	}

@@ -144,6 +144,7 @@ type limits struct {
 	*sandbox
 	timeLimit countdown
 	requests  requestQueue
+	access    accessQuestions
 }
 
 // limitTime starts the session's time limit. A verification, whose session belongs to
@@ -169,7 +170,12 @@ func (s *limits) askForTime(step time.Duration, until time.Time) {
 		What: session.RequestTime, Until: until.UTC(),
 		Question: fmt.Sprintf("The time of %s is almost up. Without an answer it is ended then; its work so far is kept.", s.id),
 		Yes:      "give it " + amount.Span(step) + " more", No: "let it end",
-	}, func() error { return s.Extend(step) })
+	}, func(answer session.Answer) error {
+		if answer.Allows() {
+			return s.Extend(step)
+		}
+		return nil
+	})
 	s.postNotice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
 		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
 }
@@ -181,7 +187,7 @@ func (s *limits) Extend(by time.Duration) error {
 		return err
 	}
 	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "by": by.String(), "value": limit.String()})
-	s.requests.withdraw(session.RequestTime)
+	s.requests.withdraw(func(r session.Request) bool { return r.What == session.RequestTime })
 	s.publishing.flush()
 	return nil
 }

@@ -67,7 +67,7 @@ func TestASessionAsksForMoreTimeBeforeItsTimeLimit(t *testing.T) {
 		if fault.KindOf(s.cause) != fault.Limit || s.cause.Error() != "the time limit of 10m was reached" {
 			t.Errorf("ended by %v", s.cause)
 		}
-		if err := s.Answer(1, true); fault.KindOf(err) != fault.Conflict {
+		if err := s.Answer(1, "yes"); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("an answer that came too late gave %v", err)
 		}
 		want := []audit.Type{audit.RequestMade, audit.NoticeGiven, audit.RequestAnswered, audit.LimitReached}
@@ -87,10 +87,10 @@ func TestYesExtendsTheTimeLimitAndNoDoesNot(t *testing.T) {
 			begun := time.Now()
 			time.Sleep(9*time.Minute + time.Second)
 			synctest.Wait()
-			if err := s.Answer(1, test.yes); err != nil {
+			if err := s.Answer(1, map[bool]string{true: "yes", false: "no"}[test.yes]); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Answer(1, true); fault.KindOf(err) != fault.Conflict {
+			if err := s.Answer(1, "yes"); fault.KindOf(err) != fault.Conflict {
 				t.Errorf("a second answer gave %v", err)
 			}
 			<-s.ended
@@ -169,14 +169,14 @@ func TestAVerificationTimesOutWithoutARequest(t *testing.T) {
 func TestNoRequestIsMadeAfterTheEnd(t *testing.T) {
 	var ends []string
 	l := requestQueue{record: func(_ session.Request, answer string) { ends = append(ends, answer) }}
-	if _, ok := l.ask(session.Request{What: "x"}, func() error { return nil }); !ok {
+	if _, ok := l.ask(session.Request{What: "x"}, func(session.Answer) error { return nil }); !ok {
 		t.Fatal("nobody is asked")
 	}
 	l.close()
 	if _, ok := l.ask(session.Request{}, nil); ok || !slices.Equal(ends, []string{unanswered}) {
 		t.Errorf("asked after the end, or %v", ends)
 	}
-	if err := l.answer(7, true); fault.KindOf(err) != fault.Usage {
+	if err := l.answer(7, session.AnswerYes); fault.KindOf(err) != fault.Usage {
 		t.Errorf("an answer to nothing gave %v", err)
 	}
 }
@@ -184,8 +184,8 @@ func TestNoRequestIsMadeAfterTheEnd(t *testing.T) {
 func TestAnAnswerReturnsTheErrorOfItsAction(t *testing.T) {
 	failed := errors.New("failed")
 	l := requestQueue{record: func(session.Request, string) {}}
-	l.ask(session.Request{}, func() error { return failed })
-	if err := l.answer(1, true); !errors.Is(err, failed) {
+	l.ask(session.Request{}, func(session.Answer) error { return failed })
+	if err := l.answer(1, session.AnswerYes); !errors.Is(err, failed) {
 		t.Errorf("got %v", err)
 	}
 }

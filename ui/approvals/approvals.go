@@ -1,4 +1,5 @@
-// Package approvals shows the questions of running sessions over the open screen. A
+// Package approvals shows the questions of running sessions over the open screen, and
+// attends those sessions, so that they ask. A
 // question never takes a key that was meant for something else: it appears only while
 // the user is not typing, the focused button decides nothing, and keys are ignored until
 // none was pressed for a moment. A postponed question stays as a mark until it is
@@ -9,6 +10,7 @@ package approvals
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"aibox/internal/amount"
@@ -28,7 +30,8 @@ import (
 type Sessions interface {
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Requests() ([]session.Request, error)
-	Answer(ctx context.Context, id session.ID, request int, yes bool) error
+	Answer(ctx context.Context, id session.ID, request int, answer session.Answer) error
+	AttendAll(ctx context.Context) error
 }
 
 // name identifies a question.
@@ -44,8 +47,12 @@ type Model struct {
 	ctx      context.Context //nolint:containedctx // it ends with the program
 	sessions Sessions
 	theme    theme.Theme
-	// Now is the clock. Tests set it.
-	Now func() time.Time
+	// Now is the clock, and Tick sends a message after a time. Tests set them.
+	Now  func() time.Time
+	Tick func(time.Duration, tea.Msg) tea.Cmd
+	// Remember adds an entry to the allow list of the user's settings, and returns their
+	// file. Without it, no question offers that.
+	Remember func(ctx context.Context, entry string) (file string, err error)
 
 	width, height int
 	changed       <-chan struct{}
@@ -55,26 +62,21 @@ type Model struct {
 	seen          map[name]bool // they were shown once, and appear on a key only
 	shown         *session.Request
 	lastKey       time.Time // when the question appeared, or the last key within the grace period
-	choice        choice
+	choice        int       // the button with the focus
+	stepping      bool      // the questions are shown one after the other
+	ticking       bool      // a tick is under way
 	outcome       string    // of the last question, if the user has to see it, escaped; empty for none
-	closed        time.Time // when outcome was set
+	good          bool      // outcome is a success
+	closed        time.Time // when outcome was set, if the question closed by itself
 }
-
-// choice is a button.
-type choice int
-
-// The choices, in the order of the buttons.
-const (
-	later choice = iota
-	no
-	yes
-	choices
-)
 
 // New makes the model. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, theme: theme.New(true), Now: time.Now,
+		Tick: func(d time.Duration, msg tea.Msg) tea.Cmd {
+			return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+		},
 		answered: map[name]bool{}, seen: map[name]bool{},
 	}
 }
@@ -97,9 +99,11 @@ type (
 		err error
 	}
 	answerSent struct {
-		of  name
-		err error
+		of   name
+		err  error
+		note string // what else was done, escaped
 	}
+	ticked struct{}
 )
 
 // Init lists the questions and starts to watch for new ones.
@@ -108,6 +112,9 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(m.list(), func() tea.Msg {
 		changed, err := sessions.Changed(ctx)
 		return watchStarted{changed, err}
+	}, func() tea.Msg {
+		_ = sessions.AttendAll(ctx) // the sessions that are not attended refuse what they would ask about
+		return nil
 	})
 }
 
@@ -144,7 +151,10 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		if msg.err == nil {
 			m.takeRequests(msg.all)
 		}
-		return nil, true
+		return m.countDown(), true
+	case ticked:
+		m.ticking = false
+		return m.countDown(), true
 	case answerSent:
 		if msg.err != nil {
 			m.close("Your answer was not accepted: " + termtext.Escape(msg.err.Error()))
@@ -152,10 +162,32 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 			if fault.KindOf(msg.err) == fault.Conflict { // it is no longer open
 				m.answered[msg.of] = true
 			}
+		} else if msg.note != "" && !m.Open() {
+			m.outcome, m.good, m.closed = msg.note, true, time.Time{}
 		}
 		return m.list(), true
 	}
 	return nil, false
+}
+
+// countDown redraws the screen every second while a question shows its remaining time.
+func (m *Model) countDown() tea.Cmd {
+	if m.ticking || m.expiry().IsZero() {
+		return nil
+	}
+	m.ticking = true
+	return m.Tick(time.Second, ticked{})
+}
+
+// expiry returns when the first question about access expires; zero without one.
+func (m *Model) expiry() time.Time {
+	var first time.Time
+	for _, r := range m.waiting {
+		if r.What == session.RequestAccess && (first.IsZero() || r.Until.Before(first)) {
+			first = r.Until
+		}
+	}
+	return first
 }
 
 // takeRequests stores the open questions.
@@ -187,7 +219,7 @@ func (m *Model) closedOutcome(r *session.Request) string {
 }
 
 // close sets the outcome.
-func (m *Model) close(outcome string) { m.outcome, m.closed = outcome, m.Now() }
+func (m *Model) close(outcome string) { m.outcome, m.good, m.closed = outcome, false, m.Now() }
 
 // Outcome reports whether a line about the last question is shown.
 func (m *Model) Outcome() bool { return m.outcome != "" && m.shown == nil }
@@ -198,7 +230,7 @@ func (m *Model) Pass(msg tea.KeyPressMsg) bool {
 	if !m.Outcome() {
 		return true
 	}
-	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, accept, refuse, postpone, toggle, back, take) {
+	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, slices.Concat(answerKeys, []key.Binding{toggle, back, take})...) {
 		return false
 	}
 	m.outcome = ""
@@ -219,16 +251,27 @@ func (m *Model) Let(busy bool) {
 	}
 }
 
-// Show shows the first open question, even if it was shown before.
+// Show shows the first open question, even if it was shown before, and after it the others.
 func (m *Model) Show() {
 	if len(m.waiting) > 0 && !m.Open() {
+		m.stepping = true
 		m.show(m.waiting[0])
+	}
+}
+
+// step closes the open question, and shows the next one if the user wants to see all.
+func (m *Model) step() {
+	n := nameOf(*m.shown)
+	i := slices.IndexFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == n })
+	m.shown = nil
+	if m.stepping = m.stepping && i+1 < len(m.waiting); m.stepping {
+		m.show(m.waiting[i+1])
 	}
 }
 
 func (m *Model) show(r session.Request) {
 	m.seen[nameOf(r)] = true
-	m.shown, m.choice, m.lastKey, m.outcome = &r, later, m.Now(), ""
+	m.shown, m.choice, m.lastKey, m.outcome = &r, 0, m.Now(), ""
 }
 
 // Waiting returns the number of open questions.
@@ -243,62 +286,85 @@ func (m *Model) Mark() string {
 	if len(m.waiting) == 0 {
 		return ""
 	}
-	return m.theme.Warn.Render("! " + amount.Of(len(m.waiting), "question"))
+	mark := "! " + amount.Of(len(m.waiting), "question")
+	if until := m.expiry(); !until.IsZero() {
+		mark += " " + m.remaining(until)
+	}
+	return m.theme.Warn.Render(mark)
+}
+
+// remaining returns the time until a moment, in seconds.
+func (m *Model) remaining(until time.Time) string {
+	return strconv.Itoa(max(0, int((until.Sub(m.Now())+time.Second-1)/time.Second))) + "s"
 }
 
 // Key returns the key that shows the first open question.
 func Key() key.Binding { return keymap.Bind("open questions", "!") }
 
 var (
-	toggle   = keymap.Bind("choose", "tab", "right", "l")
-	back     = keymap.Bind("choose back", "shift+tab", "left", "h")
-	take     = keymap.Bind("confirm the choice", "enter")
-	accept   = keymap.Bind("yes", "y")
-	refuse   = keymap.Bind("no", "n")
-	postpone = keymap.Bind("later", "esc", "q", "ctrl+c")
+	toggle = keymap.Bind("choose", "tab", "right", "l")
+	back   = keymap.Bind("choose back", "shift+tab", "left", "h")
+	take   = keymap.Bind("confirm the choice", "enter")
 )
 
 // Keys returns the question's keys.
 func (m *Model) Keys() []keymap.Group {
-	return []keymap.Group{{Title: "Question", Keys: []key.Binding{accept, refuse, postpone, toggle, back, take}}}
+	return []keymap.Group{{Title: "Question", Keys: append(m.bindings(), back, take)}}
 }
 
 // Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	return []key.Binding{accept, refuse, postpone, toggle}
+	return m.bindings()
 }
 
 // Press handles a key while a question is open.
 func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
-	now := m.Now()
+	now, all := m.Now(), m.choicesOf(m.shown)
 	switch {
 	case now.Sub(m.lastKey) < dialog.Grace:
 		m.lastKey = now // the key was meant for something else
-	case key.Matches(msg, postpone):
-		m.shown = nil
-	case key.Matches(msg, accept):
-		return m.reply(yes)
-	case key.Matches(msg, refuse):
-		return m.reply(no)
+		return nil
 	case key.Matches(msg, toggle):
-		m.choice = (m.choice + 1) % choices
+		m.choice = (m.choice + 1) % len(all)
+		return nil
 	case key.Matches(msg, back):
-		m.choice = (m.choice + choices - 1) % choices
+		m.choice = (m.choice + len(all) - 1) % len(all)
+		return nil
 	case key.Matches(msg, take):
-		return m.reply(m.choice)
+		return m.reply(all[m.choice].answer)
+	}
+	for _, c := range all {
+		if key.Matches(msg, c.key) {
+			return m.reply(c.answer)
+		}
 	}
 	return nil
 }
 
 // reply sends the answer of a button.
-func (m *Model) reply(c choice) tea.Cmd {
+func (m *Model) reply(answer session.Answer) tea.Cmd {
 	r := *m.shown
-	m.shown = nil
-	if c == later {
+	m.step()
+	if answer == "" {
 		return nil
 	}
 	m.answered[nameOf(r)] = true
 	m.waiting = slices.DeleteFunc(m.waiting, func(other session.Request) bool { return nameOf(other) == nameOf(r) })
-	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg { return answerSent{nameOf(r), sessions.Answer(ctx, r.Session, r.ID, c == yes)} }
+	ctx, sessions, remember := m.ctx, m.sessions, m.Remember
+	return func() tea.Msg {
+		sent := answerSent{of: nameOf(r)}
+		if sent.err = sessions.Answer(ctx, r.Session, r.ID, answer); sent.err == nil && answer == session.AnswerAlways {
+			sent.note = rememberAccess(ctx, remember, r.Access.Allow)
+		}
+		return sent
+	}
+}
+
+// rememberAccess adds an entry to the user's allow list and returns what was done, escaped.
+func rememberAccess(ctx context.Context, remember func(context.Context, string) (string, error), entry string) string {
+	file, err := remember(ctx, entry)
+	if err != nil {
+		return termtext.Escape(entry + " is allowed for this session only, since your settings could not be changed: " + err.Error())
+	}
+	return termtext.Escape(entry + " is now allowed in " + file)
 }

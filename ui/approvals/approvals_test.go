@@ -34,10 +34,12 @@ func (d *fakeSessions) Requests() ([]session.Request, error) {
 	return append([]session.Request(nil), d.open...), nil
 }
 
-func (d *fakeSessions) Answer(_ context.Context, id session.ID, request int, yes bool) error {
-	d.said = append(d.said, fmt.Sprintf("%s %d %v", id, request, yes))
+func (d *fakeSessions) Answer(_ context.Context, id session.ID, request int, answer session.Answer) error {
+	d.said = append(d.said, fmt.Sprintf("%s %d %s", id, request, answer))
 	return d.fails
 }
+
+func (d *fakeSessions) AttendAll(context.Context) error { return nil }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
@@ -60,6 +62,7 @@ func sit(t testing.TB, open ...session.Request) *person {
 	p := &person{t: t, fakeSessions: &fakeSessions{open: open}, now: noon}
 	p.m = New(t.Context(), p.fakeSessions)
 	p.m.Now = func() time.Time { return p.now }
+	p.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	p.m.SetSize(80, 24)
 	p.look(false)
 	return p
@@ -100,7 +103,7 @@ func (p *person) view() string {
 }
 
 func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
-	for key, want := range map[string]string{"y": "0a-x 1 true", "n": "0a-x 1 false"} {
+	for key, want := range map[string]string{"y": "0a-x 1 yes", "n": "0a-x 1 no"} {
 		p := sit(t, asks("0a-x", 1))
 		if !p.m.Open() || !strings.Contains(p.view(), "0a-x asks") || !strings.Contains(p.view(), "at 12:01:00") {
 			t.Fatalf("it does not appear:\n%s", p.view())
@@ -165,7 +168,7 @@ func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
 	p.press("y")
 	p.m.Show()
 	p.press("tab", "enter")
-	if got := strings.Join(p.fakeSessions.said, ", "); got != "0a-x 1 true, 0b-y 3 false" {
+	if got := strings.Join(p.fakeSessions.said, ", "); got != "0a-x 1 yes, 0b-y 3 no" {
 		t.Errorf("said %s", got)
 	}
 }
@@ -251,7 +254,7 @@ func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
 		t.Errorf("said %v:\n%s", p.fakeSessions.said, p.view())
 	}
 	click("give it")
-	if len(p.fakeSessions.said) != 1 || p.fakeSessions.said[0] != "0a-x 1 true" {
+	if len(p.fakeSessions.said) != 1 || p.fakeSessions.said[0] != "0a-x 1 yes" {
 		t.Errorf("said %v", p.fakeSessions.said)
 	}
 }

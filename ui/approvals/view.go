@@ -2,6 +2,8 @@ package approvals
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,9 @@ import (
 func (m *Model) View(screen string) string {
 	if m.Outcome() {
 		above := screen[:strings.LastIndexByte(screen, '\n')+1]
+		if m.good {
+			return above + m.theme.Good.Render(ansi.Truncate("✓ "+m.outcome, m.width, "…"))
+		}
 		return above + m.theme.Warn.Render(ansi.Truncate("! "+m.outcome, m.width, "…"))
 	}
 	return dialog.Over(screen, m.box(), m.width, m.height)
@@ -34,27 +39,54 @@ func (m *Model) box() string {
 	if len(m.waiting) > 1 {
 		title += fmt.Sprintf(" (one of %d questions)", len(m.waiting))
 	}
-	text := termtext.Escape(r.Question)
-	if !r.Until.IsZero() {
-		text += " It expires at " + r.Until.Local().Format(time.TimeOnly) + "."
+	lines := []string{t.Title.Render(wrapped(title)), ""}
+	if r.Access != nil {
+		lines = append(lines, m.accessText(r)...)
+	} else {
+		text := termtext.Escape(r.Question)
+		if !r.Until.IsZero() {
+			text += " It expires at " + r.Until.Local().Format(time.TimeOnly) + "."
+		}
+		lines = append(lines, wrapped(text))
 	}
-	lines := []string{t.Title.Render(wrapped(title)), "", wrapped(text), ""}
-	return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
+	return t.Dialog.Render(strings.Join(append(append(lines, ""), m.buttons()...), "\n"))
 }
 
-// labels returns the labels of the buttons.
-func labels(r *session.Request) [choices]string {
-	return [choices]string{later: "later (esc)", no: termtext.Escape(r.No) + " (n)", yes: termtext.Escape(r.Yes) + " (y)"}
+// accessText returns a question about a connection: what the agent asks for, why it is
+// refused, and when the question expires. A long host name keeps its end, which names its
+// owner.
+func (m *Model) accessText(r *session.Request) []string {
+	a := r.Access
+	target := termtext.Escape(net.JoinHostPort(a.Host, strconv.Itoa(a.Port)))
+	if most := 4 * m.inner(); ansi.StringWidth(target) > most {
+		target = ansi.TruncateLeft(target, ansi.StringWidth(target)-most+1, "…")
+	}
+	var lines []string
+	for _, text := range []string{
+		termtext.Escape(a.Agent) + " asks for",
+		target,
+		"by " + termtext.Escape(a.Method) + ": " + termtext.Escape(a.Reason) + ".",
+		"Refused in " + m.remaining(r.Until) + " without an answer.",
+	} {
+		style := m.theme.Faint
+		if text == target {
+			style = m.theme.Title
+		}
+		for line := range strings.SplitSeq(ansi.Hardwrap(strings.Join(frame.Wrap(text, m.inner()), "\n"), m.inner(), true), "\n") {
+			lines = append(lines, style.Render(line))
+		}
+	}
+	return lines
 }
 
 // buttons returns the buttons, in as many rows as they need.
 func (m *Model) buttons() []string {
 	var rows []string
 	row := ""
-	for c, label := range labels(m.shown) {
-		label = ansi.Truncate(label, max(1, m.inner()-2), "…")
+	for i, c := range m.choicesOf(m.shown) {
+		label := ansi.Truncate(c.label, max(1, m.inner()-2), "…")
 		button := " " + label + " "
-		if choice(c) == m.choice {
+		if i == m.choice {
 			button = m.theme.Button.Render("[" + label + "]")
 		}
 		if row != "" && ansi.StringWidth(row)+1+ansi.StringWidth(button) > m.inner() {
@@ -80,23 +112,22 @@ func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 		m.lastKey = now
 		return nil
 	}
-	c, hit := m.button(msg.X, msg.Y)
+	i, hit := m.button(msg.X, msg.Y)
 	switch {
 	case !hit:
-	case c != m.choice:
-		m.choice = c
+	case i != m.choice:
+		m.choice = i
 	default:
-		return m.reply(c)
+		return m.reply(m.choicesOf(m.shown)[i].answer)
 	}
 	return nil
 }
 
 // button returns the button at a cell.
-func (m *Model) button(x, y int) (choice, bool) {
-	texts := labels(m.shown)
-	for i, text := range texts {
-		texts[i] = ansi.Truncate(text, max(1, m.inner()-2), "…")
+func (m *Model) button(x, y int) (int, bool) {
+	var texts []string
+	for _, c := range m.choicesOf(m.shown) {
+		texts = append(texts, ansi.Truncate(c.label, max(1, m.inner()-2), "…"))
 	}
-	button, hit := dialog.Hit(m.box(), texts[:], m.width, m.height, x, y)
-	return choice(button), hit
+	return dialog.Hit(m.box(), texts, m.width, m.height, x, y)
 }

@@ -1,0 +1,48 @@
+package settings_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"aibox/app"
+	"aibox/app/settings"
+)
+
+func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	file, err := settings.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	editor := app.New(nil).SettingsEditor()
+	for _, entry := range []string{"example.org:443", "Example.org:443", "[2606:4700::1]:22"} {
+		if got, err := editor.AllowHost(t.Context(), entry); err != nil || got != file {
+			t.Fatalf("%s: %s, %v", entry, got, err)
+		}
+	}
+	if data, _ := os.ReadFile(file); string(data) != "allow = [\"example.org:443\", \"[2606:4700::1]:22\"]\n" {
+		t.Errorf("the file is %q", data)
+	}
+	write(t, file, "# mine\nallow = [\"npm\"]\nkeep = \"10d\"\n")
+	if _, err := editor.AllowHost(t.Context(), "example.org:443"); err != nil {
+		t.Fatal(err)
+	}
+	want := "# mine\nallow = [\"npm\", \"example.org:443\"]\nkeep = \"10d\"\n"
+	if data, _ := os.ReadFile(file); string(data) != want {
+		t.Errorf("the file is %q", data)
+	}
+	for _, entry := range []string{"*", "127.0.0.1", "169.254.169.254:80", "*.com", "", "a,b"} {
+		if _, err := editor.AllowHost(t.Context(), entry); err == nil {
+			t.Errorf("%q was added", entry)
+		}
+	}
+	if data, _ := os.ReadFile(file); string(data) != want {
+		t.Errorf("refused entries left %q", data)
+	}
+	write(t, file, "allow = [\n")
+	if _, err := editor.AllowHost(t.Context(), "example.org:443"); err == nil || !strings.Contains(err.Error(), "config.toml") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}

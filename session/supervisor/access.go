@@ -1,0 +1,261 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// Limits on questions about connections, since the sandbox decides how many it opens.
+const (
+	maxOpenAccess  = 8   // questions that wait at the same time
+	maxAccess      = 200 // questions of one session
+	maxAccessWaits = 64  // connections that wait for one question
+	// unansweredPause is how long a destination is refused without a question after nobody
+	// answered one, so that a tool that tries again does not wait each time.
+	unansweredPause = 5 * time.Minute
+	// onceFor is how long an AnswerOnce holds for the next connection if the one that asked
+	// is gone: many tools give up before the user answers, and try again.
+	onceFor = time.Minute
+	// attendWithin is how long a session that was started from a terminal waits for its
+	// client to attend.
+	attendWithin = 30 * time.Second
+)
+
+// AccessDecision is the result of a question about a connection. The zero value refuses
+// it.
+type AccessDecision struct {
+	Allowed bool
+	Reason  string // of a refusal that has to do with the question: a clause; empty otherwise
+}
+
+// accessQuestions asks the session's user about connections that the policy refuses. The
+// connections wait for the answer. It is safe for concurrent use.
+type accessQuestions struct {
+	agent   string
+	timeout time.Duration // 0: never ask
+	starts  time.Time     // nonzero: a client attends within attendWithin
+	queue   *requestQueue
+	ask     func(session.Request, func(session.Answer) error) (session.Request, bool)
+	// decide is the current policy, and approve adds a rule to it.
+	decide  func(netguard.Destination) netguard.Verdict
+	approve func(netguard.Rule) error
+
+	mu      sync.Mutex
+	made    int
+	open    map[netguard.Destination]*accessQuestion
+	granted map[netguard.Destination]time.Time // allowed for one connection until then
+	refused map[netguard.Destination]accessRefusal
+}
+
+// accessQuestion is a question that is open.
+type accessQuestion struct {
+	waits  int
+	over   chan struct{}
+	answer session.Answer // once over is closed; empty for none
+}
+
+// accessRefusal is a destination that is refused without a question.
+type accessRefusal struct {
+	until time.Time // zero: the end of the session
+	why   string
+}
+
+// request asks whether a connection to d may be made that the policy refuses with verdict.
+// It returns at once if no answer can allow it or nobody can answer, otherwise after the
+// answer, at the latest after the timeout. Whatever the user answers, a verdict that is
+// not Askable holds, and the caller checks each address as usual.
+func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision {
+	if a.timeout <= 0 || verdict.Allowed || !verdict.Reason.Askable() {
+		return AccessDecision{}
+	}
+	pattern, err := netguard.ParseAllow(d.String())
+	if err != nil { // no allow list can have it
+		return AccessDecision{}
+	}
+	if !a.awaitAttended(ctx) {
+		return AccessDecision{Reason: "no one is attached to the session to allow it"}
+	}
+	q, decision := a.join(d, pattern, method, verdict)
+	if q == nil {
+		return decision
+	}
+	defer a.leave(q)
+	select {
+	case <-ctx.Done():
+		return AccessDecision{Reason: "the connection was closed"}
+	case <-q.over:
+	}
+	return a.result(d, q.answer)
+}
+
+// awaitAttended reports whether a client can show questions to a user. After a start from
+// a terminal it waits for that client.
+func (a *accessQuestions) awaitAttended(ctx context.Context) bool {
+	joined, attended := a.queue.attendance()
+	if attended || a.starts.IsZero() {
+		return attended
+	}
+	window := time.NewTimer(time.Until(a.starts.Add(attendWithin)))
+	defer window.Stop()
+	select {
+	case <-joined:
+	case <-window.C:
+	case <-ctx.Done():
+	}
+	_, attended = a.queue.attendance()
+	return attended
+}
+
+// join returns the open question about d, and asks it if there is none; nil means that the
+// decision is known.
+func (a *accessQuestions) join(d netguard.Destination, pattern netguard.Pattern, method string, verdict netguard.Verdict) (*accessQuestion, AccessDecision) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if until, ok := a.granted[d]; ok {
+		delete(a.granted, d)
+		if now.Before(until) {
+			return nil, AccessDecision{Allowed: true}
+		}
+	}
+	if r, ok := a.refused[d]; ok && (r.until.IsZero() || now.Before(r.until)) {
+		return nil, AccessDecision{Reason: r.why}
+	}
+	q := a.open[d]
+	switch {
+	case q != nil && q.waits >= maxAccessWaits:
+		return nil, AccessDecision{Reason: "too many connections wait for the answer"}
+	case q != nil:
+	case len(a.open) >= maxOpenAccess:
+		return nil, AccessDecision{Reason: fmt.Sprintf("%d questions wait for an answer already", maxOpenAccess)}
+	case a.made >= maxAccess:
+		return nil, AccessDecision{Reason: fmt.Sprintf("the session has asked %d questions, and asks no more", maxAccess)}
+	default:
+		if q = a.put(d, pattern, method, verdict); q == nil {
+			return nil, AccessDecision{Reason: "the session is ending"}
+		}
+	}
+	q.waits++
+	return q, AccessDecision{}
+}
+
+// leave ends the wait of one connection. The question stays open, since the tool may try
+// again.
+func (a *accessQuestions) leave(q *accessQuestion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q.waits--
+}
+
+// put asks a new question. a.mu is held.
+func (a *accessQuestions) put(d netguard.Destination, pattern netguard.Pattern, method string, verdict netguard.Verdict) *accessQuestion {
+	until := time.Now().Add(a.timeout)
+	q := &accessQuestion{over: make(chan struct{})}
+	r, ok := a.ask(session.Request{
+		What: session.RequestAccess, Until: until.UTC(),
+		Question: fmt.Sprintf("%s asks for %s (%s): %s. Without an answer it is refused.", a.agent, d, method, verdict.Reason),
+		Yes:      "allow it once", No: "refuse it",
+		Access: &session.AccessRequest{
+			Agent: a.agent, Host: d.Host.String(), Port: int(d.Port), Method: method, Reason: verdict.Reason.String(), Allow: pattern.String(),
+		},
+	}, func(answer session.Answer) error { return a.end(d, pattern, q, answer, time.Now().Before(until)) })
+	if !ok {
+		return nil
+	}
+	time.AfterFunc(time.Until(until), func() { a.queue.expire(r.ID) })
+	if a.open == nil {
+		a.open = map[netguard.Destination]*accessQuestion{}
+		a.granted = map[netguard.Destination]time.Time{}
+		a.refused = map[netguard.Destination]accessRefusal{}
+	}
+	a.open[d] = q
+	a.made++
+	return q
+}
+
+// end applies the answer to a question. early reports that its time was not over.
+func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, q *accessQuestion, answer session.Answer, early bool) error {
+	var err error
+	if answer == session.AnswerSession || answer == session.AnswerAlways {
+		if err = a.approve(netguard.Rule{Pattern: pattern, Source: ApprovedSource}); err != nil {
+			answer = ""
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.open, d)
+	switch {
+	case answer == session.AnswerDeny:
+		a.refused[d] = accessRefusal{why: "you refused it when the session asked"}
+	case answer == session.AnswerOnce && q.waits == 0:
+		a.granted[d] = time.Now().Add(onceFor)
+	case answer == "" && !early:
+		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), "nobody answered within " + amount.Span(a.timeout)}
+	}
+	q.answer = answer
+	close(q.over)
+	return err
+}
+
+// result returns the decision after an answer. The policy may have changed meanwhile, and
+// an answer allows nothing that it refuses for another reason.
+func (a *accessQuestions) result(d netguard.Destination, answer session.Answer) AccessDecision {
+	verdict := a.decide(d)
+	switch {
+	case verdict.Allowed, answer == session.AnswerOnce && verdict.Reason.Askable():
+		return AccessDecision{Allowed: true}
+	case answer == session.AnswerDeny:
+		return AccessDecision{Reason: "you refused it"}
+	case answer == "" && verdict.Reason.Askable():
+		return AccessDecision{Reason: "nobody allowed it within " + amount.Span(a.timeout)}
+	}
+	return AccessDecision{}
+}
+
+// policyChanged ends the questions that a new policy decides.
+func (a *accessQuestions) policyChanged() {
+	a.queue.withdraw(func(r session.Request) bool {
+		if r.Access == nil {
+			return false
+		}
+		host, err := netguard.ParseHost(r.Access.Host)
+		return err != nil || !a.decide(netguard.Destination{Host: host, Port: uint16(r.Access.Port)}).Reason.Askable()
+	})
+}
+
+// askAboutAccess sets up the questions about connections, if the session's settings ask
+// for them.
+func (s *limits) askAboutAccess() {
+	if !s.launch.Spec.Ask {
+		return
+	}
+	s.access = accessQuestions{
+		agent: s.launch.Spec.Agent, timeout: time.Duration(s.launch.Spec.AskTimeout),
+		queue: &s.requests, ask: s.ask, decide: s.policy.decide, approve: s.policy.approve,
+	}
+	s.policy.ask, s.policy.changed = s.access.request, s.access.policyChanged
+	if s.launch.Attends {
+		s.access.starts = time.Now()
+	}
+}
+
+// Attend visits the open requests at each change until ctx ends. Questions about
+// connections end when the last client leaves, since nobody could answer them.
+func (s *limits) Attend(ctx context.Context, visit func(requests any) error) error {
+	err := s.requests.watch(ctx, func(open []session.Request) error {
+		if open == nil {
+			open = []session.Request{}
+		}
+		return visit(open)
+	})
+	if _, attended := s.requests.attendance(); !attended {
+		s.requests.end(unanswered, func(r session.Request) bool { return r.What == session.RequestAccess })
+	}
+	return err
+}
