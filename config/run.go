@@ -1,6 +1,10 @@
 package config
 
-import "aibox/internal/amount"
+import (
+	"slices"
+
+	"aibox/internal/amount"
+)
 
 // Run holds the settings of one run. A field is all that a new setting needs: from it and
 // its tags come the flag of `aibox run` with the same name, its completion, the question
@@ -39,4 +43,27 @@ type Run struct {
 	Verify         string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
 	VerifyTimeout  amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
 	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
+}
+
+// proxySettings are the settings that have an effect only under a policy with a proxy.
+var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn"}
+
+// IsProxySetting reports whether the setting has an effect only under a network policy with
+// an egress proxy.
+func IsProxySetting(key string) bool { return slices.Contains(proxySettings, key) }
+
+// Visible reports whether the setting has an effect with the others, so that forms show it.
+func (r *Run) Visible(key string) bool {
+	switch {
+	case !IsProxySetting(key):
+		return true
+	case r.Network != "allowlist" && r.Network != "public":
+		return false
+	case key == "ask-timeout":
+		return r.Ask
+	case key == "learn":
+		return r.Network == "public"
+	default:
+		return true
+	}
 }

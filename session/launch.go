@@ -29,6 +29,9 @@ type Launch struct {
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its sandbox
+	// Injected are the values of the secrets that Spec.Secret names, for the egress proxy
+	// alone. They never enter the sandbox.
+	Injected map[string]string `json:"injected,omitempty"`
 	// ReportProbes reports each probe as a step of its own, to show the progress of
 	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`

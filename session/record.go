@@ -58,6 +58,12 @@ type Spec struct {
 	// State; Inference is a description without credentials.
 	config.Run
 
+	// Sources say where the lists come from, by setting: "allow" from "your settings".
+	Sources map[string]string `json:"sources,omitempty"`
+	// CloudHosts are the hosts of the agent's own cloud, as entries of an allow list, if
+	// the agent uses it and the user has accepted them.
+	CloudHosts []string `json:"cloud_hosts,omitempty"`
+
 	Verifies   *Verifies `json:"verifies,omitempty"`    // the session is a verification
 	NoFeedback bool      `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
 	Feedback   string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes

@@ -50,9 +50,9 @@ func recordedSettings(s session.Spec) config.Run {
 }
 
 // inherits reports whether a new session can take over the setting. A time limit without
-// a verification is not recorded.
+// a verification is not recorded, and without a proxy the proxy's settings say nothing.
 func inherits(s session.Spec, key string) bool {
-	return s.Inherits(key) && (key != "verify-timeout" || s.Verify != "")
+	return s.Inherits(key) && (key != "verify-timeout" || s.Verify != "") && (!config.IsProxySetting(key) || s.Mode().HasProxy())
 }
 
 // Without returns r without what holds anyway: the settings that have the same value in

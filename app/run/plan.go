@@ -34,7 +34,7 @@ func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.Requi
 // nothing. When it fails, the plan holds what was known by then.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
-	err := s.do(s.resume, s.settings, s.agent, s.options, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
+	err := s.do(s.resume, s.settings, s.agent, s.options, s.network, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
 	return s.plan, err
 }
 
@@ -52,6 +52,7 @@ type resolution struct {
 	request  Request
 	resumed  *session.Session // nil for a new run
 	feedback bool             // the resumed session has feedback, which is sent as the task
+	implied  string           // the flag that implies --network; "" for none
 	found    agents.Agent     // once options has run, with its options set
 	plan     Plan
 }
@@ -104,8 +105,14 @@ func (s *resolution) settings() error {
 }
 
 func (s *resolution) overrides() []config.Override {
+	s.implyNetwork()
 	if s.resumed == nil {
-		return s.request.Settings.ForResolve(nil)
+		return s.request.Settings.ForResolve(func(key string) string {
+			if key == "network" && s.implied != "" {
+				return s.implied
+			}
+			return "--" + key
+		})
 	}
 	given := s.request.Settings
 	return s.inherited().ForResolve(func(key string) string {

@@ -36,6 +36,7 @@ func (w *world) Settings(_ string, flags ...config.Override) (*config.Resolved, 
 	for _, agent := range agents.Builtin().All() {
 		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent)})
 	}
+	catalog.Words = ListChecks()
 	return catalog.Resolve(config.Input{User: w.user, Repository: w.repository, Flags: flags})
 }
 

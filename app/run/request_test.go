@@ -165,6 +165,12 @@ func ran(t testing.TB) session.Spec {
 // unusual is a value that is not the setting's default.
 func unusual(field spec.Field) string {
 	switch {
+	case field.Key == "network":
+		return "public"
+	case field.Key == "secret":
+		return "TOKEN=example.org:Authorization"
+	case field.Key == "allow", field.Key == "deny", field.Key == "inspect":
+		return "example.org"
 	case len(field.Choices) > 0 && field.Choices[0] != field.Default:
 		return field.Choices[0]
 	case len(field.Choices) > 0:
@@ -252,7 +258,7 @@ type options struct {
 }
 
 func TestWhatHoldsAnywayIsLeftOut(t *testing.T) {
-	text := "network = \"none\"\ntimeout = \"1m30s\"\nmodel = \"other\"\nhide = [\"mine\"]\npids = 64\ninference-tools = [\"web-search\"]\n[agents.codex]\neffort = \"low\"\n"
+	text := "network = \"public\"\ntimeout = \"1m30s\"\nmodel = \"other\"\nhide = [\"mine\"]\npids = 64\ninference-tools = [\"web-search\"]\n[agents.codex]\neffort = \"low\"\n"
 	own := new(options)
 	if err := spec.Defaults(own); err != nil {
 		t.Fatal(err)

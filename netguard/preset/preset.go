@@ -103,10 +103,11 @@ func ParseDeny(word string) (netguard.Pattern, error) {
 	return pattern, nil
 }
 
-// isSingleLabel reports whether word is a name without a dot. No public host has such a
-// name, so that it is a misspelled preset.
+// isSingleLabel reports whether word is a name without a dot, perhaps with a port. No public
+// host has such a name, so that it is a misspelled preset.
 func isSingleLabel(word string) bool {
-	return !strings.ContainsAny(word, ".:[")
+	host, rest, _ := strings.Cut(word, ":")
+	return !strings.ContainsAny(host, ".[") && !strings.Contains(rest, ":")
 }
 
 func unknown(word string) error {

@@ -13,6 +13,7 @@ var groups = []struct {
 	keys  []string
 }{
 	{"sandbox", []string{"agent", "image", "network", "hide", "env", "clean", "system"}},
+	{"egress proxy", []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn"}},
 	{"limits", []string{"timeout", "pids", "state-size", "allow-degraded"}},
 	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-upload"}},
 	{"review", []string{"accept", "require-changes", "verify", "verify-timeout", "pager"}},

@@ -266,7 +266,7 @@ func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
 	if m.list.at != "verify-timeout" || m.edit != nil {
 		t.Fatalf("at %s", m.list.at)
 	}
-	p.ClickOn("images") // a heading is no setting
+	p.ClickOn("egress proxy") // a heading is no setting
 	if m.list.at != "verify-timeout" {
 		t.Errorf("at %s", m.list.at)
 	}

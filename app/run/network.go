@@ -1,0 +1,109 @@
+package run
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/netguard"
+)
+
+// implyNetwork makes --allow imply the policy allowlist if the request names no policy.
+func (s *resolution) implyNetwork() {
+	given := &s.request.Settings
+	if len(given.Words("allow")) == 0 || given.Has("network") {
+		return
+	}
+	if given.Set("network", netguard.Allowlist.String()) == nil {
+		s.implied = "--allow"
+	}
+}
+
+// network checks the settings of the egress proxy as a whole, and completes the launch
+// with the sources of the lists and the values of the secrets.
+func (s *resolution) network() error {
+	launch := &s.plan.Launch
+	mode := launch.Spec.Mode()
+	if !mode.HasProxy() {
+		return s.checkWithoutProxy(mode)
+	}
+	if launch.Spec.Learn && mode != netguard.Public {
+		return fault.New(fault.Usage, "--learn has an effect only with --network public").
+			Hint("aibox run --network public --learn …")
+	}
+	launch.Spec.Sources = map[string]string{}
+	for _, key := range []string{"allow", "deny"} {
+		if setting, err := s.plan.Settings.Find(key); err == nil {
+			launch.Spec.Sources[key] = sourceOf(setting)
+		}
+	}
+	return s.secrets()
+}
+
+// checkWithoutProxy refuses flags of the egress proxy under a policy without one. What the
+// settings have waits for a run with a proxy.
+func (s *resolution) checkWithoutProxy(mode netguard.Mode) error {
+	for _, key := range s.request.Settings.Keys() {
+		words := s.request.Settings.Words(key)
+		if !config.IsProxySetting(key) || len(words) == 0 && key != "learn" && key != "ask" || s.request.Settings.Text(key) == "false" {
+			continue
+		}
+		wanted := netguard.Allowlist
+		if key == "learn" {
+			wanted = netguard.Public
+		}
+		return fault.New(fault.Usage, "--%s has no effect with the network policy %s, which has no egress proxy", key, mode).
+			Hint("use --network %s, or drop --%s", wanted, key)
+	}
+	return nil
+}
+
+// secrets reads the values of the secrets that the egress proxy adds.
+func (s *resolution) secrets() error {
+	launch := &s.plan.Launch
+	var missing []string
+	for _, text := range launch.Spec.Secret {
+		rule, err := netguard.ParseSecretRule(text)
+		if err != nil {
+			return err
+		}
+		value, ok := os.LookupEnv(rule.Name)
+		switch {
+		case !ok || value == "":
+			missing = append(missing, rule.Name)
+			continue
+		case strings.ContainsAny(value, "\r\n\x00"):
+			return fault.New(fault.Usage, "the value of %s cannot be sent in a header: it has more than one line", rule.Name)
+		}
+		if launch.Injected == nil {
+			launch.Injected = map[string]string{}
+		}
+		launch.Injected[rule.Name] = value
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fault.New(fault.Usage, "--secret needs the value of %s, and the variable is not set", strings.Join(slices.Compact(missing), ", ")).
+			Hint("export %s=…   # the value stays on this side of the sandbox", missing[0])
+	}
+	return nil
+}
+
+// sourceOf describes where a list comes from, for the rules of a policy.
+func sourceOf(setting config.Setting) string {
+	var names []string
+	for _, source := range setting.From {
+		switch source.Kind {
+		case config.BuiltIn:
+			continue
+		case config.UserFile:
+			names = append(names, "your settings")
+		case config.RepositoryFile:
+			names = append(names, "the repository's "+config.RepositoryName)
+		default:
+			names = append(names, source.Name)
+		}
+	}
+	return strings.Join(slices.Compact(names), " and ")
+}
