@@ -1,9 +1,9 @@
 package session
 
 import (
-<<<<<<< HEAD
 	"context"
 	"fmt"
+	"slices"
 
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -11,14 +11,17 @@ import (
 	"aibox/session/control"
 )
 
-// The sources of rules from the session's settings.
-const (
-	sourceAllowList = "the session's allow list"
-	sourceDenyList  = "the session's deny list"
-)
+// source returns where the entries of a list come from, for the rules of the policy.
+func (spec *Spec) source(list string) string {
+	if source := spec.Sources[list]; source != "" {
+		return source
+	}
+	return "the session's " + list + " list"
+}
 
-// Policy returns the network policy of the session's settings, and the presets of the allow
-// list whose hosts the image's own tools name. A word that is not valid is a Usage fault.
+// Policy returns the network policy of the session's settings and of the agent's own cloud,
+// and the presets of the allow list whose hosts the image's own tools name. A word that is
+// not valid is a Usage fault.
 func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err error) {
 	policy.Mode = spec.Mode()
 	for _, word := range spec.Allow {
@@ -27,28 +30,37 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 			return netguard.Policy{}, nil, err
 		}
 		if entry.Preset == "" {
-			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: entry.Pattern, Source: sourceAllowList})
+			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: entry.Pattern, Source: spec.source("allow")})
 			continue
 		}
 		found, _ := preset.Find(entry.Preset)
-		if len(found.Hosts) == 0 {
+		switch {
+		case !found.Asks():
+			policy.Allow = append(policy.Allow, found.Static().Rules...)
+		case !slices.Contains(unresolved, found.Name):
 			unresolved = append(unresolved, found.Name)
-			continue
 		}
-		for _, host := range found.Hosts {
-			pattern, err := netguard.ParseAllow(host)
-			if err != nil {
-				return netguard.Policy{}, nil, err
-			}
-			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: pattern, Source: "preset " + found.Name})
+	}
+	for _, host := range spec.CloudHosts {
+		pattern, err := netguard.ParseAllow(host)
+		if err != nil {
+			return netguard.Policy{}, nil, err
 		}
+		policy.Allow = append(policy.Allow, netguard.Rule{Pattern: pattern, Source: spec.source("cloud")})
+	}
+	for _, host := range spec.Inspect {
+		pattern, err := netguard.ParseInspect(host)
+		if err != nil {
+			return netguard.Policy{}, nil, err
+		}
+		policy.Inspect = append(policy.Inspect, netguard.Rule{Pattern: pattern, Source: spec.source("inspect")})
 	}
 	for _, word := range spec.Deny {
 		pattern, err := preset.ParseDeny(word)
 		if err != nil {
 			return netguard.Policy{}, nil, err
 		}
-		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: sourceDenyList})
+		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: spec.source("deny")})
 	}
 	return policy, unresolved, nil
 }
@@ -160,65 +172,4 @@ func (e Egress) IsZero() bool { return e == Egress{} }
 // String formats the counts.
 func (e Egress) String() string {
 	return fmt.Sprintf("%d allowed, %d refused", e.Allowed, e.Refused)
-=======
-	"slices"
-
-	"aibox/netguard"
-	"aibox/netguard/preset"
-)
-
-// Policy returns the network policy that the spec describes: its lists, the hosts of its
-// presets that need no image, and the hosts of the agent's own cloud. The presets of Presets
-// are not in it: the image names their hosts. A word that is not valid allows nothing.
-func (spec *Spec) Policy() netguard.Policy {
-	policy := netguard.Policy{Mode: spec.Mode()}
-	if !policy.Mode.HasProxy() {
-		return policy
-	}
-	for _, word := range spec.Deny {
-		if pattern, err := preset.ParseDeny(word); err == nil {
-			policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: spec.source("deny")})
-		}
-	}
-	for _, word := range spec.Allow {
-		entry, err := preset.ParseAllow(word)
-		switch {
-		case err != nil:
-		case entry.Preset != "":
-			named, _ := preset.Find(entry.Preset)
-			policy.Allow = append(policy.Allow, named.Static().Rules...)
-		default:
-			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: entry.Pattern, Source: spec.source("allow")})
-		}
-	}
-	for _, host := range spec.CloudHosts {
-		if pattern, err := netguard.ParseAllow(host); err == nil {
-			policy.Allow = append(policy.Allow, netguard.Rule{Pattern: pattern, Source: spec.source("cloud")})
-		}
-	}
-	return policy
-}
-
-// Presets returns the presets of the allow list whose hosts the image names, each once.
-func (spec *Spec) Presets() []preset.Preset {
-	var all []preset.Preset
-	if !spec.Mode().HasProxy() {
-		return nil
-	}
-	for _, word := range spec.Allow {
-		named, ok := preset.Find(word)
-		if ok && named.Asks() && !slices.ContainsFunc(all, func(p preset.Preset) bool { return p.Name == word }) {
-			all = append(all, named)
-		}
-	}
-	return all
-}
-
-// source returns where the entries of a list come from, for the rules of the policy.
-func (spec *Spec) source(list string) string {
-	if source := spec.Sources[list]; source != "" {
-		return source
-	}
-	return "--" + list
->>>>>>> 7e7e671b (session, netguard/preset: build a policy from a run's settings)
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"testing"
 
 	"aibox/config"
@@ -9,29 +10,25 @@ import (
 
 func TestPolicyOfASpecNamesTheSourceOfEachRule(t *testing.T) {
 	spec := Spec{
-		Run:        config.Run{Network: "allowlist", Allow: []string{"example.org", "npm", "gitlab", "*", "npm"}, Deny: []string{"bad.example.org"}},
+		Run:        config.Run{Network: "allowlist", Allow: []string{"example.org", "npm", "gitlab", "npm"}, Deny: []string{"bad.example.org"}, Inspect: []string{"example.org"}},
 		Sources:    map[string]string{"allow": "your settings", "cloud": "Codex's cloud"},
-		CloudHosts: []string{"api.example.net", "*"},
+		CloudHosts: []string{"api.example.net"},
+	}
+	policy, presets, err := spec.Policy()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var rules []string
-	policy := spec.Policy()
-	for _, rule := range append(policy.Allow, policy.Deny...) {
+	for _, rule := range slices.Concat(policy.Allow, policy.Deny, policy.Inspect) {
 		rules = append(rules, rule.String())
 	}
-	want := []string{"example.org (your settings)", "gitlab.com (preset gitlab)", "api.example.net (Codex's cloud)", "bad.example.org (--deny)"}
-	if len(rules) != len(want) || policy.Mode != netguard.Allowlist {
-		t.Fatalf("%v: %q", policy.Mode, rules)
+	want := []string{"example.org (your settings)", "gitlab.com (preset gitlab)", "api.example.net (Codex's cloud)", "bad.example.org (the session's deny list)", "example.org:443 (the session's inspect list)"}
+	if !slices.Equal(rules, want) || policy.Mode != netguard.Allowlist || !slices.Equal(presets, []string{"npm"}) {
+		t.Errorf("%v: %q, %q", policy.Mode, rules, presets)
 	}
-	for i, rule := range rules {
-		if rule != want[i] {
-			t.Errorf("%q, want %q", rule, want[i])
+	for _, run := range []config.Run{{Allow: []string{"*"}}, {Deny: []string{"npm"}}, {Inspect: []string{"*"}}} {
+		if _, _, err := (&Spec{Run: run}).Policy(); err == nil {
+			t.Errorf("%+v is a policy", run)
 		}
-	}
-	if presets := spec.Presets(); len(presets) != 1 || presets[0].Name != "npm" {
-		t.Errorf("%v", presets)
-	}
-	spec.Network = "local"
-	if policy := spec.Policy(); len(policy.Allow) > 0 || spec.Presets() != nil {
-		t.Errorf("a policy without a proxy has %v", policy)
 	}
 }

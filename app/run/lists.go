@@ -24,9 +24,6 @@ func ListChecks() map[string]func(word string) error {
 }
 
 func checkInspected(word string) error {
-	if _, ok := preset.Find(word); ok {
-		return fault.New(fault.Usage, "%q is a preset, and inspection is for single hosts", word).Hint("write HOST or HOST:PORT")
-	}
 	if _, err := netguard.ParseInspect(word); err != nil {
 		return fault.New(fault.Usage, "%w", err).Hint("write HOST, HOST:PORT or *.DOMAIN")
 	}

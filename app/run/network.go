@@ -8,6 +8,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
+	"aibox/session"
 )
 
 // implyNetwork makes --allow imply the policy allowlist if the request names no policy.
@@ -34,12 +35,31 @@ func (s *resolution) network() error {
 			Hint("aibox run --network public --learn …")
 	}
 	launch.Spec.Sources = map[string]string{}
-	for _, key := range []string{"allow", "deny"} {
+	for _, key := range []string{"allow", "deny", "inspect"} {
 		if setting, err := s.plan.Settings.Find(key); err == nil {
 			launch.Spec.Sources[key] = sourceOf(setting)
 		}
 	}
+	if err := checkInspection(&launch.Spec); err != nil {
+		return err
+	}
 	return s.secrets()
+}
+
+// checkInspection refuses a policy that can never allow what it lists: requests inside TLS
+// that the proxy does not inspect.
+func checkInspection(spec *session.Spec) error {
+	policy, _, err := spec.Policy()
+	if err != nil {
+		return err
+	}
+	for _, rule := range policy.Uninspected() {
+		host, _ := rule.Pattern.Host()
+		return fault.New(fault.Usage, "%q allows single requests, which the egress proxy sees only if it decrypts the traffic to the host", rule.Pattern).
+			Hint("allow the whole host: --allow %s", host).
+			Hint("or have aibox decrypt its traffic: --inspect %s", host)
+	}
+	return nil
 }
 
 // checkWithoutProxy refuses flags of the egress proxy under a policy without one. What the

@@ -85,7 +85,11 @@ func TestARepositoryCannotOpenTheNetwork(t *testing.T) {
 		t.Errorf("denied: %q, %v", plan.Launch.Spec.Deny, err)
 	}
 	destination, _ := netguard.ParseDestination("example.org:443")
-	if v := netguard.NewMatcher(plan.Launch.Spec.Policy()).Decide(destination); v.Allowed || v.Rule.String() != "* (your settings and the repository's .aibox.toml)" {
+	policy, _, err := plan.Launch.Spec.Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := netguard.NewMatcher(policy).Decide(destination); v.Allowed || v.Rule.String() != "* (your settings and the repository's .aibox.toml)" {
 		t.Errorf("%v", v)
 	}
 }

@@ -80,7 +80,7 @@ func ParseAllow(word string) (Entry, error) {
 		return Entry{Preset: word}, nil
 	}
 	pattern, err := netguard.ParseAllow(word)
-	if err == nil && isSingleLabel(word) {
+	if err == nil && isSingleLabel(pattern) {
 		return Entry{}, unknown(word)
 	}
 	if err != nil {
@@ -103,11 +103,11 @@ func ParseDeny(word string) (netguard.Pattern, error) {
 	return pattern, nil
 }
 
-// isSingleLabel reports whether word is a name without a dot, perhaps with a port. No public
-// host has such a name, so that it is a misspelled preset.
-func isSingleLabel(word string) bool {
-	host, rest, _ := strings.Cut(word, ":")
-	return !strings.ContainsAny(host, ".[") && !strings.Contains(rest, ":")
+// isSingleLabel reports whether the pattern's host is a name without a dot. No public host
+// has such a name, so that it is a misspelled preset.
+func isSingleLabel(pattern netguard.Pattern) bool {
+	host, _ := pattern.Host()
+	return host.Name() != "" && !strings.Contains(host.Name(), ".")
 }
 
 func unknown(word string) error {

@@ -11,7 +11,7 @@ import (
 func TestPresetsAreNamesThatNoHostHas(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range All() {
-		if !isSingleLabel(p.Name) || seen[p.Name] || p.Summary == "" || strings.HasSuffix(p.Summary, ".") {
+		if strings.ContainsAny(p.Name, ".:/") || seen[p.Name] || p.Summary == "" || strings.HasSuffix(p.Summary, ".") {
 			t.Errorf("%q: %q", p.Name, p.Summary)
 		}
 		seen[p.Name] = true
@@ -29,7 +29,7 @@ func TestPresetsAreNamesThatNoHostHas(t *testing.T) {
 
 func TestAWrongEntrySaysWhatWasMeant(t *testing.T) {
 	for word, want := range map[string]string{
-		"*": "--network public", "*.com": "domain of one owner", "https://example.org/path": "did you mean example.org?", "example.org:https": "did you mean example.org:443?",
+		"*": "--network public", "*.com": "domain of one owner", "ftp://example.org/path": "did you mean example.org?", "example.org:https": "did you mean example.org:443?",
 		"ssh://git@example.org": "did you mean example.org:22?", ".example.org": "did you mean *.example.org?", "nmp": "did you mean npm?", "NPM": "did you mean npm?",
 		"githb": "did you mean github?", "localhost": "the presets are", "10.0.0.1": "HOST:PORT", "example.org:0": "HOST:PORT", "": "HOST:PORT", "npm:443": "presets are",
 		"a.*.org": "HOST:PORT", "git@example.org": "did you mean example.org?",

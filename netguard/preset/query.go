@@ -122,7 +122,7 @@ func (p Preset) check(hosts []string) Resolution {
 			r.Refused = append(r.Refused, err.Error())
 		case strings.Contains(host, "*"):
 			r.Refused = append(r.Refused, fmt.Sprintf("%q is not one host", cut(host)))
-		case isSingleLabel(host):
+		case isSingleLabel(pattern):
 			r.Refused = append(r.Refused, fmt.Sprintf("%q has no domain", cut(host)))
 		default:
 			r.Rules = append(r.Rules, netguard.Rule{Pattern: pattern, Source: Source(p.Name)})
