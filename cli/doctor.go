@@ -30,8 +30,8 @@ func newDoctorCommand(a *cli) *cobra.Command {
 		Long: `Check every requirement and show how to fix what is missing. With --fix, run the
 setup: it shows the commands first, asks for confirmation, and uses sudo where it needs
 root. It replaces a registered runtime that aibox cannot use only if you confirm that
-or pass --replace-runtime. With --probe, start a real sandbox and show what it could
-and could not reach.`,
+or pass --replace-runtime. With --probe, start a real sandbox under each network policy
+and show what it could and could not reach.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/command"
 	"aibox/internal/probe"
+	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/output"
@@ -21,11 +24,11 @@ import (
 // Image finds the image of a session.
 type Image func(context.Context, *session.Spec) (runtime.ImageID, error)
 
-// Prove starts a session like any other, with a command that does nothing, and reads
-// the results of its probes from its log. image may build a missing image; step receives
-// the stages of the start and of each probe. The session is gone afterwards, also when
-// ctx ends. Where a probe comes out wrong no agent starts: that is a proof, too, and no
-// error.
+// Prove starts a session under each network policy like any other, with a command that does
+// nothing, and reads the results of its probes from its log. The names of the results begin
+// with the policy. image may build a missing image; step receives the stages of the first
+// start, and each probe. The sessions are gone afterwards, also when ctx ends. Where a probe
+// comes out wrong no agent starts: that is a proof, too, and no error.
 func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Image, step func(session.Step)) (*Proof, error) {
 	repo, err := os.MkdirTemp("", "aibox-probe-")
 	if err != nil {
@@ -44,8 +47,37 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 	if err != nil {
 		return nil, err
 	}
+	whole := NewProof("", nil)
+	for i, mode := range netguard.Modes() {
+		spec.Network = mode.String()
+		found, err := provePolicy(ctx, service, session.Launch{Spec: spec, ImageID: imageID, ReportProbes: true}, func(s session.Step) {
+			if s.Probe != nil {
+				named := *s.Probe
+				named.Name = policyProbe(mode, named.Name)
+				s.Probe = &named
+			} else if i > 0 {
+				return
+			}
+			step(s)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("under the network policy %s: %w", mode, err)
+		}
+		for _, result := range found.Results {
+			result.Name = policyProbe(mode, result.Name)
+			whole.Results = append(whole.Results, result)
+		}
+		whole.Kernel, whole.Failed = cmp.Or(whole.Kernel, found.Kernel), whole.Failed+found.Failed
+	}
+	return whole, nil
+}
+
+func policyProbe(mode netguard.Mode, name string) string { return mode.String() + ": " + name }
+
+// provePolicy proves the isolation under the network policy of one launch.
+func provePolicy(ctx context.Context, service *session.Sessions, launch session.Launch, step func(session.Step)) (*Proof, error) {
 	var probing Probing
-	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: imageID, ReportProbes: true}, func(s session.Step) {
+	id, err := service.Launch(ctx, launch, func(s session.Step) {
 		if s.Probe != nil {
 			probing.Take(*s.Probe, s.Done)
 		}

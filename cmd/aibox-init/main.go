@@ -5,6 +5,9 @@
 // request or when the lifeline is lost. It opens no other connection and reads no file of
 // the agent, except a few small ones of its repository. For the watchdog see package
 // watchdog.
+//
+// Programs in the sandbox that know no proxy can also run it as a client of the egress
+// proxy: aibox-init connect PROXY HOST PORT.
 package main
 
 import (
@@ -30,6 +33,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == watchdog.Command {
 		os.Exit(watch())
+	}
+	if len(os.Args) > 1 && os.Args[1] == connectCommand {
+		os.Exit(connect(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: aibox-init HOST:PORT")

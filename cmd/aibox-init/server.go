@@ -84,6 +84,11 @@ func (srv *server) handle(f lifeline.Frame) error {
 			go srv.probe(plan)
 			return nil
 		})
+	case lifeline.TypeExec:
+		return with(f, func(e lifeline.Exec) error {
+			go func() { srv.send(lifeline.TypeExecEnd, execute(srv.reaper, e)) }()
+			return nil
+		})
 	case lifeline.TypeStart:
 		return with(f, srv.start)
 	case lifeline.TypeStdin:

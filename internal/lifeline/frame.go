@@ -28,6 +28,7 @@ const (
 	TypeSignal   Type = 0x06 // Signal
 	TypeStop     Type = 0x07 // Stop
 	TypePing     Type = 0x08 // no payload; init answers with TypePong
+	TypeExec     Type = 0x09 // Exec; init answers with TypeExecEnd
 )
 
 // Frames from init to the supervisor.
@@ -41,6 +42,7 @@ const (
 	TypeExit        Type = 0x47 // Exit: the last frame
 	TypeError       Type = 0x48 // Error
 	TypePong        Type = 0x49 // no payload; Receive handles it
+	TypeExecEnd     Type = 0x4a // ExecEnd: one for each Exec, as they end
 )
 
 const (
@@ -72,8 +74,8 @@ type Frame struct {
 // carriesJSON reports whether frames of type t hold JSON and may be split.
 func (t Type) carriesJSON() bool {
 	switch t {
-	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop,
-		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError:
+	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeExec,
+		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeExecEnd:
 		return true
 	}
 	return false

@@ -63,6 +63,35 @@ func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (
 	return found.Place, found.Result, nil
 }
 
+// Exec runs programs in the sandbox at the same time, and waits for their ends, in the
+// order of programs. It sets their IDs. It is for the time before Start, when nothing else
+// arrives.
+func (c *Conn) Exec(ctx context.Context, programs []Exec) ([]ExecEnd, error) {
+	for i, program := range programs {
+		program.ID = i
+		if err := c.SendMessage(TypeExec, program); err != nil {
+			return nil, err
+		}
+	}
+	ends := make([]ExecEnd, len(programs))
+	known := make([]bool, len(programs))
+	for range programs {
+		f, err := c.await(ctx, TypeExecEnd)
+		if err != nil {
+			return nil, err
+		}
+		end, err := Decode[ExecEnd](f)
+		if err != nil {
+			return nil, err
+		}
+		if end.ID < 0 || end.ID >= len(programs) || known[end.ID] {
+			return nil, fmt.Errorf("%w: the end of program %d of %d", ErrProtocol, end.ID, len(programs))
+		}
+		ends[end.ID], known[end.ID] = end, true
+	}
+	return ends, nil
+}
+
 // Start makes init run the agent. TypeStarted follows, or TypeError and
 // TypeExit.
 func (c *Conn) Start(s Start) error { return c.SendMessage(TypeStart, s) }

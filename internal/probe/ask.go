@@ -39,49 +39,83 @@ func askTCP(ctx context.Context, target string) (string, error) {
 
 // askHTTP is a minimal HTTP/1.1 client: net/http would make the sandbox's PID 1 twice as
 // large and slower to start.
-func askHTTP(ctx context.Context, target string) (string, error) {
+func askHTTP(ctx context.Context, proxy, target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
 		return "", fmt.Errorf("%q is not an http URL", target)
 	}
-	address := u.Host
+	address, uri := u.Host, u.RequestURI()
 	if u.Port() == "" {
 		address = net.JoinHostPort(u.Hostname(), "80")
 	}
-	status, err := exchange(ctx, address, fmt.Sprintf(
-		"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", u.RequestURI(), u.Host))
+	if proxy != "" {
+		address, uri = proxy, target
+	}
+	status, head, err := exchange(ctx, address, fmt.Sprintf(
+		"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", uri, u.Host))
+	if err == nil && proxy != "" && isProxysOwn(head) {
+		err = proxyRefusal(status)
+	}
 	return "HTTP " + status, err
 }
 
+// isProxysOwn reports whether a response with this head is the proxy's own and not the
+// server's (RFC 9209).
+func isProxysOwn(head []byte) bool {
+	return bytes.Contains(bytes.ToLower(head), []byte("\r\nproxy-status: aibox"))
+}
+
 func askConnect(ctx context.Context, proxy, target string) (string, error) {
-	status, err := exchange(ctx, proxy, fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target))
+	status, _, err := exchange(ctx, proxy, fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target))
 	if err != nil {
 		return "", err
 	}
 	if status[0] != '2' {
-		return "", refusal{"the proxy said " + status}
+		return "", proxyRefusal(status)
 	}
 	return "the proxy said " + status, nil
 }
 
-// exchange sends a request head and returns the three digits of the status.
-func exchange(ctx context.Context, address, head string) (string, error) {
+// proxyRefusal returns the error for the status of a proxy that did not connect. Only 403
+// is a refusal. Any other can mean that the proxy allows the target and cannot reach it.
+func proxyRefusal(status string) error {
+	text := "the proxy said " + status
+	if status != "403" {
+		return errors.New(text)
+	}
+	return refusal{text}
+}
+
+// maxHead is the maximum size of the head of a response.
+const maxHead = 8 << 10
+
+// exchange sends a request head. It returns the three digits of the status, and the head of
+// the response as far as it is at most maxHead bytes.
+func exchange(ctx context.Context, address, request string) (status string, head []byte, err error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, head); err != nil {
-		return "", err
+	if _, err := io.WriteString(conn, request); err != nil {
+		return "", nil, err
 	}
 	line := make([]byte, len("HTTP/1.1 200"))
 	if _, err := io.ReadFull(conn, line); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return "", fmt.Errorf("%q is not an HTTP answer", line)
+		return "", nil, fmt.Errorf("%q is not an HTTP answer", line)
 	}
-	return string(line[9:]), nil
+	head = append(head, line...)
+	for part := make([]byte, 1024); len(head) < maxHead && !bytes.Contains(head, []byte("\r\n\r\n")); {
+		n, err := conn.Read(part)
+		head = append(head, part[:n]...)
+		if err != nil {
+			break // the status is known
+		}
+	}
+	return string(line[9:]), head, nil
 }
 
 func askUDP(ctx context.Context, target string) (string, error) {

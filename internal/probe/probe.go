@@ -11,8 +11,8 @@ type Kind string
 // The kinds of probe.
 const (
 	TCP     Kind = "tcp"     // connect to Target (host:port)
-	HTTP    Kind = "http"    // GET Target (a URL): any HTTP response is an answer
-	CONNECT Kind = "connect" // CONNECT to Target (host:port) through the proxy Via: a 2xx is an answer
+	HTTP    Kind = "http"    // GET Target (a URL): any HTTP response is an answer; through the proxy Via, any but its own
+	CONNECT Kind = "connect" // CONNECT to Target (host:port) through the proxy Via: a 2xx is an answer, a 403 a refusal
 	UDP     Kind = "udp"     // send a datagram to Target: any datagram back is an answer
 	DNS     Kind = "dns"     // ask the server Via for the address of Target: an address is an answer
 	ICMP    Kind = "icmp"    // echo request to Target (an address): a reply is an answer

@@ -60,7 +60,7 @@ func (p Probe) ask(ctx context.Context) (string, error) {
 	case TCP:
 		return askTCP(ctx, p.Target)
 	case HTTP:
-		return askHTTP(ctx, p.Target)
+		return askHTTP(ctx, p.Via, p.Target)
 	case CONNECT:
 		return askConnect(ctx, p.Via, p.Target)
 	case UDP:

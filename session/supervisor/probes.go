@@ -11,8 +11,9 @@ import (
 )
 
 // ProbePlan returns what a sandbox's network must and must not reach, which is probed
-// before its agent starts. inference reports whether the gateway serves a model.
-func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network) probe.Plan {
+// before its agent starts. inference reports whether the gateway serves a model. own is an
+// address of this machine, or the zero value.
+func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network, own netip.Addr) probe.Plan {
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
 	}
@@ -30,7 +31,6 @@ func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network) prob
 		{Name: "name server of slirp", Kind: probe.DNS, Target: "example.com", Via: "10.0.2.3:53", Want: probe.Refused},
 		{Name: "bridge address", Kind: probe.TCP, Target: netip.AddrPortFrom(network.Gateway, 22).String(), Want: probe.Refused},
 		{Name: "neighbor network", Kind: probe.TCP, Target: netip.AddrPortFrom(neighbor(network), netguard.PortGateway).String(), Want: probe.Refused},
-		{Name: "egress proxy", Kind: probe.CONNECT, Target: "example.com:443", Via: guard(netguard.PortProxy), Want: probe.Refused},
 		{Name: "second lifeline", Kind: probe.TCP, Target: guard(netguard.PortLifeline), Want: probe.Refused},
 	}}
 	gateway := probe.Probe{Name: "inference gateway", Kind: probe.TCP, Target: guard(netguard.PortGateway), Want: probe.Refused}
@@ -38,7 +38,51 @@ func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network) prob
 		gateway.Kind, gateway.Target, gateway.Want = probe.HTTP, gatewayURL()+"/aibox/health", probe.Answers
 	}
 	plan.Probes = append(plan.Probes, gateway)
+	if mode.HasProxy() {
+		plan.Probes = append(plan.Probes, proxyProbes(mode, own)...)
+	} else {
+		plan.Probes = append(plan.Probes, probe.Probe{Name: "egress proxy", Kind: probe.CONNECT, Target: "example.com:443", Via: proxyAddress(), Want: probe.Refused})
+	}
 	return plan
+}
+
+// proxyProbes returns what the egress proxy must refuse under every list. The ports are
+// those that the policy public allows.
+func proxyProbes(mode netguard.Mode, own netip.Addr) []probe.Probe {
+	refused := func(name, target string) probe.Probe {
+		return probe.Probe{Name: name + " by proxy", Kind: probe.CONNECT, Target: target, Via: proxyAddress(), Want: probe.Refused}
+	}
+	probes := []probe.Probe{
+		{Name: "egress proxy", Kind: probe.HTTP, Target: proxyURL() + "/", Want: probe.Answers},
+		refused("cloud metadata", "169.254.169.254:80"),
+		{Name: "cloud metadata by plain proxy request", Kind: probe.HTTP, Target: "http://169.254.169.254/", Via: proxyAddress(), Want: probe.Refused},
+		refused("cloud metadata in IPv6", "[fd00:ec2::254]:80"),
+		refused("mapped cloud metadata", "[::ffff:169.254.169.254]:80"),
+		refused("private address", "192.168.1.1:443"),
+		refused("host loopback", "127.0.0.1:443"),
+		refused("guard's own address", net.JoinHostPort(netguard.Address().String(), "443")),
+	}
+	if own.IsValid() {
+		probes = append(probes, refused("host address", netip.AddrPortFrom(own, 443).String()))
+	}
+	if mode == netguard.Allowlist {
+		// No list can have a name that does not exist, unless the user wrote this very one.
+		probes = append(probes, refused("unlisted host", "unlisted.aibox.invalid:443"))
+	}
+	return probes
+}
+
+// hostAddress returns an address of this machine that is not a loopback address, or the
+// zero value.
+func hostAddress() netip.Addr {
+	addrs, _ := net.InterfaceAddrs()
+	for _, addr := range addrs {
+		prefix, err := netip.ParsePrefix(addr.String())
+		if err == nil && prefix.Addr().Is4() && prefix.Addr().IsGlobalUnicast() {
+			return prefix.Addr()
+		}
+	}
+	return netip.Addr{}
 }
 
 // pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor reports no ICMP

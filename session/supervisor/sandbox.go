@@ -244,7 +244,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 // returned with all results.
 func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
-	plan := ProbePlan(s.launch.Spec.Mode(), k.model.server != nil, k.network)
+	plan := ProbePlan(s.launch.Spec.Mode(), k.model.server != nil, k.network, hostAddress())
 	var ended func(int, probe.Result)
 	if s.launch.ReportProbes {
 		for _, p := range plan.Probes {
