@@ -40,7 +40,9 @@ func (o *attachOptions) run(ctx context.Context, text string) error {
 		return o.interactive(ctx, service, found)
 	}
 	printer := o.agentOutput(o.out)
+	stop := o.attend(ctx, service, found.ID, printer)
 	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
+	stop()
 	if err = errors.Join(err, printer.close()); err != nil {
 		if ctx.Err() != nil {
 			return fault.New(fault.Interrupted, "detached; %s is still running", found.ID).Hint("`aibox stop %s` ends it", found.ID)

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"aibox/internal/screen"
 	"aibox/session/control"
@@ -19,15 +20,19 @@ import (
 var (
 	errDetached   = errors.New("detached")                           // the user left the session, which continues
 	errScrollBack = errors.New("scroll back")                        // the user wants to see earlier output
+	errQuestions  = errors.New("questions")                          // the user wants to answer the session's questions
 	errLost       = errors.New("lost the connection to the session") // its supervisor has gone
 )
 
 // attachedTerminal is the user's terminal while it shows an agent's.
 type attachedTerminal struct {
-	in, out *os.File
-	label   string // of the session, for the last row
-	closes  bool   // detaching ends the session
-	notice  string // the last notice of aibox, for the last row
+	in, out   *os.File
+	label     string // of the session, for the last row
+	closes    bool   // detaching ends the session
+	questions *questionLine
+
+	mu     sync.Mutex // guards out and what follows
+	notice string     // the last notice of aibox, for the last row
 }
 
 // size returns the size of the user's terminal.
@@ -65,7 +70,7 @@ func (t *attachedTerminal) run(ctx context.Context, attachment *control.Attachme
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ends := make(chan ending, 3)
+	ends := make(chan ending, 4)
 	var parts sync.WaitGroup
 	do := func(part func() ending) {
 		parts.Go(func() {
@@ -87,6 +92,7 @@ func (t *attachedTerminal) run(ctx context.Context, attachment *control.Attachme
 	do(func() ending { return t.show(attachment) })
 	do(func() ending { return t.sendKeys(ctx, attachment) })
 	do(func() ending { return t.resize(ctx, attachment) })
+	do(func() ending { return t.showQuestions(ctx) })
 	select {
 	case end := <-ends:
 		return end.left, end.err
@@ -111,20 +117,59 @@ func (t *attachedTerminal) show(attachment *control.Attachment) ending {
 		case view.Ended:
 			return ending{left: view.Paint}
 		}
-		if view.Notice != "" {
-			t.notice = view.Notice
-		}
-		_, err = t.out.Write(view.Paint)
-		if err == nil && (view.Whole || view.Notice != "") {
-			err = t.status()
-		}
-		if err != nil {
+		if err := t.paint(view); err != nil {
 			return ending{err: err}
 		}
 	}
 }
 
-// status draws the last row.
+// paint draws a change of the agent's screen.
+func (t *attachedTerminal) paint(view control.View) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if view.Notice != "" {
+		t.notice = view.Notice
+	}
+	_, err := t.out.Write(view.Paint)
+	if err == nil && (view.Whole || view.Notice != "") {
+		err = t.status()
+	}
+	return err
+}
+
+// showQuestions keeps the session's open question on the last row. A new one rings the bell.
+func (t *attachedTerminal) showQuestions(ctx context.Context) ending {
+	if t.questions == nil {
+		<-ctx.Done()
+		return ending{err: ctx.Err()}
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	drawn := ""
+	for {
+		text := t.questions.text()
+		if text != drawn {
+			drawn = text
+			t.mu.Lock()
+			err := t.status()
+			if err == nil && t.questions.isNew() {
+				_, err = io.WriteString(t.out, "\a")
+			}
+			t.mu.Unlock()
+			if err != nil {
+				return ending{err: err}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ending{err: ctx.Err()}
+		case <-t.questions.changed:
+		case <-tick.C:
+		}
+	}
+}
+
+// status draws the last row. t.mu is held.
 func (t *attachedTerminal) status() error {
 	size := t.size()
 	if size.Rows <= 3 {
@@ -135,7 +180,9 @@ func (t *attachedTerminal) status() error {
 		leaves = "closes it"
 	}
 	text := fmt.Sprintf(" %s  ctrl-p ctrl-q %s", t.label, leaves)
-	if t.notice != "" {
+	if asks := t.questions.text(); asks != "" {
+		text = " " + t.label + "  ? " + asks
+	} else if t.notice != "" {
 		text += "  ! " + notice(t.notice)
 	} else {
 		text += " · ctrl-p ctrl-s scrolls back"
@@ -170,7 +217,7 @@ func cannotSend(ctx context.Context) ending {
 
 // sendKeys sends the user's keys until the user detaches or ctx ends.
 func (t *attachedTerminal) sendKeys(ctx context.Context, attachment *control.Attachment) ending {
-	var keys detachKeys
+	keys := detachKeys{asks: func() bool { return t.questions.text() != "" }}
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := readKeys(ctx, t.in, buf, keys.wait())

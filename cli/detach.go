@@ -46,11 +46,15 @@ func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) 
 	}
 }
 
-// detachKeys finds the keys that are not for the agent: ctrl-p ctrl-q and
-// ctrl-p ctrl-s.
-type detachKeys struct{ half bool }
+// detachKeys finds the keys that are not for the agent: ctrl-p ctrl-q and ctrl-p ctrl-s,
+// and ctrl-p ctrl-a while a question waits.
+type detachKeys struct {
+	half bool
+	asks func() bool // a question waits; nil: never
+}
 
 const (
+	ctrlA = 0x01
 	ctrlP = 0x10
 	ctrlQ = 0x11
 	ctrlS = 0x13
@@ -64,8 +68,8 @@ func (d *detachKeys) wait() time.Duration {
 	return 0
 }
 
-// take returns the keys for the agent, and the user's request: errDetached, errScrollBack
-// or nil. It drops the keys after a request. A ctrl-p waits for the next key, or for a call
+// take returns the keys for the agent, and the user's request: errDetached, errScrollBack,
+// errQuestions or nil. It drops the keys after a request. A ctrl-p waits for the next key, or for a call
 // without keys.
 func (d *detachKeys) take(keys []byte) (send []byte, request error) {
 	if len(keys) == 0 && d.half {
@@ -80,6 +84,10 @@ func (d *detachKeys) take(keys []byte) (send []byte, request error) {
 				return send, errDetached
 			case ctrlS:
 				return send, errScrollBack
+			case ctrlA:
+				if d.asks != nil && d.asks() {
+					return send, errQuestions
+				}
 			}
 			send = append(send, ctrlP)
 		}

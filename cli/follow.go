@@ -24,6 +24,7 @@ type followed interface {
 // signals on to it.
 type follower struct {
 	sessions followed
+	attend   func(ctx context.Context, output *agentOutput) (stop func()) // shows the session's questions
 	id       session.ID
 	output   *agentOutput
 	signals  <-chan os.Signal
@@ -31,23 +32,24 @@ type follower struct {
 
 // followRun shows the agent's output until the session has ended; quiet shows it on
 // standard error.
-func (c *console) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
-	return c.followFrom(ctx, service, id, 0, quiet)
+func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	return a.followFrom(ctx, service, id, 0, quiet)
 }
 
 // followFrom is followRun from byte offset from of the output.
-func (c *console) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
+func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if ctx.Err() != nil {
 		signals <- syscall.SIGTERM // it arrived before Notify
 	}
-	out := c.out
+	out := a.out
 	if quiet {
-		out = c.err
+		out = a.err
 	}
-	f := follower{sessions: service, id: id, output: c.agentOutput(out), signals: signals}
+	f := follower{sessions: service, id: id, output: a.agentOutput(out), signals: signals}
+	f.attend = func(ctx context.Context, output *agentOutput) func() { return a.attend(ctx, service, id, output) }
 	return f.run(context.WithoutCancel(ctx), from)
 }
 
@@ -56,11 +58,16 @@ func (f *follower) run(ctx context.Context, from int64) (session.Session, error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var handling sync.WaitGroup
 	handling.Go(func() { f.handleSignals(ctx, cancel) })
+	stop := func() {}
+	if f.attend != nil {
+		stop = f.attend(ctx, f.output)
+	}
 	ended, err := f.sessions.Follow(ctx, f.id, from, f.output.show)
 	if hungUp := context.Cause(ctx); hungUp != nil && err != nil {
 		err = hungUp
 	}
 	cancel(nil)
+	stop()
 	handling.Wait()
 	return ended, errors.Join(err, f.output.close())
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/output"
 
 	"github.com/spf13/cobra"
@@ -78,11 +79,23 @@ func (o *logsOptions) run(ctx context.Context, text string) error {
 	}
 	show, flush := o.printer()
 	if o.follow {
-		_, err = service.Follow(ctx, found.ID, 0, show)
+		_, err = o.followLogs(ctx, service, found.ID, show)
 	} else {
 		_, err = service.Output(found.ID, 0, show)
 	}
 	return errors.Join(err, flush())
+}
+
+// followLogs prints the output until the session ends. If it is printed for the user, the
+// session's questions are, too.
+func (o *logsOptions) followLogs(ctx context.Context, service *session.Sessions, id session.ID, show func(output.Chunk) error) (session.Session, error) {
+	if o.json || o.raw {
+		return service.Follow(ctx, id, 0, show)
+	}
+	printer := o.agentOutput(o.out)
+	defer o.attend(ctx, service, id, printer)()
+	ended, err := service.Follow(ctx, id, 0, printer.show)
+	return ended, errors.Join(err, printer.close())
 }
 
 // printer returns what prints the output in the requested form, and what ends it.

@@ -52,6 +52,7 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 			return err
 		}
 	}
+	runner.Attends = a.canAsk() && !request.Detached
 	progress := newSteps(a.err, a.errTerm)
 	repair := func(ctx context.Context) { a.repair(ctx, service) }
 	id, err := runner.Start(ctx, plan, run.Callbacks{Step: progress.handle, Repair: repair, Bake: a.offerToBake})

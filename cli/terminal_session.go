@@ -19,23 +19,27 @@ import (
 // attachTerminal connects the user's terminal to the agent of an interactive session,
 // until the agent ends or the user detaches (errDetached). A signal ends ctx. It always
 // restores the terminal.
-func (c *console) attachTerminal(ctx context.Context, service *session.Sessions, id session.ID) error {
-	out, ok := c.out.(*os.File)
-	if !ok || !c.isInteractive() {
+func (a *cli) attachTerminal(ctx context.Context, service *session.Sessions, id session.ID) error {
+	out, ok := a.out.(*os.File)
+	if !ok || !a.isInteractive() {
 		return fault.New(fault.Usage, "attaching to %s needs a terminal as input and output", id).
 			Hint("`aibox logs -f %s` follows its output without one", id).
 			Hint("`aibox logs --screen %s` prints what its terminal shows now", id)
 	}
-	t := &attachedTerminal{in: c.in, out: out, label: string(id), closes: id.Hidden()}
+	questions, stop := watchQuestions(ctx, service, id)
+	defer stop()
+	t := &attachedTerminal{in: a.in, out: out, label: string(id), closes: id.Hidden(), questions: questions}
 	for {
-		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(c.term))
+		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
 		if err != nil {
 			return err
 		}
 		left, err := t.run(ctx, attachment)
 		switch {
 		case errors.Is(err, errScrollBack):
-			err = c.scrollBack(ctx, service, id)
+			err = a.scrollBack(ctx, service, id)
+		case errors.Is(err, errQuestions):
+			err = a.answerQuestions(ctx, service, questions)
 		case err == nil:
 			_, err = out.Write(left)
 			return err
@@ -48,9 +52,11 @@ func (c *console) attachTerminal(ctx context.Context, service *session.Sessions,
 
 // scrollBack shows the earlier output of the agent's terminal until the user leaves it.
 // The terminal is detached meanwhile, so that no key can reach the agent.
-func (c *console) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
-	_, err := ui.Run(ctx, ui.Request{In: c.in, Out: c.out, Sessions: service, Only: page.Scrollback{ID: id}})
-	dropKeys(c.in)
+func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
+	_, err := ui.Run(ctx, ui.Request{
+		In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}, Remember: a.app.SettingsEditor().AllowHost,
+	})
+	dropKeys(a.in)
 	return crashed(err)
 }
 

@@ -200,7 +200,7 @@ func (c *console) printVerification(w io.Writer, service *session.Sessions, id s
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
 // shows the output of its verification.
-func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
 	from, err := service.VerificationStart(ctx, id)
 	if err != nil {
 		return session.Session{}, err
@@ -208,7 +208,7 @@ func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id se
 	if from < 0 {
 		return service.Follow(ctx, id, endOfOutput, func(output.Chunk) error { return nil })
 	}
-	return c.followFrom(ctx, service, id, from, quiet)
+	return a.followFrom(ctx, service, id, from, quiet)
 }
 
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.

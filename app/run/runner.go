@@ -26,6 +26,8 @@ type Runner struct {
 	// TerminalSize returns the size of the agent's terminal; it may be nil, which is 24
 	// by 80.
 	TerminalSize func() screen.Size
+	// Attends reports that the caller attends the sessions it starts; see session.Launch.
+	Attends bool
 }
 
 // Sessions is what a Runner needs of *session.Sessions.
@@ -115,6 +117,7 @@ func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.
 		step = func(session.Step) {}
 	}
 	launch := plan.Launch
+	launch.Attends = r.Attends
 	var id session.ID
 	if launch.ImageID, err = FindImage(ctx, r.User.Agents(), r.Images, &launch.Spec, with.Bake); err == nil {
 		id, err = supervisor.Launch(ctx, launch, step)

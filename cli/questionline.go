@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/session"
+
+	"golang.org/x/term"
+)
+
+// questionLine is the open questions about access of an attached session, for the last row
+// of its terminal. On a nil questionLine there are none. It is safe for concurrent use.
+type questionLine struct {
+	changed chan struct{} // there are others
+
+	mu    sync.Mutex
+	open  []session.Request
+	known int // the highest number that was shown
+}
+
+// watchQuestions attends the session until stop is called.
+func watchQuestions(ctx context.Context, service attended, id session.ID) (*questionLine, func()) {
+	l := &questionLine{changed: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = service.Attend(ctx, id, l.update) }) // without it the session refuses at once
+	return l, func() { cancel(); watching.Wait() }
+}
+
+func (l *questionLine) update(open []session.Request) error {
+	l.mu.Lock()
+	l.open = accessRequests(open)
+	l.mu.Unlock()
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// first returns the oldest open question, and how many there are.
+func (l *questionLine) first() (r session.Request, count int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) == 0 {
+		return session.Request{}, 0
+	}
+	return l.open[0], len(l.open)
+}
+
+// text returns the oldest open question for the last row, escaped; empty for none.
+func (l *questionLine) text() string {
+	if l == nil {
+		return ""
+	}
+	r, count := l.first()
+	if count == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("ctrl-p ctrl-a answers (%s): %s", amount.Span(remaining(&r)), accessQuestion(&r))
+	if count > 1 {
+		text += fmt.Sprintf(" and %d more", count-1)
+	}
+	return text
+}
+
+// isNew reports whether there is a question since the last call.
+func (l *questionLine) isNew() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.known
+	for _, r := range l.open {
+		l.known = max(l.known, r.ID)
+	}
+	return l.known > before
+}
+
+// answerQuestions asks the open questions one after the other, each for one key. The agent's
+// terminal is detached meanwhile, so that no key reaches the agent and the agent cannot
+// draw over a question.
+func (a *cli) answerQuestions(ctx context.Context, service answerer, questions *questionLine) error {
+	asked := 0
+	for {
+		r, count := questions.first()
+		if count == 0 || r.ID <= asked {
+			break
+		}
+		asked = r.ID
+		fmt.Fprintf(a.err, "%s %s: %s\n  Allow? %s, another key decides later (%s) ", a.errTerm.warn("?"), accessQuestion(&r), safe(r.Access.Reason), accessChoices, expiry(&r))
+		key, err := a.key(ctx, time.Until(r.Until))
+		fmt.Fprintln(a.err)
+		if err != nil {
+			return err
+		}
+		answer, ok := parseAccessAnswer(key)
+		if !ok {
+			break
+		}
+		done, err := a.answerRequest(ctx, service, &r, answer)
+		if err != nil {
+			a.report(err)
+		} else {
+			fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), done)
+		}
+		questions.drop(r.ID)
+	}
+	dropKeys(a.in)
+	return nil
+}
+
+// drop removes a question that was answered; the session reports that later.
+func (l *questionLine) drop(id int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var rest []session.Request
+	for _, r := range l.open {
+		if r.ID != id {
+			rest = append(rest, r)
+		}
+	}
+	l.open = rest
+}
+
+// key reads one key from the terminal; empty if none was pressed within wait.
+func (a *cli) key(ctx context.Context, wait time.Duration) (string, error) {
+	before, err := term.MakeRaw(int(a.in.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("preparing the terminal: %w", err)
+	}
+	defer func() { _ = term.Restore(int(a.in.Fd()), before) }()
+	pause(ctx, promptGrace)
+	dropKeys(a.in)
+	buf := make([]byte, 16)
+	n, err := readKeys(ctx, a.in, buf, max(wait, time.Millisecond))
+	return string(buf[:n]), err
+}
