@@ -13,8 +13,7 @@ type Request struct {
 	TLS         bool   // the scheme is https
 	Method      string // as sent
 	Path        string // as sent, without the query
-	// Header has the request's headers, with names in the form of textproto.CanonicalMIMEHeaderKey.
-	Header map[string][]string
+	Header      map[string][]string
 }
 
 // overrides are headers in which a request names another method or path than its first
@@ -24,9 +23,15 @@ var overrides = []string{
 	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Forwarded-Prefix", "X-Forwarded-Uri", "X-Forwarded-Path",
 }
 
-// isOverridden reports whether a header names another method or path.
+// isOverridden reports whether a header names another method or path. Gateways such as CGI
+// do not distinguish - and _ in the name.
 func (r Request) isOverridden() bool {
-	return slices.ContainsFunc(overrides, func(name string) bool { return len(r.Header[name]) > 0 })
+	for name := range r.Header {
+		if slices.ContainsFunc(overrides, func(o string) bool { return strings.EqualFold(o, strings.ReplaceAll(name, "_", "-")) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // DecideRequest returns whether the policy allows a request, and the path to forward: the

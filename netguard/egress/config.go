@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,8 +26,8 @@ type Config struct {
 	// Allow returns the command with which the user can allow a destination, for refusals;
 	// nil or "" names none.
 	Allow func(netguard.Destination) string
-	// Inspector reads and restricts HTTP requests; nil leaves tunnels opaque and requests
-	// unrestricted.
+	// Inspector decrypts tunnels and changes HTTP requests; nil leaves tunnels opaque and
+	// requests unchanged.
 	Inspector Inspector
 	// HostKeys checks SSH servers; nil refuses SSH.
 	HostKeys HostKeys
@@ -44,20 +45,21 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Inspector sees the HTTP requests that the proxy can read. Both methods are called for
-// destinations that the policy allows.
+// Inspector decrypts TLS connections and changes the HTTP requests and responses that the
+// proxy can read. Its methods are called for destinations that the policy allows. https is
+// false for plain HTTP.
 type Inspector interface {
-	// Decrypt returns the decrypted side of a TLS connection to d, or nil to leave it
-	// opaque. conn begins with the client's ClientHello, whose server name has been checked.
-	// The returned connection has completed its handshake and speaks HTTP/1.1; it closes
-	// conn when it is closed.
-	Decrypt(ctx context.Context, d netguard.Destination, conn net.Conn) (net.Conn, error)
 	// Inspects reports whether Decrypt decrypts connections to d.
 	Inspects(d netguard.Destination) bool
-	// Check may change a request just before it is forwarded to d, for example to add a
+	// Decrypt completes the TLS handshake of a client with d. conn begins with the
+	// ClientHello, whose server name has been checked. The protocol that they agree on is
+	// HTTP/1.1 or HTTP/2. Closing the returned connection closes conn.
+	Decrypt(ctx context.Context, d netguard.Destination, conn net.Conn) (*tls.Conn, error)
+	// Request may change a request just before it is forwarded to d, for example to add a
 	// secret, or refuse it with an error, whose text is the reason that the client receives.
-	// https is false for plain HTTP.
-	Check(d netguard.Destination, https bool, request *http.Request) error
+	Request(d netguard.Destination, https bool, request *http.Request) error
+	// Response may change the response to a request to d.
+	Response(d netguard.Destination, https bool, response *http.Response)
 	// Transport prepares the transport that forwards decrypted requests, for example with
 	// the certificate authorities to trust.
 	Transport(*http.Transport)

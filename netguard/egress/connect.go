@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"aibox/netguard"
 )
 
@@ -43,7 +45,7 @@ func (s *spare) close() {
 // serveConnect decides about a CONNECT request and serves its tunnel. It reports whether the
 // client can send another request, which is so only after a refusal.
 func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard.Destination) bool {
-	ctx, f, problem := p.begin(ctx, s, h, "", to)
+	ctx, f, problem := p.begin(ctx, s, h, "", nil, to)
 	if problem != nil {
 		return p.refuse(s, h, to, "", problem, true)
 	}
@@ -155,8 +157,8 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 		return nil, problem
 	}
 	client := &bufferedConn{Conn: t.client.conn, prefix: raw, stream: t.client}
-	if inspector := t.proxy.config.Inspector; inspector != nil && inspector.Inspects(t.flow.to) {
-		return func(ctx context.Context) *refusal { return t.serveDecrypted(ctx, client, inspector) }, nil
+	if t.proxy.inspects(t.flow.to) {
+		return func(ctx context.Context) *refusal { return t.serveDecrypted(ctx, client) }, nil
 	}
 	client.second = &secondHello{t.flow.to, hello.earlyData}
 	return func(ctx context.Context) *refusal { return t.pass(ctx, client) }, nil
@@ -164,6 +166,9 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 
 // pass relays the tunnel.
 func (t *tunnel) pass(ctx context.Context, client net.Conn) *refusal {
+	if problem := t.flow.setOpaque(); problem != nil {
+		return problem
+	}
 	upstream := t.upstream.take()
 	if upstream == nil { // the flow has ended
 		return nil
@@ -177,13 +182,20 @@ func (t *tunnel) alert() {
 	_, _ = t.client.conn.Write([]byte{21, 3, 3, 0, 2, 2, 49})
 }
 
-func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn, inspector Inspector) *refusal {
-	plain, err := inspector.Decrypt(ctx, t.flow.to, client)
+// serveDecrypted serves the requests inside TLS.
+func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn) *refusal {
+	handshake, cancel := context.WithTimeout(ctx, t.proxy.limits.Hello)
+	defer cancel()
+	plain, err := t.proxy.config.Inspector.Decrypt(handshake, t.flow.to, client)
 	if err != nil {
 		return forbid("tls-inspection", "the connection is inspected, and the client's TLS handshake failed: %v", err)
 	}
 	defer plain.Close()
-	t.serveStream(ctx, plain, true)
+	if plain.ConnectionState().NegotiatedProtocol == http2.NextProtoTLS {
+		t.serveHTTP2(ctx, plain)
+	} else {
+		t.serveStream(ctx, plain, true)
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,14 @@ type flow struct {
 	method string
 	path   string
 	rule   string
-	began  time.Time
+	// request is what the policy decides about; nil for a tunnel.
+	request *netguard.Request
+	// opaque reports that the tunnel is passed on without a look at its requests. It belongs
+	// to proxy.mu.
+	opaque bool
+	// forward is the path to forward, set when the request was decided.
+	forward string
+	began   time.Time
 	// once reports that the user allowed this request, though the policy does not.
 	once bool
 	// cancel ends the flow's context; the cause is a *refusal if the proxy ends the flow.
@@ -33,13 +41,16 @@ type flow struct {
 }
 
 // begin decides about a request, waits for the user if need be, and registers the flow. The
-// returned context ends with the flow. The caller calls end.
-func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, to netguard.Destination) (context.Context, *flow, *refusal) {
+// returned context ends with the flow. The caller calls end. header is nil for CONNECT.
+func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, header http.Header, to netguard.Destination) (context.Context, *flow, *refusal) {
 	f := &flow{proxy: p, to: to, method: h.method, path: path, began: time.Now(), once: s.once}
+	if header != nil {
+		f.request = &netguard.Request{Destination: to, TLS: s.https, Method: h.method, Path: path, Header: header}
+	}
 	flowContext, cancel := context.WithCancelCause(ctx)
 	f.cancel = cancel
 	verdict, problem := p.register(f)
-	if problem != nil && verdict.Reason.Askable() && p.config.Ask != nil {
+	if problem != nil && verdict.Reason.Askable() && p.config.Ask != nil && s.reader != nil {
 		if problem = p.ask(ctx, s, Question{Destination: to, Method: h.method, Path: path, Verdict: verdict}, problem); problem == nil {
 			f.once = true
 			_, problem = p.register(f)
@@ -68,10 +79,11 @@ func flowOf(ctx context.Context) *flow {
 func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	verdict := p.policy.Decide(f.to)
+	verdict, path := f.decide()
 	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
 		return verdict, refuse(verdict)
 	}
+	f.forward = path
 	if n := p.perHost[f.to.Host]; n >= p.limits.PerHost {
 		return netguard.Verdict{}, limited("host-connections", "there are %d connections to this host already, the limit", n)
 	}
@@ -85,6 +97,33 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 		f.rule = "approved once"
 	}
 	return verdict, nil
+}
+
+// decide returns the current policy's verdict about the flow, and the path to forward. The
+// caller holds proxy.mu.
+func (f *flow) decide() (netguard.Verdict, string) {
+	if f.request != nil {
+		return f.proxy.policy.DecideRequest(*f.request)
+	}
+	verdict := f.proxy.policy.Decide(f.to)
+	if verdict.Restricted() && (f.opaque || verdict.Rule.Pattern.TLS() && !f.proxy.inspects(f.to)) {
+		verdict = netguard.Verdict{Reason: netguard.NotInspected, Rule: verdict.Rule}
+	}
+	return verdict, ""
+}
+
+// setOpaque notes that the tunnel is about to be passed on, and returns a refusal if the
+// policy allows only some requests to its destination.
+func (f *flow) setOpaque() *refusal {
+	f.proxy.mu.Lock()
+	defer f.proxy.mu.Unlock()
+	f.opaque = true
+	return f.recheck()
+}
+
+// inspects reports whether TLS connections to d are decrypted.
+func (p *Proxy) inspects(d netguard.Destination) bool {
+	return p.config.Inspector != nil && p.config.Inspector.Inspects(d)
 }
 
 // checkAddress decides about an address of the flow's host.
@@ -149,7 +188,7 @@ func (f *flow) end(why *refusal) {
 // recheck returns why the current policy does not allow the flow, or nil. The caller holds
 // proxy.mu.
 func (f *flow) recheck() *refusal {
-	verdict := f.proxy.policy.Decide(f.to)
+	verdict, _ := f.decide()
 	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
 		return refuse(verdict)
 	}

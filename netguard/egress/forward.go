@@ -3,13 +3,13 @@ package egress
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
 	"net/netip"
 	"slices"
@@ -61,7 +61,7 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 	if problem := checkRequest(request); problem != nil {
 		return p.refuse(s, h, to, path, problem, keepAlive)
 	}
-	ctx, f, problem := p.begin(ctx, s, h, path, to)
+	ctx, f, problem := p.begin(ctx, s, h, path, request.Header, to)
 	if problem != nil {
 		return p.refuse(s, h, to, path, problem, keepAlive)
 	}
@@ -100,20 +100,7 @@ type exchange struct {
 func (e *exchange) run(ctx context.Context) *refusal {
 	out, body := e.outgoing(ctx)
 	defer body.stop()
-	if inspector := e.proxy.config.Inspector; inspector != nil {
-		if err := inspector.Check(e.flow.to, e.stream.https, out); err != nil {
-			return forbid("restricted", "%v", err)
-		}
-	}
-	var late *refusal
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if conn, ok := unwrapAddressed(info.Conn); ok {
-			if late = e.flow.connected(conn.address); late != nil {
-				e.flow.stop(late)
-			}
-		}
-	}}
-	response, err := e.proxy.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	response, err := e.flow.roundTrip(out, e.stream.https)
 	if err != nil {
 		return e.failure(ctx, err)
 	}
@@ -181,6 +168,7 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 	in := e.request
 	out := in.Clone(ctx)
 	out.RequestURI = ""
+	e.flow.setPath(out.URL)
 	out.URL.Scheme, out.URL.Host, out.URL.User = "http", e.flow.to.String(), nil
 	usual := uint16(portHTTP)
 	if e.stream.https {
@@ -325,6 +313,9 @@ func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, c
 		}
 		return w.Flush()
 	}
+	if err := w.Flush(); err != nil { // a stream of events may begin later
+		return err
+	}
 	chunks := httputil.NewChunkedWriter(w)
 	if _, err := io.Copy(&flushWriter{chunks, w}, response.Body); err != nil {
 		return err
@@ -387,6 +378,9 @@ type addressedConn struct {
 }
 
 func unwrapAddressed(conn net.Conn) (*addressedConn, bool) {
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
 	metered, ok := conn.(*meteredConn)
 	if !ok {
 		return nil, false

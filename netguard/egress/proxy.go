@@ -177,6 +177,14 @@ func clip(text string, limit int) string { return text[:min(len(text), limit)] }
 // refuse records a refusal and sends it to the client. It reports whether the client can
 // send another request.
 func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, problem *refusal, keepAlive bool) bool {
+	body := p.explain(h, to, path, problem)
+	_ = s.conn.SetWriteDeadline(time.Now().Add(p.limits.Header))
+	_, err := s.conn.Write(problem.response(body, h.accept, keepAlive))
+	return err == nil && keepAlive
+}
+
+// explain records a refusal and returns what the client receives.
+func (p *Proxy) explain(h head, to netguard.Destination, path string, problem *refusal) refusalBody {
 	host := to.Host.String()
 	if to.Host.IsZero() {
 		host = h.target
@@ -189,7 +197,5 @@ func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, 
 	if problem.askable && p.config.Allow != nil {
 		command = p.config.Allow(to)
 	}
-	_ = s.conn.SetWriteDeadline(time.Now().Add(p.limits.Header))
-	_, err := s.conn.Write(problem.response(problem.body(h.method, to, id, command), h.accept, keepAlive))
-	return err == nil && keepAlive
+	return problem.body(h.method, to, id, command)
 }

@@ -103,14 +103,19 @@ func (a refusalBody) phrase() string {
 	return text[:min(len(text), limit)]
 }
 
-// response returns the whole response to a client that accepts the given media types.
-func (r *refusal) response(a refusalBody, accept string, keepAlive bool) []byte {
-	body, kind := []byte(a.text()), "text/plain; charset=utf-8"
+// encode returns the body and its media type, for a client that accepts the given ones.
+func (a refusalBody) encode(accept string) (body []byte, kind string) {
 	if strings.Contains(accept, "application/json") {
 		if encoded, err := json.Marshal(a); err == nil {
-			body, kind = append(encoded, '\n'), "application/json"
+			return append(encoded, '\n'), "application/json"
 		}
 	}
+	return []byte(a.text()), "text/plain; charset=utf-8"
+}
+
+// response returns the whole response to a client that accepts the given media types.
+func (r *refusal) response(a refusalBody, accept string, keepAlive bool) []byte {
+	body, kind := a.encode(accept)
 	connection := "close"
 	if keepAlive {
 		connection = "keep-alive"

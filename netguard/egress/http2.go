@@ -1,0 +1,210 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// http2Tunnel serves the requests of a decrypted tunnel that speaks HTTP/2. The libraries
+// read and write the frames; this decides about each request.
+type http2Tunnel struct {
+	*tunnel
+
+	mu       sync.Mutex
+	closed   bool           // no handler may begin
+	handlers sync.WaitGroup // the library does not wait for them
+}
+
+// serveHTTP2 serves an HTTP/2 connection until it ends.
+func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
+	_ = conn.SetDeadline(time.Time{})
+	ctx = context.WithValue(ctx, tunnelKey{}, t)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	h := &http2Tunnel{tunnel: t}
+	server := &http2.Server{MaxConcurrentStreams: uint32(min(t.proxy.limits.PerHost, 100)), IdleTimeout: t.proxy.limits.KeepAlive}
+	server.ServeConn(conn, &http2.ServeConnOpts{
+		Context:    ctx,
+		BaseConfig: &http.Server{MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0)}, //nolint:gosec // the handlers' times are limited by the flow
+		Handler:    h,
+	})
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.handlers.Wait()
+}
+
+func (t *http2Tunnel) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.handlers.Add(1)
+	}
+	return !t.closed
+}
+
+// ServeHTTP decides about one request and forwards it.
+func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !t.begin() {
+		return
+	}
+	defer t.handlers.Done()
+	h := head{method: r.Method, target: r.RequestURI, host: r.Host, hasHost: true, accept: r.Header.Get("Accept")}
+	path, to, p := r.URL.EscapedPath(), t.flow.to, t.proxy
+	problem := t.checkHTTP2(r)
+	if problem == nil {
+		problem = checkRequest(r)
+	}
+	if problem != nil {
+		p.refuseHTTP2(w, r, p.explain(h, to, path, problem), problem)
+		return
+	}
+	ctx, f, problem := p.begin(r.Context(), &stream{tunnel: to, https: true, once: t.flow.once}, h, path, r.Header, to)
+	if problem != nil {
+		p.refuseHTTP2(w, r, p.explain(h, to, path, problem), problem)
+		return
+	}
+	var failed *refusal
+	defer func() {
+		if why := cause(ctx); why != nil {
+			failed = why
+		}
+		f.end(failed)
+	}()
+	reverse := httputil.ReverseProxy{
+		Rewrite:       func(request *httputil.ProxyRequest) { f.rewrite(request) },
+		Transport:     flowTransport{f},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if failed = cause(ctx); failed == nil {
+				failed = unreachable(to, err)
+			}
+			p.refuseHTTP2(w, r, p.explain(h, to, path, failed), failed)
+		},
+	}
+	reverse.ServeHTTP(&finalWriter{w}, r.WithContext(ctx))
+}
+
+// checkHTTP2 refuses requests for another host than the tunnel's. A client that reuses
+// connections (RFC 9113, section 9.1.1) then makes another one.
+func (t *http2Tunnel) checkHTTP2(r *http.Request) *refusal {
+	if r.Method == http.MethodConnect {
+		return forbid("nested-connect", "a CONNECT request inside a tunnel")
+	}
+	if !isVisible(r.RequestURI) { // a server of HTTP/1.1 could read another target
+		return malformed("bad-target", "the target of the request has a character that no URL has")
+	}
+	d, problem := parseAuthority(r.Host, portHTTPS)
+	switch {
+	case problem != nil:
+		return problem
+	case d != t.flow.to:
+		return wrongTunnel(d, t.flow.to)
+	}
+	return nil
+}
+
+// refuseHTTP2 sends a refusal.
+func (p *Proxy) refuseHTTP2(w http.ResponseWriter, r *http.Request, a refusalBody, problem *refusal) {
+	body, kind := a.encode(r.Header.Get("Accept"))
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Proxy-Status", "aibox; error=http_request_denied")
+	w.WriteHeader(problem.status)
+	_, _ = w.Write(body)
+}
+
+// finalWriter drops interim responses: they are not needed, and nothing redacts them.
+type finalWriter struct{ http.ResponseWriter }
+
+func (w *finalWriter) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *finalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// rewrite addresses a request to the decided destination and path.
+func (f *flow) rewrite(request *httputil.ProxyRequest) {
+	out := request.Out
+	out.URL.Scheme, out.URL.Host, out.URL.User = "https", f.to.String(), nil
+	out.URL.RawQuery = request.In.URL.RawQuery // the library drops what it cannot parse
+	f.setPath(out.URL)
+	out.Host = strings.TrimSuffix(out.URL.Host, ":443")
+	if out.Body != nil && out.Body != http.NoBody {
+		out.Body = &countedBody{out.Body, &f.up}
+	}
+}
+
+// setPath sets the path that was decided.
+func (f *flow) setPath(to *url.URL) {
+	if f.forward == "" || f.forward == to.EscapedPath() {
+		return
+	}
+	if path, err := url.PathUnescape(f.forward); err == nil { // canonical paths have no invalid escape
+		to.Path, to.RawPath = path, f.forward
+	}
+}
+
+// flowTransport forwards the request of a flow from inside TLS.
+type flowTransport struct{ flow *flow }
+
+func (t flowTransport) RoundTrip(out *http.Request) (*http.Response, error) {
+	response, err := t.flow.roundTrip(out, true)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		return nil, errors.New("the server switched to a protocol that was not asked for")
+	}
+	if err == nil {
+		response.Body = &countedBody{response.Body, &t.flow.down}
+	}
+	return response, err
+}
+
+// roundTrip forwards a request whose context is the flow's, with what the inspector changes.
+func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) {
+	inspector := f.proxy.config.Inspector
+	if inspector != nil {
+		if err := inspector.Request(f.to, https, out); err != nil {
+			return nil, forbid("restricted", "%v", err)
+		}
+	}
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if conn, ok := unwrapAddressed(info.Conn); ok {
+			if late := f.connected(conn.address); late != nil {
+				f.stop(late)
+			}
+		}
+	}}
+	response, err := f.proxy.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(out.Context(), trace)))
+	if err == nil && inspector != nil {
+		inspector.Response(f.to, https, response)
+	}
+	return response, err
+}
+
+// countedBody counts the bytes of a body.
+type countedBody struct {
+	io.ReadCloser
+	count *atomic.Int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.count.Add(int64(n))
+	return n, err
+}

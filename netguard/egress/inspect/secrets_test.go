@@ -1,0 +1,123 @@
+package inspect
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestASecretReachesItsHostAlone(t *testing.T) {
+	s, other, plain := &seen{}, &seen{}, &seen{}
+	w := newWorld(t, setup{
+		allow: []string{"*.example.org", "*.example.org:8443"}, inspect: []string{"*.example.org", "*.example.org:8443"},
+		secrets: []string{"T=api.example.org:Authorization", "T=api.example.org:X-Key", "T=http://plain.example.org:X-Key"},
+		servers: map[string]*httptest.Server{
+			api:                     secureServer(t, s.handler, true, "api.example.org"),
+			"api.example.org:8443":  secureServer(t, other.handler, true, "api.example.org"),
+			"www.example.org:443":   secureServer(t, other.handler, true, "www.example.org"),
+			"api.example.org:80":    httptest.NewServer(http.HandlerFunc(other.handler)),
+			"plain.example.org:80":  httptest.NewServer(http.HandlerFunc(plain.handler)),
+			"plain.example.org:443": secureServer(t, other.handler, true, "plain.example.org"),
+		},
+	})
+	for _, http2 := range []bool{false, true} {
+		request, _ := http.NewRequest("GET", "https://api.example.org/", nil)
+		request.Header = http.Header{"Authorization": {"Bearer of-the-box", "second"}, "X-Key": {"of-the-box"}, "Connection": {"Authorization, X-Key"}}
+		if http2 {
+			request.Header.Del("Connection")
+		}
+		response, err := w.client(http2).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.findCanary(dump(t, response))
+		if have := s.last(t).Header; fmt.Sprint(have["Authorization"], have["X-Key"]) != fmt.Sprintf("[Bearer %s] [%s]", canary, canary) {
+			t.Errorf("%v", have)
+		}
+		for _, url := range []string{"https://api.example.org:8443/", "https://www.example.org/", "http://api.example.org/", "https://plain.example.org/", "http://plain.example.org/"} {
+			response, err := w.client(http2).Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.findCanary(dump(t, response))
+		}
+	}
+	if len(other.requests) != 8 || len(plain.requests) != 2 {
+		t.Errorf("%d and %d requests", len(other.requests), len(plain.requests))
+	}
+	for _, r := range other.requests {
+		w.findCanary(fmt.Sprint(r.Host, r.Header))
+	}
+	if key := plain.last(t).Header.Get("X-Key"); key != canary {
+		t.Errorf("plain HTTP: %q", key)
+	}
+}
+
+func TestARedirectTakesNoSecretAlong(t *testing.T) {
+	other := &seen{}
+	redirect := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://www.example.org/?"+url.QueryEscape(r.Header.Get("Authorization")), http.StatusTemporaryRedirect)
+	}
+	w := newWorld(t, setup{
+		allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{"T=api.example.org:Authorization"},
+		servers: map[string]*httptest.Server{
+			api:                   secureServer(t, redirect, true, "api.example.org"),
+			"www.example.org:443": secureServer(t, other.handler, true, "www.example.org"),
+		},
+	})
+	for _, http2 := range []bool{false, true} {
+		response, err := w.client(http2).Get("https://api.example.org/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := dump(t, response)
+		w.findCanary(have)
+		w.findCanary(fmt.Sprint(other.last(t).Header, other.last(t).RequestURI))
+	}
+}
+
+// An echoing server returns a secret in every place of a response.
+func TestAnEchoedSecretIsRedacted(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		value := r.Header.Get("Authorization")
+		if r.Header.Get("Accept-Encoding") != "identity" {
+			t.Errorf("%v", r.Header)
+		}
+		w.Header().Set("Link", "<"+value+">; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Trailer", "X-Trailer")
+		w.Header().Set("X-Echo", value)
+		for i := range value { // in pieces
+			fmt.Fprint(w, value[i:i+1])
+			_ = http.NewResponseController(w).Flush()
+		}
+		w.Header().Set("X-Trailer", value)
+	}
+	for _, rule := range []string{"T=api.example.org:Authorization", "T=api.example.org:git"} {
+		for _, outside := range []bool{false, true} {
+			w := newWorld(t, setup{
+				allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{rule},
+				servers: map[string]*httptest.Server{api: secureServer(t, echo, outside, "api.example.org")},
+			})
+			for _, http2 := range []bool{false, true} {
+				response, err := w.client(http2).Get("https://api.example.org/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				have := dump(t, response)
+				w.findCanary(have)
+				if encoded := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + canary)); strings.Contains(have, encoded) || !strings.Contains(have, "****") || response.Trailer.Get("X-Trailer") == "" {
+					t.Errorf("%s: %q", rule, have)
+				}
+				raw, _ := http.NewRequest("TRACE", "https://api.example.org/", nil)
+				if response, err := w.client(http2).Do(raw); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
+					t.Errorf("TRACE: %v, %v", response, err)
+				}
+			}
+		}
+	}
+}

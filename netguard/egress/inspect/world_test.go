@@ -1,0 +1,282 @@
+package inspect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/internal/secret"
+	"aibox/netguard"
+	"aibox/netguard/egress"
+)
+
+// canary is a secret that must be found nowhere in the sandbox.
+const canary = "canary-7b1e0d9c55"
+
+// world is a proxy with an inspector, and servers of the test behind public-looking names.
+type world struct {
+	t         *testing.T
+	proxy     *egress.Proxy
+	addr      string
+	inspector *Inspector
+
+	mu     sync.Mutex
+	events []egress.Event
+	routes map[string]string // name:port → listener
+	names  map[netip.Addr]string
+}
+
+// setup is what a test wants.
+type setup struct {
+	allow, inspect, secrets []string
+	servers                 map[string]*httptest.Server // by name:port
+	roots                   []*httptest.Server          // servers to trust; nil trusts all
+}
+
+// secureServer returns a server whose certificate is for the name.
+func secureServer(t *testing.T, handler http.HandlerFunc, http2 bool, names ...string) *httptest.Server {
+	t.Helper()
+	return server(t, handler, http2, time.Now().Add(time.Hour), names...)
+}
+
+func server(t *testing.T, handler http.HandlerFunc, http2 bool, expires time.Time, names ...string) *httptest.Server {
+	t.Helper()
+	var patterns []netguard.Pattern
+	for _, name := range names {
+		patterns = append(patterns, pattern(t, name))
+	}
+	a, err := newAuthority(patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.certificate.NotAfter = expires // limits the leaf
+	host, _ := patterns[0].Host()
+	leaf, err := a.leaf(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf.Certificate = append(leaf.Certificate, a.certificate.Raw)
+	s := httptest.NewUnstartedServer(handler)
+	s.EnableHTTP2 = http2
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{*leaf}} //nolint:gosec // a test
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func pattern(t *testing.T, text string) netguard.Pattern {
+	t.Helper()
+	p, err := netguard.ParseInspect(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newWorld(t *testing.T, s setup) *world {
+	t.Helper()
+	w := &world{t: t, routes: map[string]string{}, names: map[netip.Addr]string{}}
+	config := Config{Roots: x509.NewCertPool()}
+	for name, server := range s.servers {
+		w.routes[name] = server.Listener.Addr().String()
+		if server.TLS != nil {
+			chain := server.TLS.Certificates[0].Certificate
+			root, err := x509.ParseCertificate(chain[len(chain)-1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Roots.AddCert(root)
+		}
+	}
+	policy := netguard.Policy{Mode: netguard.Allowlist}
+	for _, entry := range s.allow {
+		p, err := netguard.ParseAllow(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy.Allow = append(policy.Allow, netguard.Rule{Pattern: p, Source: "--allow"})
+	}
+	for _, entry := range s.inspect {
+		config.Hosts = append(config.Hosts, pattern(t, entry))
+	}
+	for _, entry := range s.secrets {
+		rule, err := netguard.ParseSecretRule(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Secrets = append(config.Secrets, Secret{rule, secret.New(canary)})
+	}
+	var err error
+	if w.inspector, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	w.proxy = egress.New(egress.Config{Policy: netguard.NewMatcher(policy), Inspector: w.inspector, Resolver: w, Dial: w.dial, Record: w.record})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = listener.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- w.proxy.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		w.findCanary(fmt.Sprintf("%+v", w.events))
+	})
+	return w
+}
+
+func (w *world) record(e egress.Event) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+	return fmt.Sprint("k3f9-codex/", len(w.events))
+}
+
+func (w *world) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	addr := netip.AddrFrom4([4]byte{11, 11, 1, byte(len(w.names))})
+	w.names[addr] = strings.TrimSuffix(host, ".")
+	return []netip.Addr{addr}, nil
+}
+
+func (w *world) dial(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
+	w.mu.Lock()
+	to, ok := w.routes[fmt.Sprintf("%s:%d", w.names[address.Addr()], address.Port())]
+	w.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("connection refused by %s", address)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", to)
+}
+
+// trust returns the authorities of a program in the sandbox: only the session's.
+func (w *world) trust() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(w.inspector.Authority())
+	return pool
+}
+
+// client returns an HTTP client in the sandbox.
+func (w *world) client(http2 bool) *http.Client {
+	transport := &http.Transport{
+		Proxy:              http.ProxyURL(&url.URL{Scheme: "http", Host: w.addr}),
+		TLSClientConfig:    &tls.Config{RootCAs: w.trust()}, //nolint:gosec // a test
+		ForceAttemptHTTP2:  http2,
+		DisableCompression: true,
+	}
+	w.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+}
+
+// tunnel opens a tunnel to d.
+func (w *world) tunnel(d string) net.Conn {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", d, d)
+	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, int64(len("HTTP/1.1 200 Connection established\r\n\r\n")))), nil)
+	if err != nil || response.StatusCode != http.StatusOK {
+		w.t.Fatalf("%v, %v", response, err)
+	}
+	return conn
+}
+
+// tls opens a decrypted tunnel to d, with the given protocols.
+func (w *world) tls(d string, protocols ...string) *tls.Conn {
+	w.t.Helper()
+	host, _, _ := strings.Cut(d, ":")
+	conn := tls.Client(w.tunnel(d), &tls.Config{RootCAs: w.trust(), ServerName: host, NextProtos: protocols}) //nolint:gosec // a test
+	if err := conn.Handshake(); err != nil {
+		w.t.Fatal(err)
+	}
+	return conn
+}
+
+// raw sends a raw HTTP/1.1 request through a decrypted tunnel to d, and returns the response
+// with its body.
+func (w *world) raw(d, request string) (int, string) {
+	w.t.Helper()
+	conn := w.tls(d)
+	fmt.Fprint(conn, request)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		w.t.Fatalf("%q: %v", request, err)
+	}
+	body, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(body)
+}
+
+// findCanary fails the test if text has the secret.
+func (w *world) findCanary(text string) {
+	w.t.Helper()
+	if strings.Contains(text, canary) {
+		w.t.Errorf("the secret is in %q", text)
+	}
+}
+
+// dump returns all that a response holds.
+func dump(t *testing.T, response *http.Response) string {
+	t.Helper()
+	var all bytes.Buffer
+	_ = response.Header.Write(&all)
+	if _, err := io.Copy(&all, response.Body); err != nil {
+		t.Error(err)
+	}
+	_ = response.Trailer.Write(&all)
+	return response.Status + "\n" + all.String()
+}
+
+// seen keeps the requests that a server received.
+type seen struct {
+	mu       sync.Mutex
+	requests []*http.Request
+}
+
+func (s *seen) handler(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.requests = append(s.requests, r)
+	s.mu.Unlock()
+	_, _ = io.Copy(io.Discard, r.Body)
+	fmt.Fprintf(w, "%s %s %s", r.Method, r.Host, r.RequestURI)
+}
+
+func (s *seen) last(t *testing.T) *http.Request {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) == 0 {
+		t.Fatal("the server received no request")
+	}
+	return s.requests[len(s.requests)-1]
+}
+
+func (s *seen) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
