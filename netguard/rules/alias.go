@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,45 +40,51 @@ func findAlias() (alias *netlink.Addr, up bool, err error) {
 }
 
 // rateLabel begins the label of the address, which stores the previous ICMP limit: it
-// exists exactly as long as the limit is changed, and needs no file.
+// exists exactly as long as the limit is changed, and needs no file. That is why the
+// address comes before all other changes, and goes after them.
 const rateLabel = "lo:"
 
-func addAlias(rateBefore int) error {
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		return err
-	}
-	addr := aliasAddr()
-	addr.Label = rateLabel + strconv.Itoa(rateBefore)
-	if err := netlink.AddrAdd(lo, addr); err != nil && !errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("putting %s on lo: %w", netguard.Address(), err)
-	}
-	return nil
+// addAlias assigns the address, with the ICMP limit before.
+func addAlias(rateBefore int) change {
+	label := rateLabel + strconv.Itoa(rateBefore)
+	return ipChange(fmt.Sprintf("addr add %s/32 label %s dev lo", netguard.Address(), label), func() error {
+		lo, err := netlink.LinkByName("lo")
+		if err != nil {
+			return err
+		}
+		addr := aliasAddr()
+		addr.Label = label
+		if err := netlink.AddrAdd(lo, addr); err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("putting %s on lo: %w", netguard.Address(), err)
+		}
+		return nil
+	})
 }
 
 // removeAlias removes the address and restores the ICMP limit.
-func removeAlias() error {
+func removeAlias() ([]change, error) {
 	alias, _, err := findAlias()
 	if err != nil || alias == nil {
-		return err
+		return nil, err
 	}
 	rate, err := strconv.Atoi(strings.TrimPrefix(alias.Label, rateLabel))
 	if err != nil {
 		rate = icmpRateDefault
 	}
-	if icmpRate() == icmpRateOff { // it is still our own value
-		if err := setICMPRate(rate); err != nil {
+	var changes []change
+	if icmpRate() == icmpRateOff && rate != icmpRateOff { // it is still our own value
+		changes = append(changes, setICMPRate(rate))
+	}
+	return append(changes, ipChange(fmt.Sprintf("addr del %s/32 dev lo", netguard.Address()), func() error {
+		lo, err := netlink.LinkByName("lo")
+		if err != nil {
 			return err
 		}
-	}
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		return err
-	}
-	if err := netlink.AddrDel(lo, aliasAddr()); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
-		return fmt.Errorf("taking %s off lo: %w", netguard.Address(), err)
-	}
-	return nil
+		if err := netlink.AddrDel(lo, aliasAddr()); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("taking %s off lo: %w", netguard.Address(), err)
+		}
+		return nil
+	})), nil
 }
 
 // sessionListening reports whether any process has a socket on the guard's address, as each
@@ -102,12 +109,12 @@ func sessionListening() (bool, error) {
 	return false, nil
 }
 
-// occupiedBridge names a session's bridge that still has a sandbox on it, or "". A sandbox whose
-// supervisor was killed has no sockets left.
-func occupiedBridge() (string, error) {
+// occupiedBridges returns the sessions' bridges that have a sandbox on them. A sandbox
+// whose supervisor was killed has no sockets left.
+func occupiedBridges() ([]string, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	bridges := map[int]string{}
 	for _, link := range links {
@@ -115,12 +122,13 @@ func occupiedBridge() (string, error) {
 			bridges[link.Attrs().Index] = name
 		}
 	}
+	var occupied []string
 	for _, link := range links {
-		if name := bridges[link.Attrs().MasterIndex]; name != "" {
-			return name, nil
+		if name := bridges[link.Attrs().MasterIndex]; name != "" && !slices.Contains(occupied, name) {
+			occupied = append(occupied, name)
 		}
 	}
-	return "", nil
+	return occupied, nil
 }
 
 func linkIndex(name string) (int, error) {

@@ -34,7 +34,7 @@ func TestHostileBridgeNameIsRejected(t *testing.T) {
 		if err := checkBridge(name); err == nil {
 			t.Errorf("%q was taken", name)
 		}
-		if err := release(name); err == nil {
+		if err := (job{applyChange}).release(context.Background(), name); err == nil {
 			t.Errorf("%q was released", name)
 		}
 	}
@@ -46,7 +46,7 @@ func TestHostileBridgeNameIsRejected(t *testing.T) {
 }
 
 func TestSessionWithoutAListenerIsRejected(t *testing.T) {
-	if _, err := guard(context.Background(), "aibox-test0", GuardRequest{UDP: []int{53}}); err == nil {
+	if _, err := (job{applyChange}).guard(context.Background(), "aibox-test0", GuardRequest{UDP: []int{53}}); err == nil {
 		t.Error("it was guarded")
 	}
 }

@@ -50,21 +50,71 @@ func (f *firewall) jumps() map[string][]string {
 	return jumps
 }
 
-// drift reports what differs from own and jumps.
+// differencesShown bounds how many differences of one chain are listed.
+const differencesShown = 10
+
+// drift lists what differs from own and jumps: what is, and what should be.
 func (f *firewall) drift() []string {
 	var drift []string
 	for _, chain := range []string{chainInput, chainForward} {
-		if !f.isCurrent(chain) {
-			drift = append(drift, fmt.Sprintf("%s: chain %s is not as it should be", f.name(), chain))
+		if f.isCurrent(chain) {
+			continue
+		}
+		differences := f.differences(chain)
+		if more := len(differences) - differencesShown; more > 0 {
+			differences = append(differences[:differencesShown], fmt.Sprintf("has %d more differences", more))
+		}
+		for _, difference := range differences {
+			drift = append(drift, fmt.Sprintf("%s: chain %s %s", f.name(), chain, difference))
 		}
 	}
 	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
-		if jumps, ok := f.jumps()[chain]; ok && !f.startsWith(chain, jumps) {
-			drift = append(drift, fmt.Sprintf("%s: chain %s does not begin with aibox's rules", f.name(), chain))
+		jumps, ok := f.jumps()[chain]
+		if !ok || f.startsWith(chain, jumps) {
+			continue
 		}
+		have := "is empty"
+		if rules := f.chains[chain]; len(rules) > 0 {
+			have = "begins with " + quoteAll(specs(rules[:min(len(rules), len(jumps))]))
+		}
+		drift = append(drift, fmt.Sprintf("%s: chain %s %s, and should begin with %s", f.name(), chain, have, quoteAll(jumps)))
 	}
 	return drift
 }
+
+// differences describes how one of our chains differs from its rules.
+func (f *firewall) differences(chain string) []string {
+	have, ok := f.chains[chain]
+	if !ok {
+		return []string{"does not exist, and should"}
+	}
+	have = slices.DeleteFunc(slices.Clone(have), func(rule listedRule) bool { return isMark(rule.spec) })
+	var differences []string
+	for i, rule := range f.own()[chain] {
+		if !slices.ContainsFunc(have, func(h listedRule) bool { return sameRule(h, rule) }) {
+			differences = append(differences, fmt.Sprintf("does not have the rule %q, and should, as number %d", rule, i+1))
+		}
+	}
+	for i, rule := range have {
+		if !slices.ContainsFunc(f.own()[chain], func(own string) bool { return sameRule(rule, own) }) {
+			differences = append(differences, fmt.Sprintf("has the rule %q as number %d, and should not", rule.spec, i+1))
+		}
+	}
+	if len(differences) == 0 {
+		differences = append(differences, "has rules twice or in another order, and should have: "+strings.Join(f.own()[chain], "; "))
+	}
+	return differences
+}
+
+func specs(rules []listedRule) []string {
+	texts := make([]string, len(rules))
+	for i, rule := range rules {
+		texts[i] = rule.spec
+	}
+	return texts
+}
+
+func quoteAll(rules []string) string { return `"` + strings.Join(rules, `", "`) + `"` }
 
 // isCurrent reports whether one of our chains has exactly the expected rules.
 func (f *firewall) isCurrent(chain string) bool {

@@ -54,6 +54,21 @@ func (c Client) Down(ctx context.Context) error {
 	return err
 }
 
+// PlanUp returns the changes that Up would make now, in order. It changes nothing.
+func (c Client) PlanUp(ctx context.Context) ([]Change, error) { return c.plan(ctx, opUp) }
+
+// PlanDown returns the changes that Down would make now, in order, or the error with which
+// Down would refuse. It changes nothing.
+func (c Client) PlanDown(ctx context.Context) ([]Change, error) { return c.plan(ctx, opDown) }
+
+func (c Client) plan(ctx context.Context, op string) ([]Change, error) {
+	reply, err := c.call(ctx, request{Op: op, DryRun: true})
+	if err != nil {
+		return nil, err
+	}
+	return reply.Changes, nil
+}
+
 // Status reports what is in place. It changes nothing.
 func (c Client) Status(ctx context.Context) (Status, error) {
 	reply, err := c.call(ctx, request{Op: opStatus})

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -27,12 +28,15 @@ func icmpRate() int {
 	return rate
 }
 
-func setICMPRate(rate int) error {
-	if rate == icmpRate() {
-		return nil
+// setICMPRate changes the limit. The isolation does not depend on it.
+func setICMPRate(rate int) change {
+	return change{
+		Change: Change{Command: []string{"sysctl", "-q", "-w", "net.ipv4.icmp_ratelimit=" + strconv.Itoa(rate)}, Optional: true},
+		apply: func(context.Context) error {
+			if err := os.WriteFile(icmpRateFile, []byte(strconv.Itoa(rate)), 0); err != nil {
+				return fmt.Errorf("setting the rate limit of ICMP: %w", err)
+			}
+			return nil
+		},
 	}
-	if err := os.WriteFile(icmpRateFile, []byte(strconv.Itoa(rate)), 0); err != nil {
-		return fmt.Errorf("setting the rate limit of ICMP: %w", err)
-	}
-	return nil
 }

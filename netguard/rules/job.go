@@ -30,12 +30,14 @@ const (
 
 type request struct {
 	Op     string `json:"op"`
+	DryRun bool   `json:"dry_run,omitempty"` // of up and down
 	Bridge string `json:"bridge,omitempty"`
 	GuardRequest
 }
 
 type reply struct {
 	Status  Status     `json:"status"`
+	Changes []Change   `json:"changes,omitempty"`
 	Error   string     `json:"error,omitempty"`
 	Kind    fault.Kind `json:"kind,omitempty"`
 	Hints   []string   `json:"hints,omitempty"`
@@ -77,22 +79,28 @@ func serve(ctx context.Context, conn *os.File, perform func(context.Context, req
 	return unix.Sendmsg(int(conn.Fd()), text, rights, nil, 0)
 }
 
-func perform(ctx context.Context, req request) (answer reply) {
+func perform(ctx context.Context, req request) reply { return job{applyChange}.perform(ctx, req) }
+
+func (j job) perform(ctx context.Context, req request) (answer reply) {
 	if len(req.TCP)+len(req.UDP) >= descriptorLimit {
 		return failure(errors.New("too many ports"))
 	}
 	var err error
-	switch req.Op {
-	case opUp:
-		err = up(ctx)
-	case opDown:
-		err = down(ctx)
-	case opStatus:
+	switch {
+	case req.Op == opUp && req.DryRun:
+		answer.Changes, err = planUp(ctx)
+	case req.Op == opUp:
+		err = j.up(ctx)
+	case req.Op == opDown && req.DryRun:
+		answer.Changes, err = planDown(ctx)
+	case req.Op == opDown:
+		err = j.down(ctx)
+	case req.Op == opStatus:
 		answer.Status, err = status(ctx)
-	case opGuard:
-		answer.files, err = guard(ctx, req.Bridge, req.GuardRequest)
-	case opRelease:
-		err = release(req.Bridge)
+	case req.Op == opGuard:
+		answer.files, err = j.guard(ctx, req.Bridge, req.GuardRequest)
+	case req.Op == opRelease:
+		err = j.release(ctx, req.Bridge)
 	default:
 		err = fmt.Errorf("unknown job %q", req.Op)
 	}

@@ -3,7 +3,9 @@ package rules
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aibox/internal/command"
@@ -13,18 +15,17 @@ import (
 // load installs the lock or repairs it, in one transaction of iptables-restore. Separate
 // calls of the library would leave the lock open for a moment while sessions may be
 // running: after a chain is emptied, or after a misplaced jump is deleted.
-func (f *firewall) load(ctx context.Context) error {
-	script := f.restoreScript(f.marked() || f.pristine(ctx))
+func (f *firewall) load(ctx context.Context) (change, error) {
+	return f.restore("loading the firewall", f.restoreScript(f.marked() || f.pristine(ctx)))
+}
+
+// restore returns a change that loads input.
+func (f *firewall) restore(what, input string) (change, error) {
 	tool := program(filepath.Base(f.tool) + "-restore")
 	if tool == "" {
-		return fault.New(fault.Environment, "%s-restore is not installed", filepath.Base(f.tool)).Hint("apt-get install iptables")
+		return change{}, fault.New(fault.Environment, "%s-restore is not installed", filepath.Base(f.tool)).Hint("apt-get install iptables")
 	}
-	wait := fmt.Sprint(lockWait)
-	err := command.Cmd{Name: tool, Args: []string{"-w", wait, "--noflush"}, Stdin: strings.NewReader(script), Env: toolEnv()}.Run(ctx)
-	if err != nil {
-		return fmt.Errorf("loading the firewall: %w", err)
-	}
-	return nil
+	return toolChange(what, input, tool, "-w", fmt.Sprint(lockWait), "--noflush"), nil
 }
 
 // restoreScript returns the transaction. Chains that hold what they should keep their counters.
@@ -43,13 +44,7 @@ func (f *firewall) restoreScript(mark bool) string {
 			fmt.Fprintf(&b, "-A %s %s\n", chain, rule)
 		}
 	}
-	for chain, rules := range f.chains {
-		for _, rule := range rules {
-			if jumpsToOwnChain(rule.spec) {
-				fmt.Fprintf(&b, "-D %s %s\n", chain, rule.spec)
-			}
-		}
-	}
+	f.deleteJumps(&b)
 	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
 		for i, rule := range f.jumps()[chain] {
 			fmt.Fprintf(&b, "-I %s %d %s\n", chain, i+1, rule)
@@ -59,54 +54,76 @@ func (f *firewall) restoreScript(mark bool) string {
 	return b.String()
 }
 
-// removeFirewalls removes the lock from every backend that has it: the machine's default or
-// dockerd's choice can have changed since it was installed.
-func removeFirewalls(ctx context.Context) error {
-	kinds, err := families()
-	if err != nil {
-		return err
-	}
-	for _, v6 := range kinds {
-		for range backends() {
-			f, err := findFirewall(v6)
-			if err != nil {
-				return err
-			}
-			if !f.hasOwnChains() {
-				break
-			}
-			if err := f.remove(ctx); err != nil {
-				return err
+// deleteJumps writes the deletion of all jumps to our chains.
+func (f *firewall) deleteJumps(b *strings.Builder) {
+	for _, chain := range slices.Sorted(maps.Keys(f.chains)) {
+		for _, rule := range f.chains[chain] {
+			if jumpsToOwnChain(rule.spec) {
+				fmt.Fprintf(b, "-D %s %s\n", chain, rule.spec)
 			}
 		}
 	}
-	return nil
 }
 
-// remove removes the lock, and the table itself if we have created it. No sandbox depends on
-// the lock any more, so it works in steps, jumps first; the next call continues an
-// interrupted removal.
-func (f *firewall) remove(ctx context.Context) error {
-	marked := f.marked()
-	for chain, rules := range f.chains {
-		for _, rule := range rules {
-			if !jumpsToOwnChain(rule.spec) || strings.Contains(rule.spec, `"`) {
-				continue // another program's, with a comment: deleting our chain will fail
+// removeFirewalls removes the lock from every backend that has it: the machine's default or
+// dockerd's choice can have changed since it was installed.
+func removeFirewalls(ctx context.Context) ([]change, error) {
+	kinds, err := families()
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, v6 := range kinds {
+		seen := map[string]bool{} // two names can be one program
+		for _, suffix := range backends() {
+			f, err := readFirewall(v6, suffix)
+			if err != nil {
+				return nil, err
 			}
-			if err := f.table.Delete(filter, chain, strings.Fields(rule.spec)...); err != nil {
-				return fmt.Errorf("deleting a rule of chain %s: %w", chain, err)
+			if f == nil || !f.hasOwnChains() {
+				continue
+			}
+			backend, err := f.backend(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if seen[backend] {
+				continue
+			}
+			seen[backend] = true
+			removal, err := f.removal(ctx)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, removal)
+		}
+	}
+	return changes, nil
+}
+
+// removal removes the lock in one transaction, and the table itself if we have created it
+// and nothing else is in it. In two steps, a job that is killed between them would leave a
+// table that nobody knows to be ours.
+func (f *firewall) removal(ctx context.Context) (change, error) {
+	if f.marked() {
+		if ours, err := f.holdsOnlyOurs(ctx); err != nil {
+			return change{}, err
+		} else if ours {
+			return toolChange("deleting the firewall's table", "", program("nft"), "delete", "table", f.nftFamily(), filter), nil
+		}
+	}
+	var b strings.Builder
+	b.WriteString("*" + filter + "\n")
+	f.deleteJumps(&b)
+	for _, verb := range []string{"-F", "-X"} {
+		for _, chain := range []string{chainForward, chainInput} {
+			if _, ok := f.chains[chain]; ok {
+				b.WriteString(verb + " " + chain + "\n")
 			}
 		}
 	}
-	for _, chain := range []string{chainForward, chainInput} { // the mark is removed last
-		if err := f.table.ClearAndDeleteChain(filter, chain); err != nil {
-			return fmt.Errorf("deleting chain %s: %w", chain, err)
-		}
-	}
-	if marked {
-		return f.removeTable(ctx)
-	}
-	return nil
+	b.WriteString("COMMIT\n")
+	return f.restore("removing the firewall", b.String())
 }
 
 // pristine reports whether the family has no filter table at all, so that down can delete
@@ -130,26 +147,45 @@ func (f *firewall) nftFamily() string {
 	return "ip"
 }
 
-// removeTable deletes a table that we have created, if it has only the empty built-in
-// chains with their default policy. An empty table that remains after an error has no
-// effect.
-func (f *firewall) removeTable(ctx context.Context) error {
+// holdsOnlyOurs reports whether the table has nothing but our rules and the built-in chains
+// with their default policy. Only nf_tables can delete tables.
+func (f *firewall) holdsOnlyOurs(ctx context.Context) (bool, error) {
 	nft := program("nft")
 	if nft == "" {
-		return nil
+		return false, nil
+	}
+	for chain, rules := range f.chains {
+		for _, rule := range rules {
+			if chain != chainInput && chain != chainForward && !slices.Contains(f.jumps()[chain], rule.spec) {
+				return false, nil
+			}
+		}
 	}
 	out, err := command.Cmd{Name: nft, Args: []string{"list", "table", f.nftFamily(), filter}}.Output(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the empty table: %w", err)
+		return false, fmt.Errorf("reading the firewall's table: %w", err)
 	}
-	for line := range strings.Lines(string(out)) {
-		ruleText := strings.Fields(line)
+	return isPlainTable(string(out)), nil
+}
+
+// isPlainTable reports whether nft lists only our chains and the built-in ones, these with
+// their default policy: no other chains, sets or maps, which iptables does not show.
+func isPlainTable(listing string) bool {
+	for line := range strings.Lines(listing) {
+		words := strings.Fields(line)
 		switch {
-		case len(ruleText) == 0, ruleText[0] == "#", ruleText[0] == "table", ruleText[0] == "chain", ruleText[0] == "}":
-		case ruleText[0] == "type" && strings.HasSuffix(strings.TrimSpace(line), "policy accept;"):
-		default:
-			return nil
+		case len(words) == 0, words[0] == "#", words[0] == "table", words[0] == "}":
+		case words[0] == "chain" && len(words) > 1:
+			if !slices.Contains([]string{"INPUT", "FORWARD", "OUTPUT", chainInput, chainForward}, words[1]) {
+				return false
+			}
+		case words[0] == "type" && slices.Contains(words, "hook"):
+			if !strings.HasSuffix(strings.TrimSpace(line), "policy accept;") {
+				return false
+			}
+		case !strings.HasPrefix(line, "\t\t"): // a set, a map, a flow table
+			return false
 		}
 	}
-	return command.Cmd{Name: nft, Args: []string{"delete", "table", f.nftFamily(), filter}}.Run(ctx)
+	return true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,9 +29,25 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
+		case "killed-job":
+			allowed, _ := strconv.Atoi(os.Args[2])
+			_ = serve(context.Background(), os.Stdin, killAfter(allowed).perform)
+			os.Exit(0)
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// killAfter returns jobs that kill their process instead of making one more change.
+func killAfter(allowed int) job {
+	return job{func(ctx context.Context, c change) error {
+		if allowed == 0 {
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+			select {}
+		}
+		allowed--
+		return c.apply(ctx)
+	}}
 }
 
 // inNamespace runs the calling test again as root of a new user and network
@@ -42,7 +59,7 @@ func inNamespace(t *testing.T) bool {
 	}
 	exe, err := os.Executable()
 	must(t, err)
-	cmd := exec.Command("unshare", "-rnm", "--", exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+	cmd := exec.Command("unshare", "-rnm", "--", exe, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.count=1")
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_NAMESPACE="+t.Name(), "XTABLES_LOCKFILE="+t.TempDir()+"/lock", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -98,11 +115,15 @@ func guarded(t *testing.T, bridge string, request GuardRequest) *Sockets {
 }
 
 // performUnguarded returns jobs with a lock missing.
-func performUnguarded(_ context.Context, req request) (answer reply) {
+func performUnguarded(ctx context.Context, req request) (answer reply) {
 	var err error
 	switch req.Op {
 	case "lock-and-open":
-		if err = isolate(req.Bridge, req.GuardRequest); err == nil {
+		var changes []change
+		if changes, err = isolate(req.Bridge, req.GuardRequest); err == nil {
+			err = job{applyChange}.run(ctx, changes)
+		}
+		if err == nil {
 			answer.files, err = open(req.Bridge, req.GuardRequest)
 		}
 	case "open":
@@ -113,7 +134,7 @@ func performUnguarded(_ context.Context, req request) (answer reply) {
 		err = listErr
 		for _, rule := range append(rules, rules6...) {
 			if rule.IifName == req.Bridge {
-				err = errors.Join(err, deleteRule(rule))
+				err = errors.Join(err, deleteRule(rule).apply(ctx))
 			}
 		}
 	}

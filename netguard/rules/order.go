@@ -12,87 +12,93 @@ import (
 	"aibox/netguard"
 )
 
-// localRules finds the rules that look up local addresses for everything, by
-// priority.
-func localRules(family int) ([]netlink.Rule, error) {
-	rules, err := listRules(family)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(rules, func(rule netlink.Rule) bool { return !looksUpLocal(rule) }), nil
-}
-
+// looksUpLocal reports whether the rule looks up local addresses for everything.
 func looksUpLocal(rule netlink.Rule) bool {
 	return rule.Table == tableLocal && rule.IifName == "" && rule.OifName == "" && rule.Src == nil && rule.Dst == nil && rule.Mark == 0
 }
 
-// routingOrder lists the rules that come before lock 2. Only the lookup of local addresses is
+// orderDrift lists the rules that come before lock 2. Only the lookup of local addresses is
 // moved; the user has to decide about other programs' rules.
-func routingOrder() ([]string, error) {
+func (r routing) orderDrift() []string {
 	drift := []string{}
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		rules, err := listRules(family)
-		if err != nil {
-			return nil, err
+	for _, family := range r.families() {
+		if !slices.ContainsFunc(r[family], looksUpLocal) {
+			drift = append(drift, fmt.Sprintf("routing%s: no rule looks up local addresses, and one at priority %d should", familyWord(family), prefLocal))
 		}
-		for _, rule := range rules {
-			switch ownRules := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
-			case rule.Priority > prefRest, ownRules && rule.Priority >= prefAllow:
-			case rule.OifName != "", rule.IifName != "" && !ownRules && !rule.Invert:
+		for _, rule := range r[family] {
+			switch own := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
+			case rule.Priority > prefRest, own && rule.Priority >= prefAllow:
+			case rule.OifName != "", rule.IifName != "" && !own && !rule.Invert:
 				// It does not apply to packets from a bridge.
 			case looksUpLocal(rule):
-				drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rule.Priority, familyWord(family)))
+				drift = append(drift, fmt.Sprintf("routing%s: local addresses are looked up at priority %d, before the bridges' locks, and should be at %d",
+					familyWord(family), rule.Priority, prefLocal))
 			default:
-				drift = append(drift, fmt.Sprintf("a routing rule at priority %d comes before the bridges' locks%s", rule.Priority, familyWord(family)))
+				drift = append(drift, fmt.Sprintf("routing%s: the rule %q comes before the bridges' locks, and none should",
+					familyWord(family), ipRule(rule)))
 			}
 		}
 	}
-	return drift, nil
+	return drift
 }
 
-// orderRouting moves the lookup of local addresses after the bridges' locks. It adds the new
-// rule before it deletes the old one.
-func orderRouting() error {
-	return moveLocal(func(pref int) bool { return pref <= prefRest }, prefLocal)
+// order moves the lookup of local addresses after the bridges' locks.
+func (r routing) order() []change {
+	return r.moveLocal(func(pref int) bool { return pref <= prefRest }, prefLocal)
 }
 
-func removeRouting() error {
-	rules, err := ownRules()
-	if err != nil {
-		return err
+// removal removes lock 2. Local addresses come first again before the locks open.
+func (r routing) removal() []change {
+	changes := r.moveLocal(func(pref int) bool { return pref == prefLocal }, 0)
+	for _, rule := range r.own() {
+		changes = append(changes, deleteRule(rule))
 	}
-	// Local addresses come first again before the locks open.
-	errs := []error{moveLocal(func(pref int) bool { return pref == prefLocal }, 0)}
-	for _, rule := range rules {
-		errs = append(errs, deleteRule(rule))
-	}
-	return errors.Join(errs...)
+	return changes
 }
 
-func moveLocal(misplaced func(pref int) bool, to int) error {
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		rules, err := localRules(family)
-		if err != nil {
-			return err
+// moveLocal adds the lookup of local addresses at priority to before it deletes those that
+// are misplaced. It also adds it where there is none at all.
+func (r routing) moveLocal(misplaced func(pref int) bool, to int) []change {
+	var changes []change
+	for _, family := range r.families() {
+		local := slices.DeleteFunc(slices.Clone(r[family]), func(rule netlink.Rule) bool { return !looksUpLocal(rule) })
+		old := slices.DeleteFunc(slices.Clone(local), func(rule netlink.Rule) bool { return !misplaced(rule.Priority) })
+		there := slices.ContainsFunc(local, func(rule netlink.Rule) bool { return rule.Priority == to })
+		if !there && (len(old) > 0 || len(local) == 0) {
+			rule := netlink.NewRule()
+			rule.Family, rule.Priority, rule.Table, rule.Protocol = family, to, tableLocal, unix.RTPROT_KERNEL
+			if len(old) > 0 {
+				rule.Protocol = old[0].Protocol
+			}
+			changes = append(changes, addRule(rule))
 		}
-		there := slices.ContainsFunc(rules, func(r netlink.Rule) bool { return r.Priority == to })
-		for _, old := range rules {
-			if !misplaced(old.Priority) {
-				continue
-			}
-			if !there {
-				rule := netlink.NewRule()
-				rule.Family, rule.Priority, rule.Table = family, to, tableLocal
-				rule.Protocol = old.Protocol
-				if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
-					return fmt.Errorf("moving the lookup of local addresses to priority %d: %w", to, err)
-				}
-				there = true
-			}
-			if err := netlink.RuleDel(&old); err != nil && !errors.Is(err, unix.ENOENT) {
-				return fmt.Errorf("moving the lookup of local addresses from priority %d: %w", old.Priority, err)
-			}
+		for _, rule := range old {
+			changes = append(changes, deleteRule(rule))
 		}
 	}
-	return nil
+	return changes
+}
+
+// addRule adds a routing rule.
+func addRule(rule *netlink.Rule) change {
+	return ipChange(familyFlag(rule.Family)+"rule add "+ipRule(*rule), func() error {
+		err := netlink.RuleAdd(rule)
+		if err == nil || errors.Is(err, unix.EEXIST) {
+			return nil
+		}
+		return fmt.Errorf("adding routing rule %q: %w", ipRule(*rule), err)
+	})
+}
+
+// deleteRule deletes a routing rule that was listed.
+func deleteRule(rule netlink.Rule) change {
+	if rule.Table == 0 {
+		rule.Type = actUnreachable // lists do not carry the type
+	}
+	return ipChange(familyFlag(rule.Family)+"rule del "+ipRule(rule), func() error {
+		if err := netlink.RuleDel(&rule); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("deleting routing rule %q: %w", ipRule(rule), err)
+		}
+		return nil
+	})
 }

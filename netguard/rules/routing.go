@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -30,20 +31,24 @@ const (
 
 // isolate lets bridge reach exactly ports on the guard's address. It adds the denials first,
 // so that the bridge is never open.
-func isolate(bridge string, ports GuardRequest) error {
+func isolate(bridge string, ports GuardRequest) ([]change, error) {
 	link, err := netlink.LinkByName(bridge)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The kernel also finds an interface by its alternative names, but lock 1 does not.
 	if link.Attrs().Name != bridge || link.Type() != "bridge" {
-		return fmt.Errorf("it is %s %q", link.Type(), link.Attrs().Name)
+		return nil, fmt.Errorf("it is %s %q", link.Type(), link.Attrs().Name)
 	}
 	addrs, err := netlink.AddrList(link, unix.AF_INET)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	want := denials(bridge)
+	r, err := readRouting()
+	if err != nil {
+		return nil, err
+	}
+	want := r.denials(bridge)
 	for _, addr := range addrs {
 		want = append(want, bridgeAddress(bridge, addr.IP))
 	}
@@ -53,11 +58,11 @@ func isolate(bridge string, ports GuardRequest) error {
 	for _, port := range ports.UDP {
 		want = append(want, allowance(bridge, unix.IPPROTO_UDP, port))
 	}
-	return setRules(bridge, want)
+	return r.set(bridge, want), nil
 }
 
 // release leaves bridge with only the denials, or without rules if it no longer exists.
-func release(bridge string) error {
+func (j job) release(ctx context.Context, bridge string) error {
 	if err := checkBridge(bridge); err != nil {
 		return err
 	}
@@ -66,44 +71,129 @@ func release(bridge string) error {
 		return err
 	}
 	defer unlock()
-	if interfaceGone(bridge) {
-		return setRules(bridge, nil)
-	}
-	return setRules(bridge, denials(bridge))
-}
-
-// setRules replaces the rules of bridge with want, adding before it deletes. It also deletes
-// the rules of bridges that no longer exist.
-func setRules(bridge string, want []*netlink.Rule) error {
-	have, err := ownRules()
+	r, err := readRouting()
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
-	present := map[string]bool{}
-	for _, rule := range have {
-		present[ruleText(rule)] = true
+	if interfaceGone(bridge) {
+		return j.run(ctx, r.set(bridge, nil))
 	}
-	for _, rule := range want {
-		wanted[ruleText(*rule)] = true
-		if present[ruleText(*rule)] {
+	return j.run(ctx, r.set(bridge, r.denials(bridge)))
+}
+
+// routing is the routing rules of the namespace, by address family; a kernel without IPv6
+// has only one.
+type routing map[int][]netlink.Rule
+
+func readRouting() (routing, error) {
+	kinds, err := families()
+	if err != nil {
+		return nil, err
+	}
+	r := routing{}
+	for _, v6 := range kinds {
+		family := unix.AF_INET
+		if v6 {
+			family = unix.AF_INET6
+		}
+		rules, err := listRules(family)
+		if err != nil {
+			return nil, err
+		}
+		r[family] = rules
+	}
+	return r, nil
+}
+
+func listRules(family int) ([]netlink.Rule, error) {
+	for range 5 { // repeat a dump that a change has interrupted
+		rules, err := netlink.RuleList(family)
+		if errors.Is(err, netlink.ErrDumpInterrupted) {
 			continue
 		}
-		if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
-			if rule.Family == unix.AF_INET6 && (errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP)) {
-				continue // a kernel without IPv6
+		// Without the family, the kernel may return the rules of the families that it has.
+		return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
+	}
+	return nil, errors.New("the routing rules change faster than they can be read")
+}
+
+// families returns the address families in order: IPv4 first.
+func (r routing) families() []int {
+	if _, ok := r[unix.AF_INET6]; ok {
+		return []int{unix.AF_INET, unix.AF_INET6}
+	}
+	return []int{unix.AF_INET}
+}
+
+// own returns the rules of every bridge, IPv4 and IPv6.
+func (r routing) own() []netlink.Rule {
+	var found []netlink.Rule
+	for _, family := range r.families() {
+		for _, rule := range r[family] {
+			if rule.Priority >= prefAllow && rule.Priority <= prefRest && strings.HasPrefix(rule.IifName, netguard.BridgePrefix) {
+				found = append(found, rule)
 			}
-			return fmt.Errorf("adding routing rule %q: %w", ruleText(*rule), err)
 		}
 	}
-	for _, rule := range have {
+	return found
+}
+
+// set replaces the rules of bridge with want, adding before it deletes. It also deletes the
+// rules of bridges that no longer exist.
+func (r routing) set(bridge string, want []*netlink.Rule) []change {
+	changes := r.missing(want)
+	wanted := map[string]bool{}
+	for _, rule := range want {
+		wanted[ruleText(*rule)] = true
+	}
+	for _, rule := range r.own() {
 		if rule.IifName == bridge && !wanted[ruleText(rule)] || rule.IifName != bridge && interfaceGone(rule.IifName) {
-			if err := deleteRule(rule); err != nil {
-				return err
+			changes = append(changes, deleteRule(rule))
+		}
+	}
+	return changes
+}
+
+// missing adds the wanted rules that do not exist.
+func (r routing) missing(want []*netlink.Rule) []change {
+	present := map[string]bool{}
+	for _, rule := range r.own() {
+		present[ruleText(rule)] = true
+	}
+	var changes []change
+	for _, rule := range want {
+		if !present[ruleText(*rule)] {
+			changes = append(changes, addRule(rule))
+		}
+	}
+	return changes
+}
+
+// unlocked returns the denials that are missing, by bridge: of bridges with a sandbox, and
+// of those that have other rules of ours. A bridge that was never used needs none yet.
+func (r routing) unlocked() (map[string][]*netlink.Rule, error) {
+	bridges, err := occupiedBridges()
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range r.own() {
+		if !slices.Contains(bridges, rule.IifName) && !interfaceGone(rule.IifName) {
+			bridges = append(bridges, rule.IifName)
+		}
+	}
+	missing := map[string][]*netlink.Rule{}
+	for _, bridge := range bridges {
+		have := map[string]bool{}
+		for _, rule := range r.own() {
+			have[ruleText(rule)] = true
+		}
+		for _, rule := range r.denials(bridge) {
+			if !have[ruleText(*rule)] {
+				missing[bridge] = append(missing[bridge], rule)
 			}
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 // interfaceGone reports whether the interface certainly does not exist.
@@ -119,14 +209,14 @@ func newRule(family, pref int, bridge string) *netlink.Rule {
 	return rule
 }
 
-func denials(bridge string) []*netlink.Rule {
+func (r routing) denials(bridge string) []*netlink.Rule {
 	var rules []*netlink.Rule
 	for _, protocol := range []int{unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMP} {
 		rule := newRule(unix.AF_INET, prefDeny, bridge)
 		rule.IPProto, rule.Type = protocol, actUnreachable
 		rules = append(rules, rule)
 	}
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+	for _, family := range r.families() {
 		rule := newRule(family, prefRest, bridge)
 		rule.Type = actUnreachable
 		rules = append(rules, rule)
@@ -147,94 +237,14 @@ func allowance(bridge string, protocol, port int) *netlink.Rule {
 	return rule
 }
 
-// hasOwnChains lists the rules of every bridge, IPv4 and IPv6.
-func ownRules() ([]netlink.Rule, error) {
-	var found []netlink.Rule
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		rules, err := listRules(family)
-		if err != nil {
-			return nil, err
-		}
-		for _, rule := range rules {
-			if rule.Priority >= prefAllow && rule.Priority <= prefRest && strings.HasPrefix(rule.IifName, netguard.BridgePrefix) {
-				found = append(found, rule)
-			}
-		}
-	}
-	return found, nil
-}
-
-func listRules(family int) ([]netlink.Rule, error) {
-	for range 5 { // repeat a dump that a change has interrupted
-		rules, err := netlink.RuleList(family)
-		if errors.Is(err, netlink.ErrDumpInterrupted) {
-			continue
-		}
-		if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
-			return nil, nil // a kernel without IPv6
-		}
-		// Or it returns the rules of all families that it has.
-		return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
-	}
-	return nil, errors.New("the routing rules change faster than they can be read")
-}
-
-func deleteRule(rule netlink.Rule) error {
-	if rule.Table == 0 {
-		rule.Type = actUnreachable // lists do not carry the type
-	}
-	if err := netlink.RuleDel(&rule); err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("deleting routing rule %q: %w", ruleText(rule), err)
-	}
-	return nil
-}
-
-// ruleText prints one of our rules much like ip rule. Equivalent rules print the same text.
-func ruleText(rule netlink.Rule) string {
-	var b strings.Builder
-	family := ""
-	if rule.Family == unix.AF_INET6 {
-		family = "inet6 "
-	}
-	fmt.Fprintf(&b, "%s%d: iif %s", family, rule.Priority, rule.IifName)
-	if rule.Dst != nil {
-		fmt.Fprintf(&b, " to %s", rule.Dst.IP)
-	}
-	if rule.IPProto != 0 {
-		fmt.Fprintf(&b, " proto %d", rule.IPProto)
-	}
-	if rule.Dport != nil {
-		fmt.Fprintf(&b, " port %d", rule.Dport.Start)
-	}
-	if rule.Table == 0 {
-		b.WriteString(" unreachable")
-	} else {
-		fmt.Fprintf(&b, " table %d", rule.Table)
-	}
-	if rule.Invert || rule.Src != nil || rule.OifName != "" || rule.Mark != 0 || rule.Sport != nil || rule.Tos != 0 || rule.UIDRange != nil {
-		b.WriteString(" under a condition") // none of ours has one
-	}
-	return b.String()
-}
-
-func viewRouting() (Routing, error) {
-	rules, err := ownRules()
-	if err != nil {
-		return Routing{}, err
-	}
-	view := Routing{Locked: []string{}, Rules: []string{}}
-	for _, rule := range rules {
+// view returns the routing part of the status.
+func (r routing) view() Routing {
+	view := Routing{Locked: []string{}, Rules: []string{}, Ordered: len(r.orderDrift()) == 0}
+	for _, rule := range r.own() {
 		view.Rules = append(view.Rules, ruleText(rule))
 		if rule.Priority == prefRest && rule.Family == unix.AF_INET {
 			view.Locked = append(view.Locked, rule.IifName)
 		}
 	}
-	return view, nil
-}
-
-func familyWord(family int) string {
-	if family == unix.AF_INET6 {
-		return " (IPv6)"
-	}
-	return ""
+	return view
 }

@@ -27,13 +27,14 @@ import (
 	"aibox/netguard"
 )
 
-// up sets up everything that is not per session, and checks the result.
-func up(ctx context.Context) error {
+// up sets up everything that is not per session, closes bridges that have lost their lock,
+// and checks the result.
+func (j job) up(ctx context.Context) error {
 	state, err := readState()
 	if err != nil {
 		return err
 	}
-	if state.intact() && state.icmp {
+	if len(state.drift()) == 0 && state.rate == icmpRateOff {
 		return nil
 	}
 	unlock, err := lockNamespace(unix.LOCK_EX)
@@ -47,7 +48,11 @@ func up(ctx context.Context) error {
 		if state, err = readState(); err != nil { // another job may have done it
 			return err
 		}
-		if err := state.repair(ctx); err != nil {
+		changes, err := state.repair(ctx)
+		if err != nil {
+			return err
+		}
+		if err := j.run(ctx, changes); err != nil {
 			return err
 		}
 		if state, err = readState(); err != nil {
@@ -69,13 +74,66 @@ const (
 	repairPause = 15 * time.Millisecond
 )
 
+// planUp returns the changes that up would make now.
+func planUp(ctx context.Context) ([]Change, error) {
+	unlock, err := lockNamespace(unix.LOCK_EX) // not while another job is half done
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	state, err := readState()
+	if err != nil {
+		return nil, err
+	}
+	changes, err := state.repair(ctx)
+	return described(changes), err
+}
+
 // down removes everything, unless a session is running.
-func down(ctx context.Context) error {
+func (j job) down(ctx context.Context) error {
 	unlock, err := lockNamespace(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	changes, err := removal(ctx)
+	if err != nil {
+		return err
+	}
+	return j.run(ctx, changes)
+}
+
+// planDown returns the changes that down would make now.
+func planDown(ctx context.Context) ([]Change, error) {
+	unlock, err := lockNamespace(unix.LOCK_EX)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	changes, err := removal(ctx)
+	return described(changes), err
+}
+
+// removal returns the changes that remove everything: lock 1, lock 2, the address. It fails
+// while the locks are needed.
+func removal(ctx context.Context) ([]change, error) {
+	if err := checkUnused(); err != nil {
+		return nil, err
+	}
+	changes, err := removeFirewalls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readRouting()
+	if err != nil {
+		return nil, err
+	}
+	alias, err := removeAlias()
+	return slices.Concat(changes, r.removal(), alias), err
+}
+
+// checkUnused fails while a session is running or a sandbox is on a bridge.
+func checkUnused() error {
 	busy, err := sessionListening()
 	if err != nil {
 		return err
@@ -84,23 +142,20 @@ func down(ctx context.Context) error {
 		return fault.New(fault.Refused, "a session is running behind the network guard").
 			Hint("`aibox ls` lists the sessions, and `aibox stop` with an id ends one")
 	}
-	bridge, err := occupiedBridge()
+	bridges, err := occupiedBridges()
 	if err != nil {
 		return err
 	}
-	if bridge != "" {
-		return fault.New(fault.Refused, "a sandbox that outlived its session still uses bridge %s of the network guard", bridge).
+	if len(bridges) > 0 {
+		return fault.New(fault.Refused, "a sandbox that outlived its session still uses bridge %s of the network guard", bridges[0]).
 			Hint("docker ps --filter label=aibox.session   # docker kill ID ends it")
 	}
-	if err := removeFirewalls(ctx); err != nil {
-		return err // lock 2 is still in place
-	}
-	return errors.Join(removeRouting(), removeAlias())
+	return nil
 }
 
 // guard makes bridge safe and opens its sockets, which the caller owns. It blocks down
 // from its check of the guard until the sockets exist.
-func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
+func (j job) guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
 	if err := checkBridge(bridge); err != nil {
 		return nil, err
 	}
@@ -108,97 +163,44 @@ func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, 
 		return nil, errors.New("a session has at least one TCP port")
 	}
 	for range repairs {
-		files, intact, err := tryGuard(ctx, bridge, ports)
+		files, intact, err := j.tryGuard(ctx, bridge, ports)
 		if intact || err != nil {
 			return files, err
 		}
-		if err := up(ctx); err != nil {
+		if err := j.up(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return nil, fault.New(fault.Refused, "another program keeps removing the network guard").Hint("aibox netguard status")
 }
 
-func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, intact bool, err error) {
+func (j job) tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, intact bool, err error) {
 	unlock, err := lockNamespace(unix.LOCK_SH)
 	if err != nil {
 		return nil, false, err
 	}
 	defer unlock()
 	state, err := readState()
-	if err != nil || !state.intact() {
+	if err != nil || len(state.sharedDrift()) > 0 {
 		return nil, false, err
 	}
 	// The sockets first: if another session holds them, its rules stay as they are.
 	if files, err = open(bridge, ports); err != nil {
 		return nil, false, err
 	}
-	if err := isolate(bridge, ports); err != nil {
+	changes, err := isolate(bridge, ports)
+	if err == nil {
+		err = j.run(ctx, changes)
+	}
+	if err != nil {
 		closeAll(files)
 		return nil, false, fmt.Errorf("locking bridge %s: %w", bridge, err)
 	}
 	return files, true, nil
 }
 
-// state is a snapshot of the installed rules.
-type state struct {
-	alias  bool
-	tables []*firewall // IPv4, then IPv6 where the kernel has it
-	order  []string    // problems with the order of routing rules
-	icmp   bool
-}
-
-func readState() (*state, error) {
-	tables, err := readFirewalls()
-	if err != nil {
-		return nil, err
-	}
-	_, alias, err := findAlias()
-	if err != nil {
-		return nil, err
-	}
-	order, err := routingOrder()
-	if err != nil {
-		return nil, err
-	}
-	return &state{alias: alias, tables: tables, order: order, icmp: icmpRate() == icmpRateOff}, nil
-}
-
-// drift reports what differs from the state in which a sandbox is safe.
-func (s *state) drift() []string {
-	drift := []string{}
-	if !s.alias {
-		drift = append(drift, fmt.Sprintf("%s is not on lo", netguard.Address()))
-	}
-	for _, table := range s.tables {
-		drift = append(drift, table.drift()...)
-	}
-	return append(drift, s.order...)
-}
-
-func (s *state) intact() bool { return len(s.drift()) == 0 }
-
-func (s *state) repair(ctx context.Context) error {
-	rate := icmpRate()
-	if slices.ContainsFunc(s.tables, (*firewall).hasOwnChains) {
-		rate = icmpRateDefault // the current value is our own, or was restored
-	}
-	for _, table := range s.tables { // locks first, then the address
-		if len(table.drift()) > 0 {
-			if err := table.load(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	if err := orderRouting(); err != nil {
-		return err
-	}
-	_ = setICMPRate(icmpRateOff) // for speed only; status shows it
-	return addAlias(rate)
-}
-
 func status(ctx context.Context) (Status, error) {
-	unlock, err := lockNamespace(unix.LOCK_SH) // not while another job is half done
+	unlock, err := lockNamespace(unix.LOCK_EX) // not while another job is half done
 	if err != nil {
 		return Status{}, err
 	}
@@ -207,7 +209,7 @@ func status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Alias: state.alias, ICMPRate: state.icmp, Drift: state.drift()}
+	s := Status{Alias: state.alias && state.loUp, ICMPRate: state.rate == icmpRateOff, Drift: state.drift(), Routing: state.routing.view()}
 	s.Up = len(s.Drift) == 0
 	for i, table := range state.tables {
 		view, err := table.view(ctx)
@@ -220,9 +222,7 @@ func status(ctx context.Context) (Status, error) {
 			s.Firewall6 = view
 		}
 	}
-	s.Routing, err = viewRouting()
-	s.Routing.Ordered = len(state.order) == 0
-	return s, err
+	return s, nil
 }
 
 // lockNamespace excludes other jobs in the same network namespace (unix.LOCK_EX), or only

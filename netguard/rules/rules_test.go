@@ -28,7 +28,7 @@ ip link set aibox-test1 up`
 
 const snapshot = `
 iptables-save 2>/dev/null | sed '/^#/d'; echo; ip6tables-save | sed '/^#/d'; echo
-iptables-legacy-save -t filter 2>/dev/null | sed '/^#/d; s/ \[[0-9:]*\]$//'
+for tool in iptables ip6tables; do $tool-legacy-save -t filter 2>/dev/null | sed '/^#/d; s/ \[[0-9:]*\]$//'; $tool-nft-save 2>/dev/null | sed '/^#/d'; done
 ip rule; ip -6 rule; ip -br addr show lo; ip -4 -br addr show aibox-test0; cat /proc/sys/net/ipv4/icmp_ratelimit`
 
 var here = Client{Site: Site{InPlace: true}}
@@ -72,25 +72,29 @@ func TestDownLeavesAnEmptyNamespaceEmpty(t *testing.T) {
 	unchanged(t, before, snapshot)
 }
 
+// damages are changes by other programs that open a lock.
+var damages = []string{
+	"iptables -F AIBOX-INPUT",
+	"iptables -F FORWARD",
+	"iptables -D AIBOX-INPUT -d 10.200.200.1/32 -p tcp -m tcp --dport 3128 -j ACCEPT", // the rules of a version without a proxy
+	"iptables -I INPUT 1 -j ACCEPT",
+	"iptables -I DOCKER-USER 1 -j ACCEPT",
+	"iptables -I AIBOX-FORWARD 1 -j ACCEPT",
+	"iptables -F; iptables -X AIBOX-INPUT; iptables -X AIBOX-FORWARD",
+	"ip6tables -F",
+	"ip6tables -I FORWARD -j ACCEPT",
+	"ip rule add pref 0 lookup local",
+	"ip addr del 10.200.200.1/32 dev lo",
+	"ip rule flush; ip rule add pref 32766 lookup main",
+}
+
 func TestGuardRepairsForeignChanges(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
 	sh(t, dockerLike)
 	ctx := locked(t)
-	for _, damage := range []string{
-		"iptables -F AIBOX-INPUT",
-		"iptables -F FORWARD",
-		"iptables -D AIBOX-INPUT -d 10.200.200.1/32 -p tcp -m tcp --dport 3128 -j ACCEPT", // the rules of a version without a proxy
-		"iptables -I INPUT 1 -j ACCEPT",
-		"iptables -I DOCKER-USER 1 -j ACCEPT",
-		"iptables -I AIBOX-FORWARD 1 -j ACCEPT",
-		"iptables -F; iptables -X AIBOX-INPUT; iptables -X AIBOX-FORWARD",
-		"ip6tables -F",
-		"ip6tables -I FORWARD -j ACCEPT",
-		"ip rule add pref 0 lookup local",
-		"ip addr del 10.200.200.1/32 dev lo",
-	} {
+	for _, damage := range damages {
 		sh(t, damage)
 		status, err := here.Status(ctx)
 		must(t, err)
