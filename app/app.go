@@ -78,6 +78,9 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 	if err != nil {
 		return err
 	}
+	if _, err := a.UserSettings(); err != nil { // they may have a command for the audit
+		return err
+	}
 	return supervisor.Run(ctx, supervisor.Deps{
 		Deps: deps,
 		Init: a.InstallInit,
@@ -106,12 +109,18 @@ func (a *App) deps() (session.Deps, error) {
 	}
 	// Unreadable settings are reported by what opens the daemon.
 	rootful, _ := a.SystemDocker()
+	var auditCommand string
+	if own, err := a.UserSettings(); err == nil {
+		auditCommand = own.Settings.AuditCommand
+	}
 	return session.Deps{
 		Dirs:      dirs,
 		Agents:    a.Agents(),
 		Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)},
 		Docker:    a.Docker,
 		Looking:   a.scan,
+
+		AuditCommand: session.NewAuditCommand(auditCommand),
 	}, nil
 }
 

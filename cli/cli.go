@@ -145,7 +145,7 @@ changes as a diff, and accept or discard them.`,
 	}
 	add("run", a.runCommand(), a.rerunCommand(), newListCommand(a), newAttachCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newAnswerCommand(a), newRemoveCommand(a))
 	add("review", newDiffCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
-	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newAuditCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
 	refuseUnknownHelp(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -232,6 +232,7 @@ func TestFileErrorsHaveAPosition(t *testing.T) {
 		"pids = 99999999999":                `1:8: option "pids" must be`,
 		"pids = 1979-05-27":                 `1:8: option "pids" must be a whole number`,
 		"clean = \"yes\"":                   `1:9: option "clean" must be true or false, not text`,
+		"audit-command = \"a | b\"":         `1:17: option "audit-command" cannot be read`,
 		"model = 5":                         `1:9: option "model" must be text in quotes, not a number`,
 		"model = \"a\\nb\"":                 `1:9: option "model" must be a single line`,
 		"model = \"a\\u0000b\"":             `1:9: option "model" contains a NUL byte`,

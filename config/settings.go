@@ -17,6 +17,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/internal/fault"
 	"aibox/internal/gitignore"
+	"aibox/internal/shellquote"
 	"aibox/internal/spelling"
 )
 
@@ -29,6 +30,9 @@ type Settings struct {
 	Rootful bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
 	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, such as 30d" default:"30d" min:"0s"`
 	Pager   string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
+
+	AuditKeep    time.Duration `label:"Keep audit logs" help:"How long aibox gc keeps the audit logs of removed sessions, such as 90d; 0 for ever" default:"90d" min:"0s"`
+	AuditCommand string        `label:"Audit command" help:"Run this program for each event of the audit logs, with the event as JSON on its standard input" placeholder:"COMMAND"`
 }
 
 // Images are the settings under [images].
@@ -148,6 +152,9 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	if text, ok := value.(string); ok && field.Key == "inference" && c.Inference != nil {
 		return c.Inference(text, c.providers...)
 	}
+	if text, ok := value.(string); ok && field.Key == "audit-command" {
+		return checkCommand(field.Key, text)
+	}
 	words, _ := value.([]string)
 	for _, word := range words {
 		if check := c.Words[field.Key]; check != nil {
@@ -169,6 +176,15 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 				return fault.New(fault.Usage, "%q is not the name of a variable", word)
 			}
 		}
+	}
+	return nil
+}
+
+// checkCommand checks a command that no shell runs.
+func checkCommand(key, text string) error {
+	if _, err := shellquote.Split(text); err != nil {
+		return fault.New(fault.Usage, "option %q cannot be read: %w", key, err).
+			Hint("no shell runs it; for a pipe or a variable, name a script")
 	}
 	return nil
 }

@@ -161,8 +161,7 @@ func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	if err != nil {
 		return err
 	}
-	_, err = log.Append(kind, data)
-	return errors.Join(err, log.Close())
+	return errors.Join(s.deps.AuditCommand.logTo(log, id, kind, data), log.Close())
 }
 
 // now returns the current time as records have it.

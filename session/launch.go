@@ -182,8 +182,10 @@ func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, err
 // process of the user can read /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
-	if host, ok := os.LookupEnv("DOCKER_HOST"); ok {
-		env = append(env, "DOCKER_HOST="+host)
+	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
 	}
 	return append(env, command.User()...)
 }

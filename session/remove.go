@@ -131,12 +131,19 @@ func (s *Session) HasOpenWork() bool {
 }
 
 // Remove deletes the session's record and workspace. It saves the content of the workspace
-// first, as Discard does. Work that is not fully reviewed is a Conflict, unless force is
+// first, as Discard does, and keeps the audit log in the archive. Work that is not fully reviewed is a Conflict, unless force is
 // set.
 func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
+		}
+		removed, err := s.store.ArchiveLog(id)
+		if err != nil {
+			return err
+		}
+		if removed.Hash != "" {
+			_ = s.deps.AuditCommand.Run(ctx, removed) // its log is closed
 		}
 		return s.store.Remove(ctx, id)
 	})

@@ -25,6 +25,8 @@ type Deps struct {
 	// Docker opens the container daemon. Only use cases that need the daemon call it, so
 	// that old sessions can be viewed without one.
 	Docker func(ctx context.Context) (Docker, error)
+	// AuditCommand receives each event.
+	AuditCommand AuditCommand
 	// Looking is called when a command starts to scan a workspace: progress receives the
 	// number of scanned names, and over is called at the end. Looking and progress may be
 	// nil.

@@ -213,11 +213,19 @@ func (s Store) IDs() ([]ID, error) {
 
 // resolve finds the one session that text names: an id or a unique prefix.
 func (s Store) resolve(text string) (ID, error) {
-	prefix, err := ParseID(text)
-	if err != nil {
+	if _, err := ParseID(text); err != nil {
 		return "", err
 	}
 	ids, err := s.IDs()
+	if err != nil {
+		return "", err
+	}
+	return matchID(text, ids)
+}
+
+// matchID returns the one of ids that text names.
+func matchID(text string, ids []ID) (ID, error) {
+	prefix, err := ParseID(text)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,7 @@ import (
 //     reviewed, and nothing has happened to it during the retention. The content of the
 //     workspace is saved before it is removed.
 //   - A session that another session continued, once that one was removed.
+//   - The audit log of a removed session when the time to keep it is over.
 //   - A saved state that is older than both the retention and the time it was promised
 //     for.
 //   - What belongs to no session, unless it may hold work.
@@ -61,7 +62,7 @@ func (c *cleaner) run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer held.Close()
-	for _, part := range []func(context.Context) error{c.sessions, c.repositories, c.leftovers, c.sandboxesAndNetworks} {
+	for _, part := range []func(context.Context) error{c.sessions, c.auditLogs, c.repositories, c.leftovers, c.sandboxesAndNetworks} {
 		if err := ctx.Err(); err != nil {
 			return c.report, err
 		}

@@ -25,6 +25,9 @@ type App interface {
 type Options struct {
 	OlderThan time.Duration // the retention; 0 also removes what was reviewed just now
 	DryRun    bool          // only report
+	AuditKeep time.Duration // how long logs of removed sessions are kept; 0 is forever
+
+	auditCommand session.AuditCommand
 
 	minScratchAge time.Duration     // instead of the constant, for tests; negative is none
 	step          func(what string) // called before each step, for tests; may be nil
@@ -41,6 +44,11 @@ func Run(ctx context.Context, app App, options Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := app.UserSettings()
+	if err != nil {
+		return nil, err
+	}
+	options.AuditKeep, options.auditCommand = own.Settings.AuditKeep, session.NewAuditCommand(own.Settings.AuditCommand)
 	c := newCleaner(dirs, app.Docker, options)
 	report, err := c.run(ctx)
 	if report == nil {

@@ -14,6 +14,7 @@ const (
 	KindSessions      Kind = "sessions"      // records
 	KindConversations Kind = "conversations" // the agents' own state of these sessions
 	KindWorkspaces    Kind = "workspaces"
+	KindLogs          Kind = "audit logs" // of removed sessions
 	KindSaved         Kind = "saved states"
 	KindObjects       Kind = "objects" // unreferenced git objects
 	KindRepositories  Kind = "repositories"

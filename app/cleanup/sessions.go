@@ -61,7 +61,16 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 	}
 	c.count(id)
 	c.gone[id] = true
-	return c.do("record "+string(id), func() error { return c.store.Remove(ctx, id) })
+	return c.do("record "+string(id), func() error {
+		removed, err := c.store.ArchiveLog(id)
+		if err != nil {
+			return err
+		}
+		if removed.Hash != "" {
+			_ = c.options.auditCommand.Run(ctx, removed) // its log is closed
+		}
+		return c.store.Remove(ctx, id)
+	})
 }
 
 // count reports a session's folder, and the agent's part of it separately.

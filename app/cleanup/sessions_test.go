@@ -227,3 +227,32 @@ func TestCleanupsDoNotRunConcurrently(t *testing.T) {
 	d.must(held.Close())
 	d.collect()
 }
+
+func TestAuditLogsOfRemovedSessionsAreRemovedLater(t *testing.T) {
+	d := newFixture(t)
+	for _, id := range []session.ID{"00001-a", "00002-b"} {
+		d.accepted(id, string(id)+".txt")
+		d.aged(id, 2*month)
+	}
+	keep := func(o *Options) { o.AuditKeep = 3 * month }
+	d.collect(keep)
+	logs, err := d.AuditLogs()
+	d.must(err)
+	if len(logs) != 2 || !logs[0].Removed || !logs[1].Removed {
+		t.Fatalf("%+v", logs)
+	}
+	then := time.Now().Add(-4 * month)
+	d.must(os.Chtimes(logs[0].Path, then, then))
+	if r := d.collect(keep, dryRun); freed(r) != "audit logs 1: 00001-a" {
+		t.Errorf("a dry run frees\n%s", freed(r))
+	}
+	if r := d.collect(); freed(r) != "" {
+		t.Errorf("without a limit it frees\n%s", freed(r))
+	}
+	if r := d.collect(keep); freed(r) != "audit logs 1: 00001-a" {
+		t.Errorf("it frees\n%s", freed(r))
+	}
+	if logs, err := d.AuditLogs(); err != nil || len(logs) != 1 || logs[0].Session != "00002-b" {
+		t.Errorf("left are %+v, %v", logs, err)
+	}
+}

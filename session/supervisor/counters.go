@@ -186,6 +186,17 @@ func (t *counters) firstTime(what string) bool {
 	return true
 }
 
+// totals returns the counts of everything, for the log.
+func (t *counters) totals() session.Totals {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := session.Totals{Calls: t.calls, Input: t.tokens.Input, Output: t.tokens.Output, Refused: map[string]int{}, Egress: t.egress}
+	for refusal, known := range t.refused {
+		all.Refused[refusal.What] += known.times
+	}
+	return all
+}
+
 // callCount returns the number of requests to the model.
 func (t *counters) callCount() int {
 	t.mu.Lock()

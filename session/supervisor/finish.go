@@ -84,7 +84,8 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	if _, err := removed(); err != nil {
 		fmt.Fprintln(os.Stderr, "releasing:", err)
 	}
-	s.audit(audit.BoxDestroyed, nil)
+	s.audit(audit.BoxDestroyed, s.counters.totals())
+	s.stopAuditCommand()
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)
 	}

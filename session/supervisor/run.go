@@ -27,6 +27,9 @@ type run struct {
 	record     *output.Recorder
 	term       *terminal.Terminal // nil unless the session is interactive
 	publishing throttle           // of the running session's counters
+	commands   commandQueue       // of events to the user's audit command
+	// stopAuditCommand ends commands. It may be called again.
+	stopAuditCommand func()
 
 	mu      sync.Mutex // guards what follows
 	undo    undo.Stack // undoes a failed start
@@ -56,7 +59,9 @@ func (s *run) audit(kind audit.Type, data any) session.EventID {
 			Hint("check whether the disk of %s is full", s.deps.Dirs.State))
 		return session.EventID{}
 	}
-	return session.EventID{Session: s.id, Number: e.Seq}
+	logged := session.Logged{Session: s.id, Event: e}
+	s.commands.put(logged)
+	return logged.ID()
 }
 
 // end requests the end of the session; the first cause counts.
@@ -96,6 +101,24 @@ func (s *run) state() session.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
+}
+
+// startAuditCommand begins to pass events to the user's audit command, if there is one.
+// stopAuditCommand ends that, and logs what the command did not receive.
+func (s *run) startAuditCommand() {
+	s.stopAuditCommand = func() {}
+	if !s.deps.AuditCommand.IsSet() {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.commands.run, s.commands.notice = s.deps.AuditCommand.Run, s.postNotice
+	s.commands.start(ctx, maxQueued)
+	s.stopAuditCommand = func() {
+		if text := s.commands.close(cancel); text != "" {
+			fmt.Fprintln(os.Stderr, text)
+			s.audit(audit.NoticeGiven, map[string]string{"text": text})
+		}
+	}
 }
 
 // postNotice shows a message of aibox itself to the session's followers. text is one

@@ -188,6 +188,8 @@ func (s *supervisor) open() error {
 	if s.record, err = output.NewRecorder(s.dir); err != nil {
 		return err
 	}
+	s.startAuditCommand()
+	s.onUndo(func(context.Context) error { s.stopAuditCommand(); return nil })
 	if s.launch.Spec.Interactive {
 		s.term, s.scrollback = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)
 		s.onUndo(func(context.Context) error { s.term.Close(); return nil })

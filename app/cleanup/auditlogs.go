@@ -1,0 +1,35 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// auditLogs removes the logs of removed sessions whose time is over.
+func (c *cleaner) auditLogs(ctx context.Context) error {
+	if c.options.AuditKeep == 0 {
+		return nil
+	}
+	logs, err := c.store.ArchivedLogs()
+	if err != nil {
+		return err
+	}
+	for _, log := range logs {
+		info, err := os.Lstat(log.Path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) < c.options.AuditKeep {
+			continue
+		}
+		if err == nil {
+			err = c.do("log "+string(log.Session), log.Remove)
+		}
+		if err != nil {
+			c.fail(err)
+			continue
+		}
+		c.report.Add(KindLogs, string(log.Session), log.Files, log.Bytes)
+	}
+	return ctx.Err()
+}

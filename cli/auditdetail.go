@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/traffic"
+)
+
+// auditDetail describes an event in one line, escaped.
+func auditDetail(e session.Logged) string {
+	switch e.Type {
+	case audit.EgressAllowed, audit.EgressRefused:
+		var r audit.Egress
+		if json.Unmarshal(e.Data, &r) == nil {
+			return egressDetail(r)
+		}
+	case audit.EgressClosed:
+		var end audit.EgressEnd
+		if json.Unmarshal(e.Data, &end) == nil {
+			return egressEndDetail(end)
+		}
+	case audit.ProbesRan:
+		var ran session.AuditSummary
+		ran.Add(e.Event)
+		return fmt.Sprintf("%d of %d passed", ran.Probes-ran.Failed, ran.Probes)
+	case audit.NoticeGiven:
+		var notice struct{ Text string }
+		if json.Unmarshal(e.Data, &notice) == nil {
+			return termtext.Escape(notice.Text)
+		}
+	default:
+		if access, ok := session.AccessOf(e.Session, e.Event); ok {
+			return traffic.Say(access).String()
+		}
+	}
+	var parts []string
+	for _, field := range auditFields(e.Event) {
+		parts = append(parts, field[0]+" "+field[1])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// egressDetail describes a request to the egress proxy.
+func egressDetail(r audit.Egress) string {
+	parts := []string{r.Method + " " + net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) + r.Path}
+	if r.Reason != "" {
+		parts = append(parts, r.Reason)
+	}
+	if r.Rule != "" {
+		parts = append(parts, "rule "+r.Rule)
+	}
+	return termtext.Escape(strings.Join(parts, ": "))
+}
+
+// egressEndDetail describes the end of a request.
+func egressEndDetail(end audit.EgressEnd) string {
+	took := time.Duration(end.Millis) * time.Millisecond
+	text := fmt.Sprintf("%s %s up, %s down, %s", termtext.Escape(net.JoinHostPort(end.Host, strconv.Itoa(end.Port))),
+		amount.Bytes(end.BytesUp), amount.Bytes(end.BytesDown), amount.Took(took))
+	if end.Reason != "" {
+		text += ": " + termtext.Escape(end.Reason)
+	}
+	return text
+}
+
+// auditFields returns the data of an event as names and values, sorted by name, escaped.
+func auditFields(e audit.Event) [][]string {
+	var data map[string]json.RawMessage
+	if len(e.Data) == 0 || json.Unmarshal(e.Data, &data) != nil {
+		return nil
+	}
+	fields := make([][]string, 0, len(data))
+	for name, raw := range data {
+		value := string(raw)
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			value = text
+		}
+		if value != "" && value != "null" {
+			fields = append(fields, []string{termtext.Escape(name), termtext.Escape(value)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return fields
+}

@@ -1,0 +1,166 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/audit"
+	"aibox/internal/paths"
+	"aibox/workspace"
+)
+
+// Logged is an event in the audit log of a session.
+type Logged struct {
+	Session ID
+	audit.Event
+}
+
+// ID returns the event's id.
+func (e Logged) ID() EventID { return EventID{e.Session, e.Seq} }
+
+// AuditLog is the audit log of a session.
+type AuditLog struct {
+	Session ID
+	Path    string
+	Removed bool // its session was removed; the log is in the archive
+}
+
+// archive returns the folder with the logs of removed sessions.
+func (s Store) archive() string { return filepath.Join(s.dirs.State, "audit") }
+
+// auditLogs returns the logs of all sessions, removed ones too, oldest first.
+func (s Store) auditLogs() ([]AuditLog, error) {
+	ids, err := s.IDs()
+	if err != nil {
+		return nil, err
+	}
+	var logs []AuditLog
+	for _, id := range ids {
+		logs = append(logs, AuditLog{Session: id, Path: filepath.Join(s.Dir(id), auditFile)})
+	}
+	entries, err := os.ReadDir(s.archive())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the logs of removed sessions: %w", err)
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), ".jsonl")
+		if ok && isID(name) && entry.Type().IsRegular() && !slices.Contains(ids, ID(name)) {
+			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(s.archive(), entry.Name()), Removed: true})
+		}
+	}
+	slices.SortFunc(logs, func(a, b AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
+	return logs, nil
+}
+
+// AuditLogs returns the logs of the sessions that texts name by id or unique prefix, or of
+// all sessions without any, oldest first. Removed sessions have logs, too.
+func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
+	all, err := s.store.auditLogs()
+	if err != nil || len(texts) == 0 {
+		return all, err
+	}
+	ids := make([]ID, len(all))
+	for i, log := range all {
+		ids[i] = log.Session
+	}
+	wanted := map[ID]bool{}
+	for _, text := range texts {
+		id, err := matchID(text, ids)
+		if err != nil {
+			return nil, err
+		}
+		wanted[id] = true
+	}
+	return slices.DeleteFunc(all, func(log AuditLog) bool { return !wanted[log.Session] }), nil
+}
+
+// VerifyAudit verifies a log; see audit.Verify.
+func (s *reader) VerifyAudit(log AuditLog) (audit.Verified, error) {
+	verified, err := audit.Verify(log.Path)
+	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
+		verified.Damage = nil // it is about to start
+	}
+	return verified, err
+}
+
+// ArchiveLog keeps the audit log of a session that is about to be removed, with a last
+// event, which it returns. Neither a damaged log nor a full disk keeps a session from being
+// removed: that event is empty then. The caller holds the session's lock.
+func (s Store) ArchiveLog(id ID) (Logged, error) {
+	removed := Logged{Session: id}
+	path := filepath.Join(s.Dir(id), auditFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return removed, nil
+	}
+	if log, err := audit.Open(path); err == nil {
+		if e, err := log.Append(audit.SessionRemoved, nil); err == nil {
+			removed.Event = e
+		}
+		_ = log.Close()
+	}
+	if err := paths.MakePrivate(s.archive()); err != nil {
+		return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
+	}
+	kept := filepath.Join(s.archive(), string(id)+".jsonl")
+	for _, move := range [][2]string{{audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
+		if err := keep(move[0], move[1]); err != nil {
+			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
+		}
+	}
+	return removed, nil
+}
+
+// keep makes the file from available as to, too. A file that does not exist is no error.
+// It needs no room for the file's content.
+func keep(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Link(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil { // not every file system has links
+		err = os.Rename(from, to)
+	}
+	return err
+}
+
+// ArchivedLog is the log of a removed session.
+type ArchivedLog struct {
+	AuditLog
+	Files int
+	Bytes int64 // on disk
+}
+
+// ArchivedLogs returns the logs of removed sessions.
+func (s Store) ArchivedLogs() ([]ArchivedLog, error) {
+	all, err := s.auditLogs()
+	var removed []ArchivedLog
+	for _, log := range all {
+		if !log.Removed {
+			continue
+		}
+		archived := ArchivedLog{AuditLog: log}
+		for _, path := range []string{log.Path, audit.LastPath(log.Path)} {
+			files, bytes := workspace.Measure(path)
+			archived.Files, archived.Bytes = archived.Files+files, archived.Bytes+bytes
+		}
+		removed = append(removed, archived)
+	}
+	return removed, err
+}
+
+// Remove deletes the log.
+func (l ArchivedLog) Remove() error {
+	err := os.Remove(l.Path)
+	if last := os.Remove(audit.LastPath(l.Path)); !errors.Is(last, fs.ErrNotExist) {
+		err = errors.Join(err, last)
+	}
+	return err
+}
