@@ -34,7 +34,10 @@ type stream struct {
 // startAgent writes the files, opens the streams and starts the agent in its own session.
 // A startError has the exit code.
 func startAgent(r *reaper, s lifeline.Start) (*agent, error) {
-	env := environment(os.Environ(), s.Env)
+	env, err := trustAuthority("/", environment(os.Environ(), s.Env), s.Authority)
+	if err != nil {
+		return nil, startError{125, fmt.Errorf("adding the session's certificate authority: %w", err)}
+	}
 	if err := writeFiles(lookup(env, "HOME"), s.Files); err != nil {
 		return nil, startError{125, err}
 	}

@@ -32,9 +32,12 @@ type Start struct {
 	Dir string   `json:"dir,omitempty"` // working directory; empty means /workspace if there, else /
 	// Files are written before the agent starts. "~/" in a path is the image's HOME.
 	Files []File `json:"files,omitempty"`
-	TTY   bool   `json:"tty,omitempty"`
-	Rows  uint16 `json:"rows,omitempty"` // of the PTY; 0 means 24
-	Cols  uint16 `json:"cols,omitempty"` // of the PTY; 0 means 80
+	// Authority is a certificate authority, as PEM, that the programs of the sandbox trust
+	// besides the image's own.
+	Authority []byte `json:"authority,omitempty"`
+	TTY       bool   `json:"tty,omitempty"`
+	Rows      uint16 `json:"rows,omitempty"` // of the PTY; 0 means 24
+	Cols      uint16 `json:"cols,omitempty"` // of the PTY; 0 means 80
 	// Stdin connects the input frames. Without it (and without TTY) the agent
 	// reads an empty input.
 	Stdin  bool   `json:"stdin,omitempty"`
