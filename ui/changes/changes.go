@@ -70,6 +70,7 @@ type Model struct {
 	comment       *commentDialog
 	verify        *verification
 	conflict      *conflict
+	appeared      dialog.Appearance     // of the last dialog that a command brought
 	verifications page.Latest           // the answers of verify
 	verified      *session.Verification // the last one of all of the work, or nil
 
@@ -156,6 +157,7 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 		m.busy = ""
 		m.note.Say("", msg.err)
 		m.delivery.open(msg, m.now())
+		m.appeared.Start(m.now())
 		m.delivery.resize(m.width, m.height)
 	case edited:
 		m.note.Say("", m.delivery.takeMessage(msg, m.now()))

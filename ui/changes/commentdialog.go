@@ -108,6 +108,7 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) showComment(msg commented) {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
+		m.appeared.Start(m.now())
 		m.comment = &commentDialog{on: msg.comment, about: "it once more", text: newArea(msg.comment.Text)}
 		m.comment.on.Text = ""
 		m.comment.resize(m.width, m.height)

@@ -313,6 +313,7 @@ func (m *Model) pressDelivery(msg tea.KeyPressMsg) tea.Cmd {
 // no decision.
 func (m *Model) showDelivered(msg delivered) tea.Cmd {
 	m.busy = ""
+	m.appeared.Start(m.now())
 	if clash, ok := errors.AsType[*worktree.ConflictError](msg.err); ok {
 		m.conflict = newConflict(clash, m.bodyHeight())
 		return nil

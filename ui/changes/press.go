@@ -20,6 +20,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return yes.Do
 		}
 		return nil
+	case m.lateDialog() && m.appeared.Ignores(m.now()):
+		return nil
 	case m.result != nil:
 		return m.pressResult(msg)
 	case m.delivery.asks():
@@ -43,6 +45,12 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressList(msg)
 	}
 	return m.pressDiff(msg)
+}
+
+// lateDialog reports whether a dialog is open that can appear by itself, when a command has
+// ended.
+func (m *Model) lateDialog() bool {
+	return m.result != nil || m.delivery.asks() || m.comment != nil || m.conflict != nil || m.verify.shown()
 }
 
 // pressDiff handles a key on the diff.

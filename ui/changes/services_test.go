@@ -215,5 +215,21 @@ func newUser(t testing.TB, services Services, width, height int) *user {
 	return p
 }
 
+// Press presses keys, and looks at each dialog that appears before the next key.
+func (p *user) Press(names ...string) {
+	for _, name := range names {
+		before := p.late()
+		p.Person.Press(name)
+		if after := p.late(); after != before && p.m.lateDialog() {
+			p.wait()
+		}
+	}
+}
+
+// late is what is open of the dialogs that appear by themselves.
+func (p *user) late() [4]bool {
+	return [4]bool{p.m.result != nil, p.m.delivery.asks(), p.m.conflict != nil, p.m.verify.shown() && p.m.verify.ended}
+}
+
 // wait lets a question be open long enough.
 func (p *user) wait() { p.now = p.now.Add(dialog.Grace) }

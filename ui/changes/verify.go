@@ -64,6 +64,7 @@ func (m *Model) startVerify() tea.Cmd {
 // showVerified shows the result of a verification.
 func (m *Model) showVerified(msg checked) {
 	note, err := m.verify.end(msg)
+	m.appeared.Start(m.now()) // its keys have changed
 	if note != "" || err != nil {
 		m.note.Say(note, err)
 	}

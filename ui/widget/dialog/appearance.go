@@ -1,0 +1,20 @@
+package dialog
+
+import "time"
+
+// Appearance is when a dialog appeared by itself, for example at the end of a command. The
+// user may be typing for the screen below, so it ignores keys until none was pressed for
+// Grace. The zero value ignores none.
+type Appearance struct{ since time.Time }
+
+// Start notes that a dialog appears.
+func (a *Appearance) Start(now time.Time) { a.since = now }
+
+// Ignores reports whether a key at now was meant for something else.
+func (a *Appearance) Ignores(now time.Time) bool {
+	if now.Sub(a.since) >= Grace {
+		return false
+	}
+	a.since = now
+	return true
+}
