@@ -12,13 +12,14 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/preset"
 	"aibox/workspace"
 )
 
 // Catalog is what settings can be about: the options of every agent and the images
 // that take a version.
 func (a *App) Catalog() config.Catalog {
-	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Version: func(text string) error {
+	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, Version: func(text string) error {
 		_, err := bakery.ParseVersion(text)
 		return err
 	}}

@@ -248,7 +248,7 @@ func TestFileErrorsHaveAPosition(t *testing.T) {
 		"[[agents]]\nx = 1":                 `1:3: settings have no lists of tables|write [agents]`,
 		"[agents.paintr]":                   `1:9: unknown agent "paintr"|did you mean "painter"?`,
 		"agents.painter = { colr = \"x\"}":  `1:20: unknown setting "agents.painter.colr"|did you mean "color"?`,
-		"[agents.shell]\nx = 1":             `2:1: unknown setting "agents.shell.x"|[agents.shell] has no settings`,
+		"[agents.shell]\nx = 1":             `2:1: unknown setting "agents.shell.x"|[valid keys: network, allow, deny, cloud`,
 		"[images.versions]\nx = \"1\"":      `2:1: there is no image "x"`,
 		"images.versions.painter = \"1 2\"": `1:27: "1 2" is no version`,
 		"\"agents.painter\".color = \"x\"":  `1:1: unknown setting "agents.painter"`,

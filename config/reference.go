@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"aibox/agents/spec"
@@ -163,6 +164,12 @@ func (c Catalog) Schema() (map[string]any, error) {
 func put(schema map[string]any, path []string, table map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)
 	if len(path) == 1 {
+		if before, ok := properties[path[0]].(map[string]any); ok { // another section of this name
+			had, _ := before["properties"].(map[string]any)
+			more, _ := table["properties"].(map[string]any)
+			maps.Copy(had, more)
+			return
+		}
 		properties[path[0]] = table
 		return
 	}

@@ -62,11 +62,12 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
+	agent := agentOf(in.Flags)
 	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}}
 	for _, s := range sections {
 		values := spec.Clone(s.defaults)
 		for _, e := range s.entries() {
-			setting, err := e.resolve(in, environment)
+			setting, err := e.resolved(agent, sections, in, environment)
 			if err != nil {
 				return nil, err
 			}
@@ -116,35 +117,6 @@ type said struct {
 	source Source
 }
 
-// resolve merges what the sources say about one setting.
-func (e entry) resolve(in Input, environment map[string]string) (Setting, error) {
-	setting := Setting{Key: e.key, Field: e.field, section: e.section}
-	builtIn := said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}
-	if e.field.Type == spec.Secret {
-		return e.secret(setting, environment), nil
-	}
-	user, err := e.inFile(in.User)
-	if err != nil {
-		return setting, err
-	}
-	variable, err := e.inEnvironment(environment)
-	if err != nil {
-		return setting, err
-	}
-	allowed := e.merge(builtIn, user, variable)
-	repository, err := e.inRepository(in.Repository, allowed)
-	if err != nil {
-		return setting, err
-	}
-	flag, err := e.inFlags(in.Flags)
-	if err != nil {
-		return setting, err
-	}
-	merged := e.merge(builtIn, user, repository, variable, flag)
-	setting.Value, setting.From = merged.value, merged.from
-	return setting, nil
-}
-
 // secret tells of a secret only whether it is there. It comes from its own variable.
 func (e entry) secret(setting Setting, environment map[string]string) Setting {
 	setting.From = []Source{{Kind: BuiltIn}}
@@ -169,14 +141,18 @@ func (e entry) addsUp() bool { return adds(e.field) }
 // merge returns what several sources say together, in their order; nil is one that says
 // nothing. The first one is built in and always there.
 func (e entry) merge(builtIn said, others ...*said) merged {
-	m := merged{builtIn.value, []Source{builtIn.source}}
+	return e.mergeOver(merged{builtIn.value, []Source{builtIn.source}}, others...)
+}
+
+// mergeOver merges more sources over m.
+func (e entry) mergeOver(m merged, others ...*said) merged {
 	for _, other := range others {
 		switch {
 		case other == nil:
 		case !e.addsUp() || m.value == nil:
 			m = merged{other.value, []Source{other.source}}
 		default:
-			m = merged{e.union(m.value, other.value), append(m.from, other.source)}
+			m = merged{e.union(m.value, other.value), append(slices.Clone(m.from), other.source)}
 		}
 	}
 	return m
@@ -224,14 +200,15 @@ func (e entry) inFile(d *Document) (*said, error) {
 }
 
 // inRepository returns inFile for a file in a repository, which may only tighten what
-// the user allows.
-func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
+// the user allows. top is e, or the entry that e, an agent's policy, goes over: allowed is
+// a value of it.
+func (e entry) inRepository(d *Document, allowed merged, top entry) (*said, error) {
 	found, err := e.inFile(d)
 	if found == nil || err != nil {
 		return nil, err
 	}
-	proposed := e.merge(said{allowed.value, allowed.from[0]}, found)
-	err = e.field.Tightens(allowed.value, proposed.value)
+	proposed := top.mergeOver(merged{allowed.value, allowed.from[:1]}, found)
+	err = top.tightens(allowed.value, proposed.value)
 	if err == nil {
 		err = e.shows(found.value)
 	}
@@ -241,14 +218,7 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	if err == nil {
 		return found, nil
 	}
-	it, _ := d.find(e)
-	now := Setting{Value: allowed.value, Field: e.field, section: e.section}
-	text := now.Text()
-	if text == "" {
-		text = "nothing"
-	}
-	return nil, d.blame(it.keys[len(it.keys)-1], e, err).
-		Hint("you allow %s (%s); see `aibox config show %s`", text, allowed.from[len(allowed.from)-1], e.key)
+	return nil, e.loosened(d, allowed, err)
 }
 
 // shows refuses patterns that show files which are hidden.
@@ -269,7 +239,7 @@ func (e entry) shows(value any) error {
 func (e entry) unlimits(now, proposed any) bool {
 	words, _ := now.([]string)
 	left, list := proposed.([]string)
-	return strings.HasPrefix(e.section.name, "agents.") && list && len(words) > 0 && len(left) == 0
+	return strings.HasPrefix(e.section.name, "agents.") && !e.section.policy && list && len(words) > 0 && len(left) == 0
 }
 
 // inFlags returns what the command line says.

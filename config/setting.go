@@ -80,7 +80,7 @@ func (r *Resolved) Find(key string) (Setting, error) {
 func (r *Resolved) Agent(name string) []Setting {
 	var set []Setting
 	for _, setting := range r.all {
-		if setting.section.name == "agents."+name && setting.Source().Kind != BuiltIn && setting.Field.Type != spec.Secret {
+		if setting.section.name == "agents."+name && !setting.section.policy && setting.Source().Kind != BuiltIn && setting.Field.Type != spec.Secret {
 			set = append(set, setting)
 		}
 	}

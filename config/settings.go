@@ -52,6 +52,9 @@ type Catalog struct {
 	// Words has a check for each list whose words have a syntax of their own, by the
 	// setting's key. It returns why a word is not valid.
 	Words map[string]func(word string) error
+	// Narrows reports whether one allow list allows at most what another one allows; nil
+	// compares their words as text.
+	Narrows func(next, now []string) bool
 	// Provider reports what is wrong with a provider as a whole; nil allows any.
 	Provider func(name string, p Provider) error
 
@@ -68,9 +71,12 @@ type Agent struct {
 type section struct {
 	name     string // "", "images", "images.versions" or "agents.NAME"
 	unread   bool   // may hold anything
+	policy   bool   // AgentPolicy; the agent's options are another section of the same name
 	defaults any    // pointer to the struct
 	fields   []spec.Field
+	taken    func(key string) bool                   // keys that another section of the same name has; may be nil
 	check    func(field spec.Field, value any) error // what tags cannot say; may be nil
+	narrows  func(next, now []string) bool           // Catalog.Narrows
 }
 
 // entry is one setting.
@@ -103,7 +109,11 @@ func (c Catalog) sections(providers ...string) ([]*section, error) {
 	}
 	all = append(all, more...)
 	for _, agent := range c.Agents {
-		all = append(all, &section{name: "agents." + agent.Name, defaults: agent.Options})
+		policy, err := c.policySection(agent)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &section{name: "agents." + agent.Name, defaults: agent.Options}, policy)
 	}
 	for _, name := range c.Unread {
 		all = append(all, &section{name: "agents." + name, unread: true, defaults: new(struct{})})
@@ -112,6 +122,10 @@ func (c Catalog) sections(providers ...string) ([]*section, error) {
 		if s.fields, err = spec.Of(s.defaults); err != nil {
 			return nil, fmt.Errorf("settings of [%s]: %w", s.name, err)
 		}
+		if s.taken != nil {
+			s.fields = slices.DeleteFunc(s.fields, func(field spec.Field) bool { return s.taken(field.Key) })
+		}
+		s.narrows = c.Narrows
 	}
 	return all, nil
 }

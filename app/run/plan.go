@@ -82,7 +82,7 @@ func (s *resolution) do(steps ...func() error) error {
 // settings resolves the settings, with those that the request or the resumed session
 // gives.
 func (s *resolution) settings() error {
-	resolved, err := s.User.Settings(s.request.repository(), s.overrides()...)
+	resolved, err := s.User.Settings(s.request.repository(), s.ofAgent(s.overrides())...)
 	if err != nil {
 		return err
 	}
@@ -102,6 +102,16 @@ func (s *resolution) settings() error {
 		launched.RequireChanges = launched.RequireChanges && s.request.Settings.Has("require-changes")
 	}
 	return nil
+}
+
+// ofAgent adds the agent, whose own table of the settings counts. An unknown one is
+// reported later.
+func (s *resolution) ofAgent(overrides []config.Override) []config.Override {
+	name := s.plan.Launch.Spec.Agent
+	if _, err := s.User.Agents().Find(name); err != nil {
+		return overrides
+	}
+	return append(overrides, config.Override{Key: "agent", Name: "the agent", Value: name})
 }
 
 func (s *resolution) overrides() []config.Override {

@@ -18,6 +18,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/secret"
 	"aibox/netguard"
+	"aibox/netguard/preset"
 	"aibox/session"
 	"aibox/session/feedback"
 )
@@ -36,7 +37,7 @@ func (w *world) Settings(_ string, flags ...config.Override) (*config.Resolved, 
 	for _, agent := range agents.Builtin().All() {
 		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent)})
 	}
-	catalog.Words = ListChecks()
+	catalog.Words, catalog.Narrows = ListChecks(), preset.Narrows
 	return catalog.Resolve(config.Input{User: w.user, Repository: w.repository, Flags: flags})
 }
 

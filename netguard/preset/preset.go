@@ -103,6 +103,29 @@ func ParseDeny(word string) (netguard.Pattern, error) {
 	return pattern, nil
 }
 
+// Narrows reports whether an allow list with the words of next allows at most what one with
+// those of now allows; see netguard.Narrows. A preset is as wide as itself only.
+func Narrows(next, now []string) bool {
+	narrow, ok := patterns(next, now)
+	wide, valid := patterns(now, nil)
+	return ok && valid && netguard.Narrows(narrow, wide)
+}
+
+// patterns returns the patterns of a list. It is false for a word that is not valid, and for
+// a preset that is not in allowed; nil allows every preset.
+func patterns(words, allowed []string) (all []netguard.Pattern, ok bool) {
+	for _, word := range words {
+		entry, err := ParseAllow(word)
+		switch {
+		case err != nil, entry.Preset != "" && allowed != nil && !slices.Contains(allowed, word):
+			return nil, false
+		case entry.Preset == "":
+			all = append(all, entry.Pattern)
+		}
+	}
+	return all, true
+}
+
 // isSingleLabel reports whether the pattern's host is a name without a dot. No public host
 // has such a name, so that it is a misspelled preset.
 func isSingleLabel(pattern netguard.Pattern) bool {

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"slices"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// AgentPolicy are the settings under [agents.NAME] besides the agent's own options. The
+// network, allow and deny of an agent go over those at the top of the same file.
+type AgentPolicy struct {
+	Network string   `label:"Network" help:"Set what this agent can reach" choices:"none local allowlist public" scope:"at-most"`
+	Allow   []string `label:"Allowed hosts" help:"Allow these hosts to this agent" scope:"at-most"`
+	Deny    []string `label:"Denied hosts" help:"Deny these hosts to this agent" scope:"at-least"`
+	Cloud   bool     `label:"Cloud" help:"Let this agent talk to its vendor's servers, where aibox does not see its traffic"`
+}
+
+// policySection returns the section of an agent's policy, without the keys that are options
+// of the agent.
+func (c Catalog) policySection(agent Agent) (*section, error) {
+	s := &section{name: "agents." + agent.Name, policy: true, defaults: new(AgentPolicy), check: c.checkSetting}
+	own, err := spec.Of(agent.Options)
+	if err != nil {
+		return nil, err
+	}
+	s.taken = func(key string) bool {
+		return slices.ContainsFunc(own, func(field spec.Field) bool { return field.Key == key })
+	}
+	return s, nil
+}
+
+// AcceptsCloud reports whether the user has accepted that the agent talks to its vendor's
+// servers.
+func (r *Resolved) AcceptsCloud(agent string) bool {
+	return slices.ContainsFunc(r.all, func(s Setting) bool {
+		return s.section.policy && s.Key == CloudKey(agent) && s.Value == true
+	})
+}
+
+// CloudKey returns the key of the setting that accepts the agent's cloud.
+func CloudKey(agent string) string { return "agents." + agent + ".cloud" }
+
+// layers are what the sources say about a setting, for one agent. An agent's own table goes
+// over the top of the same file. A nil layer says nothing.
+type layers struct {
+	builtIn        said
+	user, variable []*said
+	repository     []*said
+}
+
+// allowed is what holds without the repository's file.
+func (l layers) allowed(e entry) merged {
+	return e.merge(l.builtIn, slices.Concat(l.user, l.variable)...)
+}
+
+// layers reads the sources of e and, if the agent has a policy of its own, of its entry own.
+// It checks the repository's file against what the user allows.
+func (e entry) layers(own *entry, in Input, environment map[string]string) (layers, error) {
+	l := layers{builtIn: said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}}
+	tables := []entry{e}
+	if own != nil {
+		tables = append(tables, *own)
+	}
+	for _, table := range tables {
+		user, err := table.inFile(in.User)
+		if err != nil {
+			return l, err
+		}
+		variable, err := table.inEnvironment(environment)
+		if err != nil {
+			return l, err
+		}
+		l.user, l.variable = append(l.user, user), append(l.variable, variable)
+		// The top of the repository's file is for every agent, so it is compared with the top
+		// of the user's.
+		repository, err := table.inRepository(in.Repository, l.allowed(e), e)
+		if err != nil {
+			return l, err
+		}
+		l.repository = append(l.repository, repository)
+	}
+	return l, nil
+}
+
+// resolveFor merges the sources of e for the agent that own belongs to. own may be nil.
+func (e entry) resolveFor(own *entry, in Input, environment map[string]string) (merged, error) {
+	l, err := e.layers(own, in, environment)
+	if err != nil {
+		return merged{}, err
+	}
+	flag, err := e.inFlags(in.Flags)
+	if err != nil {
+		return merged{}, err
+	}
+	m := e.merge(l.builtIn, l.user...)
+	for _, repository := range l.repository {
+		if repository != nil {
+			m = e.tighten(m, *repository)
+		}
+	}
+	return e.mergeOver(m, append(l.variable, flag)...), nil
+}
+
+// tighten merges what the repository's file says with m, the user's value for the agent. The
+// file may be looser than that value if it names no agent; it then counts as far as it is
+// tighter.
+func (e entry) tighten(m merged, repository said) merged {
+	proposed := e.mergeOver(m, &repository)
+	if e.tightens(m.value, proposed.value) == nil {
+		return proposed
+	}
+	current, isList := m.value.([]string)
+	wanted, _ := repository.value.([]string)
+	if !isList {
+		return m
+	}
+	kept := []string{}
+	for _, word := range current {
+		if slices.Contains(wanted, word) {
+			kept = append(kept, word)
+		}
+	}
+	if e.tightens(current, kept) != nil {
+		return m
+	}
+	return merged{kept, append(slices.Clone(m.from), repository.source)}
+}
+
+// tightens is spec.Field.Tightens. Allow lists are compared by what they allow: one word can
+// include another, and without a word that restricts requests a list can allow more.
+func (e entry) tightens(current, proposed any) error {
+	err := e.field.Tightens(current, proposed)
+	next, isList := proposed.([]string)
+	now, set := current.([]string)
+	if !isList || !set || e.field.Key != "allow" || e.section.narrows == nil {
+		return err
+	}
+	if e.section.narrows(next, now) {
+		return nil
+	}
+	if err == nil {
+		err = fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %v drops an entry that restricts requests", e.field.Key, next)
+	}
+	return err
+}
+
+// policyOf returns the entry of the agent's own policy for a setting at the top of a file;
+// nil if there is none.
+func policyOf(agent string, e entry, sections []*section) *entry {
+	if agent == "" || e.section.name != "" {
+		return nil
+	}
+	for _, s := range sections {
+		if !s.policy || s.name != "agents."+agent {
+			continue
+		}
+		for _, own := range s.entries() {
+			if own.field.Key == e.field.Key {
+				return &own
+			}
+		}
+	}
+	return nil
+}
+
+// topOf returns the entry at the top of a file that an agent's policy goes over; nil if own
+// is no such policy.
+func topOf(own entry, sections []*section) *entry {
+	if !own.section.policy {
+		return nil
+	}
+	for _, e := range sections[0].entries() {
+		if e.field.Key == own.field.Key {
+			return &e
+		}
+	}
+	return nil
+}
+
+// resolvePolicy resolves a setting of an agent's policy by itself, for lists of settings.
+// The repository's file is checked against what the user allows the agent.
+func (e entry) resolvePolicy(top entry, in Input, environment map[string]string) (merged, error) {
+	l, err := top.layers(&e, in, environment)
+	if err != nil {
+		return merged{}, err
+	}
+	builtIn := said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}
+	return e.merge(builtIn, l.user[1], l.repository[1], l.variable[1]), nil
+}
+
+// resolved merges the sources of a setting of any section.
+func (e entry) resolved(agent string, sections []*section, in Input, environment map[string]string) (Setting, error) {
+	setting := Setting{Key: e.key, Field: e.field, section: e.section}
+	if e.field.Type == spec.Secret {
+		return e.secret(setting, environment), nil
+	}
+	var m merged
+	var err error
+	if top := topOf(e, sections); top != nil {
+		m, err = e.resolvePolicy(*top, in, environment)
+	} else {
+		m, err = e.resolveFor(policyOf(agent, e, sections), in, environment)
+	}
+	setting.Value, setting.From = m.value, m.from
+	return setting, err
+}
+
+// agentOf returns the agent whose policy counts: that of a run.
+func agentOf(flags []Override) string {
+	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == "agent" })
+	if i < 0 {
+		return ""
+	}
+	name, _ := flags[i].Value.(string)
+	return name
+}
+
+// loosened is the fault about a repository's file that loosens e.
+func (e entry) loosened(d *Document, allowed merged, err error) *fault.Fault {
+	it, _ := d.find(e)
+	now := Setting{Value: allowed.value, Field: e.field, section: e.section}
+	text := now.Text()
+	if text == "" {
+		text = "nothing"
+	}
+	return d.blame(it.keys[len(it.keys)-1], e, err).
+		Hint("you allow %s (%s); see `aibox config show %s`", text, allowed.from[len(allowed.from)-1], e.key)
+}
