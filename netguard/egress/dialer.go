@@ -55,14 +55,15 @@ func (d *dialer) resolve(ctx context.Context, host netguard.Host) ([]netip.Addr,
 	}
 	// The final dot keeps the resolver from trying its search domains, which would be other
 	// names than the one that was decided.
-	addresses, err := d.resolver.LookupNetIP(ctx, "ip", host.Name()+".")
-	if err == nil && len(addresses) == 0 {
+	found, err := d.resolver.LookupNetIP(ctx, "ip", host.Name()+".")
+	if err == nil && len(found) == 0 {
 		err = errors.New("the name has no address")
 	}
-	for i, addr := range addresses {
-		addresses[i] = addr.Unmap() // the resolver maps the IPv4 addresses that it finds in A records
+	var addresses []netip.Addr
+	for _, addr := range found[:min(len(found), maxAddresses)] {
+		addresses = append(addresses, addr.Unmap()) // the resolver maps what it finds in A records
 	}
-	return addresses[:min(len(addresses), maxAddresses)], err
+	return addresses, err
 }
 
 // filter returns the addresses that pass, or the refusal of the first that does not.

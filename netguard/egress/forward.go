@@ -70,7 +70,7 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 	problem = e.run(ctx)
 	f.end(problem)
 	if problem != nil && !e.begun {
-		return p.refuse(s, h, to, path, problem, false)
+		return p.refuse(s, h, to, path, problem, e.reusable)
 	}
 	return problem == nil && e.reusable
 }
@@ -102,6 +102,7 @@ func (e *exchange) run(ctx context.Context) *refusal {
 	defer body.stop()
 	response, err := e.flow.roundTrip(out, e.stream.https)
 	if err != nil {
+		e.reusable = !e.request.Close && body.stop()
 		return e.failure(ctx, err)
 	}
 	defer response.Body.Close()
@@ -290,6 +291,9 @@ func (e *exchange) respond(response *http.Response, body *requestBody) error {
 		_, _ = io.WriteString(w, "Connection: keep-alive\r\n\r\n")
 	} else {
 		_, _ = io.WriteString(w, "Connection: close\r\n\r\n")
+	}
+	if hasBody && response.ContentLength < 0 { // what follows may take long
+		_ = w.Flush()
 	}
 	if err := e.sendBody(w, response, hasBody, chunked); err != nil {
 		return err

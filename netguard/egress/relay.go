@@ -89,12 +89,11 @@ func (p *pump) sendBuffered(from io.Reader) (io.Reader, *refusal) {
 		return from, nil
 	}
 	if second := buffered.second; second != nil {
-		p.extend(buffered)
 		if problem := p.send(buffered.prefix); problem != nil {
 			return nil, problem
 		}
 		buffered.prefix = nil
-		if problem := second.follow(buffered.stream.reader, p.send); problem != nil {
+		if problem := second.follow(clientRecords{p, buffered}); problem != nil {
 			return nil, problem
 		}
 	}

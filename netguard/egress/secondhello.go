@@ -1,10 +1,7 @@
 package egress
 
 import (
-	"bufio"
 	"encoding/binary"
-	"errors"
-	"io"
 
 	"aibox/netguard"
 )
@@ -21,86 +18,87 @@ type secondHello struct {
 	earlyData bool // of the first ClientHello
 }
 
-// follow passes records to send. It returns nil when no ClientHello can come any longer.
-func (f *secondHello) follow(r *bufio.Reader, send func([]byte) *refusal) *refusal {
-	for range maxPlainRecords {
-		header, err := r.Peek(6) // the header and the type of a message
-		if err != nil {
-			return endOfClient(err)
+// recordSource reads and sends the records of a client.
+type recordSource interface {
+	// peek waits for n bytes and does not consume them. It returns false at the end of the
+	// stream, and then a refusal if the proxy ends it.
+	peek(n int) ([]byte, bool, *refusal)
+	// pass consumes and sends n bytes that were seen.
+	pass(n int) *refusal
+	// hello consumes a ClientHello and returns it.
+	hello() ([]byte, clientHello, error)
+	send([]byte) *refusal
+}
+
+// follow passes records until no ClientHello can come any longer.
+func (f *secondHello) follow(r recordSource) *refusal {
+	for n := 0; f.earlyData || n < maxPlainRecords; n++ {
+		header, more, problem := r.peek(6) // the header of a record and the type of its message
+		if !more {
+			return problem
 		}
-		length := int(binary.BigEndian.Uint16(header[3:]))
-		switch kind := header[0]; {
+		kind, length := header[0], int(binary.BigEndian.Uint16(header[3:]))
+		switch {
 		case kind == recordHandshake && header[5] == messageClientHello:
-			return f.check(r, send)
+			return f.check(r)
 		case kind == recordHandshake && length == 0:
 			return badHello()
-		case kind == recordApplicationData && f.earlyData:
-			return f.followData(r, send)
-		case kind != recordChangeCipherSpec:
-			return nil
+		case kind != recordChangeCipherSpec && !(kind == recordApplicationData && f.earlyData):
+			return nil // the end of early data cannot be seen
+		case length > maxRecord:
+			return badHello()
 		}
-		if more, problem := passRecord(r, length, send); !more {
+		if _, more, problem = r.peek(5 + length); !more {
+			return problem
+		}
+		if problem = r.pass(5 + length); problem != nil {
 			return problem
 		}
 	}
 	return badHello()
 }
 
-// followData passes early data. It is not known where that ends, so it follows all records
-// of such a connection.
-func (f *secondHello) followData(r *bufio.Reader, send func([]byte) *refusal) *refusal {
-	for {
-		header, err := r.Peek(6)
-		if err != nil {
-			return endOfClient(err)
-		}
-		if header[0] == recordHandshake {
-			if header[5] == messageClientHello {
-				return f.check(r, send)
-			}
-			return badHello()
-		}
-		if more, problem := passRecord(r, int(binary.BigEndian.Uint16(header[3:])), send); !more {
-			return problem
-		}
-	}
-}
-
-func (f *secondHello) check(r *bufio.Reader, send func([]byte) *refusal) *refusal {
-	raw, hello, err := readClientHello(r)
+func (f *secondHello) check(r recordSource) *refusal {
+	raw, hello, err := r.hello()
 	var problem *refusal
 	switch {
 	case asRefusal(err, &problem):
 		return problem
 	case err != nil:
-		return endOfClient(err)
+		return errEnded
 	}
 	if problem := hello.check(f.to); problem != nil {
 		return problem
 	}
-	return send(raw)
+	return r.send(raw)
 }
 
-// passRecord passes one record of length bytes after its header. It reports whether there is
-// more to follow.
-func passRecord(r *bufio.Reader, length int, send func([]byte) *refusal) (bool, *refusal) {
-	if length > maxRecord {
-		return false, badHello()
-	}
-	record, err := r.Peek(5 + length)
-	if err != nil {
-		return false, endOfClient(err)
-	}
-	problem := send(record)
-	_, _ = r.Discard(len(record))
-	return problem == nil, problem
+// clientRecords are the records that a pump reads from a client.
+type clientRecords struct {
+	*pump
+	from *bufferedConn
 }
 
-// endOfClient returns nil if the client has finished, so that no ClientHello can come, and
-// otherwise ends the connection.
-func endOfClient(err error) *refusal {
-	if errors.Is(err, io.EOF) {
-		return nil
+func (r clientRecords) peek(n int) ([]byte, bool, *refusal) {
+	for {
+		r.extend(r.from)
+		seen, err := r.from.stream.reader.Peek(n)
+		if err == nil {
+			return seen, true, nil
+		}
+		if done, problem := r.finished(err); done {
+			return nil, false, problem
+		}
 	}
-	return errEnded
+}
+
+func (r clientRecords) pass(n int) *refusal {
+	seen, _ := r.from.stream.reader.Peek(n)
+	problem := r.send(seen)
+	_, _ = r.from.stream.reader.Discard(n)
+	return problem
+}
+
+func (r clientRecords) hello() ([]byte, clientHello, error) {
+	return readClientHello(r.from.stream.reader)
 }

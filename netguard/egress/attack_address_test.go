@@ -1,0 +1,187 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"aibox/netguard"
+)
+
+// literalAttacks are spellings of addresses that no policy allows.
+var literalAttacks = []string{
+	"127.0.0.1:80", "127.1.2.3:80", "0.0.0.0:80", "10.200.200.1:11434", "10.0.2.2:80", "172.17.0.1:80", "192.168.1.1:80", "100.64.0.1:80", "169.254.1.1:80",
+	"169.254.169.254:80", "100.100.100.200:80", "168.63.129.16:80", "192.0.0.192:80", "224.0.0.1:80", "255.255.255.255:80", "198.18.0.1:80",
+	"[::1]:80", "[::]:80", "[fe80::1]:80", "[fd00::1]:80", "[fd00:ec2::254]:80", "[ff02::1]:80", "[::ffff:10.0.0.1]:80", "[::ffff:7f00:1]:80", "[::ffff:9.9.9.9]:80",
+	"[::127.0.0.1]:80", "[64:ff9b::7f00:1]:80", "[64:ff9b::10.0.0.1]:80", "[2002:7f00:1::]:80", "[2001::1]:80", "[fe80::1%25lo]:80", "[fe80::1%lo]:80",
+	"2130706433:80", "0x7f000001:80", "0x7f.0.0.1:80", "0177.0.0.1:80", "127.1:80", "127.0.1:80", "010.0.0.1:80", "1.2.3.4.:80", "0:80", "0x:80",
+	"[127.0.0.1]:80", "[::1:80", "::1:80", "[::1]x:80", "[]:80",
+}
+
+func TestNoSpellingOfASpecialAddressIsDialed(t *testing.T) {
+	for _, text := range literalAttacks {
+		for _, raw := range []string{
+			"CONNECT " + text + " HTTP/1.1\r\nHost: " + text + "\r\n\r\n",
+			"GET http://" + text + "/ HTTP/1.1\r\nHost: " + text + "\r\n\r\n",
+		} {
+			w := newWorld(t, netguard.Policy{Mode: netguard.Public}, nil)
+			responses := w.say(raw, 1)
+			if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden && responses[0].StatusCode != http.StatusBadRequest {
+				t.Errorf("%q: %v", raw, responses)
+			}
+			if len(w.dialed)+len(w.asked) != 0 || len(w.recorded(Refused)) != 1 {
+				t.Errorf("%q: %v was dialed, %v resolved, %v recorded", raw, w.dialed, w.asked, w.recorded(Refused))
+			}
+		}
+	}
+}
+
+func addresses(texts ...string) (addresses []netip.Addr) {
+	for _, text := range texts {
+		addresses = append(addresses, netip.MustParseAddr(text))
+	}
+	return addresses
+}
+
+// nameAttacks are addresses that a name resolves to, with those that may be dialed.
+var nameAttacks = []struct {
+	name     string
+	resolved []netip.Addr
+	dialed   []netip.Addr
+	code     string
+}{
+	{"loopback", addresses("127.0.0.1"), nil, "loopback-address"},
+	{"loopback of IPv6", addresses("::1"), nil, "loopback-address"},
+	{"private", addresses("10.1.2.3"), nil, "private-address"},
+	{"the gateway", addresses("10.200.200.1"), nil, "private-address"},
+	{"metadata", addresses("169.254.169.254"), nil, "metadata-address"},
+	{"metadata of IPv6", addresses("fd00:ec2::254"), nil, "metadata-address"},
+	{"mapped loopback", addresses("::ffff:127.0.0.1"), nil, "loopback-address"},
+	{"loopback behind NAT64", addresses("64:ff9b::7f00:1"), nil, "embedded-address"},
+	{"loopback in 6to4", addresses("2002:7f00:1::"), nil, "embedded-address"},
+	{"all zeros", addresses("0.0.0.0"), nil, "reserved-address"},
+	{"multicast", addresses("239.1.1.1"), nil, "multicast-address"},
+	{"an address with a zone", []netip.Addr{netip.MustParseAddr("2606:4700::1").WithZone("lo")}, nil, "reserved-address"},
+	{"several that are private", addresses("10.0.0.1", "192.168.0.1", "fd00::1"), nil, "private-address"},
+	{"private before public", addresses("10.0.0.1", "11.11.1.1"), addresses("11.11.1.1"), ""},
+	{"public before private", addresses("11.11.1.1", "127.0.0.1"), addresses("11.11.1.1"), ""},
+	{"NAT64 before public", addresses("64:ff9b::b0b:101", "11.11.1.1"), addresses("11.11.1.1"), ""},
+	{"the machine's own address", addresses("11.11.9.9"), nil, "own-address"},
+	{"an address that is denied", addresses("11.11.6.6"), nil, "denied-by-rule"},
+	{"a denied address before another", addresses("11.11.6.6", "11.11.1.1"), addresses("11.11.1.1"), ""},
+}
+
+func TestEveryAddressOfANameIsChecked(t *testing.T) {
+	for _, attack := range nameAttacks {
+		for _, raw := range []string{"CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", "GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n"} {
+			policy := attackPolicy(t)
+			deny, err := netguard.ParseDeny("11.11.6.6")
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy.Deny = append(policy.Deny, netguard.Rule{Pattern: deny, Source: "--deny"})
+			w := newWorld(t, policy, nil)
+			w.proxy.dialer.own.list = func() ([]net.Addr, error) {
+				return []net.Addr{&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}}, nil
+			}
+			w.mu.Lock()
+			w.names["good.example.org"] = slices.Clone(attack.resolved)
+			w.mu.Unlock()
+			w.say(raw, 1) // what may be dialed refuses connections
+			var dialed []netip.Addr
+			w.mu.Lock()
+			for _, address := range w.dialed {
+				dialed = append(dialed, address.Addr())
+			}
+			w.mu.Unlock()
+			if !slices.Equal(dialed, attack.dialed) {
+				t.Errorf("%s: %v were dialed, want %v", attack.name, dialed, attack.dialed)
+			}
+			if attack.code != "" && w.code() != attack.code {
+				t.Errorf("%s: refused for %q, want %q", attack.name, w.code(), attack.code)
+			}
+		}
+	}
+}
+
+func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {
+	w := newWorld(t, attackPolicy(t), nil)
+	w.proxy.dialer.own.list = func() ([]net.Addr, error) { return nil, errors.New("no netlink") }
+	w.route("good.example.org", 80, "127.0.0.1:1")
+	w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 1)
+	if len(w.dialed) != 0 || w.code() != "own-address" {
+		t.Errorf("%v was dialed, refused for %q", w.dialed, w.code())
+	}
+}
+
+// rebinder is a resolver that gives a public address first and a private one after that.
+type rebinder struct{ asked atomic.Int32 }
+
+func (r *rebinder) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	if r.asked.Add(1) == 1 {
+		return []netip.Addr{publicAddress}, nil
+	}
+	return addresses("127.0.0.1"), nil
+}
+
+func TestANameThatChangesItsAddressGainsNothing(t *testing.T) {
+	resolver := &rebinder{}
+	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Resolver = resolver })
+	good := newSite(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
+	w.route("good.example.org", 80, good.address())
+	request := "GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n"
+	responses := w.say(request+request+request, 3)
+	if len(responses) != 3 || responses[0].StatusCode != http.StatusOK || responses[1].StatusCode != http.StatusForbidden {
+		t.Fatalf("%v", responses)
+	}
+	if len(w.dialed) != 1 || w.dialed[0].Addr() != publicAddress || resolver.asked.Load() != 3 {
+		t.Errorf("%v was dialed after %d questions", w.dialed, resolver.asked.Load())
+	}
+}
+
+// TestTheSocketsAddressIsChecked removes the fakes: the second lock holds by itself.
+func TestTheSocketsAddressIsChecked(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	d := dialer{timeout: time.Second}
+	conn, err := d.connectTo(t.Context(), listener.Addr().(*net.TCPAddr).AddrPort())
+	if err == nil {
+		conn.Close()
+		t.Error("connected to a loopback address")
+	}
+}
+
+func TestAConnectionThatWasNotDecidedIsNotDialed(t *testing.T) {
+	w := newWorld(t, attackPolicy(t), nil)
+	for _, ctx := range []context.Context{t.Context(), context.WithValue(t.Context(), flowKey{}, &flow{to: netguard.Destination{Port: 80}})} {
+		if _, err := w.proxy.dialForTransport(ctx, "tcp", "evil.example.net:80"); err == nil || len(w.asked)+len(w.dialed) != 0 {
+			t.Errorf("%v, %v, %v", err, w.asked, w.dialed)
+		}
+	}
+}
+
+func TestBothFamiliesAreTried(t *testing.T) {
+	w := newWorld(t, attackPolicy(t), nil)
+	good := newSite(t, hello)
+	w.names["good.example.org"] = addresses("2606:4700::1", "2606:4700::2", "11.11.1.1")
+	w.routes[netip.MustParseAddrPort("11.11.1.1:80")] = good.address()
+	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 1)
+	if len(responses) != 1 || responses[0].StatusCode != http.StatusOK {
+		t.Fatal(responses)
+	}
+	if w.dialed[1] != netip.MustParseAddrPort("11.11.1.1:80") {
+		t.Errorf("%v were tried", w.dialed)
+	}
+	if events := w.recorded(Allowed); len(events) != 1 || events[0].Address != netip.MustParseAddr("11.11.1.1") {
+		t.Errorf("recorded %v", events)
+	}
+}

@@ -1,0 +1,274 @@
+package egress
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/netguard"
+)
+
+// flood is a server that sends n bytes and then waits.
+func flood(t *testing.T, n int) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				piece := make([]byte, 64<<10)
+				for sent := 0; sent < n; sent += len(piece) {
+					if _, err := conn.Write(piece); err != nil {
+						return
+					}
+				}
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	return listener
+}
+
+func TestBudgetsEndTunnelsExactly(t *testing.T) {
+	const limit = 300_000
+	for name, budgets := range map[string]Budgets{
+		"download-budget": {Download: limit}, "download-budget-host": {DownloadPerHost: limit},
+		"upload-budget": {Upload: limit}, "upload-budget-host": {UploadPerHost: limit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, server := tunnelWorld(t, func(c *Config) { c.Budgets = budgets })
+			w.route("a.wild.example.org", 443, flood(t, 10<<20).Addr().String())
+			to := "a.wild.example.org"
+			if strings.HasPrefix(name, "upload") {
+				to = "good.example.org"
+			}
+			conn := w.connect(to + ":443")
+			_, _ = conn.Write(simpleHello(serverNames(to)))
+			var got int64
+			if to == "good.example.org" {
+				piece := make([]byte, 64<<10)
+				for {
+					if _, err := conn.Write(piece); err != nil {
+						break
+					}
+				}
+			} else {
+				got, _ = io.Copy(io.Discard, conn)
+			}
+			closed := waitFor(t, w, Closed)
+			if to == "good.example.org" {
+				eventually(t, "too little arrived", func() bool { return len(server.received()) > limit/2 })
+				got = int64(len(server.received()))
+			}
+			if got > limit || got < limit/2 || closed.Code != name {
+				t.Errorf("%d bytes passed of a budget of %d, closed for %q", got, limit, closed.Code)
+			}
+			responses := w.say("CONNECT "+to+":443 HTTP/1.1\r\n\r\n", 1)
+			if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden {
+				t.Errorf("after that: %v", responses)
+			}
+			other := w.say("CONNECT ok.wild.example.org:443 HTTP/1.1\r\n\r\n", 1)
+			if perHost := strings.HasSuffix(name, "host"); len(other) != 1 || (other[0].StatusCode == http.StatusOK) != perHost {
+				t.Errorf("another host: %v", other)
+			}
+		})
+	}
+}
+
+func TestBudgetsHoldForPlainRequests(t *testing.T) {
+	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = Budgets{Upload: 100_000} })
+	good := newSite(t, hello)
+	w.route("good.example.org", 80, good.address())
+	response, err := w.client().Post("http://good.example.org/", "", strings.NewReader(strings.Repeat("x", 200_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "upload budget of 100000 bytes") {
+		t.Errorf("%s %s", response.Status, body)
+	}
+	if closed := waitFor(t, w, Closed); closed.Up < 100_000 || closed.Up > 300_000 {
+		t.Errorf("%d bytes recorded", closed.Up)
+	}
+}
+
+func TestBudgetsHoldForManyConnectionsTogether(t *testing.T) {
+	const limit = 1 << 20
+	w, server := tunnelWorld(t, func(c *Config) { c.Budgets = Budgets{Upload: limit} })
+	var wait sync.WaitGroup
+	var conns []net.Conn
+	for range 16 {
+		conns = append(conns, w.connect("good.example.org:443"))
+	}
+	for _, conn := range conns {
+		wait.Go(func() {
+			_, _ = conn.Write(goodTLS)
+			piece := make([]byte, 128<<10)
+			for {
+				if _, err := conn.Write(piece); err != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := len(server.received()); n > limit {
+		t.Errorf("%d bytes passed of a budget of %d", n, limit)
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Connections: 4} })
+	var idle []net.Conn
+	for range 4 {
+		conn, err := net.Dial("tcp", w.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+	}
+	for range 4 { // tunnels take the places of idle connections
+		conn := w.connect("good.example.org:443")
+		_, _ = conn.Write(goodTLS)
+	}
+	for _, conn := range idle {
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("an idle connection was kept")
+		}
+	}
+	responses := w.say("CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", 1)
+	if len(responses) != 1 || responses[0].StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%v", responses)
+	}
+	if code := w.code(); code != "connections" {
+		t.Errorf("refused for %q", code)
+	}
+}
+
+func TestConnectionsToAHostAreBounded(t *testing.T) {
+	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{PerHost: 2} })
+	w.connect("good.example.org:443")
+	w.connect("good.example.org:8080")
+	if responses := w.say("CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", 1); len(responses) != 1 || responses[0].StatusCode != http.StatusServiceUnavailable || w.code() != "host-connections" {
+		t.Errorf("%v, refused for %q", responses, w.code())
+	}
+	w.connect("ok.wild.example.org:443")
+}
+
+// TestSlowClientsAreCut sends the beginning of something and then nothing.
+func TestSlowClientsAreCut(t *testing.T) {
+	short := Limits{Header: 50 * time.Millisecond, Hello: 50 * time.Millisecond, KeepAlive: 50 * time.Millisecond, Idle: 50 * time.Millisecond}
+	for name, attack := range map[string]struct{ to, raw, code string }{
+		"head":             {"", "GET http://good.example.org/ HTT", "slow-head"},
+		"fields":           {"", "GET http://good.example.org/ HTTP/1.1\r\nA: b\r\n", "slow-head"},
+		"hello":            {"good.example.org:443", string(goodTLS[:20]), "slow-hello"},
+		"record":           {"good.example.org:443", string(goodTLS[:3]), "slow-hello"},
+		"silent tunnel":    {"good.example.org:443", "", "silent-tunnel"},
+		"SSH":              {"ssh.wild.example.org:22", "SSH", "not-ssh"},
+		"head in a tunnel": {"good.example.org:80", "GET / HTTP/1.1\r\n", "slow-head"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, server := tunnelWorld(t, func(c *Config) { c.Limits = short })
+			var conn net.Conn
+			if attack.to == "" {
+				var err error
+				if conn, err = net.Dial("tcp", w.addr); err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+			} else {
+				conn = w.connect(attack.to)
+			}
+			_, _ = io.WriteString(conn, attack.raw)
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			_, _ = io.Copy(io.Discard, conn)
+			if code := w.code(); code != attack.code || len(server.received()) != 0 {
+				t.Errorf("refused for %q, want %q", code, attack.code)
+			}
+		})
+	}
+}
+
+func TestIdleTunnelsAndOldTunnelsAreClosed(t *testing.T) {
+	for code, limits := range map[string]Limits{"idle": {Idle: 50 * time.Millisecond}, "lifetime": {Lifetime: 50 * time.Millisecond}} {
+		w, _ := tunnelWorld(t, func(c *Config) { c.Limits = limits })
+		conn := w.connect("good.example.org:443")
+		_, _ = conn.Write(goodTLS)
+		_, _ = io.Copy(io.Discard, conn)
+		if closed := waitFor(t, w, Closed); closed.Code != code {
+			t.Errorf("closed for %q, want %q", closed.Code, code)
+		}
+	}
+}
+
+func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
+	w, server := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Idle: 100 * time.Millisecond} })
+	conn := w.connect("good.example.org:443")
+	_, _ = conn.Write(goodTLS)
+	for begin := time.Now(); time.Since(begin) < 400*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+		if _, err := conn.Write([]byte("x")); err != nil {
+			t.Fatalf("%v: %+v", err, w.recorded(Closed))
+		}
+	}
+	conn.Close()
+	waitFor(t, w, Closed)
+	if n := len(server.received()) - len(goodTLS); n < 20 {
+		t.Errorf("%d bytes passed", n)
+	}
+}
+
+func TestAFloodOfRefusalsIsCounted(t *testing.T) {
+	w := newWorld(t, attackPolicy(t), nil)
+	const n = 1000
+	responses := w.say(strings.Repeat("GET http://evil.example.net/ HTTP/1.1\r\nHost: evil.example.net\r\n\r\n", n), n)
+	if len(responses) != n {
+		t.Fatalf("%d answers", len(responses))
+	}
+	body, _ := io.ReadAll(responses[n-1].Body)
+	if !strings.Contains(string(body), "k3f9-codex/") {
+		t.Errorf("the last refusal has no id: %s", body)
+	}
+	recorded := w.recorded(Refused)
+	if len(recorded) > 2*recordsAlike {
+		t.Errorf("%d refusals were recorded one by one", len(recorded))
+	}
+	w.proxy.recorder.close()
+	total := 0
+	for _, e := range w.recorded(Refused) {
+		total += 1 + e.Repeated
+	}
+	if total != n {
+		t.Errorf("the records stand for %d refusals of %d", total, n)
+	}
+}
+
+func TestAFloodOfNamesIsCounted(t *testing.T) {
+	w := newWorld(t, netguard.Policy{Mode: netguard.Allowlist}, nil)
+	const n = 3000
+	var raw strings.Builder
+	for i := range n {
+		fmt.Fprintf(&raw, "CONNECT n%d.example.net:443 HTTP/1.1\r\n\r\n", i)
+	}
+	if responses := w.say(raw.String(), n); len(responses) != n {
+		t.Fatalf("%d answers", len(responses))
+	}
+	if got := len(w.proxy.recorder.like); got > maxLike {
+		t.Errorf("%d kinds are remembered", got)
+	}
+}
