@@ -16,6 +16,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/price"
 	"aibox/netguard/gateway/schema"
 	"aibox/session"
 	"aibox/session/supervisor"
@@ -41,7 +42,11 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 	if err != nil {
 		return nil, err
 	}
-	return inference{upstream, value, modelserver.OllamaVersion(ctx, upstream), ownerNotices(ctx, upstream)}, nil
+	known, err := loadPrices()
+	if err != nil {
+		return nil, err
+	}
+	return inference{upstream, value, modelserver.OllamaVersion(ctx, upstream), known, ownerNotices(ctx, upstream)}, nil
 }
 
 // CheckModel is run.Models.CheckModel.
@@ -65,6 +70,7 @@ type inference struct {
 	upstream modelserver.Server
 	value    string // of the setting
 	version  modelserver.Version
+	prices   prices
 	notices  []string // about the user who runs the server, escaped
 }
 
@@ -107,6 +113,31 @@ func (i inference) Notices(models []string) []string {
 // leaves reports that a model does not run where its server is.
 func leaves(model, host string) string {
 	return fmt.Sprintf("the model %s runs on %s: your prompts leave this machine", termtext.Escape(model), host)
+}
+
+// price returns the price of a model with this server: the user's own, the server's own,
+// or a list price.
+func (i inference) price(model string) (price.Price, bool) {
+	provider := i.upstream.PriceName()
+	if p, ok := i.prices.own.Find(model, provider, price.Any); ok {
+		return p, true
+	}
+	if i.upstream.Free(model) {
+		return price.Price{}, true
+	}
+	return i.prices.list.Find(model, provider)
+}
+
+func (i inference) Priced(model string) bool { _, known := i.price(model); return known }
+
+func (i inference) PriceName() string { return i.upstream.PriceName() }
+
+// askMore adapts the supervisor's question about a limit; nil stays nil.
+func askMore(ask func(ctx context.Context, limit string) bool) func(context.Context, gateway.Limit) bool {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, reached gateway.Limit) bool { return ask(ctx, reached.String()) }
 }
 
 func (i inference) KeyVariable() string { return i.upstream.KeyVariable() }
@@ -243,8 +274,10 @@ func (i inference) Serve(ctx context.Context, listener net.Listener, access supe
 	handler, err := gateway.New(gateway.Config{
 		Upstream: i.upstream, Placeholder: access.Placeholder, OnRequest: access.Calls.Began, OnAnswer: access.Calls.Received, Timeout: access.Timeout,
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
+		Price: i.price, CostLimit: access.CostLimit, AskMore: askMore(access.AskMore),
 		Log: func(e gateway.Event) {
 			access.Calls.Ended(session.ModelCall{
+				Cached: int(e.CachedTokens), Cost: e.Cost, Unpriced: e.Unpriced,
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
 				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
 				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: session.Outcome(e.Outcome.String()), Generates: e.Generates,

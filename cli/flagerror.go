@@ -76,6 +76,8 @@ func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	switch {
 	case f.field.Type == spec.Int && (notNumber != nil || strings.HasPrefix(invalid.GetValue(), "-")):
 		return fmt.Errorf("--%s must be a whole number, 0 or more, not %q", f.field.Key, invalid.GetValue())
+	case f.field.Type == spec.Money:
+		return fmt.Errorf("--%s must be US dollars such as 5 or 2.50, not %q", f.field.Key, invalid.GetValue())
 	case f.field.Type == spec.Duration && notTime != nil:
 		return fmt.Errorf("--%s must be a duration such as 90s, 30m, 2h or 1d, not %q", f.field.Key, invalid.GetValue())
 	}

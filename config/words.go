@@ -33,6 +33,8 @@ func (s Setting) Takes() string {
 		return "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
 	case spec.Duration:
 		return "a duration, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
+	case spec.Money:
+		return "US dollars, such as 5 or 2.50"
 	case spec.List:
 		return "comma-separated values, or a list such as [\"one\", \"two\"]"
 	case spec.Path:

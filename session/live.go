@@ -17,14 +17,15 @@ const (
 
 // Live holds the current counters of a running session.
 type Live struct {
-	Tokens   Tokens    `json:"tokens"`
-	Calls    int       `json:"calls"`              // all requests to the model
-	Refused  []Refusal `json:"refused,omitempty"`  // as in a Result
-	Egress   Egress    `json:"egress,omitzero"`    // as in a Result
-	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
-	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
-	Output   int64     `json:"output,omitempty"`   // bytes that the agent has printed
-	Waiting  bool      `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
+	Tokens   Tokens       `json:"tokens"`
+	Models   []ModelUsage `json:"models,omitempty"`   // as in a Result
+	Calls    int          `json:"calls"`              // all requests to the model
+	Refused  []Refusal    `json:"refused,omitempty"`  // as in a Result
+	Egress   Egress       `json:"egress,omitzero"`    // as in a Result
+	Deadline time.Time    `json:"deadline,omitzero"`  // when its time is up; zero without a limit
+	Requests []Request    `json:"requests,omitempty"` // that wait for an answer, oldest first
+	Output   int64        `json:"output,omitempty"`   // bytes that the agent has printed
+	Waiting  bool         `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
 }
 
 // Live returns the counters of a session: at most a second old if it runs, from its result
@@ -35,7 +36,7 @@ func (s *reader) Live(id ID) (Live, error) {
 		return Live{}, err
 	}
 	if r := session.State.Result; r != nil && session.State.Phase == Ended {
-		return Live{Tokens: r.Tokens, Calls: r.Tokens.Requests, Refused: r.Refused, Egress: r.Egress}, nil
+		return Live{Tokens: r.Tokens, Models: r.Models, Calls: r.Tokens.Requests, Refused: r.Refused, Egress: r.Egress}, nil
 	}
 	return s.store.live(id), nil
 }

@@ -23,6 +23,9 @@ type ModelCall struct {
 	Status    int     `json:"status"`
 	Input     int     `json:"input_tokens"`
 	Output    int     `json:"output_tokens"`
+	Cached    int     `json:"cached_tokens,omitempty"` // the part of Input that came from the server's cache
+	Cost      float64 `json:"cost_usd,omitempty"`
+	Unpriced  bool    `json:"unpriced,omitempty"`  // the price of the model is unknown, so the cost is, too
 	Uncounted bool    `json:"uncounted,omitempty"` // the server did not report the tokens of its answer: they are unknown, not 0
 	Millis    int64   `json:"millis"`
 	Sent      int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as it was sent
@@ -34,7 +37,7 @@ type ModelCall struct {
 	// LeftOut are parts of the request that were not sent because no list names them, each
 	// once per session: raw.
 	LeftOut []string `json:"left_out,omitempty"`
-	// Limit is the session's limit that refused the request: "upload", "tokens" or empty.
+	// Limit is the session's limit that refused the request: "upload", "tokens", "cost" or empty.
 	Limit string `json:"limit,omitempty"`
 	// Generates reports whether the request asks for an answer, not for a list of models.
 	Generates bool `json:"-"`

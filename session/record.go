@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/runtime"
@@ -153,18 +154,19 @@ type State struct {
 
 // Result is how a session ended.
 type Result struct {
-	ExitCode int       `json:"exit_code"`        // the agent's own; -1 when it never ended by itself
-	Signal   int       `json:"signal,omitempty"` // the signal that ended it, or 0
-	Fault    *Failure  `json:"fault,omitempty"`  // why the session failed
-	Changed  bool      `json:"changed"`
-	Changes  Changes   `json:"changes"`
-	Refused  []Refusal `json:"refused"` // by the network, most frequent first, at most 50
-	Egress   Egress    `json:"egress,omitzero"`
-	Tokens   Tokens    `json:"tokens"`
-	Seconds  float64   `json:"seconds"`           // from the agent's start to its end
-	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw
-	Dropped  int64     `json:"dropped,omitempty"` // bytes of output past the record's limit
-	Left     bool      `json:"left,omitempty"`    // the agent left processes running, which aibox ended
+	ExitCode int          `json:"exit_code"`        // the agent's own; -1 when it never ended by itself
+	Signal   int          `json:"signal,omitempty"` // the signal that ended it, or 0
+	Fault    *Failure     `json:"fault,omitempty"`  // why the session failed
+	Changed  bool         `json:"changed"`
+	Changes  Changes      `json:"changes"`
+	Refused  []Refusal    `json:"refused"` // by the network, most frequent first, at most 50
+	Egress   Egress       `json:"egress,omitzero"`
+	Tokens   Tokens       `json:"tokens"`
+	Models   []ModelUsage `json:"models,omitempty"`  // the same by model, the most used first
+	Seconds  float64      `json:"seconds"`           // from the agent's start to its end
+	Commits  []string     `json:"commits,omitempty"` // subjects of the agent's own commits, raw
+	Dropped  int64        `json:"dropped,omitempty"` // bytes of output past the record's limit
+	Left     bool         `json:"left,omitempty"`    // the agent left processes running, which aibox ended
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
 	// ModelSilence is the longest wait for the model's answer in seconds, if it was long
@@ -217,6 +219,13 @@ type Tokens struct {
 	// Unknown is the number of requests whose tokens the server did not report. They are not
 	// in Input and Output.
 	Unknown int `json:"unknown,omitempty"`
+	// Cached is the part of Input that came from the server's cache.
+	Cached int `json:"cached,omitempty"`
+	// Cost is what the tokens cost in US dollars, by list prices or the user's own.
+	Cost float64 `json:"cost_usd,omitempty"`
+	// Unpriced is the number of requests to models whose price is unknown. They are not in
+	// Cost.
+	Unpriced int `json:"unpriced,omitempty"`
 
 	Lost bool `json:"-"` // the numbers are unknown, because aibox could not store them
 }
@@ -226,7 +235,26 @@ func (t Tokens) String() string {
 	if t.Lost {
 		return "tokens unknown"
 	}
-	return fmt.Sprintf("%d tokens in, %d out", t.Input, t.Output)
+	text := fmt.Sprintf("%d tokens in, %d out", t.Input, t.Output)
+	if cost := t.CostText(); cost != "" {
+		text += ", " + cost
+	}
+	return text
+}
+
+// CostText describes the cost; empty if there is none, as with models that run on this
+// machine.
+func (t Tokens) CostText() string {
+	switch {
+	case t.Lost || t.Cost == 0 && t.Unpriced == 0:
+		return ""
+	case t.Cost == 0:
+		return "cost unknown"
+	case t.Unpriced > 0:
+		return "at least " + amount.Cost(t.Cost)
+	default:
+		return amount.Cost(t.Cost)
+	}
 }
 
 // Failure is a fault as stored in files and JSON output.

@@ -215,7 +215,7 @@ func (s *repairs) conclude(session *Session, cause error) error {
 		Fault:    FailureOf(cause),
 	}
 	live, known := s.store.lastLive(session.ID)
-	result.Tokens, result.Refused = live.Tokens, live.Refused
+	result.Tokens, result.Models, result.Refused = live.Tokens, live.Models, live.Refused
 	result.Tokens.Lost = !known && session.HasModel()
 	result.Changes.Unknown = diedSupervising
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result

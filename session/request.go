@@ -11,6 +11,8 @@ import (
 const (
 	RequestTime   = "time"   // more time before a limit ends the session
 	RequestAccess = "access" // a connection that the network policy refuses
+	RequestTokens = "tokens" // more tokens, while a request to the model waits
+	RequestCost   = "cost"   // a higher cost, while a request to the model waits
 )
 
 // Request is a question of a running session to its user. Only the first answer counts;
@@ -18,7 +20,7 @@ const (
 type Request struct {
 	Session  ID        `json:"session"`
 	ID       int       `json:"id"`   // within the session, from 1
-	What     string    `json:"what"` // RequestTime or RequestAccess
+	What     string    `json:"what"` // RequestTime or another of its kind
 	Question string    `json:"question"`
 	Yes      string    `json:"yes"` // the effect of yes, a verb
 	No       string    `json:"no"`  // the effect of no, or of no answer

@@ -15,6 +15,7 @@ var goTypes = map[reflect.Type]Type{
 	reflect.TypeFor[bool]():            Bool,
 	reflect.TypeFor[int]():             Int,
 	reflect.TypeFor[amount.MiB]():      Int,
+	reflect.TypeFor[amount.USD]():      Money,
 	reflect.TypeFor[time.Duration]():   Duration,
 	reflect.TypeFor[amount.Duration](): Duration,
 	reflect.TypeFor[[]string]():        List,
@@ -30,6 +31,8 @@ func goTypeOf(kind Type) reflect.Type {
 		return reflect.TypeFor[int]()
 	case Duration:
 		return reflect.TypeFor[time.Duration]()
+	case Money:
+		return reflect.TypeFor[amount.USD]()
 	case List, Choices:
 		return reflect.TypeFor[[]string]()
 	case Secret:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"aibox/internal/amount"
 )
 
 var envName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
@@ -194,6 +196,9 @@ func (f *Field) parseBound(text string) (int64, error) {
 	case Duration:
 		d, err := ParseDuration(text)
 		return int64(d), err
+	case Money:
+		m, err := amount.ParseUSD(text)
+		return int64(m), err
 	default:
 		return 0, fmt.Errorf("no number")
 	}

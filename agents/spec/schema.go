@@ -37,6 +37,8 @@ func (f Field) schema() map[string]any {
 		}
 	case Duration:
 		property["type"], property["pattern"] = "string", `^[-+]?(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+	case Money:
+		property["type"] = []string{"number", "string"}
 	case List:
 		property["type"], property["items"] = "array", map[string]any{"type": "string"}
 	case Choices:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 )
 
@@ -109,6 +110,10 @@ func (f Field) quantity(value any) (int64, bool) {
 	case int64:
 		return value, f.Type == Int
 	case string:
+		if f.Type == Money {
+			m, err := amount.ParseUSD(value)
+			return int64(m), err == nil
+		}
 		d, err := ParseDuration(value)
 		return int64(d), f.Type == Duration && err == nil
 	default:

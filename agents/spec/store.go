@@ -45,6 +45,12 @@ func (f Field) store(target reflect.Value, text string) error {
 			return f.wrong("a duration such as 90s or 1h30m", text)
 		}
 		return f.storeNumber(target, int64(d))
+	case f.Type == Money:
+		m, err := amount.ParseUSD(text)
+		if err != nil {
+			return f.wrong("an amount in US dollars such as 5 or 2.50", text)
+		}
+		return f.storeNumber(target, int64(m))
 	default:
 		return f.storeText(target, text)
 	}
@@ -119,6 +125,8 @@ func (f Field) Bounds() string {
 	noun := "a number"
 	if f.Type == Duration {
 		noun = "a length of time"
+	} else if f.Type == Money {
+		noun = "an amount"
 	}
 	switch {
 	case f.Min != nil && f.Max != nil:
@@ -136,6 +144,9 @@ func (f Field) Bounds() string {
 func (f Field) number(n int64) string {
 	if f.Type == Duration {
 		return amount.Span(time.Duration(n))
+	}
+	if f.Type == Money {
+		return amount.USD(n).String()
 	}
 	return strconv.FormatInt(n, 10)
 }

@@ -15,6 +15,7 @@ const (
 	Bool                     // on or off
 	Int                      // a whole number
 	Duration                 // a length of time, such as 90s or 1h30m
+	Money                    // US dollars, such as 5 or 2.50
 	List                     // several words
 	Choices                  // several of Field.Choices, each once
 	Secret                   // never printed, never in an argument list
@@ -22,7 +23,7 @@ const (
 
 var typeNames = map[Type]string{
 	String: "string", Text: "text", Path: "path", Model: "model", Choice: "choice", Bool: "bool", Int: "int",
-	Duration: "duration", List: "list", Choices: "choices", Secret: "secret",
+	Duration: "duration", Money: "money", List: "list", Choices: "choices", Secret: "secret",
 }
 
 // String returns the name for help and JSON.
@@ -58,4 +59,4 @@ func (t Type) line() bool {
 func (t Type) words() bool { return t == List || t == Choices }
 
 // number reports whether values of the type have limits and an order.
-func (t Type) number() bool { return t == Int || t == Duration }
+func (t Type) number() bool { return t == Int || t == Duration || t == Money }

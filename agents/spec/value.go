@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
 )
@@ -49,7 +50,7 @@ func (f Field) value(target reflect.Value) any {
 	switch f.Type {
 	case Int:
 		return target.Int()
-	case Duration:
+	case Duration, Money:
 		return f.number(target.Int())
 	default:
 		return target.String()
@@ -93,15 +94,24 @@ func (f Field) Decode(v, value any) error {
 			return f.storeNumber(target, 0)
 		}
 	}
+	if dollars, ok := number(value); ok && f.Type == Money {
+		m, err := amount.USDOf(dollars)
+		if err != nil {
+			return f.wrongType("an amount in US dollars such as 5 or 2.50", value)
+		}
+		return f.storeNumber(target, int64(m))
+	}
 	text, ok := value.(string)
 	switch {
 	case ok && text == "":
 		target.SetZero()
 		return nil
-	case ok && f.Type == Duration:
+	case ok && (f.Type == Duration || f.Type == Money):
 		return f.store(target, text)
 	case ok:
 		return f.storeText(target, text)
+	case f.Type == Money:
+		return f.wrongType("an amount in US dollars such as 5 or 2.50", value)
 	case f.Type == Duration:
 		return f.wrongType(`a duration such as "90s" or "1h30m"`, value)
 	default:
@@ -119,7 +129,7 @@ func (f Field) unset(target reflect.Value) bool {
 	case Bool:
 		on, _ := strconv.ParseBool(f.Default)
 		return !on
-	case Int, Duration:
+	case Int, Duration, Money:
 		return f.Default == "" || !f.within(0)
 	default:
 		return true
@@ -173,6 +183,23 @@ func wholeNumber(value any) (int64, bool) {
 	case json.Number:
 		n, err := value.Int64()
 		return n, err == nil && n >= math.MinInt && n <= math.MaxInt
+	default:
+		return 0, false
+	}
+}
+
+// number converts value to a number.
+func number(value any) (float64, bool) {
+	switch value := value.(type) {
+	case int:
+		return float64(value), true
+	case int64:
+		return float64(value), true
+	case float64:
+		return value, !math.IsNaN(value) && !math.IsInf(value, 0)
+	case json.Number:
+		n, err := value.Float64()
+		return n, err == nil
 	default:
 		return 0, false
 	}

@@ -54,6 +54,11 @@ func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) 
 		return &problem{status: http.StatusNotFound, message: refusal.Message}
 	case err != nil:
 		return &problem{status: http.StatusBadRequest, message: err.Error()}
+	}
+	if refusal := g.checkPrice(c); refusal != nil {
+		return refusal
+	}
+	switch {
 	case !g.ledger.upload(result.Size, g.uploadLimit):
 		c.event.Limit = UploadLimit
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
@@ -112,35 +117,4 @@ func (g *Gateway) checkModelInPath(c *call) *problem {
 		return &problem{status: http.StatusNotFound, message: schema.NoSuchModel(asked).Message}
 	}
 	return nil
-}
-
-// checkTokens refuses a request for an answer when the session's tokens are used up.
-func (g *Gateway) checkTokens(c *call) *problem {
-	if !c.event.Generates || !g.ledger.spent(g.tokenLimit) {
-		return nil
-	}
-	c.event.Limit = TokenLimit
-	return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has used all of the %d tokens that its settings allow", g.tokenLimit)}
-}
-
-// spend counts a request's tokens against the session's limit. A server that does not
-// say how many it used, and an agent that hangs up before it does, do not get around
-// the limit: then the number is estimated, rather too high.
-func (g *Gateway) spend(c *call) {
-	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
-		return
-	}
-	counts := c.usage.Counts()
-	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
-	if counts.Input == 0 {
-		counts.Input = c.sent / bytesOfToken
-	}
-	if counts.Output == 0 || c.hungUp || c.brokeOff {
-		per := int64(bytesOfToken)
-		if strings.HasPrefix(c.header.Get("Content-Type"), "text/event-stream") {
-			per = bytesOfEvent
-		}
-		counts.Output = max(counts.Output, c.received/per)
-	}
-	g.ledger.spend(counts.Total())
 }

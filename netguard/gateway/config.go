@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"time"
 
 	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/price"
 )
 
 // Config describes a gateway.
@@ -25,7 +27,14 @@ type Config struct {
 	// ServerTools are the kinds of server-side tools that the user's settings open.
 	ServerTools []netguard.ServerTool
 	UploadLimit int64 // bytes that all requests of the session may send; 0 means no limit
-	TokenLimit  int64 // tokens that the session may use, in and out; 0 means no limit
+	// Price returns the price of a model; false if it is not known. Nil knows none.
+	Price      func(model string) (price.Price, bool)
+	CostLimit  float64 // US dollars that the session may cost; 0 means no limit
+	TokenLimit int64   // tokens that the session may use, in and out; 0 means no limit
+	// AskMore waits until the user has decided whether the session may use as much again
+	// as the limit that it has reached. It is called by one goroutine at a time, and
+	// returns false when ctx ends. Nil means that there is nobody to ask.
+	AskMore func(ctx context.Context, reached Limit) bool
 	// Timeout is how long the upstream may take until its answer begins; 0 means no limit.
 	Timeout time.Duration
 }

@@ -20,7 +20,9 @@ type Event struct {
 	OutputTokens int64          `json:"output_tokens"`
 	CachedTokens int64          `json:"cached_tokens,omitempty"` // the part of InputTokens that came from the server's cache
 	StoredTokens int64          `json:"stored_tokens,omitempty"` // the part of InputTokens that went into the server's cache
-	Uncounted    bool           `json:"uncounted,omitempty"`     // there was an answer, and the server did not report its tokens: they are unknown, not 0
+	Cost         float64        `json:"cost_usd,omitempty"`
+	Unpriced     bool           `json:"unpriced,omitempty"`  // the price of the answer's model is unknown, so its cost is, too
+	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not report its tokens: they are unknown, not 0
 	Millis       int64          `json:"millis"`
 	Error        string         `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
 	// Reason is the model server's own message about its failure: one escaped line of at

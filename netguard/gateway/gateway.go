@@ -26,6 +26,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/price"
 	"aibox/netguard/gateway/schema"
 	"aibox/netguard/gateway/usage"
 )
@@ -46,6 +47,10 @@ type Gateway struct {
 	serverTools    []netguard.ServerTool
 	uploadLimit    int64
 	tokenLimit     int64
+	costLimit      float64
+	price          func(model string) (price.Price, bool)
+	askMore        func(context.Context, Limit) bool
+	asking         chan struct{} // has a value while askMore runs
 	ledger         *ledger
 	transport      http.RoundTripper
 	proxy          *httputil.ReverseProxy
@@ -96,6 +101,10 @@ func New(c Config) (*Gateway, error) {
 		serverTools:    c.ServerTools,
 		uploadLimit:    c.UploadLimit,
 		tokenLimit:     c.TokenLimit,
+		costLimit:      c.CostLimit,
+		price:          c.Price,
+		askMore:        c.AskMore,
+		asking:         make(chan struct{}, 1),
 		ledger:         newLedger(),
 		transport:      transport,
 	}
@@ -141,7 +150,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		onAnswer: g.onAnswer,
 	}
 	call.usage = usage.New(dialect, call.api())
-	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.onRequest != nil {
+	call.event.Generates = generates(r.Method, path)
+	if g.authorized(r, dialect) {
+		g.awaitBudget(r.Context(), call)
+	}
+	if call.event.Generates && g.onRequest != nil {
 		g.onRequest()
 	}
 	defer g.finish(call)
@@ -202,7 +215,7 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 	if refusal := g.checkModelInPath(c); refusal != nil {
 		return refusal
 	}
-	return g.checkTokens(c)
+	return g.checkBudget(c)
 }
 
 // authorized compares every credential that the request carries: all of them have

@@ -18,6 +18,8 @@ type ledger struct {
 	held     int64 // bytes of bodies in memory
 	uploaded int64
 	tokens   int64
+	cost     float64         // US dollars
+	raised   map[Limit]int64 // how many times the user has raised a limit
 	leftOut  map[string]bool
 	answers  map[string]bool // IDs of answers
 	oldest   []string        // the same, in their order
@@ -32,7 +34,7 @@ const (
 )
 
 func newLedger() *ledger {
-	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}}
+	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}, raised: map[Limit]int64{}}
 	_, _ = rand.Read(l.secret[:]) // never fails, see its documentation
 	return l
 }
@@ -66,18 +68,48 @@ func (l *ledger) upload(n, limit int64) bool {
 	return true
 }
 
-// spend counts tokens.
-func (l *ledger) spend(tokens int64) {
+// spend counts tokens and what they cost in US dollars.
+func (l *ledger) spend(tokens int64, cost float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tokens += tokens
+	l.cost += cost
 }
 
-// spent reports whether limit tokens are used up; 0 means no limit.
-func (l *ledger) spent(limit int64) bool {
+// reached returns which of the session's budgets is used up; 0 for none. A limit of 0 is
+// none.
+func (l *ledger) reached(tokens int64, cost float64) Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return limit > 0 && l.tokens >= limit
+	switch {
+	case tokens > 0 && l.tokens/tokens > l.raised[TokenLimit]:
+		return TokenLimit
+	case cost > 0 && l.cost >= cost*float64(1+l.raised[CostLimit]):
+		return CostLimit
+	default:
+		return 0
+	}
+}
+
+// raise allows as much again as the limit allowed first.
+func (l *ledger) raise(limit Limit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.raised[limit]++
+}
+
+// allowed returns what a limit allows by now.
+func (l *ledger) allowed(limit Limit, first int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return first * (1 + l.raised[limit])
+}
+
+// allowedCost returns what the limit of cost allows by now.
+func (l *ledger) allowedCost(first float64) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return first * float64(1+l.raised[CostLimit])
 }
 
 // unlogged returns those of names that this session has not logged yet, and marks them.

@@ -9,6 +9,7 @@ const (
 	_           Limit = iota
 	UploadLimit       // Config.UploadLimit: bytes of all request bodies
 	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
+	CostLimit         // Config.CostLimit: what all answers cost
 )
 
 // String returns the limit's name; empty for none.
@@ -18,6 +19,8 @@ func (l Limit) String() string {
 		return "upload"
 	case TokenLimit:
 		return "tokens"
+	case CostLimit:
+		return "cost"
 	default:
 		return ""
 	}

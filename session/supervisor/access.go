@@ -245,8 +245,8 @@ func (s *limits) askAboutAccess() {
 	}
 }
 
-// Attend visits the open requests at each change until ctx ends. Questions about
-// connections end when the last client leaves, since nobody could answer them.
+// Attend visits the open requests at each change until ctx ends. Questions for which
+// something waits end when the last client leaves, since nobody could answer them.
 func (s *limits) Attend(ctx context.Context, visit func(requests any) error) error {
 	err := s.requests.watch(ctx, func(open []session.Request) error {
 		if open == nil {
@@ -255,7 +255,7 @@ func (s *limits) Attend(ctx context.Context, visit func(requests any) error) err
 		return visit(open)
 	})
 	if _, attended := s.requests.attendance(); !attended {
-		s.requests.end(unanswered, func(r session.Request) bool { return r.What == session.RequestAccess })
+		s.requests.end(unanswered, func(r session.Request) bool { return r.What != session.RequestTime })
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 const (
 	maxRefusalKinds = 1000 // distinct refusals that are counted
 	maxRefusals     = 50   // of them, the number in a result
+	maxModels       = 50   // whose tokens are counted by themselves
 	maxCalls        = 5000 // requests to the model that are logged one by one
 	maxNotices      = 5    // distinct failures of the model that are reported at once
 	maxEgress       = 5000 // allowed requests to the egress proxy that are logged one by one
@@ -24,6 +25,7 @@ type counters struct {
 	counting bool                               // counts refusals, which excludes those of the probes
 	refused  map[session.Refusal]*loggedRefusal // Times is 0 in the keys
 	tokens   session.Tokens
+	byModel  map[string]session.Tokens
 	sent     int64 // bytes that went to the model
 	calls    int
 	egress   session.Egress
@@ -85,16 +87,49 @@ func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	defer t.mu.Unlock()
 	report = t.model.add(c)
 	t.calls++
-	if c.Input+c.Output > 0 || c.Uncounted {
-		t.tokens.Requests++
+	t.tokens = addTokens(t.tokens, c)
+	if _, known := t.byModel[c.Model]; c.Input+c.Output > 0 || c.Uncounted {
+		if t.byModel == nil {
+			t.byModel = map[string]session.Tokens{}
+		}
+		if known || len(t.byModel) < maxModels {
+			t.byModel[c.Model] = addTokens(t.byModel[c.Model], c)
+		}
 	}
-	if c.Uncounted {
-		t.tokens.Unknown++
-	}
-	t.tokens.Input += c.Input
-	t.tokens.Output += c.Output
 	t.sent += c.Sent
 	return t.calls <= maxCalls, report
+}
+
+// addTokens adds the tokens of a call.
+func addTokens(t session.Tokens, c session.ModelCall) session.Tokens {
+	if c.Input+c.Output > 0 || c.Uncounted {
+		t.Requests++
+	}
+	if c.Uncounted {
+		t.Unknown++
+	}
+	if c.Unpriced {
+		t.Unpriced++
+	}
+	t.Input += c.Input
+	t.Output += c.Output
+	t.Cached += c.Cached
+	t.Cost += c.Cost
+	return t
+}
+
+// models returns the tokens by model, the most used first.
+func (t *counters) models() []session.ModelUsage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []session.ModelUsage
+	for name, tokens := range t.byModel {
+		all = append(all, session.ModelUsage{Model: name, Tokens: tokens})
+	}
+	slices.SortFunc(all, func(a, b session.ModelUsage) int {
+		return cmp.Or(cmp.Compare(b.Tokens.Input+b.Tokens.Output, a.Tokens.Input+a.Tokens.Output), cmp.Compare(a.Model, b.Model))
+	})
+	return all
 }
 
 // add counts a generation request and reports whether to report its failure.
@@ -163,6 +198,13 @@ func (t *counters) egressResult() session.Egress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.egress
+}
+
+// cost returns what the model has cost so far, in US dollars, as far as it is known.
+func (t *counters) cost() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tokens.Cost
 }
 
 // usage returns the bytes sent to the model and the tokens that it read and wrote.

@@ -76,6 +76,7 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 func (s *supervisor) publish() {
 	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size(), Waiting: s.attention.isWaiting()}
 	live.Refused, live.Tokens = s.counters.result()
+	live.Models = s.counters.models()
 	live.Egress = s.counters.egressResult()
 	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {

@@ -20,6 +20,7 @@ import (
 // recordEnd stores the agent's end before its changes are computed.
 func (s *supervisor) recordEnd(ended session.Result) {
 	ended.Refused, ended.Tokens = s.counters.result()
+	ended.Models = s.counters.models()
 	ended.Egress = s.counters.egressResult()
 	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
@@ -66,6 +67,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 		s.conclude(ctx, k, &result)
 	}
 	result.Refused, result.Tokens = s.counters.result()
+	result.Models = s.counters.models()
 	result.Egress = s.counters.egressResult()
 	result.ModelFailures, result.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	s.verifyWork(ctx, stop, &result)

@@ -35,6 +35,9 @@ func environmentText(asked session.Spec) string {
 		if asked.MaxTokens > 0 {
 			line("You are ended after %d tokens, read and written.", asked.MaxTokens)
 		}
+		if asked.MaxCost > 0 {
+			line("You are ended when the model has cost %s.", amount.Cost(asked.MaxCost.Dollars()))
+		}
 	}
 	if len(asked.Hide) > 0 {
 		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", codeList(asked.Hide))

@@ -31,6 +31,10 @@ type Inference interface {
 	// KeyVariable is the environment variable that the server's key comes from, or would
 	// come from; empty when it takes none.
 	KeyVariable() string
+	// Priced reports whether the price of a model is known.
+	Priced(model string) bool
+	// PriceName is the server's name in the user's file of prices.
+	PriceName() string
 	// Searches reports whether a model searches the web by itself.
 	Searches(model string) bool
 	// Speaks lists the dialects that the server may understand with a model, among those
@@ -52,8 +56,12 @@ type ModelAccess struct {
 	ServerTools []netguard.ServerTool // the server's own tools that are open
 	UploadLimit int64                 // limit on the bytes of all requests; 0 for none
 	TokenLimit  int64                 // limit on the tokens read and written in all requests; 0 for none
-	Timeout     time.Duration         // how long the server may take to begin an answer; 0 for no limit
-	Calls       Calls                 // receives each request
+	CostLimit   float64               // limit on the US dollars that all answers cost; 0 for none
+	// AskMore waits until the user has decided whether to grant as much again of a limit,
+	// which is named as in ModelCall.Limit. It may be nil.
+	AskMore func(ctx context.Context, limit string) bool
+	Timeout time.Duration // how long the server may take to begin an answer; 0 for no limit
+	Calls   Calls         // receives each request
 }
 
 // Model is the model a session uses.
@@ -101,6 +109,9 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 		return modelServer{}, err
 	}
 	if err := s.checkSearching(server, models); err != nil {
+		return modelServer{}, err
+	}
+	if err := s.checkPrices(server, models); err != nil {
 		return modelServer{}, err
 	}
 	if text := server.Leaves(models); text != "" { // reported before anything is sent, even in a session without followers
@@ -157,6 +168,30 @@ func (s *preparation) checkSearching(server Inference, models []string) error {
 	return nil
 }
 
+// modelsOf returns the model's name, if it has one.
+func modelsOf(id string) []string {
+	if id == "" {
+		return nil
+	}
+	return []string{id}
+}
+
+// checkPrices refuses models without a known price if the session has a limit of cost,
+// which could not be enforced.
+func (s *preparation) checkPrices(server Inference, models []string) error {
+	if s.launch.Spec.MaxCost == 0 {
+		return nil
+	}
+	for _, name := range models {
+		if !server.Priced(name) {
+			return fault.New(fault.Usage, "the price of the model %q at %s is not known, so --max-cost cannot limit what it costs", name, server.Name()).
+				Hint("add it to prices.toml beside your settings: [%s.%q] with input and output, in US dollars per million tokens", server.PriceName(), name).
+				Hint("or limit its tokens instead: --max-tokens")
+		}
+	}
+	return nil
+}
+
 // sessionModels returns the models that the session may use. An agent that can work
 // without a model did not wait for the server's answer; if the user chose no model, it
 // gets the server's only one.
@@ -188,6 +223,9 @@ func (s *preparation) chooseModel(ctx context.Context, server Inference, info ag
 		if err != nil {
 			return Model{}, err
 		}
+	}
+	if err := s.checkPrices(server, modelsOf(chosen.ID)); err != nil {
+		return Model{}, err
 	}
 	for _, warning := range chosen.Warnings {
 		s.postNotice(warning)

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -68,7 +69,9 @@ type modelWatch struct {
 	*run
 	counters    counters
 	model       modelHealth
-	keyVariable string // Inference.KeyVariable; set before the agent starts
+	budgets     budgets
+	askMore     func(ctx context.Context, limit string) bool // limits.askForBudget
+	keyVariable string                                       // Inference.KeyVariable; set before the agent starts
 }
 
 // calls receives the gateway's reports on this session's model.

@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // The limits of a session's uploads to its model and of its tokens. The gateway enforces
@@ -15,7 +17,8 @@ import (
 // The names of the limits in ModelCall.Limit.
 const (
 	uploadLimit = "upload"
-	tokenLimit  = "tokens"
+	tokenLimit  = session.RequestTokens
+	costLimit   = session.RequestCost
 )
 
 // nearPercent is the used part of a limit at which the user is warned.
@@ -30,8 +33,12 @@ func nearLimit(used, limit int64) bool {
 func (s *modelWatch) warnOfModelLimits() {
 	spec := s.launch.Spec
 	uploaded, tokens := s.counters.usage()
-	if nearLimit(tokens, int64(spec.MaxTokens)) && s.counters.firstTime(tokenLimit) {
-		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, spec.MaxTokens))
+	if limit := int64(spec.MaxTokens) * s.budgets.times(tokenLimit); nearLimit(tokens, limit) && s.counters.firstTime(fmt.Sprint(tokenLimit, limit)) {
+		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, limit))
+	}
+	limit := spec.MaxCost.Dollars() * float64(s.budgets.times(costLimit))
+	if cost := s.counters.cost(); limit > 0 && cost >= limit*nearPercent/100 && s.counters.firstTime(fmt.Sprint(costLimit, limit)) {
+		s.postNotice(fmt.Sprintf("this session's model has cost %s of %s (--max-cost); beyond that it is ended, and its work is kept", amount.Cost(cost), amount.Cost(limit)))
 	}
 	if nearLimit(uploaded, spec.MaxUpload.Bytes()) && s.counters.firstTime(uploadLimit) {
 		s.postNotice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload))
@@ -46,9 +53,13 @@ func (s *modelWatch) reachedModelLimit(limit string) {
 	var name, value string
 	switch limit {
 	case tokenLimit:
-		name, value = "token", strconv.Itoa(spec.MaxTokens)
+		name, value = "token", strconv.FormatInt(int64(spec.MaxTokens)*s.budgets.times(tokenLimit), 10)
 		f = fault.New(fault.Limit, "the limit of %s tokens was reached", value).
 			Hint("--max-tokens sets another limit; the agent's work so far is kept")
+	case costLimit:
+		name, value = "cost", amount.Cost(spec.MaxCost.Dollars()*float64(s.budgets.times(costLimit)))
+		f = fault.New(fault.Limit, "the limit of %s for the model was reached", value).
+			Hint("--max-cost sets another limit; the agent's work so far is kept")
 	case uploadLimit:
 		name, value = "upload", fmt.Sprintf("%d MiB", spec.MaxUpload)
 		f = fault.New(fault.Limit, "the limit of %s sent to the model was reached", value).

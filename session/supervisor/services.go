@@ -44,7 +44,8 @@ func (s *sandbox) serve(ctx context.Context, k *resources) error {
 		s.service(ctx, "inference gateway", func() error {
 			return k.model.server.Serve(ctx, gateway, ModelAccess{
 				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.ServerTools(),
-				UploadLimit: s.launch.Spec.MaxUpload.Bytes(), TokenLimit: int64(s.launch.Spec.MaxTokens), Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
+				UploadLimit: s.launch.Spec.MaxUpload.Bytes(), TokenLimit: int64(s.launch.Spec.MaxTokens),
+				CostLimit: s.launch.Spec.MaxCost.Dollars(), AskMore: s.askMore, Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
 			})
 		})
 	case gateway != nil:

@@ -67,9 +67,11 @@ func newSupervisor(r *run) *supervisor {
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
 	sb := &sandbox{preparation: prepared}
+	bounds := &limits{sandbox: sb}
+	models.askMore = bounds.askForBudget
 	return &supervisor{
 		run: r, modelWatch: models, preparation: prepared, sandbox: sb,
-		limits: &limits{sandbox: sb}, verifier: &verifier{run: r}, attention: attention{session: r},
+		limits: bounds, verifier: &verifier{run: r}, attention: attention{session: r},
 	}
 }
 

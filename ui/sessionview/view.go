@@ -118,6 +118,9 @@ func (m *Model) head() []string {
 	} else if n := m.live.Tokens.Input + m.live.Tokens.Output; n > 0 {
 		right = append(right, amount.Short(n)+" tokens")
 	}
+	if cost := m.live.Tokens.CostText(); cost != "" && (m.live.Tokens.Cost > 0 || m.width >= wide) {
+		right = append(right, cost)
+	}
 	if m.live.Calls > 0 && m.width >= wide {
 		right = append(right, amount.Of(m.live.Calls, "model call"))
 	}

@@ -15,7 +15,7 @@ var groups = []struct {
 	{"sandbox", []string{"agent", "image", "network", "hide", "env", "clean", "system"}},
 	{"egress proxy", []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn"}},
 	{"limits", []string{"timeout", "pids", "state-size", "allow-degraded"}},
-	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-upload"}},
+	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-cost", "max-upload"}},
 	{"review", []string{"accept", "require-changes", "verify", "verify-timeout", "pager"}},
 	{"this machine", []string{"rootful", "keep", "audit-keep", "audit-command"}},
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/netguard/gateway/price"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -76,6 +77,26 @@ func (u Server) vendor() string {
 		}
 	}
 	return ""
+}
+
+// PriceName returns the name under which prices of the server's models are listed: the
+// vendor's, or that of the user's own provider; price.Any for a server known by its URL
+// alone.
+func (u Server) PriceName() string {
+	switch {
+	case u.vendor() != "":
+		return u.vendor()
+	case u.cloud != nil || providerName.MatchString(u.Name):
+		return u.Name
+	default:
+		return price.Any
+	}
+}
+
+// Free reports whether using a model costs nothing but the machine's own time: it runs on
+// a server that forwards nothing to others.
+func (u Server) Free(model string) bool {
+	return u.Kind == Scripted || u.Kind == OllamaHost && !hostedByOllama(model) && u.nearby()
 }
 
 // nearby reports whether the server is on this machine or its own network.

@@ -83,13 +83,17 @@ func (p Policy) model(asked string) string {
 
 // NoSuchModel refuses a model that is not the session's own.
 func NoSuchModel(asked string) *Refusal {
-	shown := strings.Map(func(r rune) rune {
+	return &Refusal{NotOurs, "the model \"" + Printable(asked) + "\" is not one of this session's: aibox lets an agent use only the model chosen with --model and those that its options name"}
+}
+
+// Printable returns at most 100 bytes of a name in plain ASCII.
+func Printable(name string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, asked[:min(len(asked), 100)])
-	return &Refusal{NotOurs, "the model \"" + shown + "\" is not one of this session's: aibox lets an agent use only the model chosen with --model and those that its options name"}
+	}, name[:min(len(name), 100)])
 }
 
 // answerID passes the ID of an answer that this session got.

@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/netguard/gateway/price"
+	"aibox/netguard/gateway/schema"
+	"aibox/netguard/gateway/usage"
+)
+
+// A session's budgets are its tokens and what they cost. A request for an answer waits
+// when one is used up, if somebody can be asked for more; else it is refused. An answer
+// that has begun is never cut.
+
+// awaitBudget waits until the session may ask its model, as long as the user may grant
+// that. checkBudget says later whether they did.
+func (g *Gateway) awaitBudget(ctx context.Context, c *call) {
+	if g.askMore == nil || !c.event.Generates || c.endpoint == nil {
+		return
+	}
+	for {
+		reached := g.ledger.reached(g.tokenLimit, g.costLimit)
+		if reached == 0 {
+			return
+		}
+		select {
+		case g.asking <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		granted := g.ledger.reached(g.tokenLimit, g.costLimit) != reached
+		if !granted && g.askMore(ctx, reached) {
+			g.ledger.raise(reached)
+			granted = true
+		}
+		<-g.asking
+		if !granted {
+			return
+		}
+	}
+}
+
+// checkBudget refuses a request for an answer when a budget is used up.
+func (g *Gateway) checkBudget(c *call) *problem {
+	if !c.event.Generates {
+		return nil
+	}
+	c.event.Limit = g.ledger.reached(g.tokenLimit, g.costLimit)
+	switch c.event.Limit {
+	case TokenLimit:
+		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has used all of the %d tokens that its settings allow", g.ledger.allowed(TokenLimit, g.tokenLimit))}
+	case CostLimit:
+		return &problem{status: http.StatusForbidden, message: "this session's model has cost all of the " + amount.Cost(g.ledger.allowedCost(g.costLimit)) + " that its settings allow"}
+	default:
+		return nil
+	}
+}
+
+// checkPrice refuses a model whose price is not known in a session with a limit of cost:
+// the limit could not be enforced.
+func (g *Gateway) checkPrice(c *call) *problem {
+	if g.costLimit <= 0 || !c.event.Generates {
+		return nil
+	}
+	if _, known := g.priceOf(c); known {
+		return nil
+	}
+	return &problem{status: http.StatusForbidden, message: fmt.Sprintf("the price of the model %q is not known, so aibox cannot limit what it costs", schema.Printable(c.event.Model))}
+}
+
+// priceOf returns the price of the call's model.
+func (g *Gateway) priceOf(c *call) (price.Price, bool) {
+	if g.price == nil {
+		return price.Price{}, false
+	}
+	return g.price(c.event.Model)
+}
+
+// spend counts a request against the session's budgets. A server that does not say how
+// many tokens it used, and an agent that hangs up before it does, do not get around a
+// limit: then the number is estimated, rather too high.
+func (g *Gateway) spend(c *call) {
+	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
+		return
+	}
+	counts := c.usage.Counts()
+	p, known := g.priceOf(c)
+	if counts.Total() > 0 && known {
+		c.event.Cost = p.Cost(counts)
+	}
+	c.event.Unpriced = !known && (counts.Total() > 0 || c.usage.Pieces() > 0)
+	counts = g.estimate(c, counts)
+	g.ledger.spend(counts.Total(), p.Cost(counts))
+}
+
+// estimate adds to counts what the server did not report.
+func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
+	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
+	if counts.Input == 0 {
+		counts.Input = c.sent / bytesOfToken
+	}
+	if counts.Output == 0 || c.hungUp || c.brokeOff {
+		per := int64(bytesOfToken)
+		if strings.HasPrefix(c.header.Get("Content-Type"), "text/event-stream") {
+			per = bytesOfEvent
+		}
+		counts.Output = max(counts.Output, c.received/per)
+	}
+	return counts
+}

@@ -1,0 +1,115 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/session"
+)
+
+// budgets are a session's limits of tokens and of cost while a request waits for the
+// user's decision about one. The zero value is ready, and safe for concurrent use.
+type budgets struct {
+	mu     sync.Mutex
+	open   map[string]*budgetQuestion // by Request.What
+	raised map[string]int64           // how many times the user has granted as much again
+}
+
+// budgetQuestion is a question to the user about a budget.
+type budgetQuestion struct {
+	decided chan struct{} // closed when there is a decision
+	granted bool
+}
+
+// question returns the question about a budget. isNew reports that it is to be asked.
+func (b *budgets) question(what string) (q *budgetQuestion, isNew bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if q := b.open[what]; q != nil {
+		return q, false
+	}
+	q = &budgetQuestion{decided: make(chan struct{})}
+	if b.open == nil {
+		b.open, b.raised = map[string]*budgetQuestion{}, map[string]int64{}
+	}
+	b.open[what] = q
+	return q, true
+}
+
+// decide ends the question about a budget, if there is one.
+func (b *budgets) decide(what string, granted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.open[what]
+	if q == nil {
+		return
+	}
+	delete(b.open, what)
+	if q.granted = granted; granted {
+		b.raised[what]++
+	}
+	close(q.decided)
+}
+
+// times returns how many times its first amount a budget is by now.
+func (b *budgets) times(what string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return 1 + b.raised[what]
+}
+
+// budgetWait is how long a request to the model waits for the user's decision. A model
+// client waits about as long for an answer.
+const budgetWait = 10 * time.Minute
+
+// askForBudget asks the user whether the session may use as much again as a limit that it
+// has reached, and waits for the decision. An unattended session is not asked about: it
+// must not wait. The decision holds even if the request that waits for it is given up.
+func (s *limits) askForBudget(ctx context.Context, what string) bool {
+	if _, attended := s.requests.attendance(); !attended {
+		return false
+	}
+	q, isNew := s.budgets.question(what)
+	if isNew {
+		limit, more := s.describeBudget(what)
+		r, asked := s.ask(session.Request{
+			What: what, Until: time.Now().Add(budgetWait).UTC(),
+			Question: fmt.Sprintf("%s has used up its limit of %s for the model. Its next request waits. Without an answer the session is ended; its work so far is kept.", s.id, limit),
+			Yes:      "give it " + more + " more", No: "let it end",
+		}, func(answer session.Answer) error { s.decideBudget(what, answer.Allows()); return nil })
+		if !asked {
+			s.budgets.decide(what, false)
+			return false
+		}
+		expire := time.AfterFunc(budgetWait, func() { s.requests.expire(r.ID) })
+		go func() { <-q.decided; expire.Stop() }() // every question ends
+	}
+	select {
+	case <-q.decided:
+		return q.granted
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// decideBudget applies the user's decision.
+func (s *limits) decideBudget(what string, granted bool) {
+	s.budgets.decide(what, granted)
+	if granted {
+		limit, by := s.describeBudget(what)
+		s.audit(audit.LimitExtended, map[string]string{"limit": what, "by": by, "value": limit})
+	}
+}
+
+// describeBudget describes what a budget allows by now and what it allowed at first.
+func (s *limits) describeBudget(what string) (limit, first string) {
+	spec, times := s.launch.Spec, s.budgets.times(what)
+	if what == session.RequestCost {
+		return amount.Cost(spec.MaxCost.Dollars() * float64(times)), amount.Cost(spec.MaxCost.Dollars())
+	}
+	return fmt.Sprintf("%d tokens", int64(spec.MaxTokens)*times), fmt.Sprintf("%d tokens", spec.MaxTokens)
+}
