@@ -177,6 +177,9 @@ type Mount struct {
 	ReadOnly bool
 }
 
+// InitPath is where PID 1 is mounted in a sandbox.
+const InitPath = "/.aibox/init"
+
 // Spec defines a sandbox. Its environment is that of the image; the agent's own comes over
 // the lifeline.
 type Spec struct {

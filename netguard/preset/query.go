@@ -58,12 +58,16 @@ var queries = map[string][]Query{
 	},
 	"go":    {{[]string{"go", "env", "GOPROXY", "GOSUMDB"}, parseGo}},
 	"cargo": {{[]string{"sh", "-c", cargoScript}, words}},
-	"apt":   {{[]string{"apt-get", "indextargets", "--format", "$(SITE)"}, words}},
+	"apt":   {{[]string{"apt-get", "indextargets", "--no-release-info", "--format", "$(SITE)"}, words}},
 }
 
 // Queries returns the programs to run in the image, in order, until Parse finds a host in
 // the output of one. Empty if the preset has hosts of its own.
 func (p Preset) Queries() []Query { return queries[p.Name] }
+
+// AsksAgain reports whether a query itself needs the hosts that it names, so that it names
+// more once they are allowed.
+func (p Preset) AsksAgain() bool { return p.Name == "cargo" }
 
 // Asks reports whether the image names the preset's hosts.
 func (p Preset) Asks() bool { return len(queries[p.Name]) > 0 }

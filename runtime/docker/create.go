@@ -27,8 +27,6 @@ const (
 )
 
 const (
-	// initPath is where PID 1 is mounted in a sandbox.
-	initPath       = "/.aibox/init"
 	defaultTmpSize = 1 << 30
 	defaultName    = "aibox"
 )
@@ -142,7 +140,7 @@ func configOf(spec runtime.Spec) *container.Config {
 		Image:       string(spec.Image),
 		Hostname:    hostname,
 		User:        "0:0",
-		Entrypoint:  []string{initPath},
+		Entrypoint:  []string{runtime.InitPath},
 		Cmd:         spec.InitArgs,
 		WorkingDir:  "/",
 		Labels:      labels,
@@ -169,7 +167,7 @@ func hostConfigOf(spec runtime.Spec, volumes []string) *container.HostConfig {
 }
 
 func mountsOf(spec runtime.Spec) []mount.Mount {
-	mounts := []mount.Mount{{Type: mount.TypeBind, Source: spec.Init, Target: initPath, ReadOnly: true}}
+	mounts := []mount.Mount{{Type: mount.TypeBind, Source: spec.Init, Target: runtime.InitPath, ReadOnly: true}}
 	for _, etc := range []struct{ source, name string }{
 		{spec.ResolvConf, "resolv.conf"}, {spec.Hosts, "hosts"}, {spec.HostnameFile, "hostname"},
 	} {

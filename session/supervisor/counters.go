@@ -55,6 +55,13 @@ func (t *counters) start() {
 	t.counting = true
 }
 
+// isStarted reports whether refusals are counted.
+func (t *counters) isStarted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counting
+}
+
 // addRefusal counts one refusal, and calls log if it is the first of its kind. It returns
 // the event of the first one.
 func (t *counters) addRefusal(r session.Refusal, log func() session.EventID) session.EventID {

@@ -2,10 +2,12 @@ package supervisor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"aibox/internal/amount"
+	"aibox/netguard"
 	"aibox/session"
 )
 
@@ -25,10 +27,17 @@ func environmentText(asked session.Spec) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	b.WriteString("# Where you work\n\nYou run in an isolated, short-lived Linux sandbox. These limits are enforced; there is no way around them.\n\n")
 	line("%s is your copy of the repository, the only place whose files are kept. All else in the sandbox, installed packages too, is gone at the end.", sandboxWorkdir)
-	if !asked.HasModel() {
-		line("There is no network: no host can be reached, no name is resolved.")
-	} else {
+	switch asked.Mode() {
+	case netguard.Allowlist:
+		line("The only way out is the HTTP proxy that your environment variables name (HTTPS_PROXY and its like); no name is resolved without it. It connects to these hosts and package registries: %s. It answers any other with 403 and the reason; do not retry those or look for mirrors.", allowedText(asked))
+	case netguard.Public:
+		line("The only way out is the HTTP proxy that your environment variables name (HTTPS_PROXY and its like); no name is resolved without it. It connects to public hosts on the ports 443 and 80, and answers anything else with 403 and the reason.")
+	case netguard.Local:
 		line("There is no network but the model you talk to: no other host can be reached, no name is resolved. Downloads and package installs fail at once; do not retry them or look for mirrors.")
+	default:
+		line("There is no network: no host can be reached, no name is resolved.")
+	}
+	if asked.HasModel() {
 		if open := asked.OpenTools(); open != "" {
 			line("These tools of the model's own server are open to you: %s.", open)
 		}
@@ -48,6 +57,15 @@ func environmentText(asked session.Spec) string {
 	line("A person reviews your changes as a diff against the repository. Commit or not, as you like: both are seen.")
 	line("When a limit keeps you from the task, do what can be done and say in your last message exactly what you lack (host, file, program, time) and what for: the person can grant it for the next run.")
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// allowedText lists what the session's allow list names.
+func allowedText(asked session.Spec) string {
+	hosts := slices.Concat(asked.Allow, asked.CloudHosts)
+	if len(hosts) == 0 {
+		return "none"
+	}
+	return codeList(hosts)
 }
 
 // codeList formats a list of words as code.

@@ -58,10 +58,14 @@ func (p *policy) openProxy() (Proxy, error) {
 		return nil, errors.New("no egress proxy is connected") // a test, or a mistake in the wiring
 	}
 	spec := &p.session.launch.Spec
-	proxy, err := p.session.deps.Proxy(ProxyAccess{
-		Policy: p.current(), Ask: p.ask, Record: p.session.recordEgress, Allow: p.allowCommand,
+	access := ProxyAccess{
+		Policy: p.current(), Record: p.session.recordEgress, Allow: p.allowCommand,
 		UploadLimit: spec.EgressUpload.Bytes(), DownloadLimit: spec.EgressDownload.Bytes(),
-	})
+	}
+	if p.ask != nil {
+		access.Ask = p.askOnceRunning
+	}
+	proxy, err := p.session.deps.Proxy(access)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +74,15 @@ func (p *policy) openProxy() (Proxy, error) {
 	lists := session.ListsOf(p.rules)
 	p.mu.Unlock()
 	return proxy, p.session.save(func(st *session.State) { st.Lists = lists })
+}
+
+// askOnceRunning is ask once the agent runs. The user is not asked about what the probes and
+// the tools of the image request before.
+func (p *policy) askOnceRunning(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision {
+	if !p.session.counters.isStarted() {
+		return AccessDecision{}
+	}
+	return p.ask(ctx, d, method, verdict)
 }
 
 // allowCommand returns the command that allows a destination in this session.
@@ -178,20 +191,6 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 		p.changed()
 	}
 	return changed, err
-}
-
-// addPresets adds the rules of presets that were resolved in the sandbox, before the agent
-// starts.
-func (p *policy) addPresets(rules []netguard.Rule) error {
-	p.mu.Lock()
-	p.rules.Allow = addRules(p.rules.Allow, rules)
-	p.matcher = netguard.NewMatcher(p.rules)
-	matcher, proxy, lists := p.matcher, p.proxy, session.ListsOf(p.rules)
-	p.mu.Unlock()
-	if proxy != nil {
-		proxy.SetPolicy(matcher)
-	}
-	return p.session.save(func(st *session.State) { st.Lists = lists })
 }
 
 func patterns(list []session.ListEntry) []string {

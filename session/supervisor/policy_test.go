@@ -131,7 +131,7 @@ func TestDeniedHostsOfTheSettingsCannotBeAllowedLater(t *testing.T) {
 
 func TestInvalidPolicyChangesAreRefused(t *testing.T) {
 	sessions, s, _ := proxied(t, netguard.Allowlist)
-	for _, entry := range []string{"*", "*.com", "127.0.0.1", "169.254.169.254:80", "http://a.example", "", "npm", "github"} {
+	for _, entry := range []string{"*", "*.com", "127.0.0.1", "169.254.169.254:80", "ftp://a.example", "", "npm", "github"} {
 		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}}); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q gave %v", entry, err)
 		}

@@ -205,6 +205,9 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	if err := cmp.Or(err, proofErr); err != nil {
 		return err
 	}
+	if err := s.resolvePresets(ctx); err != nil {
+		return err
+	}
 	if k.workspace, err = k.awaitWorkspace(); err != nil {
 		return err
 	}
@@ -217,13 +220,17 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	done := s.report.step("agent")
 	s.counters.start()
-	files := make([]lifeline.File, 0, len(k.command.Files))
+	var files []lifeline.File
+	env := []string{"TERM=dumb"}
+	if s.launch.Spec.Mode().HasProxy() {
+		files, env = proxyFiles(), append(env, proxyEnv()...)
+	}
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
 	begin := lifeline.Start{
 		Argv:  k.command.Argv,
-		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
+		Env:   slices.Concat(env, k.command.Env, s.launch.Env),
 		Dir:   k.workdir(),
 		Files: files,
 		Nproc: uint64(max(s.launch.Spec.Pids, 0)),

@@ -1,0 +1,132 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/lifeline"
+	"aibox/internal/termtext"
+	"aibox/netguard"
+	"aibox/netguard/preset"
+	"aibox/session"
+)
+
+// queryTimeout is how long a program may take that names the hosts of a preset. Under
+// gVisor, on a busy machine, npm needs seconds.
+const queryTimeout = 10 * time.Second
+
+// resolvePresets asks the image's own tools for the hosts of the presets in the allow list,
+// and allows them. No agent runs yet, and the tools run outside the workspace, so that only
+// the image decides.
+func (s *sandbox) resolvePresets(ctx context.Context) error {
+	names := s.policy.unresolved()
+	if len(names) == 0 {
+		return nil
+	}
+	done := s.report.step("presets")
+	resolved := s.askImage(ctx, names)
+	for i, r := range resolved {
+		if err := s.policy.addPreset(r); err != nil {
+			return err
+		}
+		if found, _ := preset.Find(r.Preset); found.AsksAgain() && len(r.Rules) > 0 {
+			resolved[i] = s.askImage(ctx, names[i : i+1])[0]
+			if err := s.policy.addPreset(resolved[i]); err != nil {
+				return err
+			}
+		}
+	}
+	var lines []string
+	for _, r := range resolved {
+		for _, refused := range r.Refused {
+			s.report.warn("presets", termtext.Escape(r.Preset+": "+refused))
+		}
+		lines = append(lines, termtext.Escape(r.String()))
+	}
+	done(strings.Join(lines, "; "))
+	return ctx.Err()
+}
+
+// askImage returns the resolutions of presets, in their order. The first queries of all
+// presets run at the same time; a preset that they leave without a host has another try.
+func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolution {
+	resolved := make([]preset.Resolution, len(names))
+	for round := 0; ; round++ {
+		var programs []lifeline.Exec
+		var asked []int // the index in names of each program
+		for i, name := range names {
+			found, _ := preset.Find(name)
+			resolved[i].Preset = name
+			if queries := found.Queries(); len(resolved[i].Rules) == 0 && round < len(queries) {
+				programs = append(programs, lifeline.Exec{
+					Argv: queries[round].Argv, Env: slices.Concat(proxyEnv(), s.launch.Env),
+					Timeout: int(queryTimeout.Milliseconds()), Output: preset.MaxOutput + 1,
+				})
+				asked = append(asked, i)
+			}
+		}
+		if len(programs) == 0 {
+			return resolved
+		}
+		ends, err := s.line.Exec(ctx, programs)
+		if err != nil {
+			return resolved // the start of the agent fails the same way
+		}
+		for n, end := range ends {
+			i := asked[n]
+			found, _ := preset.Find(names[i])
+			answer := found.Parse(found.Queries()[round], end.Stdout)
+			if why := execTrouble(end); why != "" && len(answer.Rules) == 0 {
+				answer.Refused = append(answer.Refused, why)
+			}
+			answer.Refused = append(resolved[i].Refused, answer.Refused...)
+			resolved[i] = answer
+		}
+	}
+}
+
+// execTrouble returns why a program did not do its work, or "".
+func execTrouble(end lifeline.ExecEnd) string {
+	switch {
+	case end.Error != "":
+		return end.Error
+	case end.Late:
+		return fmt.Sprintf("the program did not end within %v", queryTimeout)
+	case end.Code != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(string(end.Stderr)), "\n")
+		return strings.TrimSuffix(fmt.Sprintf("the program ended with exit code %d: %.200s", end.Code, first), ": ")
+	default:
+		return ""
+	}
+}
+
+// unresolved returns the presets whose hosts are not known.
+func (p *policy) unresolved() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.presets
+}
+
+// addPreset allows the hosts of a preset, before the agent starts.
+func (p *policy) addPreset(r preset.Resolution) error {
+	if len(r.Rules) == 0 {
+		return nil
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	p.mu.Lock()
+	p.rules.Allow = addRules(p.rules.Allow, r.Rules)
+	p.matcher = netguard.NewMatcher(p.rules)
+	matcher, proxy, lists := p.matcher, p.proxy, session.ListsOf(p.rules)
+	p.mu.Unlock()
+	added := session.ListsOf(netguard.Policy{Allow: r.Rules})
+	p.session.audit(audit.PolicyChanged, audit.PolicyChange{Allow: patterns(added.Allow), Reason: preset.Source(r.Preset)})
+	if proxy != nil {
+		proxy.SetPolicy(matcher)
+	}
+	return p.session.save(func(st *session.State) { st.Lists = lists })
+}

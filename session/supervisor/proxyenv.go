@@ -1,0 +1,49 @@
+package supervisor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/internal/lifeline"
+	"aibox/netguard"
+	"aibox/runtime"
+)
+
+// proxyEnv returns the variables with which programs in the sandbox find the egress proxy,
+// as NAME=VALUE. There is no way around the proxy, so a program that ignores them reaches
+// nothing. Requests to the gateway do not go through the proxy.
+func proxyEnv() []string {
+	url := proxyURL()
+	var env []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		// curl and others read only lower case for HTTP (https://httpoxy.org), some only upper.
+		env = append(env, name+"="+url, strings.ToLower(name)+"="+url)
+	}
+	direct := strings.Join(slices.Concat([]string{"localhost", "127.0.0.1", "::1", netguard.Address().String()}, netguard.Names()), ",")
+	return append(env,
+		"NO_PROXY="+direct, "no_proxy="+direct,
+		"NODE_USE_ENV_PROXY=1",                          // Node's fetch and http, from Node 22.21 on
+		"YARN_HTTP_PROXY="+url, "YARN_HTTPS_PROXY="+url, // Yarn from version 2 on ignores the others
+		"JAVA_TOOL_OPTIONS="+javaOptions(),
+	)
+}
+
+// javaOptions returns the system properties that the classes of the JDK read. The last one
+// makes Maven read them, too.
+func javaOptions() string {
+	host, port := netguard.Address().String(), netguard.PortProxy
+	direct := strings.Join(slices.Concat([]string{"localhost", "127.*", "[::1]", host}, netguard.Names()), "|")
+	return fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d -Dhttp.nonProxyHosts=%[3]s -Daether.connector.http.useSystemProperties=true",
+		host, port, direct)
+}
+
+// sshConfigFile is read by the OpenSSH of Debian, Ubuntu and Fedora.
+const sshConfigFile = "/etc/ssh/ssh_config.d/aibox.conf"
+
+// proxyFiles returns the files for programs that have no variable for a proxy. ssh trusts
+// the key of a new host because the proxy has checked it.
+func proxyFiles() []lifeline.File {
+	config := fmt.Sprintf("Host *\n\tProxyCommand %s connect %s %%h %%p\n\tStrictHostKeyChecking accept-new\n", runtime.InitPath, proxyAddress())
+	return []lifeline.File{{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)}}
+}
