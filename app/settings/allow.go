@@ -16,7 +16,17 @@ var errUnchanged = errors.New("unchanged")
 // AllowHost adds an entry to the allow list of the user's settings, unless it is there, and
 // returns the path of the file. The entry is a host or a pattern, not a preset.
 func (e Editor) AllowHost(_ context.Context, entry string) (file string, err error) {
-	pattern, err := netguard.ParseAllow(entry)
+	return e.addHost("allow", entry, netguard.ParseAllow, func(s config.Settings) []string { return s.Allow })
+}
+
+// DenyHost adds an entry to the deny list, as AllowHost does to the allow list.
+func (e Editor) DenyHost(_ context.Context, entry string) (file string, err error) {
+	return e.addHost("deny", entry, netguard.ParseDeny, func(s config.Settings) []string { return s.Deny })
+}
+
+// addHost adds an entry to the list with this key.
+func (e Editor) addHost(key, entry string, parse func(string) (netguard.Pattern, error), list func(config.Settings) []string) (file string, err error) {
+	pattern, err := parse(entry)
 	if err != nil {
 		return "", err
 	}
@@ -30,11 +40,11 @@ func (e Editor) AllowHost(_ context.Context, entry string) (file string, err err
 		if err != nil {
 			return nil, Fault(err)
 		}
-		allow := own.Settings.Allow
-		if slices.Contains(allow, pattern.String()) {
+		have := list(own.Settings)
+		if slices.Contains(have, pattern.String()) {
 			return nil, errUnchanged
 		}
-		return catalog.With(document, "allow", strings.Join(append(slices.Clone(allow), pattern.String()), ","))
+		return catalog.With(document, key, strings.Join(append(slices.Clone(have), pattern.String()), ","))
 	})
 	if errors.Is(err, errUnchanged) {
 		err = nil

@@ -46,3 +46,18 @@ func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
+
+func TestADeniedHostIsAddedToTheUsersList(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	editor := app.New(nil).SettingsEditor()
+	for _, entry := range []string{"*.Example.org", "*.example.org"} {
+		file, err := editor.DenyHost(t.Context(), entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, _ := os.ReadFile(file); string(data) != "deny = [\"*.example.org\"]\n" {
+			t.Errorf("the file is %q", data)
+		}
+	}
+}

@@ -95,11 +95,7 @@ func (p *policy) allowCommand(d netguard.Destination) string {
 		return ""
 	}
 	id, _, _ := strings.Cut(string(p.session.id), "-") // the number alone is unique
-	entry := pattern.String()
-	if strings.Contains(entry, "[") {
-		entry = shellquote.Quote(entry)
-	}
-	return "aibox allow " + id + " " + entry
+	return shellquote.Join([]string{"aibox", "allow", id, pattern.String()})
 }
 
 // current returns the matcher of the policy as it is now.

@@ -34,7 +34,7 @@ func (s *sandbox) resolvePresets(ctx context.Context) error {
 			return err
 		}
 		if found, _ := preset.Find(r.Preset); found.AsksAgain() && len(r.Rules) > 0 {
-			resolved[i] = s.askImage(ctx, names[i : i+1])[0]
+			resolved[i] = s.askImage(ctx, names[i:i+1])[0]
 			if err := s.policy.addPreset(resolved[i]); err != nil {
 				return err
 			}
