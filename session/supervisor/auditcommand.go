@@ -13,7 +13,7 @@ import (
 const maxQueued = 1000
 
 // commandDrainTimeout is how long the end of the session waits for the command.
-const commandDrainTimeout = 5 * time.Second
+const commandDrainTimeout = 3 * time.Second
 
 // commandQueue passes events to the user's audit command, one at a time and in order. It
 // never delays the session: events that find the queue full are skipped and counted. Its
