@@ -102,6 +102,7 @@ type (
 		of   name
 		err  error
 		note string // what else was done, escaped
+		good bool   // note is a success
 	}
 	ticked struct{}
 )
@@ -163,7 +164,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 				m.answered[msg.of] = true
 			}
 		} else if msg.note != "" && !m.Open() {
-			m.outcome, m.good, m.closed = msg.note, true, time.Time{}
+			m.outcome, m.good, m.closed = msg.note, msg.good, time.Time{}
 		}
 		return m.list(), true
 	}
@@ -354,17 +355,17 @@ func (m *Model) reply(answer session.Answer) tea.Cmd {
 	return func() tea.Msg {
 		sent := answerSent{of: nameOf(r)}
 		if sent.err = sessions.Answer(ctx, r.Session, r.ID, answer); sent.err == nil && answer == session.AnswerAlways {
-			sent.note = rememberAccess(ctx, remember, r.Access.Allow)
+			sent.note, sent.good = rememberAccess(ctx, remember, r.Access.Allow)
 		}
 		return sent
 	}
 }
 
 // rememberAccess adds an entry to the user's allow list and returns what was done, escaped.
-func rememberAccess(ctx context.Context, remember func(context.Context, string) (string, error), entry string) string {
+func rememberAccess(ctx context.Context, remember func(context.Context, string) (string, error), entry string) (note string, good bool) {
 	file, err := remember(ctx, entry)
 	if err != nil {
-		return termtext.Escape(entry + " is allowed for this session only, since your settings could not be changed: " + err.Error())
+		return termtext.Escape("Allowed for this session only: " + err.Error()), false
 	}
-	return termtext.Escape(entry + " is now allowed in " + file)
+	return termtext.Escape(entry + " is now allowed in " + file), true
 }

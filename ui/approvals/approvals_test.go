@@ -306,3 +306,133 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+func asksAccess(id session.ID, number int, host string) session.Request {
+	return session.Request{
+		Session: id, ID: number, What: session.RequestAccess, Question: "codex asks for " + host, Yes: "allow it once", No: "refuse it", Until: noon.Add(time.Minute),
+		Access: &session.AccessRequest{Agent: "codex", Host: host, Port: 443, Method: "CONNECT", Reason: "no entry of the allow list names this host", Allow: host + ":443"},
+	}
+}
+
+func TestAQuestionAboutAccessTakesFourAnswers(t *testing.T) {
+	for key, want := range map[string]string{"o": "once", "s": "session", "d": "deny", "a": "always"} {
+		p := sit(t, asksAccess("0a-x", 1, "example.org"))
+		remembered := ""
+		p.m.Remember = func(_ context.Context, entry string) (string, error) {
+			remembered = entry
+			return "/home/ann/.config/aibox/config.toml", nil
+		}
+		for _, text := range []string{"0a-x asks for access to", "example.org:443", "by CONNECT: no entry of the allow list names this host.", "Refused in 60s"} {
+			if !strings.Contains(p.view(), text) {
+				t.Fatalf("%q is not shown:\n%s", text, p.view())
+			}
+		}
+		p.press("y", "n", "x") // of other questions
+		if p.fakeSessions.said != nil || !p.m.Open() {
+			t.Errorf("a key of other questions says %v", p.fakeSessions.said)
+		}
+		p.press(key)
+		if got := strings.Join(p.fakeSessions.said, ", "); got != "0a-x 1 "+want {
+			t.Errorf("%s says %s", key, got)
+		}
+		if want == "always" {
+			if remembered != "example.org:443" || !strings.Contains(p.view(), "✓ example.org:443 is now allowed in /home/ann/.config/aibox/config.toml") {
+				t.Errorf("remembered %q:\n%s", remembered, p.view())
+			}
+		} else if remembered != "" || p.m.Outcome() {
+			t.Errorf("%s remembers %q", key, remembered)
+		}
+	}
+}
+
+func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.T) {
+	p := sit(t, asksAccess("0a-x", 1, "example.org"))
+	if strings.Contains(p.view(), "always") {
+		t.Error(p.view())
+	}
+	p.press("a")
+	if p.fakeSessions.said != nil {
+		t.Errorf("said %v", p.fakeSessions.said)
+	}
+	p.m.Remember = func(context.Context, string) (string, error) { return "", fault.New(fault.Usage, "a \x1b line is wrong") }
+	p.press("a")
+	if !strings.Contains(p.view(), `! Allowed for this session only: a \x1b line is wrong`) {
+		t.Error(p.view())
+	}
+}
+
+func TestTheRemainingTimeCountsDown(t *testing.T) {
+	p := sit(t, asksAccess("0a-x", 1, "example.org"))
+	ticks := 0
+	p.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { ticks++; return nil }
+	p.m.ticking = false
+	p.now = noon.Add(18 * time.Second)
+	p.run(p.m.countDown())
+	p.look(false)
+	if !strings.Contains(p.view(), "Refused in 42s") || ticks != 1 {
+		t.Errorf("%d ticks:\n%s", ticks, p.view())
+	}
+	p.press("esc")
+	if !strings.Contains(p.m.Mark(), "! 1 question 42s") {
+		t.Errorf("marked %q", p.m.Mark())
+	}
+	p.fakeSessions.open = nil
+	p.look(false)
+	p.m.ticking = false
+	if p.m.countDown() != nil {
+		t.Error("it ticks without a question")
+	}
+}
+
+func TestSeveralQuestionsAreSteppedThrough(t *testing.T) {
+	p := sit(t, asksAccess("0a-x", 1, "one.example"), asksAccess("0a-x", 2, "two.example"), asks("0b-y", 1))
+	p.press("esc")
+	p.look(false)
+	p.press("esc")
+	p.look(false)
+	p.press("esc")
+	p.m.Show()
+	p.press("o")
+	if !strings.Contains(p.view(), "two.example") {
+		t.Fatal(p.view())
+	}
+	p.press("esc")
+	if !strings.Contains(p.view(), "0b-y asks") {
+		t.Fatal(p.view())
+	}
+	p.press("n")
+	if p.m.Open() || strings.Join(p.fakeSessions.said, ", ") != "0a-x 1 once, 0b-y 1 no" {
+		t.Errorf("open %v, said %v", p.m.Open(), p.fakeSessions.said)
+	}
+}
+
+func TestAHostileHostIsSafeToShowAndKeepsItsEnd(t *testing.T) {
+	r := asksAccess("0a-x", 1, strings.Repeat("google.com.", 40)+"evil.example")
+	r.Access.Method, r.Access.Agent, r.Access.Reason = "GET\x1b]0;CANARY\x07\n", "x\x1b[2J", "\u202ereversed"
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {200, 60}} {
+		p := sit(t, r)
+		p.m.SetSize(size[0], size[1])
+		box := p.m.box()
+		if strings.Contains(box, "\x1b]") || strings.Contains(box, "\x1b[2J") || strings.Contains(box, "\u202e") || strings.Count(box, "\n")+1 > size[1] || !strings.Contains(strings.Join(strings.Fields(ansi.Strip(box)), ""), "evil.") {
+			t.Errorf("%v: %q", size, box)
+		}
+		rows := strings.Split(p.view(), "\n")
+		for _, row := range rows {
+			if ansi.StringWidth(row) > size[0] {
+				t.Errorf("%v: %q is too wide", size, row)
+			}
+		}
+		if len(rows) != size[1] {
+			t.Errorf("%v: %d rows", size, len(rows))
+		}
+	}
+}
+
+func TestTheQuestionAboutAccessLooksAsItDid(t *testing.T) {
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
+		p := sit(t, asksAccess("0abcd-codex", 1, "registry.example.org"), asksAccess("0abcd-codex", 2, "other.example.org"))
+		p.m.Remember = func(context.Context, string) (string, error) { return "", nil }
+		p.m.SetSize(size[0], size[1])
+		golden.Check(t, fmt.Sprintf("access-%dx%d.golden", size[0], size[1]), p.view()+"\n")
+	}
+}

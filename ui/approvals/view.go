@@ -31,17 +31,28 @@ func (m *Model) View(screen string) string {
 // inner returns the width inside the frame.
 func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
 
+// roomy is the height from which a question about access has blank lines, and a long host
+// name several lines.
+const roomy = 20
+
 func (m *Model) box() string {
 	t := m.theme
 	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, m.inner()), "\n") }
 	r := m.shown
 	title := string(r.Session) + " asks"
+	if r.Access != nil {
+		title += " for access to"
+	}
 	if len(m.waiting) > 1 {
 		title += fmt.Sprintf(" (one of %d questions)", len(m.waiting))
 	}
 	lines := []string{t.Title.Render(wrapped(title)), ""}
 	if r.Access != nil {
 		lines = append(lines, m.accessText(r)...)
+		if m.height < roomy {
+			lines = append(lines[:1], lines[2:]...)
+			return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
+		}
 	} else {
 		text := termtext.Escape(r.Question)
 		if !r.Until.IsZero() {
@@ -52,20 +63,23 @@ func (m *Model) box() string {
 	return t.Dialog.Render(strings.Join(append(append(lines, ""), m.buttons()...), "\n"))
 }
 
-// accessText returns a question about a connection: what the agent asks for, why it is
-// refused, and when the question expires. A long host name keeps its end, which names its
+// accessText returns a question about a connection: the target, why the policy refuses it,
+// and when the question expires. A long host name keeps its end, which names its
 // owner.
 func (m *Model) accessText(r *session.Request) []string {
 	a := r.Access
 	target := termtext.Escape(net.JoinHostPort(a.Host, strconv.Itoa(a.Port)))
-	if most := 4 * m.inner(); ansi.StringWidth(target) > most {
+	most := m.inner()
+	if m.height >= roomy {
+		most *= 4
+	}
+	if ansi.StringWidth(target) > most {
 		target = ansi.TruncateLeft(target, ansi.StringWidth(target)-most+1, "…")
 	}
 	var lines []string
 	for _, text := range []string{
-		termtext.Escape(a.Agent) + " asks for",
 		target,
-		"by " + termtext.Escape(a.Method) + ": " + termtext.Escape(a.Reason) + ".",
+		"by " + ansi.Truncate(termtext.Escape(a.Method), 20, "…") + ": " + termtext.Escape(a.Reason) + ".",
 		"Refused in " + m.remaining(r.Until) + " without an answer.",
 	} {
 		style := m.theme.Faint
