@@ -24,7 +24,7 @@ const (
 	onceFor = time.Minute
 	// attendWithin is how long a session that was started from a terminal waits for its
 	// client to attend.
-	attendWithin = 30 * time.Second
+	attendWithin = 10 * time.Second
 )
 
 // AccessDecision is the result of a question about a connection. The zero value refuses
@@ -39,7 +39,7 @@ type AccessDecision struct {
 type accessQuestions struct {
 	agent   string
 	timeout time.Duration // 0: never ask
-	starts  time.Time     // nonzero: a client attends within attendWithin
+	attends bool          // a client attends within attendWithin
 	queue   *requestQueue
 	ask     func(session.Request, func(session.Answer) error) (session.Request, bool)
 	// decide is the current policy, and approve adds a rule to it.
@@ -47,6 +47,7 @@ type accessQuestions struct {
 	approve func(netguard.Rule) error
 
 	mu      sync.Mutex
+	begun   time.Time // when the agent started; zero: it has not, and nothing is asked
 	made    int
 	open    map[netguard.Destination]*accessQuestion
 	granted map[netguard.Destination]time.Time // allowed for one connection until then
@@ -78,7 +79,13 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 	if err != nil { // no allow list can have it
 		return AccessDecision{}
 	}
-	if !a.awaitAttended(ctx) {
+	a.mu.Lock()
+	begun := a.begun
+	a.mu.Unlock()
+	if begun.IsZero() {
+		return AccessDecision{}
+	}
+	if !a.awaitAttended(ctx, begun) {
 		return AccessDecision{Reason: "no one is attached to the session to allow it"}
 	}
 	q, decision := a.join(d, pattern, method, verdict)
@@ -94,14 +101,22 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 	return a.result(d, q.answer)
 }
 
+// begin lets the questions begin: the agent is about to start. The probes before it are
+// refused without a question.
+func (a *accessQuestions) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = time.Now()
+}
+
 // awaitAttended reports whether a client can show questions to a user. After a start from
 // a terminal it waits for that client.
-func (a *accessQuestions) awaitAttended(ctx context.Context) bool {
+func (a *accessQuestions) awaitAttended(ctx context.Context, begun time.Time) bool {
 	joined, attended := a.queue.attendance()
-	if attended || a.starts.IsZero() {
+	if attended || !a.attends {
 		return attended
 	}
-	window := time.NewTimer(time.Until(a.starts.Add(attendWithin)))
+	window := time.NewTimer(time.Until(begun.Add(attendWithin)))
 	defer window.Stop()
 	select {
 	case <-joined:
@@ -239,10 +254,8 @@ func (s *limits) askAboutAccess() {
 		agent: s.launch.Spec.Agent, timeout: time.Duration(s.launch.Spec.AskTimeout),
 		queue: &s.requests, ask: s.ask, decide: s.policy.decide, approve: s.policy.approve,
 	}
-	s.policy.ask, s.policy.changed = s.access.request, s.access.policyChanged
-	if s.launch.Attends {
-		s.access.starts = time.Now()
-	}
+	s.access.attends = s.launch.Attends
+	s.policy.ask, s.policy.begin, s.policy.changed = s.access.request, s.access.begin, s.access.policyChanged
 }
 
 // Attend visits the open requests at each change until ctx ends. Questions for which

@@ -59,6 +59,7 @@ func newAsking(t *testing.T, timeout time.Duration) *asking {
 	a := &asking{t: t, policy: &approvingPolicy{policy: netguard.Policy{Mode: netguard.Allowlist}}}
 	queue := &requestQueue{record: func(session.Request, string) {}}
 	a.accessQuestions = &accessQuestions{agent: "codex", timeout: timeout, queue: queue, ask: queue.ask, decide: a.policy.decide, approve: a.policy.approve}
+	a.begin()
 	return a
 }
 
@@ -175,7 +176,7 @@ func TestAnUnattendedSessionRefusesAtOnce(t *testing.T) {
 func TestTheFirstQuestionsWaitForTheClientThatStartedTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
-		a.starts = time.Now()
+		a.attends = true
 		early := a.connect("example.org:443")
 		time.Sleep(attendWithin / 2)
 		defer a.attend()()
@@ -184,9 +185,9 @@ func TestTheFirstQuestionsWaitForTheClientThatStartedTheSession(t *testing.T) {
 			t.Error("the connection is refused")
 		}
 		alone := newAsking(t, time.Minute)
-		alone.starts = time.Now()
-		if d := <-alone.connect("example.org:443"); d.Allowed || time.Since(alone.starts) != attendWithin {
-			t.Errorf("without its client: %+v after %v", d, time.Since(alone.starts))
+		alone.attends = true
+		if d := <-alone.connect("example.org:443"); d.Allowed || time.Since(alone.begun) != attendWithin {
+			t.Errorf("without its client: %+v after %v", d, time.Since(alone.begun))
 		}
 		begun := time.Now()
 		if d := <-alone.connect("example.org:443"); d.Allowed || time.Since(begun) != 0 {
@@ -201,6 +202,11 @@ func askingSession(t *testing.T, timeout time.Duration) (*session.Sessions, *sup
 	sessions, s, _ := proxied(t, netguard.Allowlist)
 	s.launch.Spec.Agent, s.launch.Spec.Ask, s.launch.Spec.AskTimeout = "codex", true, amount.Duration(timeout)
 	s.askAboutAccess()
+	d := destination(t, "example.org:443")
+	if got := s.policy.ask(t.Context(), d, "CONNECT", s.policy.decide(d)); got != (AccessDecision{}) {
+		t.Errorf("a request before the agent starts: %+v", got)
+	}
+	s.policy.agentStarts()
 	return sessions, s
 }
 

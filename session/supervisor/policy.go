@@ -26,9 +26,10 @@ const (
 // for concurrent use.
 type policy struct {
 	session *modelWatch
-	// ask asks the user about a destination that the policy refuses; nil asks nothing. changed
-	// is called after each change; it may be nil.
+	// ask asks the user about a destination that the policy refuses, begin is called when the
+	// agent starts, and changed after each change. All are nil if nothing is asked.
 	ask     func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
+	begin   func()
 	changed func()
 
 	changing sync.Mutex // held while the policy changes, so that changes are in order
@@ -96,6 +97,13 @@ func (p *policy) allowCommand(d netguard.Destination) string {
 	}
 	id, _, _ := strings.Cut(string(p.session.id), "-") // the number alone is unique
 	return shellquote.Join([]string{"aibox", "allow", id, pattern.String()})
+}
+
+// agentStarts notes that what the sandbox requests from now on comes from the agent.
+func (p *policy) agentStarts() {
+	if p.begin != nil {
+		p.begin()
+	}
 }
 
 // current returns the matcher of the policy as it is now.

@@ -220,6 +220,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	done := s.report.step("agent")
 	s.counters.start()
+	s.policy.agentStarts()
 	var files []lifeline.File
 	env := []string{"TERM=dumb"}
 	if s.launch.Spec.Mode().HasProxy() {
