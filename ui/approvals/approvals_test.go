@@ -354,7 +354,9 @@ func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.
 	if p.fakeSessions.said != nil {
 		t.Errorf("said %v", p.fakeSessions.said)
 	}
-	p.m.Remember = func(context.Context, string) (string, error) { return "", fault.New(fault.Usage, "a \x1b line is wrong") }
+	p.m.Remember = func(context.Context, string) (string, error) {
+		return "", fault.New(fault.Usage, "a \x1b line is wrong")
+	}
 	p.press("a")
 	if !strings.Contains(p.view(), `! Allowed for this session only: a \x1b line is wrong`) {
 		t.Error(p.view())
