@@ -2,7 +2,6 @@ package egress
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -389,13 +388,13 @@ func TestATunnelToAnAddressHasNoServerName(t *testing.T) {
 // keys is a fake of HostKeys.
 type keys struct{ err error }
 
-func (k keys) Check(ctx context.Context, _ netguard.Destination, _ netip.AddrPort, dial func(context.Context) (net.Conn, error)) error {
-	conn, err := dial(ctx)
-	if err == nil {
-		conn.Close()
-		err = k.err
+func (k keys) Guard(_ netguard.Destination, conn net.Conn, refuse func(error)) net.Conn {
+	if k.err == nil {
+		return conn
 	}
-	return err
+	refuse(k.err)
+	_ = conn.Close()
+	return conn
 }
 
 func TestSSHPassesOnlyAfterTheHostKeyIsChecked(t *testing.T) {

@@ -67,10 +67,10 @@ type Inspector interface {
 
 // HostKeys checks the identity of SSH servers.
 type HostKeys interface {
-	// Check returns an error, whose text is the reason that the user receives, unless the
-	// server of d at address proves a known host key. dial makes another connection to the
-	// same address. It runs before any byte of the sandbox reaches the server.
-	Check(ctx context.Context, d netguard.Destination, address netip.AddrPort, dial func(context.Context) (net.Conn, error)) error
+	// Guard returns a connection that passes on what conn, a connection to d, reads and
+	// writes. Unless the server has a known host key and both ends speak SSH, it calls refuse
+	// with the reason, once and before the client can send a credential, and fails.
+	Guard(d netguard.Destination, conn net.Conn, refuse func(why error)) net.Conn
 }
 
 // Budgets are limits on the bytes of a session, as they cross the host's network. 0 is no

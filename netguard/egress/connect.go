@@ -89,7 +89,7 @@ func (t *tunnel) serve(ctx context.Context) *refusal {
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return nil
 	}
-	protocol, problem := t.check(ctx)
+	protocol, problem := t.check()
 	if problem != nil {
 		t.proxy.recordCut(t.flow, problem)
 		return problem
@@ -106,7 +106,7 @@ type protocol func(context.Context) *refusal
 
 // check reads the beginning of the tunnel and returns its protocol, or nil if the client has
 // closed the connection.
-func (t *tunnel) check(ctx context.Context) (protocol, *refusal) {
+func (t *tunnel) check() (protocol, *refusal) {
 	first, err := t.client.reader.Peek(1)
 	if err != nil {
 		if isTimeout(err) {
@@ -120,7 +120,7 @@ func (t *tunnel) check(ctx context.Context) (protocol, *refusal) {
 	case port == portHTTPS:
 		return nil, forbid("not-tls", "a tunnel to port 443 carries TLS and nothing else")
 	case port != portHTTP && t.startsWith("SSH-"):
-		return t.checkSSH(ctx)
+		return t.checkSSH()
 	case port == portSSH:
 		return nil, forbid("not-ssh", "a tunnel to port 22 carries SSH and nothing else")
 	case isToken(string(first)):
@@ -161,17 +161,20 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 		return func(ctx context.Context) *refusal { return t.serveDecrypted(ctx, client) }, nil
 	}
 	client.second = &secondHello{t.flow.to, hello.earlyData}
-	return func(ctx context.Context) *refusal { return t.pass(ctx, client) }, nil
+	return func(ctx context.Context) *refusal { return t.pass(ctx, client, nil) }, nil
 }
 
-// pass relays the tunnel.
-func (t *tunnel) pass(ctx context.Context, client net.Conn) *refusal {
+// pass relays the tunnel. guard wraps the connection to the server; nil does not.
+func (t *tunnel) pass(ctx context.Context, client net.Conn, guard func(net.Conn) net.Conn) *refusal {
 	if problem := t.flow.setOpaque(); problem != nil {
 		return problem
 	}
 	upstream := t.upstream.take()
 	if upstream == nil { // the flow has ended
 		return nil
+	}
+	if guard != nil {
+		upstream = guard(upstream)
 	}
 	return t.proxy.relay(ctx, t.flow, client, upstream, true)
 }
@@ -225,25 +228,21 @@ func takeSpare(ctx context.Context, to netguard.Destination) (net.Conn, netip.Ad
 	return t.upstream.take(), t.address
 }
 
-// checkSSH checks the server's host key.
-func (t *tunnel) checkSSH(ctx context.Context) (protocol, *refusal) {
+// checkSSH has the server's host key checked while the connection passes.
+func (t *tunnel) checkSSH() (protocol, *refusal) {
 	keys := t.proxy.config.HostKeys
 	if keys == nil {
 		return nil, forbid("ssh", "SSH servers cannot be checked in this session")
 	}
-	address := netip.AddrPortFrom(t.address, t.flow.to.Port)
-	again := func(ctx context.Context) (net.Conn, error) {
-		conn, err := t.proxy.dialer.connectTo(ctx, address)
-		if err != nil {
-			return nil, err
-		}
-		return &meteredConn{Conn: conn, host: t.flow.to.Host, budget: t.proxy.budget}, nil
-	}
-	if err := keys.Check(ctx, t.flow.to, address, again); err != nil {
-		return nil, forbid("host-key", "%v", err)
-	}
 	client := &bufferedConn{Conn: t.client.conn, stream: t.client}
-	return func(ctx context.Context) *refusal { return t.pass(ctx, client) }, nil
+	guard := func(upstream net.Conn) net.Conn {
+		return keys.Guard(t.flow.to, upstream, func(why error) {
+			problem := forbid("host-key", "%v", why)
+			t.proxy.recordCut(t.flow, problem)
+			t.flow.stop(problem)
+		})
+	}
+	return func(ctx context.Context) *refusal { return t.pass(ctx, client, guard) }, nil
 }
 
 // recordCut records that a tunnel was refused after it had been allowed by name.

@@ -112,7 +112,7 @@ func (t *http2Tunnel) checkHTTP2(r *http.Request) *refusal {
 	case problem != nil:
 		return problem
 	case d != t.flow.to:
-		return wrongTunnel(d, t.flow.to)
+		return wrongTunnel(d, t.flow.to, true)
 	}
 	return nil
 }

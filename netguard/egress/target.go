@@ -43,7 +43,7 @@ func parseTarget(h head, tunnel netguard.Destination, https bool) (netguard.Dest
 		return d, malformed("fragment", "the target of the request has a fragment")
 	}
 	if inside && d != tunnel {
-		return d, wrongTunnel(d, tunnel)
+		return d, wrongTunnel(d, tunnel, https)
 	}
 	usual := uint16(portHTTP)
 	if https {
@@ -55,7 +55,7 @@ func parseTarget(h head, tunnel netguard.Destination, https bool) (netguard.Dest
 			return d, problem
 		}
 		if inside && host != d {
-			return d, wrongTunnel(host, tunnel)
+			return d, wrongTunnel(host, tunnel, https)
 		}
 		if host != d {
 			return d, forbid("wrong-host", "the Host field is for %s, but the request is for %s", host, d)
@@ -64,10 +64,15 @@ func parseTarget(h head, tunnel netguard.Destination, https bool) (netguard.Dest
 	return d, nil
 }
 
-// wrongTunnel returns the refusal of a request for another host than the tunnel's. The status
-// makes a client that reuses connections open another one (RFC 9110, section 15.5.20).
-func wrongTunnel(d, tunnel netguard.Destination) *refusal {
-	return forbid("wrong-host", "the request is for %s, but the tunnel is for %s", d, tunnel).withStatus(http.StatusMisdirectedRequest)
+// wrongTunnel returns the refusal of a request for another host than the tunnel's. Inside
+// TLS, the status makes a client that reuses connections open another one (RFC 9110, section
+// 15.5.20).
+func wrongTunnel(d, tunnel netguard.Destination, https bool) *refusal {
+	problem := forbid("wrong-host", "the request is for %s, but the tunnel is for %s", d, tunnel)
+	if https {
+		problem.status = http.StatusMisdirectedRequest
+	}
+	return problem
 }
 
 // The ports that URLs leave out.
