@@ -15,11 +15,20 @@ import (
 // Firewall is the state of the guard's firewall for one address family.
 type Firewall = rules.Firewall
 
+// Guard is the network guard of one network namespace.
+type Guard = rules.Client
+
+// Change is one change that the guard would make.
+type Change = rules.Change
+
+// Script returns the changes as a shell script.
+func Script(changes []Change) string { return rules.Script(changes) }
+
 // Guard opens the network guard in the namespace of the daemon's bridges.
-func (a *App) Guard(ctx context.Context) (rules.Client, error) {
+func (a *App) Guard(ctx context.Context) (Guard, error) {
 	daemon, err := a.Docker(ctx)
 	if err != nil {
-		return rules.Client{}, err
+		return Guard{}, err
 	}
 	return guardOf(ctx, daemon.Backend)
 }

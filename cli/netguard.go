@@ -1,77 +1,53 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"aibox/app"
-	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
 	"github.com/spf13/cobra"
 )
 
 // netguardOptions is one call of `aibox netguard`.
-type netguardOptions struct{ *cli }
+type netguardOptions struct {
+	*cli
+	site guardSite
+}
 
 func newNetguardCommand(a *cli) *cobra.Command {
-	o := netguardOptions{cli: a}
+	o := netguardOptions{cli: a, site: siteAuto}
 	cmd := &cobra.Command{
 		Use:   "netguard",
 		Short: "The network locks around sandboxes",
 		Long: `Manage the alias 10.200.200.1, the firewall chains and the routing rules that keep
 sandboxes from reaching anything else. Every session puts them in place when it
 starts, so you need "up" only to inspect them beforehand.`,
-		Example: "  aibox netguard status\n  aibox netguard log",
+		Example: "  aibox netguard status\n  aibox netguard up --dry-run\n  aibox netguard log",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var asJSON bool
-	up := &cobra.Command{Use: "up", Short: "Put the locks in place", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		client, err := a.app.Guard(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return client.Up(cmd.Context())
-	}}
-	down := &cobra.Command{Use: "down", Short: "Remove the locks; refused while a session is running", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return o.down(cmd)
-	}}
 	status := &cobra.Command{Use: "status", Short: "Show the locks, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return o.status(cmd, asJSON)
+		return o.status(cmd.Context(), asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	up, down := o.upCommand(), o.downCommand()
+	for _, command := range []*cobra.Command{up, down, status} {
+		command.Flags().Var(&o.site, "site", "work in the network namespace of this Docker: rootless (your own), host (the system's; needs root) or auto (the one that sessions use)")
+		_ = command.RegisterFlagCompletionFunc("site", fixed(string(siteAuto), string(siteRootless), string(siteHost)))
+	}
 	cmd.AddCommand(up, down, status, o.logCommand())
 	return cmd
 }
 
-func (o *netguardOptions) down(cmd *cobra.Command) error {
-	service, err := o.app.Sessions()
+func (o *netguardOptions) status(ctx context.Context, asJSON bool) error {
+	client, err := o.guard(ctx)
 	if err != nil {
 		return err
 	}
-	o.repair(cmd.Context(), service)
-	sessions, err := service.List()
-	if err != nil {
-		return err
-	}
-	for _, s := range sessions {
-		if s.Alive {
-			return fault.New(fault.Refused, "%s is running and needs these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
-		}
-	}
-	client, err := o.app.Guard(cmd.Context())
-	if err != nil {
-		return err
-	}
-	return client.Down(cmd.Context())
-}
-
-func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
-	client, err := o.app.Guard(cmd.Context())
-	if err != nil {
-		return err
-	}
-	status, err := client.Status(cmd.Context())
+	status, err := client.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,6 +65,7 @@ func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
 		{"firewall, IPv4", firewallLine(status.Firewall)},
 		{"firewall, IPv6", firewallLine(status.Firewall6)},
 		{"routing", fmt.Sprintf("%s, %d bridges locked", mark(status.Routing.Ordered), len(status.Routing.Locked))},
+		{"ICMP errors", icmpLine(status.ICMPRate)},
 		{"all of it", mark(status.Up)},
 	}
 	for _, drift := range status.Drift {
@@ -101,6 +78,14 @@ func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
 		fmt.Fprintln(o.out, "  "+termtext.Escape(rule))
 	}
 	return nil
+}
+
+// icmpLine describes the kernel's limit on ICMP errors, which slows down refusals only.
+func icmpLine(unlimited bool) string {
+	if unlimited {
+		return "not limited"
+	}
+	return "limited, so some refusals are slow"
 }
 
 // firewallLine sums up lock 1 of one address family. Its refusals are few where

@@ -157,31 +157,58 @@ func (c Client) command() (command.Cmd, error) {
 	if args == nil {
 		args = []string{"netguard-job"}
 	}
-	switch site := c.Site; {
-	case site.InPlace && os.Geteuid() == 0:
+	switch {
+	case c.Site.InPlace && os.Geteuid() == 0:
 		return command.Cmd{Name: exe, Args: args, Env: toolEnv()}, nil
-	case site.InPlace:
+	case c.Site.InPlace:
 		return command.Cmd{Name: "sudo", Args: append([]string{"-n", "--", exe}, args...)}, nil
-	case site.PID <= 0:
+	case c.Site.PID <= 0:
 		return command.Cmd{}, errors.New("netguard: no site: where the bridges are is not known")
 	default:
-		net := "-n"
-		if site.NetNS != "" {
-			net = "--net=" + site.NetNS
-		}
-		// The tools read, edit and write the legacy tables as a whole, so they must use the
-		// same lock as dockerd, which is in dockerd's own /run.
-		env := append(command.Base(), lockFile+"=/proc/"+strconv.Itoa(site.PID)+"/root/run/xtables.lock")
-		enter := []string{"-t", strconv.Itoa(site.PID), "-U", "--preserve-credentials", net, "--", exe}
-		return command.Cmd{Name: "nsenter", Args: append(enter, args...), Env: env}, nil
+		enter := append(c.Site.nsenter(), exe)
+		return command.Cmd{Name: enter[0], Args: append(enter[1:], args...), Env: append(command.Base(), c.Site.lockPath())}, nil
 	}
+}
+
+// Enter returns the command that runs another at the Site: its words follow. It is empty for
+// a process that is there already.
+func (c Client) Enter() []string {
+	switch {
+	case c.Site.InPlace && os.Geteuid() == 0:
+		return nil
+	case c.Site.InPlace:
+		return []string{"sudo"}
+	default:
+		return append(c.Site.nsenter(), "env", c.Site.lockPath())
+	}
+}
+
+func (s Site) nsenter() []string {
+	net := "-n"
+	if s.NetNS != "" {
+		net = "--net=" + s.NetNS
+	}
+	return []string{"nsenter", "-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--"}
+}
+
+// lockPath returns the environment variable with the path of the legacy tables' lock. The
+// tools read, edit and write these tables as a whole, so they must use the same lock as
+// dockerd, which is in dockerd's own /run.
+func (s Site) lockPath() string {
+	return lockFile + "=/proc/" + strconv.Itoa(s.PID) + "/root/run/xtables.lock"
 }
 
 func (c Client) explain(req request, err error) error {
 	f := fault.New(fault.Environment, "cannot work in the network namespace of Docker's bridges (%s): %w", req.Op, err)
 	switch {
+	case c.Site.InPlace && os.Geteuid() != 0:
+		f = fault.New(fault.Environment, "only root can change the network of the system's Docker, and sudo -n failed: %w", err)
+		if req.Op == opGuard || req.Op == opRelease {
+			return f.Hint("use a Docker of your own, which needs no root: aibox doctor --fix")
+		}
+		return f.Hint("sudo aibox netguard %s --site host", req.Op)
 	case c.Site.InPlace:
-		return f.Hint("sudo aibox netguard %s", req.Op)
+		return f
 	case errors.Is(err, exec.ErrNotFound):
 		return f.Hint("apt-get install util-linux")
 	default:

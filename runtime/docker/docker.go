@@ -133,6 +133,10 @@ func (b *Backend) unreachable(err error) error {
 	}
 	f := fault.New(fault.Environment, "no Docker daemon answers at %q", b.socket)
 	f.Err = err
+	if b.rootful {
+		return f.Hint("start the system's Docker: sudo systemctl start docker").
+			Hint("use a Docker of your own instead: remove --rootful or --site host, and the setting rootful")
+	}
 	return f.Hint("start it: systemctl --user start docker (or, without systemd: dockerd-rootless.sh)").
 		Hint(setupHint).
 		Hint("see what is missing: aibox doctor")
