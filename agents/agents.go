@@ -40,6 +40,9 @@ type Info struct {
 	// OwnCloud reports whether it talks to its vendor's servers (Hosts) and to
 	// nothing else, so that no model of the user's can serve it.
 	OwnCloud bool
+	// HasCloud reports whether Command knows how to run it with its vendor's cloud in place
+	// of a model server; see Inference.Cloud.
+	HasCloud bool
 	// NeedsPrompt reports whether it can do nothing headless without a prompt.
 	NeedsPrompt bool
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
@@ -77,6 +80,9 @@ type Inference struct {
 	BaseURL string // root of the gateway, "http://10.200.200.1:11434", no slash at the end
 	Key     string // placeholder key
 	Model   string // model id, as the upstream knows it
+	// Cloud reports that the agent talks to its vendor's servers, with the user's account.
+	// BaseURL and Key are empty, and an empty Model means the vendor's default.
+	Cloud bool
 	// Speaks lists the dialects of the model server. Empty means unknown: the agent's
 	// first dialect is tried.
 	Speaks  []Dialect
@@ -143,16 +149,6 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows the APIs that each one uses")
 }
 
-// Servable returns a fault if the agent cannot work in a sandbox: if it talks only to its
-// vendor's servers, which no policy lets a sandbox reach.
-func (i Info) Servable() error {
-	if !i.OwnCloud {
-		return nil
-	}
-	return fault.New(fault.Refused, "%s talks to its vendor's servers only (%s), and no policy lets a sandbox reach them", i.Title, strings.Join(i.Hosts, ", ")).
-		Hint("use an agent that works with your own model server, such as `aibox run opencode`; see `aibox agents`")
-}
-
 // list names dialects for a sentence.
 func list(dialects []Dialect) string {
 	names := make([]string, len(dialects))
@@ -174,7 +170,7 @@ func Options(agent Agent) any {
 // check returns a fault if an agent with these facts cannot do the task.
 func (t Task) check(info Info) error {
 	_, speechErr := t.dialect(info)
-	model := len(info.Dialects) > 0 // it needs one through the gateway
+	model := len(info.Dialects) > 0 && !t.Inference.Cloud // it needs one through the gateway
 	switch {
 	case model && t.Inference.BaseURL == "":
 		return fault.New(fault.Usage, "%s needs a model, but this session has none", info.Title).

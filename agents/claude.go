@@ -52,6 +52,7 @@ func (*Claude) Info() Info {
 		Dialects:    []Dialect{Anthropic},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.claude/projects"},
+		HasCloud:    true,
 		Hosts:       []string{"api.anthropic.com", "platform.claude.com", "claude.ai"},
 		Notes: []string{
 			"Speaks only Anthropic's API: the model server must offer /v1/messages.",
@@ -79,7 +80,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	if !task.Interactive {
 		argv = append(argv, "-p")
 	}
-	argv = append(argv, "--model", task.Inference.Model)
+	argv = append(argv, task.Inference.modelFlag("--model")...)
 	if task.Resume {
 		// Without the second flag it would continue the instructions of last time.
 		argv = append(argv, "--continue", "--system-prompt-snapshot", "off")
@@ -144,9 +145,11 @@ func (c *Claude) env(model Inference) []string {
 	if small == "" {
 		small = model.Model
 	}
-	env := []string{
-		"ANTHROPIC_BASE_URL=" + model.Anthropic(),
-		"ANTHROPIC_API_KEY=" + model.Key,
+	var server []string
+	if !model.Cloud {
+		server = []string{"ANTHROPIC_BASE_URL=" + model.Anthropic(), "ANTHROPIC_API_KEY=" + model.Key}
+	}
+	env := append(server,
 		"CLAUDE_CODE_MAX_RETRIES=3",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
@@ -154,6 +157,9 @@ func (c *Claude) env(model Inference) []string {
 		"DISABLE_TELEMETRY=1",
 		"DISABLE_ERROR_REPORTING=1",
 		"IS_SANDBOX=1",
+	)
+	if model.Cloud {
+		return env
 	}
 	env = append(env, claudePins(model.Model, small)...)
 	return append(env, c.contextEnv(model)...)
@@ -193,8 +199,10 @@ func claudeAnswers(task Task) []File {
 		"hasCompletedOnboarding":        true,
 		"theme":                         "dark",
 		"bypassPermissionsModeAccepted": true,
-		"customApiKeyResponses":         map[string]any{"approved": []string{key[max(len(key)-20, 0):]}, "rejected": []string{}},
 		"projects":                      projects,
+	}
+	if !task.Inference.Cloud {
+		state["customApiKeyResponses"] = map[string]any{"approved": []string{key[max(len(key)-20, 0):]}, "rejected": []string{}}
 	}
 	return []File{
 		{Path: "~/.claude.json", Mode: 0o600, Data: encode(state)},

@@ -38,6 +38,7 @@ func (*Codex) Info() Info {
 		Dialects:    []Dialect{OpenAIResponses},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.codex/sessions"},
+		HasCloud:    true,
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
 			"Speaks only OpenAI's Responses API: the model server must offer /v1/responses.",
@@ -64,7 +65,9 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 		return Invocation{}, err
 	}
 	flags := append(c.flags(task), extra...)
-	env = append([]string{codexKey + "=" + task.Inference.Key}, env...)
+	if !task.Inference.Cloud {
+		env = append([]string{codexKey + "=" + task.Inference.Key}, env...)
+	}
 	if task.Interactive {
 		return codexInteractive(task, flags, env), nil
 	}
@@ -113,14 +116,15 @@ func (c *Codex) flags(task Task) []string {
 	if task.Interactive && c.Approval == "ask" {
 		flags = []string{"--sandbox", "danger-full-access", "--ask-for-approval", "on-request"}
 	}
+	if !task.Inference.Cloud {
+		flags = append(flags, "-c", "model_provider=aibox", "-c", provider)
+	}
 	flags = append(flags,
-		"-c", "model_provider=aibox",
-		"-c", provider,
 		"-c", "analytics.enabled=false",
 		"-c", "check_for_update_on_startup=false",
 		"--disable", "plugins",
-		"-m", task.Inference.Model,
 	)
+	flags = append(flags, task.Inference.modelFlag("-m")...)
 	search := "disabled" // its default sends the tool with every request
 	if task.Inference.opens(webSearch) {
 		search = "live"

@@ -42,6 +42,7 @@ func (*GeminiCLI) Info() Info {
 		Dialects:    []Dialect{Gemini},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.gemini/tmp"},
+		HasCloud:    true,
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
 		Notes: []string{
 			"Speaks only Gemini's API: the model server must offer /v1beta/models/NAME:generateContent. For your own server, end the URL with /v1beta: --inference http://127.0.0.1:8000/v1beta.",
@@ -92,20 +93,18 @@ func (g *GeminiCLI) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	argv := []string{"gemini", "--model", task.Inference.Model}
+	argv := append([]string{"gemini"}, task.Inference.modelFlag("--model")...)
 	if task.Resume {
 		argv = append(argv, "--resume", "latest")
 	}
 	argv = append(append(argv, extra...), task.Args...)
 	inv := Invocation{
 		Argv: argv,
-		Env: append([]string{
-			"GEMINI_API_KEY=" + task.Inference.Key,
-			"GOOGLE_GEMINI_BASE_URL=" + task.Inference.Gemini(),
+		Env: append(geminiServer(task.Inference), append([]string{
 			"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + geminiSettings,
 			// One process: its launcher ignores SIGTERM.
 			"GEMINI_CLI_NO_RELAUNCH=true",
-		}, env...),
+		}, env...)...),
 		Files: append(task.instructionsFile("~/.gemini/GEMINI.md"), File{Path: geminiSettings, Mode: 0o600, Data: encode(settings)}),
 	}
 	if g.SystemPrompt != "" {
@@ -114,6 +113,14 @@ func (g *GeminiCLI) Command(task Task) (Invocation, error) {
 	}
 	inv = inv.addPrompt(task, "--prompt-interactive=")
 	return inv, nil
+}
+
+// geminiServer returns the variables that name the gateway; none for Google's own servers.
+func geminiServer(model Inference) []string {
+	if model.Cloud {
+		return nil
+	}
+	return []string{"GEMINI_API_KEY=" + model.Key, "GOOGLE_GEMINI_BASE_URL=" + model.Gemini()}
 }
 
 const (
@@ -136,8 +143,10 @@ func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 			"maxAttempts": 2, "retryFetchErrors": false,
 		},
-		"ui":           map[string]any{"showCompatibilityWarnings": false, "hideTips": true},
-		"modelConfigs": map[string]any{"customOverrides": g.overrides(task.Inference.Model)},
+		"ui": map[string]any{"showCompatibilityWarnings": false, "hideTips": true},
+	}
+	if !task.Inference.Cloud {
+		settings["modelConfigs"] = map[string]any{"customOverrides": g.overrides(task.Inference.Model)}
 	}
 	if g.MaxTurns > 0 {
 		settings["model"] = map[string]any{"maxSessionTurns": g.MaxTurns}

@@ -27,7 +27,7 @@ func (f FirstRun) Agents(context.Context) ([]firstrun.Agent, error) {
 	var all []firstrun.Agent
 	for _, agent := range f.app.Agents().All() {
 		info := agent.Info()
-		if info.Servable() != nil || len(info.Dialects) == 0 {
+		if info.OwnCloud || len(info.Dialects) == 0 {
 			continue
 		}
 		all = append(all, firstrun.Agent{

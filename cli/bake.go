@@ -80,7 +80,7 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 	if o.check {
 		return o.checkImages(ctx, builder, images, o.json)
 	}
-	o.warnUnservable(names)
+	o.noteClouds(names)
 	baked, err := o.bakeWith(ctx, builder, images)
 	if o.json && err == nil {
 		return printJSON(o.out, baked)
@@ -99,16 +99,15 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 	}
 }
 
-// warnUnservable warns about named agents that no session can run, even though their
-// images can be baked.
-func (o *bakeOptions) warnUnservable(names []string) {
+// noteClouds names the agents that need their vendor's servers.
+func (o *bakeOptions) noteClouds(names []string) {
 	for _, name := range names {
 		agent, err := o.app.Agents().Find(name)
 		if err != nil {
 			continue // an image of no agent
 		}
-		if err := agent.Info().Servable(); err != nil {
-			fmt.Fprintf(o.err, "%s: note: `aibox run %s` will be refused: %v\n", name, name, err)
+		if info := agent.Info(); info.OwnCloud {
+			fmt.Fprintf(o.err, "%s: note: %s talks to its vendor's servers (%s), where aibox does not see its traffic\n", name, info.Title, strings.Join(info.Hosts, ", "))
 		}
 	}
 }

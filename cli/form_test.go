@@ -17,7 +17,7 @@ import (
 func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
 	for _, agent := range agents.Builtin().All() {
 		info := agent.Info()
-		if info.Servable() != nil {
+		if info.OwnCloud {
 			continue
 		}
 		t.Run(info.Name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 		}
 	}
 	runner.ReadTask = a.readTask
-	plan, err := runner.Resolve(request)
+	plan, err := a.resolve(ctx, runner, request)
 	a.about = plan.Launch.Spec.Resumes
 	a.warnRepositorySettings(plan.RepositorySettings)
 	if err != nil {

@@ -28,7 +28,7 @@ type Agent struct {
 	Name, Title, Summary string
 	NeedsPrompt          bool
 	Shell                bool  // it runs a command instead of a task
-	Unservable           error // why no sandbox can serve it; nil if one can
+	Unservable           error // why it cannot run: it needs its vendor's servers, which the user has not accepted
 	// Options is a pointer to its options: the defaults, and the secrets of the
 	// environment.
 	Options any
@@ -40,6 +40,10 @@ const shell = "shell"
 
 // Agents returns all agents, including the user's own.
 func (c Choices) Agents(context.Context) ([]Agent, error) {
+	own, err := c.app.UserSettings()
+	if err != nil {
+		return nil, err
+	}
 	var all []Agent
 	for _, agent := range c.app.Agents().All() {
 		if err := run.SetEnvironmentSecrets(agent); err != nil {
@@ -48,7 +52,7 @@ func (c Choices) Agents(context.Context) ([]Agent, error) {
 		info := agent.Info()
 		all = append(all, Agent{
 			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shell,
-			Unservable: info.Servable(), Options: agents.Options(agent), Flag: run.OwnFlags(agent),
+			Unservable: run.CheckCloud(info, "", own), Options: agents.Options(agent), Flag: run.OwnFlags(agent),
 		})
 	}
 	return all, nil

@@ -34,7 +34,9 @@ func (s *resolution) network() error {
 		return fault.New(fault.Usage, "--learn has an effect only with --network public").
 			Hint("aibox run --network public --learn …")
 	}
-	launch.Spec.Sources = map[string]string{}
+	if launch.Spec.Sources == nil {
+		launch.Spec.Sources = map[string]string{}
+	}
 	for _, key := range []string{"allow", "deny", "inspect"} {
 		if setting, err := s.plan.Settings.Find(key); err == nil {
 			launch.Spec.Sources[key] = sourceOf(setting)

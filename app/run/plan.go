@@ -34,7 +34,7 @@ func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.Requi
 // nothing. When it fails, the plan holds what was known by then.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
-	err := s.do(s.resume, s.settings, s.agent, s.options, s.network, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
+	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
 	return s.plan, err
 }
 
@@ -160,7 +160,7 @@ func (s *resolution) agent() (err error) {
 		}
 		return err
 	}
-	return s.found.Info().Servable()
+	return nil
 }
 
 // options joins the agent's options and validates them.

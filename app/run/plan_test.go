@@ -153,7 +153,7 @@ func TestAnOptionOfTheOtherModeIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, field := range fields {
-			if field.Mode == spec.Both || field.When != "" || field.Type != spec.Bool || info.Servable() != nil {
+			if field.Mode == spec.Both || field.When != "" || field.Type != spec.Bool || info.OwnCloud {
 				continue
 			}
 			tried[field.Mode] = true

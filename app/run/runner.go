@@ -93,7 +93,7 @@ func (r *Runner) CheckModel(ctx context.Context, request Request) error {
 		return nil //nolint:nilerr // Resolve reports it
 	}
 	info := agent.Info()
-	if !plan.Launch.Spec.HasModel() || info.OwnCloud || len(info.Dialects) == 0 {
+	if !plan.Launch.Spec.HasModel() || info.UsesCloud(plan.Launch.Spec.Inference) || len(info.Dialects) == 0 {
 		return nil
 	}
 	return r.Models.CheckModel(ctx, info, plan.Launch.Spec.Inference, plan.Launch.Spec.Model)

@@ -80,6 +80,7 @@ type modelServer struct {
 	chosen      func() (Model, error) // waits for the server's answer about the model
 	models      func() []string       // also waits for it: ModelAccess.Models
 	tools       []string              // ModelAccess.ServerTools by name
+	cloud       bool                  // the agent uses its vendor's servers instead
 }
 
 // inference finds the model server, unless the policy allows none. The server's answer
@@ -87,8 +88,8 @@ type modelServer struct {
 // agent waits for it: the query runs until chosen returns or working ends.
 func (s *preparation) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
-	if !s.launch.Spec.HasModel() || info.OwnCloud {
-		return modelServer{}, nil
+	if !s.launch.Spec.HasModel() || info.UsesCloud(s.launch.Spec.Inference) {
+		return modelServer{cloud: info.UsesCloud(s.launch.Spec.Inference)}, nil
 	}
 	server, err := s.findServer(ctx, len(info.Dialects) > 0)
 	if err != nil {
@@ -259,7 +260,7 @@ func (m modelServer) err() error {
 // asked is used as its name.
 func (m modelServer) preview(asked string) agents.Inference {
 	if m.server == nil {
-		return agents.Inference{}
+		return agents.Inference{Cloud: m.cloud, Model: m.named(asked)}
 	}
 	return agents.Inference{
 		BaseURL: gatewayURL(), Key: m.placeholder.Reveal(), Model: cmp.Or(asked, "model"), Speaks: m.server.Speaks(asked),
@@ -267,10 +268,18 @@ func (m modelServer) preview(asked string) agents.Inference {
 	}
 }
 
-// forAgent returns the agent's model. It waits for the server's answer.
-func (m modelServer) forAgent() (agents.Inference, error) {
+// named returns the model that the vendor's cloud is asked for; "" for its default.
+func (m modelServer) named(asked string) string {
+	if !m.cloud {
+		return ""
+	}
+	return asked
+}
+
+// forAgent returns the agent's model; asked is its name in the vendor's cloud. It waits for the server's answer.
+func (m modelServer) forAgent(asked string) (agents.Inference, error) {
 	if m.server == nil {
-		return agents.Inference{}, nil
+		return m.preview(asked), nil
 	}
 	chosen, err := m.chosen()
 	inference := m.preview(chosen.ID)

@@ -132,13 +132,28 @@ func firstCause(errs ...error) error {
 	return canceled
 }
 
+// checkCloud refuses an agent that needs its vendor's servers and cannot reach them.
+func checkCloud(info agents.Info, spec *session.Spec) error {
+	switch {
+	case !info.UsesCloud(spec.Inference):
+		return nil
+	case !spec.Mode().HasProxy():
+		return fault.New(fault.Refused, "%s talks to its vendor's servers, and the network policy %s has no way out of the sandbox", info.Title, spec.Network).
+			Hint("use --network allowlist")
+	case len(spec.CloudHosts) == 0:
+		return fault.New(fault.Refused, "%s talks to its vendor's servers, which you have not accepted", info.Title)
+	default:
+		return info.CheckCloud()
+	}
+}
+
 // configuredAgent returns the agent with the user's options.
 func (s *preparation) configuredAgent() (agents.Agent, error) {
 	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
 	if err != nil {
 		return nil, err
 	}
-	if err := agent.Info().Servable(); err != nil {
+	if err := checkCloud(agent.Info(), &s.launch.Spec); err != nil {
 		return nil, err
 	}
 	options := agents.Options(agent)

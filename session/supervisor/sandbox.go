@@ -211,7 +211,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	if k.workspace, err = k.awaitWorkspace(); err != nil {
 		return err
 	}
-	inference, err := k.model.forAgent()
+	inference, err := k.model.forAgent(s.launch.Spec.Model)
 	if err != nil {
 		return err
 	}

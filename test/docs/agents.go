@@ -48,8 +48,8 @@ func examples(info agents.Info, fields []spec.Field) string {
 	if info.Name == "shell" {
 		return "aibox run shell -- make test\naibox run shell -i\n"
 	}
-	if info.Servable() != nil {
-		return "aibox agents show " + info.Name + "\n"
+	if info.OwnCloud {
+		return fmt.Sprintf("aibox config set agents.%s.cloud true\naibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Name, info.Image, info.Name)
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "aibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Image, info.Name)

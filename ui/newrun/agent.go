@@ -58,7 +58,7 @@ func (s *agentStep) imageText(a compose.Agent) string {
 	text := ""
 	switch state := s.images[a.Name]; {
 	case a.Unservable != nil:
-		text = "cannot run"
+		text = "needs its cloud"
 	case s.imagesErr != nil:
 		text = "no Docker"
 	case s.images == nil:

@@ -11,6 +11,9 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
+// ownCloud is the agent's own cloud in place of a model server.
+const ownCloud = "cloud"
+
 // Names returns the values of --inference besides a URL.
 func Names() []string {
 	names := []string{"auto", "ollama"}
@@ -18,7 +21,7 @@ func Names() []string {
 		names = append(names, v.name)
 	}
 	names = append(names, clouds()...)
-	return append(names, "scripted", "scripted:FILE")
+	return append(names, "scripted", "scripted:FILE", ownCloud)
 }
 
 // Parse reads the value of --inference: ollama, openai, anthropic, gemini,
@@ -36,6 +39,10 @@ func Parse(value string, env func(string) (string, bool), providers ...Provider)
 			return Server{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
 		}
 		return Server{Kind: Scripted, Name: "scripted", Script: file, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}, nil
+	}
+	if value == ownCloud {
+		return Server{}, fault.New(fault.Usage, "--inference %s is no model server: the agent talks to its vendor's servers", ownCloud).
+			Hint("aibox run codex --inference %s …", ownCloud)
 	}
 	if value == "ollama" {
 		return ollama(env)

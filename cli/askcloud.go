@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"aibox/app/run"
+	"aibox/internal/termtext"
+)
+
+// resolve validates a request. On a terminal, the user can accept that the agent talks to
+// its vendor's servers; the answer is kept in the user's settings.
+func (a *cli) resolve(ctx context.Context, runner *run.Runner, request run.Request) (run.Plan, error) {
+	plan, err := runner.Resolve(request)
+	unaccepted, ok := run.IsUnacceptedCloud(err)
+	if !ok || !a.errTerm.interactive || !terminalOf(a.in).interactive {
+		return plan, err
+	}
+	info := unaccepted.Agent
+	fmt.Fprintf(a.err, "%s %s talks to its vendor's servers:\n", a.errTerm.warn("!"), termtext.Escape(info.Title))
+	for _, host := range info.Hosts {
+		fmt.Fprintf(a.err, "    %s\n", termtext.Escape(host))
+	}
+	fmt.Fprint(a.err, "  The agent can send them anything in the workspace. aibox sees how much it sends, not what.\n")
+	yes, asked := a.yes(ctx, "Allow these hosts, now and in the future? [y/N] ")
+	if asked != nil {
+		return plan, asked
+	}
+	if !yes {
+		return plan, err
+	}
+	key, value := unaccepted.Accept()
+	if err := a.app.SettingsEditor().Set(ctx, key, value); err != nil {
+		return plan, err
+	}
+	return runner.Resolve(request)
+}
