@@ -83,6 +83,9 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	if open := out.OpenTools(); open != "" {
 		fmt.Fprintf(a.err, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
 	}
+	for _, text := range out.ReachNotices() {
+		fmt.Fprintf(a.err, "%s %s\n", t.warn("!"), termtext.Escape(text))
+	}
 	for _, note := range result.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", notice(note))
 	}

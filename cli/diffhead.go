@@ -36,6 +36,9 @@ func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, f
 	if open := found.OpenTools(); open != "" {
 		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
 	}
+	for _, text := range found.ReachNotices() {
+		fmt.Fprintf(w, "%s %s\n", t.warn("!"), termtext.Escape(text))
+	}
 	feedback, err := service.Feedback(found.ID)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 	if err != nil {
 		return err
 	}
-	if plan.Launch.Spec.HasModel() {
+	if spec := plan.Launch.Spec; spec.HasModel() && len(spec.CloudHosts) == 0 {
 		if err := a.askAboutServer(ctx, plan.Launch.Spec.Inference); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/workspace"
@@ -71,6 +72,11 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	}
 	if err := s.policy.start(); err != nil {
 		return nil, err
+	}
+	if spec := &s.launch.Spec; spec.Mode() == netguard.Public || len(spec.CloudHosts) > 0 {
+		for _, text := range spec.ReachNotices() {
+			s.postNotice(text)
+		}
 	}
 	network := async(func() (*resources, error) { return s.network(ctx, working) })
 	inference := async(func() (modelServer, error) { return s.inference(ctx, working, k.agent) })
@@ -293,7 +299,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 	guarded := async(func() (session.Sockets, error) {
 		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
 		if err == nil {
-			done("policy " + s.launch.Spec.Network)
+			done(s.launch.Spec.Reach())
 		}
 		return sockets, err
 	})

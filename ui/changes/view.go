@@ -59,8 +59,8 @@ func (m *Model) head() []string {
 	if m.set != nil {
 		added, deleted := m.set.Totals()
 		left += "  " + m.theme.Good.Render(fmt.Sprintf("+%d", added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", deleted))
-		if open := m.session.OpenTools(); open != "" {
-			left += "  " + m.theme.Warn.Render("way out was open: "+open)
+		if open := m.session.Exits(); open != "" {
+			left += "  " + m.theme.Warn.Render("way out was open: "+termtext.Escape(open))
 		}
 		switch v := m.verified; {
 		case m.verify.running():

@@ -93,7 +93,7 @@ func (d *details) loaded() bool { return d.shown.known && d.shown.id == d.brief.
 // run returns the lines about how the session was started and how it ended.
 func (d *details) run(s *session.Session) []string {
 	t := d.theme
-	words := []string{"network " + s.Network, s.Created.Local().Format(time.DateTime)}
+	words := []string{"network " + strings.TrimPrefix(termtext.Escape(s.Reach()), "policy "), s.Created.Local().Format(time.DateTime)}
 	if model := modelOf(&s.Spec); model != "" {
 		words = slices.Insert(words, 0, termtext.Escape(model))
 	}

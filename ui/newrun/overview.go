@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/session"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 )
@@ -108,7 +109,12 @@ func (o overview) limits(settings *config.Settings, row func(name, text string))
 	if open := strings.Join(settings.InferenceTools, ", "); open != "" {
 		row("way out", termtext.Escape(open+" of the model server"))
 	}
-	text := fmt.Sprintf("network %s, %s, %d processes", settings.Network, timeLimit(settings), settings.Pids)
+	reach := session.Spec{Run: settings.Run}
+	row("network", termtext.Escape(strings.TrimPrefix(reach.Reach(), "policy ")))
+	for _, text := range reach.ReachNotices() {
+		row("", termtext.Escape(text))
+	}
+	text := fmt.Sprintf("%s, %d processes", timeLimit(settings), settings.Pids)
 	if o.files.request != nil {
 		text += ", " + amount.Of(len(o.files.hidden), "file") + " hidden"
 	}

@@ -131,8 +131,8 @@ func (m *Model) head() []string {
 	if refused > 0 {
 		right = append(right, t.Warn.Render(fmt.Sprintf("%d refused", refused)))
 	}
-	if open := m.session.OpenTools(); m.loaded && open != "" {
-		right = append(right, t.Warn.Render("way out: "+open))
+	if open := m.session.Exits(); m.loaded && open != "" {
+		right = append(right, t.Warn.Render("way out: "+termtext.Escape(open)))
 	}
 	if !m.live.Deadline.IsZero() {
 		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))

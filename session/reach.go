@@ -1,0 +1,89 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/netguard"
+)
+
+// Reach describes in one line, raw, what the sandbox can reach: "policy local",
+// "policy allowlist: example.org, npm".
+func (spec *Spec) Reach() string {
+	text := "policy " + spec.Network
+	switch spec.Mode() {
+	case netguard.Allowlist:
+		text += ": " + spec.listed()
+	case netguard.Public:
+		text += ": every public host"
+		if len(spec.Deny) > 0 {
+			text += " but " + firstOf(spec.Deny)
+		}
+	default:
+		return text
+	}
+	if spec.Ask {
+		text += "; asks about others"
+	}
+	return text
+}
+
+// listed names the hosts of the allow list.
+func (spec *Spec) listed() string {
+	var parts []string
+	if len(spec.Allow) > 0 {
+		parts = append(parts, firstOf(spec.Allow))
+	}
+	if len(spec.CloudHosts) > 0 {
+		parts = append(parts, spec.source("cloud"))
+	}
+	if len(parts) == 0 {
+		return "no host"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// firstOf joins the first words of a list.
+func firstOf(words []string) string {
+	const most = 4
+	if len(words) <= most {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)
+}
+
+// Exits names, in a few words, raw, the ways by which data can leave the sandbox besides the
+// model: open tools of the model's server, and hosts. "" means that there are none.
+func (spec *Spec) Exits() string {
+	var exits []string
+	if open := spec.OpenTools(); open != "" {
+		exits = append(exits, open)
+	}
+	if len(spec.CloudHosts) > 0 {
+		exits = append(exits, "its vendor's cloud")
+	}
+	switch mode := spec.Mode(); {
+	case mode == netguard.Public:
+		exits = append(exits, "every public host")
+	case mode == netguard.Allowlist && len(spec.Allow) > 0:
+		exits = append(exits, amount.Of(len(spec.Allow), "allowed host"))
+	}
+	return strings.Join(exits, ", ")
+}
+
+// ReachNotices returns a sentence, raw, for each way out of the sandbox through the egress
+// proxy, for reviewers. Empty means that there is none.
+func (spec *Spec) ReachNotices() []string {
+	var notices []string
+	if len(spec.CloudHosts) > 0 {
+		notices = append(notices, "The agent talks to its vendor's servers ("+firstOf(spec.CloudHosts)+"): aibox sees how much it sends, not what.")
+	}
+	switch mode := spec.Mode(); {
+	case mode == netguard.Public:
+		notices = append(notices, "The agent can send anything in its workspace to any public host.")
+	case mode == netguard.Allowlist && len(spec.Allow) > 0:
+		notices = append(notices, "The agent can send anything in its workspace to these hosts: "+firstOf(spec.Allow)+".")
+	}
+	return notices
+}
