@@ -30,6 +30,8 @@ type Access struct {
 	What    string    // AskedModel, AskedName, AskedEgress, or a protocol
 	Target  string    // raw
 	Why     string    // of a refusal: raw
+	Rule    string    // of AskedEgress: the entry of a list that decided, and its source; may be empty
+	Event   EventID   // of the first in the log; empty if it is not known
 	Times   int       // how often, if known
 	Call    ModelCall // of AskedModel
 }
@@ -37,7 +39,7 @@ type Access struct {
 // AccessOf returns the network access in an event of a session's log; false when the
 // event is about something else.
 func AccessOf(id ID, e audit.Event) (Access, bool) {
-	a := Access{Session: id, Time: e.Time, Times: 1}
+	a := Access{Session: id, Time: e.Time, Event: EventID{id, e.Seq}, Times: 1}
 	switch e.Type {
 	case audit.AccessRefused:
 		var r Refusal
@@ -45,7 +47,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 			return Access{}, false
 		}
 		refused := r.Access()
-		refused.Session, refused.Time, refused.Times = id, e.Time, 1
+		refused.Session, refused.Time, refused.Event, refused.Times = id, e.Time, a.Event, 1
 		return refused, true
 	case audit.DNSRefused:
 		var q audit.Query
@@ -59,7 +61,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 			return Access{}, false
 		}
 		a.What, a.Target, a.Why = AskedEgress, net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), r.Reason
-		a.Allowed = e.Type == audit.EgressAllowed
+		a.Rule, a.Allowed = r.Rule, e.Type == audit.EgressAllowed
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false

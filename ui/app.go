@@ -203,7 +203,9 @@ func (a *app) layerOf(request page.Request) *layer {
 	case page.Scrollback:
 		l.Page = scrollback.New(ctx, a.request.Sessions, of.ID)
 	case page.Network:
-		l.Page = network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
+		screen := network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
+		screen.Remember = a.request.Remember
+		l.Page = screen
 	case page.Settings:
 		l.Page = settings.New(ctx, a.request.Settings)
 	case page.Images:

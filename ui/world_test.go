@@ -133,7 +133,10 @@ func (w *world) Requests() ([]session.Request, error) {
 }
 
 func (w *world) Answer(context.Context, session.ID, int, session.Answer) error { return w.err() }
-func (w *world) AttendAll(context.Context) error                               { return w.err() }
+func (w *world) ChangePolicy(context.Context, session.ID, session.PolicyChange) (session.PolicyChanged, error) {
+	return session.PolicyChanged{Closed: 1}, w.err()
+}
+func (w *world) AttendAll(context.Context) error { return w.err() }
 
 func (w *world) Recorded(session.ID) (int64, error) { return 2600, w.err() }
 

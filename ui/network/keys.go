@@ -1,8 +1,12 @@
 package network
 
 import (
+	"time"
+
+	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -12,6 +16,7 @@ import (
 // keys are the screen's own keys.
 type keys struct {
 	open, refused, session, filter, checkLocks, up, back key.Binding
+	allow, always, deny                                  key.Binding
 }
 
 func newKeys() keys {
@@ -19,14 +24,19 @@ func newKeys() keys {
 		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only refused", "r"),
 		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
 		checkLocks: keymap.Bind("check the locks again", "u"), up: keymap.Bind("install the locks", "U"),
-		back: keymap.Bind("back", "esc", "q"),
+		back:  keymap.Bind("back", "esc", "q"),
+		allow: keymap.Bind("allow for the session", "a"), always: keymap.Bind("allow always", "A"), deny: keymap.Bind("deny", "d"),
 	}
 }
 
 // now returns the keys with the help texts that fit the current view.
 func (m *Model) now() keys {
 	k := m.keys
-	_, some := m.current()
+	at, some := m.current()
+	host := some && at.What == session.AskedEgress
+	k.allow.SetEnabled(host && !at.Allowed)
+	k.always.SetEnabled(host && !at.Allowed && m.Remember != nil)
+	k.deny.SetEnabled(host)
 	k.open.SetEnabled(some)
 	k.session.SetEnabled(some || m.only != "")
 	k.up.SetEnabled(m.locksKnown && m.locksErr == nil && !m.locks.Up)
@@ -42,11 +52,14 @@ func (m *Model) now() keys {
 // Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
 	k := m.now()
-	if m.filter.Typing() {
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()
+	case m.filter.Typing():
 		return []keymap.Group{{Title: "Filter", Keys: m.filter.Keys()}}
 	}
 	return []keymap.Group{
-		{Title: "Network", Keys: []key.Binding{k.open, k.refused, k.session, k.filter, k.checkLocks, k.up, k.back}},
+		{Title: "Network", Keys: []key.Binding{k.open, k.allow, k.always, k.deny, k.refused, k.session, k.filter, k.checkLocks, k.up, k.back}},
 		cursor.Keys(),
 	}
 }
@@ -54,20 +67,33 @@ func (m *Model) Keys() []keymap.Group {
 // Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	k := m.now()
-	if m.filter.Typing() {
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()[0].Keys
+	case m.filter.Typing():
 		return m.filter.Keys()
 	}
-	return []key.Binding{k.up, k.open, k.refused, k.back, k.session, k.filter}
+	return []key.Binding{k.up, k.allow, k.open, k.refused, k.back, k.deny, k.always, k.session, k.filter}
 }
 
 // press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	if m.filter.Typing() {
+	switch {
+	case m.ask != nil:
+		return dialog.Act(&m.ask, msg, time.Now(), &m.note)
+	case m.filter.Typing():
 		m.typed(msg)
 		return nil
 	}
 	k := m.now()
 	switch {
+	case key.Matches(msg, k.allow):
+		return m.changeHost(false)
+	case key.Matches(msg, k.always):
+		m.askToAllow()
+		return nil
+	case key.Matches(msg, k.deny):
+		return m.changeHost(true)
 	case key.Matches(msg, k.back):
 		return m.leave(msg)
 	case key.Matches(msg, k.open):
@@ -116,7 +142,7 @@ func (m *Model) typed(msg tea.Msg) {
 // click selects a row; a click on the selected row opens its session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	was, some := m.current()
-	if msg.Button != tea.MouseLeft || m.filter.Typing() || !some || !m.cursor.Click(msg.Y-headRows) {
+	if msg.Button != tea.MouseLeft || m.Typing() || !some || !m.cursor.Click(msg.Y-headRows) {
 		return nil
 	}
 	m.keepSelection()

@@ -1,7 +1,7 @@
 // Package network is the screen of the network requests of all sandboxes, live: which
 // were allowed, which were refused, and why. It also shows whether the locks around the
-// sandboxes are in place. It changes nothing itself, and escapes every name that comes
-// from a sandbox.
+// sandboxes are in place, and allows or denies a host for a running session. It escapes
+// every name that comes from a sandbox.
 package network
 
 import (
@@ -14,6 +14,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/searchbar"
 	"aibox/ui/widget/stream"
@@ -25,6 +26,7 @@ import (
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
 type Sessions interface {
 	WatchTraffic(ctx context.Context, history int, visit func(session.Traffic) error) error
+	ChangePolicy(ctx context.Context, id session.ID, change session.PolicyChange) (session.PolicyChanged, error)
 }
 
 // Guard knows the state of the locks.
@@ -52,9 +54,13 @@ type Model struct {
 	at            session.Access // the selected access
 	last          bool           // the last row is selected, and stays so as rows are added
 
-	only       session.ID // the session to show; empty means all
-	refused    bool       // show only refused accesses
-	filter     searchbar.Line
+	only    session.ID // the session to show; empty means all
+	refused bool       // show only refused accesses
+	filter  searchbar.Line
+	ask     *dialog.Confirm
+	// Remember adds an entry to the allow list of the user's settings, and returns their file.
+	// Without it, nothing can be allowed always.
+	Remember   func(ctx context.Context, entry string) (file string, err error)
 	locks      doctor.Guard
 	locksKnown bool // the locks are known
 	locksErr   error
@@ -79,8 +85,11 @@ func (m *Model) SetSize(width, height int) {
 	m.stale = true
 }
 
-// Typing reports whether keys are text for the filter.
-func (m *Model) Typing() bool { return m.filter.Typing() }
+// Typing reports whether keys are text for the filter, or answer a question.
+func (m *Model) Typing() bool { return m.ask != nil || m.filter.Typing() }
+
+// Asking returns the open question, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // locksChecked carries the state of the locks.
 type locksChecked struct {
@@ -118,6 +127,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.locks, m.locksErr, m.locksKnown = msg.locks, msg.err, true
 	case stream.Batch[session.Traffic]:
 		return m.takeTraffic(msg)
+	case hostChanged:
+		m.note.Say(msg.text, msg.err)
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
 		return m.checkLocks()

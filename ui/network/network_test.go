@@ -21,6 +21,8 @@ type scene struct {
 	traffic []session.Traffic
 	locks   doctor.Guard
 	err     error
+	changes []string // of policies
+	fails   error    // of the next change
 }
 
 func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(session.Traffic) error) error {
@@ -30,6 +32,11 @@ func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(session.Traffi
 		}
 	}
 	return nil
+}
+
+func (s *scene) ChangePolicy(_ context.Context, id session.ID, change session.PolicyChange) (session.PolicyChanged, error) {
+	s.changes = append(s.changes, fmt.Sprintf("%s +%s -%s", id, change.Allow, change.Deny))
+	return session.PolicyChanged{Closed: len(change.Deny)}, s.fails
 }
 
 func (s *scene) Locks(context.Context) (doctor.Guard, error) { return s.locks, s.err }
@@ -219,4 +226,58 @@ func FuzzKeys(f *testing.F) {
 			"up", "down", "pgup", "pgdown", "g", "G", "r", "s", "/", "enter", "esc", "q", "u", "U", "1", "9", "x", "space", "backspace",
 		})
 	})
+}
+
+// guarded is the traffic of a session with a list of hosts.
+func guarded() *scene {
+	s := &scene{locks: doctor.Guard{Up: true, Bridges: 1}}
+	s.asked(1, session.Access{Session: "0aaaa-codex", Allowed: true, What: session.AskedEgress, Target: "good.example:443", Rule: "good.example (--allow)", Event: session.EventID{Session: "0aaaa-codex", Number: 7}})
+	s.asked(2, session.Access{Session: "0aaaa-codex", What: session.AskedEgress, Target: "other.example:443", Why: "no entry of the allow list names this host", Event: session.EventID{Session: "0aaaa-codex", Number: 9}})
+	return s
+}
+
+func TestARefusedHostIsAllowedOrDeniedForItsSession(t *testing.T) {
+	s := guarded()
+	p := sit(t, s, "", 120, 40)
+	p.Sees("refused egress other.example:443: no entry of the allow list names this host · 0aaaa/9")
+	p.Press("a")
+	p.Sees("other.example:443 is allowed until 0aaaa-codex ends")
+	p.Press("d")
+	p.Sees("other.example:443 is denied until 0aaaa-codex ends; closed 1 connection")
+	p.Press("A") // there are no settings to add to
+	p.Press("up", "a")
+	p.Sees("rule good.example (--allow) · 0aaaa/7")
+	p.Press("d")
+	want := "0aaaa-codex +[other.example:443] -[], 0aaaa-codex +[] -[other.example:443], 0aaaa-codex +[] -[good.example:443]"
+	if got := strings.Join(s.changes, ", "); got != want {
+		t.Errorf("changes %s", got)
+	}
+	s.fails = errors.New("it has \x1b ended")
+	p.Press("d")
+	p.Sees(`it has \x1b ended`)
+}
+
+func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
+	s := guarded()
+	p := sit(t, s, "", 120, 40)
+	remembered := ""
+	p.Page.(*Model).Remember = func(_ context.Context, entry string) (string, error) {
+		remembered = entry
+		return "/home/ann/.config/aibox/config.toml", nil
+	}
+	p.Press("A")
+	p.Sees("Allow other.example:443 always?")
+	p.Press("y") // too early
+	if remembered != "" {
+		t.Error("a key that came with the question answered it")
+	}
+	ask := p.Page.(*Model).ask
+	p.Run(ask.Do)
+	p.Sees("and in new sessions: added to /home/ann/.config/aibox/config.toml")
+	if remembered != "other.example:443" || len(s.changes) != 1 {
+		t.Errorf("remembered %q, changed %v", remembered, s.changes)
+	}
+	p = sit(t, busy(), "", 120, 40)
+	p.Press("a", "A", "d")
+	p.DoesNotSee("always?")
 }

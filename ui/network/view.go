@@ -10,6 +10,7 @@ import (
 	"aibox/session"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -76,7 +77,11 @@ func (m *Model) View() string {
 	for i, line := range out {
 		out[i] = ansi.Truncate(line, m.width, "…")
 	}
-	return strings.Join(frame.Fill(out, m.height), "\n")
+	view := strings.Join(frame.Fill(out, m.height), "\n")
+	if m.ask != nil {
+		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
+	}
+	return view
 }
 
 // title returns the name of the screen and the state of the locks.
@@ -174,5 +179,11 @@ func (m *Model) full() []string {
 		word = "allowed"
 	}
 	text := a.Time.Local().Format(time.DateOnly) + " " + word + " " + w.String()
+	if a.Rule != "" {
+		text += " · rule " + termtext.Escape(a.Rule)
+	}
+	if id := a.Event.String(); id != "" && a.What == session.AskedEgress {
+		text += " · " + id
+	}
 	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)
 }

@@ -1,0 +1,67 @@
+package network
+
+import (
+	"context"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/widget/dialog"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// hostChanged is the result of allowing or denying a host.
+type hostChanged struct {
+	text string // escaped
+	err  error
+}
+
+// changeHost allows or denies the selected host and port until its session ends.
+func (m *Model) changeHost(deny bool) tea.Cmd {
+	a, _ := m.current()
+	ctx, sessions := m.ctx, m.sessions
+	m.note.Say("changing the policy of "+string(a.Session)+"…", nil)
+	return func() tea.Msg { return changePolicy(ctx, sessions, a, deny) }
+}
+
+func changePolicy(ctx context.Context, sessions Sessions, a session.Access, deny bool) hostChanged {
+	change := session.PolicyChange{Allow: []string{a.Target}, Reason: "the network screen"}
+	text := " is allowed until " + string(a.Session) + " ends"
+	if deny {
+		change.Allow, change.Deny = nil, change.Allow
+		text = " is denied until " + string(a.Session) + " ends"
+	}
+	changed, err := sessions.ChangePolicy(ctx, a.Session, change)
+	if err != nil {
+		return hostChanged{err: err}
+	}
+	if changed.Closed > 0 {
+		text += "; closed " + amount.Of(changed.Closed, "connection")
+	}
+	return hostChanged{text: termtext.Escape(a.Target) + text}
+}
+
+// askToAllow asks whether to allow the selected host and port in new sessions, too.
+func (m *Model) askToAllow() {
+	a, _ := m.current()
+	ctx, sessions, remember := m.ctx, m.sessions, m.Remember
+	target := termtext.Escape(a.Target)
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Allow " + target + " always?", Yes: "allow",
+		Text: "It is allowed for " + string(a.Session) + " while that runs, and for new sessions: it is added to the allow list of your settings.",
+		Do: func() tea.Msg {
+			file, err := remember(ctx, a.Target)
+			if err != nil {
+				return hostChanged{err: err}
+			}
+			result := changePolicy(ctx, sessions, a, false)
+			if result.err != nil { // the session has ended, or uses no list
+				return hostChanged{text: target + " is allowed in new sessions: added to " + termtext.Escape(file)}
+			}
+			result.text += ", and in new sessions: added to " + termtext.Escape(file)
+			return result
+		},
+	}, time.Now())
+}
