@@ -60,17 +60,17 @@ type result struct {
 		Disk    bool     `json:"disk"`
 	} `json:"changes"`
 	Refused []refusal `json:"refused"`
-	Tokens  struct {
-		Requests int `json:"requests"`
-		Input    int `json:"input"`
-		Output   int `json:"output"`
-		Unknown  int `json:"unknown"`
-	} `json:"tokens"`
-	Seconds float64  `json:"seconds"`
-	Commits []string `json:"commits"`
-	Dropped int64    `json:"dropped"`
-	Left    bool     `json:"left"`
-	Notes   []string `json:"notes"`
+	Tokens  tokens    `json:"tokens"`
+	Models  []struct {
+		Model  string `json:"model"`
+		Tokens tokens `json:"tokens"`
+	} `json:"models"`
+	Egress  json.RawMessage `json:"egress"`
+	Seconds float64         `json:"seconds"`
+	Commits []string        `json:"commits"`
+	Dropped int64           `json:"dropped"`
+	Left    bool            `json:"left"`
+	Notes   []string        `json:"notes"`
 
 	Verification *verification `json:"verification"`
 
@@ -80,6 +80,16 @@ type result struct {
 		Status  int    `json:"status"`
 		Message string `json:"message"`
 	} `json:"model_failures"`
+}
+
+type tokens struct {
+	Requests int     `json:"requests"`
+	Input    int     `json:"input"`
+	Cached   int     `json:"cached"`
+	Output   int     `json:"output"`
+	Unknown  int     `json:"unknown"`
+	Cost     float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced"`
 }
 
 type refusal struct {

@@ -30,13 +30,26 @@ type report struct {
 	Tools       []string `json:"inference_tools"`
 	MaxUpload   int64    `json:"max_upload"`
 	MaxTokens   int64    `json:"max_tokens"`
-	Env         []string `json:"env"`
-	Image       string   `json:"image"`
-	Timeout     string   `json:"timeout"`
-	Pids        int      `json:"pids"`
-	StateLimit  int64    `json:"state_limit"`
-	Degraded    bool     `json:"allow_degraded"`
-	Verify      string   `json:"verify"`
+	MaxCost     float64  `json:"max_cost"`
+	Allow       []string `json:"allow"`
+	Deny        []string `json:"deny"`
+	Ask         bool     `json:"ask"`
+	AskTimeout  string   `json:"ask_timeout"`
+	Upload      int64    `json:"egress_upload"`
+	Download    int64    `json:"egress_download"`
+	Inspect     []string `json:"inspect"`
+	Learn       bool     `json:"learn"`
+
+	Secret     json.RawMessage `json:"secret"`
+	CloudHosts json.RawMessage `json:"cloud_hosts"`
+
+	Env        []string `json:"env"`
+	Image      string   `json:"image"`
+	Timeout    string   `json:"timeout"`
+	Pids       int      `json:"pids"`
+	StateLimit int64    `json:"state_limit"`
+	Degraded   bool     `json:"allow_degraded"`
+	Verify     string   `json:"verify"`
 
 	VerifyTimeout string `json:"verify_timeout"`
 	ModelTimeout  string `json:"model_timeout"`

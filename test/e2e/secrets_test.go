@@ -55,12 +55,41 @@ until test -e go; do sleep 0.05; done
 // is found nowhere but at the provider, the second nowhere but with the agent.
 func TestKeysAreFoundNowhereTheyDoNotBelong(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
-	key, secret := "canary-"+"0f1e2d3c4b5a", "agents-own-9a8b7c6d"
-	url, asked := provider(t, key)
+	const key = "canary-" + "0f1e2d3c4b5a"
+	for name, give := range map[string]func(m *machine, url, file string) (inference string){
+		"a variable": func(m *machine, url, _ string) string {
+			m.env = append(m.env, "AIBOX_INFERENCE_KEY="+key)
+			return url
+		},
+		"a file": func(m *machine, url, file string) string {
+			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), fmt.Sprintf("[providers.work]\nurl = %q\nkey-file = %q\n", url, file))
+			return "work"
+		},
+		"a command": func(m *machine, url, file string) string {
+			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), fmt.Sprintf("[providers.work]\nurl = %q\nkey-command = \"cat '%s'\"\n", url, file))
+			return "work"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			url, asked := provider(t, key)
+			file := filepath.Join(t.TempDir(), "key") // outside of the home that is searched
+			if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			searchForKeys(t, m, key, give(m, url, file), asked)
+		})
+	}
+}
+
+// searchForKeys runs an agent with the model server and searches for the server's key, and
+// for one of the agent's own.
+func searchForKeys(t *testing.T, m *machine, key, inference string, asked *atomic.Int64) {
+	t.Helper()
+	secret := "agents-own-9a8b7c6d"
 	repo := m.repo("p", map[string]string{"inside.sh": inside})
-	m.env = append(m.env, "AIBOX_INFERENCE_KEY="+key)
-	client := m.start("run", "shell", "--inference", url, "--env", "SECRET="+secret, "--repo", repo, "--json",
+	client := m.start("run", "shell", "--inference", inference, "--env", "SECRET="+secret, "--repo", repo, "--json",
 		"--", "sh", "inside.sh", strings.TrimPrefix(key, "canary-"))
 	client.stderr.await(t, "searched, and the agent has "+secret)
 	if text := client.stderr.String(); !strings.Contains(text, "the answer\"") || !strings.Contains(text, "\n0\n0\nsearched") {
