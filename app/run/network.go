@@ -22,8 +22,27 @@ func (s *resolution) implyNetwork() {
 	}
 }
 
+// ResolveNetwork is the part of Resolve that finds the network policy. The agent and the
+// task may be missing.
+func (r *Runner) ResolveNetwork(request Request) (session.Spec, error) {
+	s := r.resolution(request)
+	if err := s.do(s.settings); err != nil {
+		return session.Spec{}, err
+	}
+	if s.plan.Launch.Spec.Agent != "" {
+		if err := s.agent(); err != nil {
+			return session.Spec{}, err
+		}
+		if err := s.cloud(); err != nil {
+			return session.Spec{}, err
+		}
+	}
+	err := s.network()
+	return s.plan.Launch.Spec, err
+}
+
 // network checks the settings of the egress proxy as a whole, and completes the launch
-// with the sources of the lists and the values of the secrets.
+// with the sources of the lists.
 func (s *resolution) network() error {
 	launch := &s.plan.Launch
 	mode := launch.Spec.Mode()
@@ -42,10 +61,7 @@ func (s *resolution) network() error {
 			launch.Spec.Sources[key] = sourceOf(setting)
 		}
 	}
-	if err := checkInspection(&launch.Spec); err != nil {
-		return err
-	}
-	return s.secrets()
+	return checkInspection(&launch.Spec)
 }
 
 // checkInspection refuses a policy that can never allow what it lists: requests inside TLS
@@ -85,6 +101,9 @@ func (s *resolution) checkWithoutProxy(mode netguard.Mode) error {
 // secrets reads the values of the secrets that the egress proxy adds.
 func (s *resolution) secrets() error {
 	launch := &s.plan.Launch
+	if !launch.Spec.Mode().HasProxy() {
+		return nil
+	}
 	var missing []string
 	for _, text := range launch.Spec.Secret {
 		rule, err := netguard.ParseSecretRule(text)

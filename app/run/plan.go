@@ -34,7 +34,7 @@ func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.Requi
 // nothing. When it fails, the plan holds what was known by then.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
-	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
+	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.secrets, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
 	return s.plan, err
 }
 

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/shellquote"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// Explanation is the decision of a policy about one destination.
+type Explanation struct {
+	Destination string        `json:"destination"` // HOST:PORT in canonical form
+	Policy      string        `json:"policy"`      // the network policy's name
+	Allowed     bool          `json:"allowed"`
+	Restricted  bool          `json:"restricted,omitempty"` // only some requests are allowed
+	Reason      string        `json:"reason"`               // a word, as in the log
+	Explanation string        `json:"explanation"`          // the reason as a clause
+	Rule        string        `json:"rule,omitempty"`       // the entry that decided
+	Source      string        `json:"source,omitempty"`     // where the entry comes from
+	Presets     []string      `json:"presets,omitempty"`    // of the allow list, whose hosts only the image knows
+	Addresses   []AddressText `json:"addresses,omitempty"`  // the decision about each resolved address
+	Command     string        `json:"command,omitempty"`    // what would allow it; empty if nothing can or need
+}
+
+// AddressText is the decision about one address of a host.
+type AddressText struct {
+	Address     string `json:"address"`
+	Allowed     bool   `json:"allowed"`
+	Explanation string `json:"explanation"`
+}
+
+// Explain decides about a destination under the policy of a session or of a run that is not
+// started. id is the running session, or empty. addresses are those of the host; none if it
+// was not resolved.
+func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard.Destination, addresses ...netip.Addr) (Explanation, error) {
+	policy, presets, err := spec.Policy()
+	if err != nil {
+		return Explanation{}, err
+	}
+	if lists != nil {
+		if policy.Allow, policy.Deny, err = rulesOf(lists); err != nil {
+			return Explanation{}, err
+		}
+		presets = nil // resolved when the session started
+	}
+	matcher := netguard.NewMatcher(policy)
+	v := matcher.Decide(d)
+	e := Explanation{
+		Destination: d.String(), Policy: spec.Network, Allowed: v.Allowed, Restricted: v.Restricted(),
+		Reason: v.Reason.Name(), Explanation: v.Reason.String(),
+	}
+	if v.Rule != nil {
+		e.Rule, e.Source = v.Rule.Pattern.String(), v.Rule.Source
+	}
+	if !v.Allowed && v.Reason == netguard.NotListed {
+		e.Presets = presets
+	}
+	if !v.Allowed {
+		e.Command = allowCommand(spec, id, d, v)
+		return e, nil
+	}
+	for _, address := range addresses {
+		verdict := matcher.DecideAddress(address.Unmap(), d.Port)
+		e.Addresses = append(e.Addresses, AddressText{address.String(), verdict.Allowed, verdict.Reason.String()})
+		if !verdict.Allowed { // the proxy refuses a host of which any address is refused
+			e.Allowed, e.Reason, e.Explanation = false, verdict.Reason.Name(), verdict.Reason.String()
+		}
+	}
+	return e, nil
+}
+
+func rulesOf(lists *session.Lists) (allow, deny []netguard.Rule, err error) {
+	read := func(entries []session.ListEntry, parse func(string) (netguard.Pattern, error)) (rules []netguard.Rule, err error) {
+		for _, entry := range entries {
+			pattern, err := parse(entry.Pattern)
+			if err != nil {
+				return nil, fault.New(fault.Internal, "the session's record has an invalid entry %q: %w", entry.Pattern, err)
+			}
+			rules = append(rules, netguard.Rule{Pattern: pattern, Source: entry.Source})
+		}
+		return rules, nil
+	}
+	if allow, err = read(lists.Allow, netguard.ParseAllow); err == nil {
+		deny, err = read(lists.Deny, netguard.ParseDeny)
+	}
+	return allow, deny, err
+}
+
+// allowCommand returns the command that allows a destination that was refused; empty if
+// no command can.
+func allowCommand(spec *session.Spec, id session.ID, d netguard.Destination, v netguard.Verdict) string {
+	host := d.Host.String()
+	if d.Port != 443 && d.Port != 80 {
+		host = d.String()
+	}
+	pattern, err := netguard.ParseAllow(host)
+	switch {
+	case err != nil, !v.Reason.Askable() && v.Reason != netguard.NoEgress:
+		return ""
+	case id != "" && v.Reason == netguard.NoEgress:
+		return ""
+	case id != "":
+		number, _, _ := strings.Cut(string(id), "-")
+		return shellquote.Join([]string{"aibox", "allow", number, pattern.String()})
+	}
+	request := Request{Agent: spec.Agent}
+	if spec.Mode() == netguard.Public {
+		_ = request.Settings.Set("network", spec.Network)
+	}
+	if request.Settings.SetWords("allow", append(slices.Clone(spec.Allow), pattern.String())) != nil {
+		return ""
+	}
+	return shellquote.Join(request.CommandLine(nil))
+}
