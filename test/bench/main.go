@@ -26,6 +26,10 @@ func main() {
 		fatal(serveModel(ctx, os.Args[2]))
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == egressCommand {
+		fatal(serveEgress(ctx, os.Args[2]))
+		return
+	}
 	var o options
 	flag.IntVar(&o.pairs, "pairs", 10, "pairs of each row")
 	flag.BoolVar(&o.quick, "quick", false, "two pairs of each row and small sizes, to try the program itself")
@@ -68,6 +72,7 @@ func suite() []plan {
 		{"stop", stopping},
 		{"gateway throughput", throughput},
 		{"gateway latency", latency},
+		{"egress proxy", egressProxy},
 		{"change set", changeSet},
 		{"diff text", diffText},
 		{"workspace", prepare},
