@@ -85,6 +85,10 @@ func (d *dialer) filter(addresses []netip.Addr, check addressCheck) (allowed []n
 
 // connectFirst races connection attempts, IPv6 and IPv4 in turn.
 func (d *dialer) connectFirst(ctx context.Context, addresses []netip.Addr, port uint16) (net.Conn, netip.Addr, error) {
+	if len(addresses) == 1 {
+		conn, err := d.connectTo(ctx, netip.AddrPortFrom(addresses[0], port))
+		return conn, addresses[0], err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {

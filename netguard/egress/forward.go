@@ -317,9 +317,6 @@ func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, c
 		}
 		return w.Flush()
 	}
-	if err := w.Flush(); err != nil { // a stream of events may begin later
-		return err
-	}
 	chunks := httputil.NewChunkedWriter(w)
 	if _, err := io.Copy(&flushWriter{chunks, w}, response.Body); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 // world is a proxy over a real listener, with public-looking addresses that lead to servers
 // of the test.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	proxy *Proxy
 	addr  string
 
@@ -37,7 +37,7 @@ type world struct {
 // publicAddress is where names of the test's servers lead.
 var publicAddress = netip.MustParseAddr("11.11.1.1")
 
-func newWorld(t *testing.T, policy netguard.Policy, change func(*Config)) *world {
+func newWorld(t testing.TB, policy netguard.Policy, change func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, names: map[string][]netip.Addr{}, routes: map[netip.AddrPort]string{}}
 	config := Config{

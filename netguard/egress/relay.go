@@ -40,6 +40,16 @@ func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io
 			closeBoth()
 		}
 	}
+	if buffered, ok := client.(*bufferedConn); ok && len(buffered.prefix) > 0 { // without waiting for a goroutine
+		begin := buffered.prefix
+		buffered.prefix = nil
+		if problem := r.pump(upstream, up).send(begin); problem != nil {
+			if problem != errEnded {
+				f.stop(problem)
+			}
+			return cause(ctx)
+		}
+	}
 	var wait sync.WaitGroup
 	wait.Go(func() { pass(upstream, client, up) })
 	pass(client, upstream, down)
@@ -49,10 +59,7 @@ func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io
 
 // pass passes bytes in one direction until its end. It returns nil at the end of the stream.
 func (r *relay) pass(to io.Writer, from io.Reader, d direction) *refusal {
-	p := &pump{relay: r, to: to, direction: d, passed: &r.flow.up}
-	if d == down {
-		p.passed = &r.flow.down
-	}
+	p := r.pump(to, d)
 	from, problem := p.sendBuffered(from)
 	if problem != nil {
 		return problem
@@ -62,6 +69,14 @@ func (r *relay) pass(to io.Writer, from io.Reader, d direction) *refusal {
 		return p.splice(toTCP, fromTCP)
 	}
 	return p.copy(from)
+}
+
+func (r *relay) pump(to io.Writer, d direction) *pump {
+	p := &pump{relay: r, to: to, direction: d, passed: &r.flow.up}
+	if d == down {
+		p.passed = &r.flow.down
+	}
+	return p
 }
 
 func (r *relay) idle() time.Duration {
@@ -89,10 +104,6 @@ func (p *pump) sendBuffered(from io.Reader) (io.Reader, *refusal) {
 		return from, nil
 	}
 	if second := buffered.second; second != nil {
-		if problem := p.send(buffered.prefix); problem != nil {
-			return nil, problem
-		}
-		buffered.prefix = nil
 		if problem := second.follow(clientRecords{p, buffered}); problem != nil {
 			return nil, problem
 		}

@@ -36,7 +36,7 @@ func (p *pump) splice(to, from *net.TCPConn) *refusal {
 			continue
 		}
 		if n == pieceSize {
-			if problem := p.spliceArrived(to, from, raw); problem != nil {
+			if done, problem := p.spliceBulk(to, from, raw); done {
 				return problem
 			}
 		}
@@ -81,26 +81,56 @@ func readPiece(raw rawReader) (*[pieceSize]byte, int, error) {
 	return piece, n, err
 }
 
-// spliceArrived splices while more than a piece has arrived.
-func (p *pump) spliceArrived(to, from *net.TCPConn, raw rawReader) *refusal {
+// spliceBulk splices what arrives while that is much. It reports whether the direction has
+// ended, and why.
+func (p *pump) spliceBulk(to, from *net.TCPConn, raw rawReader) (done bool, _ *refusal) {
 	for {
-		arrived := 0
-		if err := raw.Read(func(fd uintptr) bool {
-			arrived, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-			return true
-		}); err != nil || arrived < pieceSize {
-			return nil
+		p.extend(from)
+		arrived, err := awaitBytes(raw)
+		if err != nil {
+			return p.finished(err)
 		}
 		granted, problem := p.grant(min(int64(arrived), maxSplice))
 		if problem != nil {
-			return problem
+			return true, problem
 		}
 		p.extendWrite()
 		n, err := io.CopyN(to, from, granted)
 		p.count(n)
 		p.refund(granted - n)
 		if err != nil {
-			return p.writeProblem(err)
+			return true, p.writeProblem(err)
+		}
+		if arrived < pieceSize {
+			return false, nil
 		}
 	}
+}
+
+// awaitBytes waits until bytes have arrived and returns how many. The error is io.EOF if no
+// more can arrive.
+func awaitBytes(raw rawReader) (arrived int, _ error) {
+	var ended error
+	err := raw.Read(func(fd uintptr) bool {
+		if arrived, ended = unix.IoctlGetInt(int(fd), unix.TIOCINQ); arrived > 0 || ended != nil {
+			return true
+		}
+		var none [1]byte
+		n, _, err := unix.Recvfrom(int(fd), none[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+			return false
+		case err != nil:
+			ended = err
+		case n == 0:
+			ended = io.EOF
+		default:
+			arrived = n
+		}
+		return true
+	})
+	if err != nil {
+		return 0, err
+	}
+	return arrived, ended
 }

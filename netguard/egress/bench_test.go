@@ -1,0 +1,141 @@
+package egress
+
+import (
+	"io"
+	"net"
+	"testing"
+)
+
+// endless is a server that sends bytes without end to a client that has sent something.
+func endless(b *testing.B) string {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { listener.Close() })
+	block := make([]byte, 1<<20)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, 4096))
+				for {
+					if _, err := conn.Write(block); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func readBulk(b *testing.B, conn net.Conn) {
+	b.Helper()
+	block := make([]byte, 256<<10)
+	b.SetBytes(16 << 20)
+	for b.Loop() {
+		for left := 16 << 20; left > 0; {
+			n, err := conn.Read(block[:min(left, len(block))])
+			if err != nil {
+				b.Fatal(err)
+			}
+			left -= n
+		}
+	}
+}
+
+func BenchmarkBulkDirect(b *testing.B) {
+	conn, err := net.Dial("tcp", endless(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = conn.Write(goodTLS)
+	readBulk(b, conn)
+}
+
+func BenchmarkBulkTunnel(b *testing.B) {
+	w := newWorld(b, allowlist(b, "good.example.org"), nil)
+	w.route("good.example.org", 443, endless(b))
+	conn := w.connect("good.example.org:443")
+	_, _ = conn.Write(goodTLS)
+	readBulk(b, conn)
+}
+
+func BenchmarkParseClientHello(b *testing.B) {
+	body := helloMessage(goodName)[4:]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := parseClientHello(body); !ok {
+			b.Fatal("not read")
+		}
+	}
+}
+
+func BenchmarkRefusal(b *testing.B) {
+	w := newWorld(b, allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	answer := make([]byte, 4096)
+	for b.Loop() {
+		_, _ = io.WriteString(conn, "CONNECT evil.example.net:443 HTTP/1.1\r\n\r\n")
+		if _, err := conn.Read(answer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTunnel(b *testing.B) {
+	w := newWorld(b, allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
+	w.route("good.example.org", 443, echoOne(b))
+	for b.Loop() {
+		conn, err := net.Dial("tcp", w.addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "CONNECT good.example.org:443 HTTP/1.1\r\n\r\n")
+		answer := make([]byte, 4096)
+		if _, err := conn.Read(answer); err != nil {
+			b.Fatal(err)
+		}
+		_, _ = conn.Write(goodTLS)
+		if _, err := conn.Read(answer); err != nil {
+			b.Fatal(err)
+		}
+		conn.Close()
+	}
+}
+
+// echoOne is a server that answers the first bytes of a connection with one byte.
+func echoOne(b *testing.B) string {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				if _, err := conn.Read(make([]byte, 4096)); err == nil {
+					_, _ = conn.Write([]byte{1})
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
