@@ -162,6 +162,7 @@ func (c *chain) checkEnd() (*Cut, error) {
 // Verified is the result of verifying a log.
 type Verified struct {
 	Events int
+	First  Event // the first event
 	// EndUnknown reports that an earlier version wrote the log, which did not record its end:
 	// a cut there cannot be detected.
 	EndUnknown bool
@@ -199,7 +200,9 @@ func verify(path string, recorded mark) (Verified, error) {
 	var v Verified
 	c := chain{recorded: recorded}
 	err = c.read(file, func(e Event) error {
-		v.Events++
+		if v.Events++; v.Events == 1 {
+			v.First = e
+		}
 		if cut, ok := e.cut(); ok {
 			v.Damage = append(v.Damage, &Damage{e.Seq + 1, cut.String()})
 		}

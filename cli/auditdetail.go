@@ -43,9 +43,35 @@ func auditDetail(e session.Logged) string {
 			return traffic.Say(access).String()
 		}
 	}
+	return fieldsDetail(e.Event)
+}
+
+// detailFields are the fields in the line of an event, in order; all for other types.
+var detailFields = map[audit.Type][]string{
+	audit.SessionStarted:    {"agent", "network", "inference", "repository"},
+	audit.WorkspacePrepared: {"files", "repo", "path"},
+	audit.NetworkGuarded:    {"bridge", "policy"},
+	audit.BoxStarted:        {"kernel", "image"},
+	audit.AgentEnded:        {"exit_code", "signal"},
+	audit.BoxDestroyed:      {"calls", "input_tokens", "output_tokens", "refused"},
+	audit.ChangesComputed:   {"files", "added", "deleted"},
+	audit.ChangesAccepted:   {"files", "target", "branch"},
+	audit.ChangesDiscarded:  {"files", "added", "deleted", "ref"},
+	audit.AcceptBegun:       {"target", "all", "hunks"},
+	audit.RequestMade:       {"question"},
+}
+
+// fieldsDetail lists the data of an event.
+func fieldsDetail(e audit.Event) string {
+	fields := auditFields(e)
+	if names := detailFields[e.Type]; names != nil {
+		place := func(field []string) int { return slices.Index(names, field[0]) }
+		fields = slices.DeleteFunc(fields, func(field []string) bool { return place(field) < 0 })
+		slices.SortFunc(fields, func(a, b []string) int { return place(a) - place(b) })
+	}
 	var parts []string
-	for _, field := range auditFields(e.Event) {
-		parts = append(parts, field[0]+" "+field[1])
+	for _, field := range fields {
+		parts = append(parts, strings.ReplaceAll(field[0], "_", " ")+" "+field[1])
 	}
 	return strings.Join(parts, ", ")
 }

@@ -34,6 +34,7 @@ records and workspaces of sessions whose work was accepted, discarded or empty, 
 agents' conversations, and outdated images. Remove unused data of any age: git
 objects, sandboxes, networks, and leftovers of interrupted commands. Saved states
 (aibox recover) are removed after that time, but never before they are 30 days old.
+Audit logs of removed sessions are kept for 90 days ("aibox config set audit-keep").
 
 Work that has not been fully reviewed is kept, however old, and so is anything that is
 running or cannot be read. A workspace is saved before it is removed. aibox removes

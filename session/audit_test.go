@@ -225,3 +225,26 @@ func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
 		t.Errorf("%+v", twice)
 	}
 }
+
+func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
+	s := newSessions(Deps{}, testStore(t))
+	a, b := past(t, s), past(t, s)
+	for _, id := range []ID{a, b} {
+		if err := s.append(id, audit.SessionStarted, map[string]ID{"session": id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range [][2]string{{s.auditPath(a), s.auditPath(b)}, {audit.LastPath(s.auditPath(a)), audit.LastPath(s.auditPath(b))}} {
+		if err := os.Rename(file[0], file[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs, err := s.AuditLogs(string(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.VerifyAudit(logs[0])
+	if err != nil || len(v.Damage) != 1 || v.Damage[0].String() != "line 1 belongs to the log of "+string(a) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

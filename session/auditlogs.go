@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,13 +80,26 @@ func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
 	return slices.DeleteFunc(all, func(log AuditLog) bool { return !wanted[log.Session] }), nil
 }
 
-// VerifyAudit verifies a log; see audit.Verify.
+// VerifyAudit verifies a log; see audit.Verify. The log of another session is damaged.
 func (s *reader) VerifyAudit(log AuditLog) (audit.Verified, error) {
 	verified, err := audit.Verify(log.Path)
 	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
 		verified.Damage = nil // it is about to start
 	}
+	if owner := ownerOf(verified.First); owner != "" && owner != log.Session {
+		verified.Damage = append(verified.Damage, &audit.Damage{Line: 1, Problem: "belongs to the log of " + string(owner)})
+	}
 	return verified, err
+}
+
+// ownerOf returns the session in the first event of its log; "" if it has none, as in logs
+// of earlier versions.
+func ownerOf(first audit.Event) ID {
+	var started struct{ Session ID }
+	if first.Type != audit.SessionStarted || json.Unmarshal(first.Data, &started) != nil {
+		return ""
+	}
+	return started.Session
 }
 
 // ArchiveLog keeps the audit log of a session that is about to be removed, with a last

@@ -221,7 +221,7 @@ func startedEvent(spec session.Spec) map[string]any {
 	task := sha256.New()
 	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)
 	event := map[string]any{
-		"agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
+		"session": spec.ID, "agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
 		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
 	}
 	if len(spec.InferenceTools) > 0 {
