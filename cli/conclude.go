@@ -63,7 +63,7 @@ func (a *cli) conclude(ctx context.Context, plan run.Plan, show presentation, se
 		return errors.Join(printJSON(a.out, out), failure)
 	}
 	a.summarize(out, set)
-	return failure
+	return errors.Join(failure, a.offerLearned(ctx, service, ended))
 }
 
 // summarize prints the end of a run on standard error.

@@ -12,7 +12,6 @@ import (
 )
 
 func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
-	settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n[agents.codex]\nallow = []\n", "")
 	for line, want := range map[string]run.Explanation{
 		"a.example.org":               {Allowed: true, Reason: "allowed-by-rule", Rule: "*.example.org", Source: "your settings"},
 		"a.example.org --agent codex": {Reason: "not-listed", Command: "aibox run codex --allow=a.example.org"},
@@ -23,6 +22,7 @@ func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
 		"example.org --allow npm":     {Reason: "not-listed", Presets: []string{"npm"}, Command: "aibox run --allow=npm --allow=example.org"},
 	} {
 		a, out, _ := testApp(t)
+		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n[agents.codex]\nallow = []\n", "")
 		err := a.execute(t.Context(), append([]string{"netguard", "explain", "--json"}, strings.Fields(line)...))
 		var got run.Explanation
 		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
@@ -45,7 +45,6 @@ func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
 }
 
 func TestPolicyTestsFailIfADecisionIsNotTheExpectedOne(t *testing.T) {
-	settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n", "")
 	file := filepath.Join(t.TempDir(), "cases")
 	if err := os.WriteFile(file, []byte("# comment\nallow a.example.org\n\nrefuse example.org # not below itself\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -55,6 +54,7 @@ func TestPolicyTestsFailIfADecisionIsNotTheExpectedOne(t *testing.T) {
 		"": fault.Usage, "allow": fault.Usage, "deny example.org": fault.Usage, "--file /nonexistent": fault.Usage, "allow https://example.org": fault.Usage,
 	} {
 		a, out, _ := testApp(t)
+		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n", "")
 		err := a.execute(t.Context(), append([]string{"netguard", "test"}, strings.Fields(line)...))
 		if (err == nil) != (want < 0) || err != nil && fault.KindOf(err) != want {
 			t.Errorf("%q: %v\n%s", line, err, out)

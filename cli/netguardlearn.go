@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/netguard"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// learnCommand is `aibox netguard learn`.
+func (o *netguardOptions) learnCommand() *cobra.Command {
+	var asJSON, accept bool
+	cmd := &cobra.Command{
+		Use:   "learn ID",
+		Short: "Propose an allow list from what a session reached",
+		Long: `Propose the shortest allow list that would have allowed all that a session reached
+through the egress proxy. Three or more names below one domain become *.DOMAIN, unless the
+names of a domain have many owners.
+
+Look at each entry: the agent chose these hosts. --accept adds them to the allow list of
+your settings.`,
+		Example:           "  aibox netguard learn 0dq4f\n  aibox netguard learn 0dq4f --accept",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			service, found, err := o.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			proposals, err := service.Learned(found.ID)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(o.out, learnedJSON(proposals))
+			case len(proposals) == 0:
+				fmt.Fprintf(o.err, "%s reached no host that its allow list does not have\n", found.ID)
+				return nil
+			}
+			if err := printProposals(o.out, proposals); err != nil || !accept {
+				return err
+			}
+			return o.allowProposals(cmd.Context(), proposals)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&accept, "accept", false, "add the entries to the allow list of your settings")
+	return cmd
+}
+
+// proposalJSON is an entry of `aibox netguard learn --json`.
+type proposalJSON struct {
+	Entry     string   `json:"entry"`
+	Hosts     []string `json:"hosts"`
+	Requests  int      `json:"requests"`
+	BytesUp   int64    `json:"bytes_up"`
+	BytesDown int64    `json:"bytes_down"`
+}
+
+func learnedJSON(proposals []netguard.Proposal) []proposalJSON {
+	all := make([]proposalJSON, len(proposals))
+	for i, p := range proposals {
+		all[i] = proposalJSON{Entry: p.Pattern.String(), Hosts: hostsOf(p), Requests: p.Requests, BytesUp: p.Up, BytesDown: p.Down}
+	}
+	return all
+}
+
+func hostsOf(p netguard.Proposal) []string {
+	hosts := make([]string, len(p.Hosts))
+	for i, host := range p.Hosts {
+		hosts[i] = host.String()
+	}
+	return hosts
+}
+
+func printProposals(out io.Writer, proposals []netguard.Proposal) error {
+	rows := make([][]string, len(proposals))
+	for i, p := range proposals {
+		names := ""
+		if len(p.Hosts) > 1 {
+			names = "for " + firstLine(strings.Join(hostsOf(p), ", "), 60)
+		}
+		rows[i] = []string{p.Pattern.String(), amount.Of(p.Requests, "request"), "sent " + amount.Bytes(p.Up), "received " + amount.Bytes(p.Down), names}
+	}
+	return table(out, "", rows)
+}
+
+// allowProposals adds the proposed entries to the user's allow list.
+func (a *cli) allowProposals(ctx context.Context, proposals []netguard.Proposal) error {
+	for _, p := range proposals {
+		file, err := a.app.SettingsEditor().AllowHost(ctx, p.Pattern.String())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "%s %s: allow %s\n", a.errTerm.good("✓"), file, p.Pattern)
+	}
+	return nil
+}
+
+// offerLearned shows, after a run with --learn, the allow list that would have done. On a
+// terminal the user can accept it; elsewhere the command that does is printed.
+func (a *cli) offerLearned(ctx context.Context, service *session.Sessions, ended session.Session) error {
+	if !ended.Learn {
+		return nil
+	}
+	proposals, err := service.Learned(ended.ID)
+	if err != nil {
+		return err
+	}
+	if len(proposals) == 0 {
+		fmt.Fprintln(a.err, "the agent reached no host, so there is nothing to allow")
+		return nil
+	}
+	fmt.Fprintln(a.err, "\nan allow list that would have been enough; the agent chose these hosts, so look at each:")
+	if err := printProposals(a.err, proposals); err != nil {
+		return err
+	}
+	if a.errTerm.interactive && terminalOf(a.in).interactive {
+		yes, err := a.yes(ctx, "Add them to the allow list of your settings? [y/N] ")
+		if err != nil || yes {
+			if err == nil {
+				err = a.allowProposals(ctx, proposals)
+			}
+			return err
+		}
+	}
+	fmt.Fprintf(a.err, "%s `aibox netguard learn %s --accept` adds them to your settings\n", a.errTerm.faint("→"), ended.ID)
+	return nil
+}
