@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"aibox/internal/termtext"
 	"aibox/session"
 
 	"golang.org/x/sys/unix"
@@ -57,7 +56,7 @@ type attendance struct {
 // update takes the open questions.
 func (p *attendance) update(open []session.Request) error {
 	p.mu.Lock()
-	p.open = accessRequests(open)
+	p.open = waitingRequests(open)
 	p.mu.Unlock()
 	select {
 	case p.changed <- struct{}{}:
@@ -105,10 +104,10 @@ func (p *attendance) run(ctx context.Context) {
 func (p *attendance) ask(ctx context.Context, r *session.Request) {
 	warn := p.errTerm.warn("?")
 	if !inForeground(p.in) {
-		p.output.printf("%s %s; `aibox answer %s %d once` allows it, %s\n", warn, accessQuestion(r), r.Session, r.ID, expiry(r))
+		p.output.printf("%s %s; `aibox answer %s %d %s` allows it, %s\n", warn, waitingQuestion(r), r.Session, r.ID, r.Answers()[0], expiry(r))
 		return
 	}
-	p.output.printf("%s %s. Allow? %s, then enter (%s)\n", warn, accessQuestion(r), accessChoices, expiry(r))
+	p.output.printf("%s %s. Allow? %s, then enter (%s)\n", warn, waitingQuestion(r), waitingChoices(r), expiry(r))
 	pause(ctx, promptGrace)
 	dropKeys(p.in) // they were meant for something else
 	ctx, cancel := context.WithCancel(ctx)
@@ -145,7 +144,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 		case <-p.changed:
 			if !p.isOpen(r.ID) {
 				dropKeys(p.in) // a half-typed answer is not for the shell
-				p.output.printf("%s the question about %s is no longer open\n", p.errTerm.warn("!"), termtext.Escape(accessTarget(r)))
+				p.output.printf("%s the question about %s is no longer open\n", p.errTerm.warn("!"), waitingSubject(r))
 				return
 			}
 		case line, ok := <-answers:
@@ -158,9 +157,9 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 
 // take sends a typed answer, and reports whether it was one.
 func (p *attendance) take(ctx context.Context, r *session.Request, line string) bool {
-	answer, ok := parseAccessAnswer(line)
+	answer, ok := parseWaitingAnswer(r, line)
 	if !ok {
-		p.output.printf("%s answer %s (%s)\n", p.errTerm.warn("?"), accessChoices, expiry(r))
+		p.output.printf("%s answer %s (%s)\n", p.errTerm.warn("?"), waitingChoices(r), expiry(r))
 		return false
 	}
 	done, err := p.answerRequest(ctx, p.service, r, answer)

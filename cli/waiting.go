@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/internal/termtext"
+	"aibox/session"
+)
+
+// Something in the sandbox waits for the answers to these questions: a connection, or a
+// request to the model in a session that has used up a budget.
+
+// waitingRequests returns the questions for which something waits.
+func waitingRequests(open []session.Request) []session.Request {
+	return slices.DeleteFunc(slices.Clone(open), func(r session.Request) bool {
+		return r.Access == nil && r.What != session.RequestTokens && r.What != session.RequestCost
+	})
+}
+
+// waitingQuestion returns the question in one line, escaped, without its end.
+func waitingQuestion(r *session.Request) string {
+	if r.Access != nil {
+		return accessQuestion(r)
+	}
+	return termtext.Escape(strings.TrimRight(r.Question, "."))
+}
+
+// waitingSubject returns what the question is about, escaped.
+func waitingSubject(r *session.Request) string {
+	if r.Access != nil {
+		return termtext.Escape(accessTarget(r))
+	}
+	return "the limit of " + termtext.Escape(r.What)
+}
+
+// waitingChoices are the answers, as prompts show them.
+func waitingChoices(r *session.Request) string {
+	if r.Access != nil {
+		return accessChoices
+	}
+	return "[y]es, " + termtext.Escape(r.Yes) + ", or [n]o, " + termtext.Escape(r.No)
+}
+
+// parseWaitingAnswer reads an answer: a word or its first letter.
+func parseWaitingAnswer(r *session.Request, text string) (session.Answer, bool) {
+	if r.Access != nil {
+		return parseAccessAnswer(text)
+	}
+	text = strings.ToLower(strings.TrimSpace(text))
+	for _, a := range r.Answers() {
+		if text == string(a) || text == string(a)[:1] {
+			return a, true
+		}
+	}
+	return "", false
+}
