@@ -41,6 +41,8 @@ const (
 	connections    = 16              // TCP connections at a time; others wait
 	connectionTime = 5 * time.Second // maximum time without a query
 	timeToLive     = 60              // seconds, of the guard's names
+
+	explanation = "aibox: use the HTTP proxy" // of a refusal (RFC 8914)
 )
 
 // Serve answers on the sockets, either of which may be nil, until ctx ends; it
@@ -86,6 +88,9 @@ func serveTCP(ctx context.Context, listener net.Listener, responder *responder) 
 	defer wait.Wait()
 	for {
 		conn, err := listener.Accept()
+		if err != nil && pause(ctx, err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -179,13 +184,22 @@ func answer(packet []byte) ([]byte, *Query) {
 	}
 	reply.SetReply(&query)
 	reply.Authoritative, reply.RecursionAvailable = true, true
-	if opt := query.IsEdns0(); opt != nil {
+	opt := query.IsEdns0()
+	if opt != nil {
 		reply.SetEdns0(1232, false)
+		if opt.Version() != 0 {
+			reply.Rcode = dns.RcodeBadVers
+			return pack(&reply), nil
+		}
 	}
 	q := query.Question[0]
 	name := strings.ToLower(strings.TrimSuffix(q.Name, "."))
 	if q.Qclass != dns.ClassINET || !slices.Contains(netguard.Names(), name) {
 		reply.Rcode = dns.RcodeNameError
+		if opt != nil {
+			explained := reply.IsEdns0()
+			explained.Option = append(explained.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeProhibited, ExtraText: explanation})
+		}
 		return pack(&reply), &Query{Name: name[:min(len(name), nameLimit)], Type: dns.Type(q.Qtype).String()}
 	}
 	if q.Qtype == dns.TypeA || q.Qtype == dns.TypeANY {

@@ -100,6 +100,30 @@ func TestQueriedNameIsReportedEscapedAndBounded(t *testing.T) {
 	}
 }
 
+func TestRefusalOfANameIsExplained(t *testing.T) {
+	udp, _, _ := start(t)
+	reply := ask(t, "udp", udp, "example.org", dns.TypeA)
+	opt := reply.IsEdns0()
+	if opt == nil || len(opt.Option) != 1 || !strings.Contains(opt.Option[0].String(), explanation) {
+		t.Errorf("%v", reply)
+	}
+}
+
+func TestUnknownVersionOfEDNSIsRefused(t *testing.T) {
+	query := new(dns.Msg).SetQuestion("aibox.", dns.TypeA)
+	query.SetEdns0(4096, false)
+	query.IsEdns0().SetVersion(1)
+	packed, err := query.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, refused := answer(packed)
+	var reply dns.Msg
+	if err := reply.Unpack(raw); err != nil || reply.Rcode != dns.RcodeBadVers || refused != nil {
+		t.Errorf("%v, %v", &reply, err)
+	}
+}
+
 func TestFloodOfNamesIsAnsweredButNotAllReported(t *testing.T) {
 	udp, _, told := start(t)
 	for i := range 500 {
