@@ -2,9 +2,13 @@ package app
 
 import (
 	"context"
+	"os"
 
 	"aibox/audit"
+	"aibox/netguard"
 	"aibox/netguard/egress"
+	"aibox/netguard/egress/inspect"
+	"aibox/netguard/egress/sshkey"
 	"aibox/session/supervisor"
 )
 
@@ -17,13 +21,49 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 			return egress.Answer{Allowed: decision.Allowed, Reason: decision.Reason}
 		}
 	}
-	return egress.New(egress.Config{
-		Policy:  access.Policy,
-		Ask:     ask,
-		Record:  func(e egress.Event) string { return access.Record(proxyEvent(e)) },
-		Allow:   access.Allow,
-		Budgets: egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},
-	}), nil
+	inspection := inspect.Config{Hosts: access.Inspect}
+	for _, s := range access.Secrets {
+		inspection.Secrets = append(inspection.Secrets, inspect.Secret{Rule: s.Rule, Value: s.Value})
+	}
+	inspector, err := inspect.New(inspection)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	known := sshkey.New(sshkey.Files(home)...)
+	proxy := egress.New(egress.Config{
+		Policy:    access.Policy,
+		Ask:       ask,
+		Record:    func(e egress.Event) string { return access.Record(proxyEvent(e)) },
+		Allow:     access.Allow,
+		Inspector: inspector,
+		HostKeys:  known,
+		Budgets:   egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},
+	})
+	return inspectingProxy{proxy, inspector, known}, nil
+}
+
+// inspectingProxy is a proxy with what the programs in the sandbox must know of it.
+type inspectingProxy struct {
+	*egress.Proxy
+	inspector *inspect.Inspector
+	known     *sshkey.KnownHosts
+}
+
+func (p inspectingProxy) Authority() []byte { return p.inspector.Authority() }
+
+// HostKeys returns nothing for servers whose keys cannot be read: the proxy reports that
+// when the sandbox connects.
+func (p inspectingProxy) HostKeys(servers []netguard.Destination) []string {
+	var all []string
+	for _, server := range servers {
+		lines, _ := p.known.Lines(server)
+		all = append(all, lines...)
+	}
+	return all
 }
 
 // proxyEvent returns an event of the proxy in the form of the audit log.

@@ -140,6 +140,12 @@ func (r SecretRule) String() string {
 	return r.Name + "=" + scheme + r.Destination.String() + ":" + r.Header + "=" + r.template
 }
 
+// Inspect returns the host whose TLS the proxy must inspect to add the secret, or false if
+// it is sent in plain HTTP.
+func (r SecretRule) Inspect() (Pattern, bool) {
+	return Pattern{host: r.Destination.Host, port: portMatch(r.Destination.Port)}, r.TLS
+}
+
 // Value returns the header's value with the secret in it. A secret that no header can hold
 // is an error that does not repeat it.
 func (r SecretRule) Value(s secret.Value) (secret.Value, error) {

@@ -55,6 +55,15 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 		}
 		policy.Inspect = append(policy.Inspect, netguard.Rule{Pattern: pattern, Source: spec.source("inspect")})
 	}
+	secrets, err := spec.SecretRules()
+	if err != nil {
+		return netguard.Policy{}, nil, err
+	}
+	for _, rule := range secrets {
+		if pattern, needed := rule.Inspect(); needed { // the proxy adds it inside TLS
+			policy.Inspect = append(policy.Inspect, netguard.Rule{Pattern: pattern, Source: "the secret " + rule.Name})
+		}
+	}
 	for _, word := range spec.Deny {
 		pattern, err := preset.ParseDeny(word)
 		if err != nil {
@@ -63,6 +72,19 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: spec.source("deny")})
 	}
 	return policy, unresolved, nil
+}
+
+// SecretRules returns the parsed rules of the secrets that the egress proxy adds.
+func (spec *Spec) SecretRules() ([]netguard.SecretRule, error) {
+	var rules []netguard.SecretRule
+	for _, word := range spec.Secret {
+		rule, err := netguard.ParseSecretRule(word)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "%w", err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
 }
 
 // Lists are the allow list and the deny list of a session. They can change while it runs.

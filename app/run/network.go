@@ -7,6 +7,8 @@ import (
 
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/redact"
+	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -64,6 +66,27 @@ func (s *resolution) network() error {
 	return checkInspection(&launch.Spec)
 }
 
+// checkSecretHosts refuses a secret in a flag for a host that the session cannot reach. One
+// in the settings waits for a session that can.
+func (s *resolution) checkSecretHosts() error {
+	policy, unresolved, err := s.plan.Launch.Spec.Policy()
+	if err != nil || len(unresolved) > 0 { // the image's tools may name the host
+		return err
+	}
+	matcher := netguard.NewMatcher(policy)
+	for _, word := range s.request.Settings.Words("secret") {
+		rule, err := netguard.ParseSecretRule(word)
+		if err != nil {
+			return err
+		}
+		if matcher.Decide(rule.Destination).Reason == netguard.NotListed {
+			return fault.New(fault.Usage, "the secret %s is for %s, which the allow list does not have", rule.Name, rule.Destination).
+				Hint("--allow %s", rule.Destination.Host)
+		}
+	}
+	return nil
+}
+
 // checkInspection refuses a policy that can never allow what it lists: requests inside TLS
 // that the proxy does not inspect.
 func checkInspection(spec *session.Spec) error {
@@ -115,13 +138,19 @@ func (s *resolution) secrets() error {
 		case !ok || value == "":
 			missing = append(missing, rule.Name)
 			continue
-		case strings.ContainsAny(value, "\r\n\x00"):
-			return fault.New(fault.Usage, "the value of %s cannot be sent in a header: it has more than one line", rule.Name)
+		case len(value) < redact.Least || len(value) > redact.Most:
+			return fault.New(fault.Usage, "the value of %s has %d bytes: a secret has from %d to %d", rule.Name, len(value), redact.Least, redact.Most)
+		}
+		if _, err := rule.Value(secret.New(value)); err != nil {
+			return fault.New(fault.Usage, "%w", err)
 		}
 		if launch.Injected == nil {
 			launch.Injected = map[string]string{}
 		}
 		launch.Injected[rule.Name] = value
+	}
+	if err := s.checkSecretHosts(); err != nil {
+		return err
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)

@@ -96,12 +96,17 @@ func TestARepositoryCannotOpenTheNetwork(t *testing.T) {
 
 func TestValuesOfInjectedSecretsAreReadAndNeverRecorded(t *testing.T) {
 	t.Setenv("CANARY_TOKEN", "canary-value")
-	own := map[string]string{"network": "allowlist", "secret": "CANARY_TOKEN=example.org:Authorization"}
+	own := map[string]string{"network": "allowlist", "allow": "example.org", "secret": "CANARY_TOKEN=example.org:Authorization"}
 	plan, err := resolved(t, "", "", own)
 	if err != nil || plan.Launch.Injected["CANARY_TOKEN"] != "canary-value" {
 		t.Fatalf("%v, %v", plan.Launch.Injected, err)
 	}
-	for _, value := range []string{"", "two\nlines", "null\r"} {
+	own["allow"] = "www.example.org"
+	if _, err := resolved(t, "", "", own); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "the allow list does not have") {
+		t.Errorf("a secret for a host that cannot be reached: %v", err)
+	}
+	own["allow"] = "example.org"
+	for _, value := range []string{"", "short", "two\nlines", "null-null\r"} {
 		t.Setenv("CANARY_TOKEN", value)
 		if _, err := resolved(t, "", "", own); fault.KindOf(err) != fault.Usage || value != "" && strings.Contains(err.Error(), "two") {
 			t.Errorf("%q: %v", value, err)

@@ -9,6 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/secret"
 	"aibox/internal/shellquote"
 	"aibox/netguard"
 	"aibox/session"
@@ -66,6 +67,18 @@ func (p *policy) openProxy() (Proxy, error) {
 	if p.ask != nil {
 		access.Ask = p.askOnceRunning
 	}
+	rules, err := spec.SecretRules()
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range rules {
+		access.Secrets = append(access.Secrets, ProxySecret{rule, secret.New(p.session.launch.Injected[rule.Name])})
+	}
+	p.mu.Lock()
+	for _, rule := range p.rules.Inspect {
+		access.Inspect = append(access.Inspect, rule.Pattern)
+	}
+	p.mu.Unlock()
 	proxy, err := p.session.deps.Proxy(access)
 	if err != nil {
 		return nil, err
@@ -75,6 +88,54 @@ func (p *policy) openProxy() (Proxy, error) {
 	lists := session.ListsOf(p.rules)
 	p.mu.Unlock()
 	return proxy, p.session.save(func(st *session.State) { st.Lists = lists })
+}
+
+// authority returns the certificate authority of the session; nil if no host is inspected.
+func (p *policy) authority() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.proxy == nil {
+		return nil
+	}
+	return p.proxy.Authority()
+}
+
+// hostKeys returns the known host keys of the SSH servers that the allow list names, as
+// lines of known_hosts.
+func (p *policy) hostKeys() []string {
+	p.mu.Lock()
+	proxy, matcher := p.proxy, p.matcher
+	var servers []netguard.Destination
+	for _, rule := range p.rules.Allow {
+		host, wildcard := rule.Pattern.Host()
+		if d := (netguard.Destination{Host: host, Port: portSSH}); !wildcard && matcher.Decide(d).Allowed {
+			servers = append(servers, d)
+		}
+	}
+	p.mu.Unlock()
+	if proxy == nil || len(servers) == 0 {
+		return nil
+	}
+	return proxy.HostKeys(servers)
+}
+
+const portSSH = 22
+
+// inspectionNotice returns what the user must know about inspected hosts and secrets before
+// the agent starts, or "".
+func (p *policy) inspectionNotice() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.proxy == nil || len(p.rules.Inspect) == 0 {
+		return ""
+	}
+	var hosts []string
+	for _, rule := range p.rules.Inspect {
+		if host := rule.Pattern.String(); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return "the egress proxy decrypts the traffic to " + strings.Join(hosts, ", ")
 }
 
 // askOnceRunning is ask once the agent runs. The user is not asked about what the probes and

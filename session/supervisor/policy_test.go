@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -25,6 +26,10 @@ type fakeProxy struct {
 	mu   sync.Mutex
 	open []netguard.Destination
 }
+
+func (p *fakeProxy) Authority() []byte { return nil }
+
+func (p *fakeProxy) HostKeys([]netguard.Destination) []string { return nil }
 
 func (p *fakeProxy) Serve(ctx context.Context, listener net.Listener) error {
 	<-ctx.Done()
@@ -51,8 +56,15 @@ func destination(t *testing.T, text string) netguard.Destination {
 // proxied is a running session under mode, and its proxy.
 func proxied(t *testing.T, mode netguard.Mode) (*session.Sessions, *supervisor, *fakeProxy) {
 	t.Helper()
+	return proxiedWith(t, mode, session.Launch{})
+}
+
+// proxiedWith is proxied for a launch.
+func proxiedWith(t *testing.T, mode netguard.Mode, launch session.Launch) (*session.Sessions, *supervisor, *fakeProxy) {
+	t.Helper()
 	sessions, s := watched(t)
-	s.launch.Spec = session.Spec{ID: s.id, Run: config.Run{Network: mode.String()}}
+	s.launch.Spec, s.launch.Injected = launch.Spec, launch.Injected
+	s.launch.Spec.ID, s.launch.Spec.Network = s.id, mode.String()
 	if err := s.store.WriteSpec(s.id, s.launch.Spec); err != nil {
 		t.Fatal(err)
 	}
@@ -206,5 +218,31 @@ func TestARefusalNamesTheCommandThatAllowsIt(t *testing.T) {
 		if got := proxy.access.Allow(destination(t, text)); got != want {
 			t.Errorf("%s: %q, not %q", text, got, want)
 		}
+	}
+}
+
+func TestTheProxyGetsTheSecretsAndTheirHostsAreInspected(t *testing.T) {
+	_, s, proxy := proxiedWith(t, netguard.Allowlist, session.Launch{
+		Spec: session.Spec{Run: config.Run{
+			Allow: []string{"github.com", "api.example.org", "plain.example.org"}, Inspect: []string{"api.example.org"},
+			Secret: []string{"TOKEN=github.com:git", "KEY=http://plain.example.org:X-Key"},
+		}},
+		Injected: map[string]string{"TOKEN": "canary-token", "KEY": "canary-key"},
+	})
+	var secrets, inspected []string
+	for _, secret := range proxy.access.Secrets {
+		secrets = append(secrets, secret.Rule.Name+" "+secret.Value.Reveal())
+	}
+	for _, pattern := range proxy.access.Inspect {
+		inspected = append(inspected, pattern.String())
+	}
+	if !slices.Equal(secrets, []string{"TOKEN canary-token", "KEY canary-key"}) || !slices.Equal(inspected, []string{"api.example.org:443", "github.com:443"}) {
+		t.Errorf("%q, %q", secrets, inspected)
+	}
+	if text := s.policy.inspectionNotice(); text != "the egress proxy decrypts the traffic to api.example.org:443, github.com:443" {
+		t.Errorf("%q", text)
+	}
+	if text := fmt.Sprintf("%+v", proxy.access.Secrets); strings.Contains(text, "canary") {
+		t.Errorf("printed: %s", text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"aibox/audit"
+	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -18,6 +19,12 @@ type Proxy interface {
 	// SetPolicy replaces the policy. It closes the connections that are no longer allowed, and
 	// returns how many.
 	SetPolicy(policy *netguard.Matcher) (closed int)
+	// Authority returns the certificate authority that the programs in the sandbox must trust,
+	// as PEM; nil if no host is inspected.
+	Authority() []byte
+	// HostKeys returns the host keys that the user knows of these SSH servers, as lines of
+	// known_hosts.
+	HostKeys(servers []netguard.Destination) []string
 }
 
 // ProxyAccess is what a session's proxy may do, and where it reports. Its functions are
@@ -31,8 +38,18 @@ type ProxyAccess struct {
 	Record func(ProxyEvent) (id string)
 	// Allow returns the command with which the user can allow a destination in this session.
 	Allow func(netguard.Destination) string
+	// Inspect are the hosts whose TLS is inspected.
+	Inspect []netguard.Pattern
+	// Secrets are added to requests.
+	Secrets []ProxySecret
 	// Limits on the bytes that all requests of the session send and receive; 0 is no limit.
 	UploadLimit, DownloadLimit int64
+}
+
+// ProxySecret is a secret that the proxy adds to requests. It never enters the sandbox.
+type ProxySecret struct {
+	Rule  netguard.SecretRule
+	Value secret.Value
 }
 
 // ProxyEvent is an event of the proxy. Egress is the data of EgressAllowed and

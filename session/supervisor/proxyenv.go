@@ -41,9 +41,17 @@ func javaOptions() string {
 // sshConfigFile is read by the OpenSSH of Debian, Ubuntu and Fedora.
 const sshConfigFile = "/etc/ssh/ssh_config.d/aibox.conf"
 
+// sshKnownHosts is read by every OpenSSH besides the user's own file.
+const sshKnownHosts = "/etc/ssh/ssh_known_hosts"
+
 // proxyFiles returns the files for programs that have no variable for a proxy. ssh trusts
-// the key of a new host because the proxy has checked it.
-func proxyFiles() []lifeline.File {
+// the key of a new host because the proxy has checked it. With the known keys it asks the
+// server for a key of a type that the proxy can check.
+func proxyFiles(hostKeys []string) []lifeline.File {
 	config := fmt.Sprintf("Host *\n\tProxyCommand %s connect %s %%h %%p\n\tStrictHostKeyChecking accept-new\n", runtime.InitPath, proxyAddress())
-	return []lifeline.File{{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)}}
+	files := []lifeline.File{{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)}}
+	if len(hostKeys) > 0 {
+		files = append(files, lifeline.File{Path: sshKnownHosts, Mode: 0o644, Data: []byte(strings.Join(hostKeys, "\n") + "\n")})
+	}
+	return files
 }

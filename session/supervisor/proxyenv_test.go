@@ -32,7 +32,7 @@ func TestProgramsFindTheProxyAndReachTheGatewayDirectly(t *testing.T) {
 	if options := env["JAVA_TOOL_OPTIONS"]; !strings.Contains(options, "-Dhttps.proxyHost=10.200.200.1 -Dhttps.proxyPort=3128") || !strings.Contains(options, "|10.200.200.1|") {
 		t.Errorf("Java gets %q", options)
 	}
-	if config := string(proxyFiles()[0].Data); !strings.Contains(config, "ProxyCommand /.aibox/init connect 10.200.200.1:3128 %h %p\n") {
+	if config := string(proxyFiles(nil)[0].Data); !strings.Contains(config, "ProxyCommand /.aibox/init connect 10.200.200.1:3128 %h %p\n") {
 		t.Errorf("ssh gets %q", config)
 	}
 }

@@ -224,7 +224,10 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	var files []lifeline.File
 	env := []string{"TERM=dumb"}
 	if s.launch.Spec.Mode().HasProxy() {
-		files, env = proxyFiles(), append(env, proxyEnv()...)
+		files, env = proxyFiles(s.policy.hostKeys()), append(env, proxyEnv()...)
+	}
+	if text := s.policy.inspectionNotice(); text != "" {
+		s.postNotice(text)
 	}
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
@@ -236,7 +239,8 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 		Files: files,
 		Nproc: uint64(max(s.launch.Spec.Pids, 0)),
 
-		Baseline: k.workspace.AgentHead,
+		Authority: s.policy.authority(),
+		Baseline:  k.workspace.AgentHead,
 	}
 	s.term.Prepare(&begin)
 	if err := s.line.Start(begin); err != nil {
