@@ -6,6 +6,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/app"
 	"aibox/config"
+	"aibox/netguard/preset"
 
 	"github.com/spf13/cobra"
 )
@@ -54,6 +55,8 @@ func (a *cli) completeSetting(field spec.Field) func(*cobra.Command, []string, s
 		return a.completeModels
 	case field.Key == "inference":
 		return fixed(app.InferenceNames()...)
+	case field.Key == "allow":
+		return fixed(preset.Names()...)
 	case field.Key == "system":
 		return a.completePrompts
 	}

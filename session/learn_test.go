@@ -41,9 +41,9 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 	proposals, err := sessions.Learned(id)
 	var got []string
 	for _, p := range proposals {
-		got = append(got, fmt.Sprint(p.Pattern, p.Requests, p.Up, p.Down))
+		got = append(got, fmt.Sprintf("%s %d %d %d", p.Pattern, p.Requests, p.Up, p.Down))
 	}
-	if want := []string{fmt.Sprint("a.example.org", 2, 7, 70)}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"a.example.org 2 7 70"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, want %q, %v", got, want, err)
 	}
 }
