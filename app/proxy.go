@@ -83,6 +83,7 @@ func proxyEvent(e egress.Event) supervisor.ProxyEvent {
 	}
 	event.Egress = audit.Egress{
 		Host: e.Host, Port: int(e.Destination.Port), Method: e.Method, Path: e.Path, Rule: e.Rule, Reason: e.Reason,
+		Command: e.Command,
 	}
 	if e.Address.IsValid() {
 		event.Egress.Address = e.Address.String()

@@ -10,6 +10,7 @@ type Egress struct {
 	Address string `json:"address,omitempty"` // the IP address that was dialed or refused
 	Rule    string `json:"rule,omitempty"`    // the rule that decided
 	Reason  string `json:"reason,omitempty"`  // of a refusal: a clause
+	Command string `json:"command,omitempty"` // of a refusal: the command that would allow it, if any
 }
 
 // EgressEnd is the data of EgressClosed: the end of an allowed request or tunnel.

@@ -85,6 +85,9 @@ func egressDetail(r audit.Egress) string {
 	if r.Rule != "" {
 		parts = append(parts, "rule "+r.Rule)
 	}
+	if r.Command != "" {
+		parts = append(parts, "allow with "+r.Command)
+	}
 	return termtext.Escape(strings.Join(parts, ": "))
 }
 

@@ -28,7 +28,7 @@ func (o *auditOptions) list(ctx context.Context, service *session.Sessions, logs
 	}
 	switch {
 	case o.follow:
-		return o.followEvents(ctx, service, logs, filter, named)
+		return o.followEvents(ctx, service, logs, named, o.auditLines(o.out).printing(filter))
 	case o.json:
 		return o.piped(func(out io.Writer) error { return show(ctx, out) })
 	default:
@@ -36,17 +36,16 @@ func (o *auditOptions) list(ctx context.Context, service *session.Sessions, logs
 	}
 }
 
-// followEvents prints the selected events and continues with new ones until ctx ends.
-func (o *auditOptions) followEvents(ctx context.Context, service *session.Sessions, logs []session.AuditLog, filter auditFilter, named bool) error {
-	lines := o.auditLines(o.out)
-	printed := lines.printing(filter)
+// followEvents prints the events of logs and continues with new ones until ctx ends. named
+// reports whether the user named the sessions, so that only theirs are followed.
+func (a *cli) followEvents(ctx context.Context, service *session.Sessions, logs []session.AuditLog, named bool, printed func(session.Logged) error) error {
 	next := map[session.ID]int{}
 	err := service.AuditEvents(logs, func(e session.Logged) error {
 		next[e.Session] = e.Seq + 1
 		return printed(e)
 	})
 	if err = damagedLogs(err); err != nil {
-		o.report(err) // the rest can be followed
+		a.report(err) // the rest can be followed
 	}
 	want := func(id session.ID) bool {
 		return !named || slices.ContainsFunc(logs, func(log session.AuditLog) bool { return log.Session == id })
@@ -71,6 +70,7 @@ type auditLines struct {
 	out   io.Writer
 	term  terminal
 	json  bool
+	whole bool   // do not cut lines to the terminal's width
 	day   string // printed last
 	count int
 }
@@ -113,7 +113,9 @@ func (l *auditLines) print(e session.Logged) error {
 		}
 		clock = at.Format(time.TimeOnly)
 		used := len(clock) + max(eventIDWidth, len(e.ID().String())) + eventTypeWidth + 3*columnGap
-		detail = firstLine(detail, max(l.term.width-used, 12))
+		if !l.whole {
+			detail = firstLine(detail, max(l.term.width-used, 12))
+		}
 	}
 	kind := fmt.Sprintf("%-*s", eventTypeWidth, termtext.Escape(string(e.Type)))
 	if e.Denied() {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/session/output"
 )
@@ -79,39 +78,5 @@ func TestLogsRefusesFlagsThatContradictEachOther(t *testing.T) {
 		if err := a.execute(t.Context(), strings.Fields(line)); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--screen") {
 			t.Errorf("%s gives %v", line, err)
 		}
-	}
-}
-
-func TestRefusalsAsJSONHaveALineEach(t *testing.T) {
-	a, out, _ := testApp(t)
-	storedSession(t, "0dq4f-shell", time.Now())
-	log, err := audit.Open(filepath.Join(sessionFolder("0dq4f-shell"), "audit.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, event := range []any{
-		map[string]any{"what": "name", "target": "evil.\x1bexample", "reason": "no name is answered"},
-		map[string]any{"what": "tcp", "target": "1.2.3.4:25", "reason": "not allowed"},
-	} {
-		if _, err := log.Append(audit.AccessRefused, event); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := log.Append(audit.NoticeGiven, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if code := a.perform(t.Context(), strings.Fields("netguard log --json 0dq4f")); code != 0 {
-		t.Fatalf("exit %d:\n%s", code, out)
-	}
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	var first, second refusalLine
-	if len(lines) != 2 || json.Unmarshal([]byte(lines[0]), &first) != nil || json.Unmarshal([]byte(lines[1]), &second) != nil {
-		t.Fatalf("printed\n%s", out)
-	}
-	if first.What != "name" || first.Target != "evil.\x1bexample" || first.Session != "0dq4f-shell" || first.Time.IsZero() || second.Reason != "not allowed" {
-		t.Errorf("printed\n%s", out)
 	}
 }

@@ -38,7 +38,7 @@ starts, so you need "up" only to inspect them beforehand.`,
 		command.Flags().Var(&o.site, "site", "work in the network namespace of this Docker: rootless (your own), host (the system's; needs root) or auto (the one that sessions use)")
 		_ = command.RegisterFlagCompletionFunc("site", fixed(string(siteAuto), string(siteRootless), string(siteHost)))
 	}
-	cmd.AddCommand(up, down, status, o.logCommand(), o.explainCommand(), o.testCommand(), o.learnCommand())
+	cmd.AddCommand(up, down, status, newNetworkLogCommand(a), o.explainCommand(), o.testCommand(), o.learnCommand())
 	return cmd
 }
 

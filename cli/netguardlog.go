@@ -1,81 +1,124 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
+	"context"
+	"slices"
 	"time"
 
-	"aibox/audit"
 	"aibox/session"
-	"aibox/ui/traffic"
 
 	"github.com/spf13/cobra"
 )
 
-// logCommand is `aibox netguard log`.
-func (o *netguardOptions) logCommand() *cobra.Command {
-	var asJSON bool
+// networkLogOptions are the flags of `aibox netguard log`.
+type networkLogOptions struct {
+	*cli
+
+	denied, allowed bool
+	since           string
+	follow          bool
+	json            bool
+}
+
+func newNetworkLogCommand(a *cli) *cobra.Command {
+	o := networkLogOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "log [ID]",
-		Short: "Show what sandboxes were refused",
-		Long: `Show what the network refused to the sandboxes of all sessions, or of one.
+		Short: "Show what sandboxes were refused, or allowed",
+		Long: `Show what the network refused to the sandboxes of all sessions, or of one: what was
+requested, why it was refused, the rule that decided, and the command that would allow it.
+The id of a refusal, such as 0dq4f/17, is also in the answer that the sandbox received and
+in the audit log; "aibox audit 0dq4f/17" shows all of it.
 
-With --json, each refusal is one line of JSON with these fields: "time", "session",
-"what" ("name" for a name lookup, "model" for a request to the model, or a protocol),
-"target" and "reason".`,
-		Example:           "  aibox netguard log 0dq4f\n  aibox netguard log --json | jq -r .target | sort | uniq -c",
+With --json, each access is one line of JSON with these fields: "id", "time", "session",
+"allowed", "what" ("egress" for a request to the proxy, "name" for a name lookup, "model"
+for a request to the model, or a protocol), "target" and "reason" (of a refusal), and if
+there is one, "rule" (the entry of a list that decided) and "command" (which would allow
+it).`,
+		Example: `  aibox netguard log 0dq4f
+  aibox netguard log -f --denied --allowed
+  aibox netguard log --since 1h --json | jq -r .target | sort | uniq -c`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.log(cmd, args, asJSON) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print each refusal as a line of JSON")
+	f := cmd.Flags()
+	f.BoolVarP(&o.denied, "denied", "d", false, "show refused access; the default without --allowed")
+	f.BoolVarP(&o.allowed, "allowed", "a", false, "show allowed access; with --denied, show both")
+	f.StringVar(&o.since, "since", "", "show access since `TIME`: 2h or 7d ago, a date, or 2026-11-23T15:04:05Z")
+	f.BoolVarP(&o.follow, "follow", "f", false, "continue with new access, also of sessions that start later")
+	f.BoolVar(&o.json, "json", false, "print each access as a line of JSON")
+	_ = cmd.RegisterFlagCompletionFunc("since", fixed("1h", "1d", "7d", "30d"))
 	return cmd
 }
 
-// refusalLine is a line of `aibox netguard log --json`. The help of the command documents
-// its fields.
-type refusalLine struct {
+// accessLine is a line of `aibox netguard log --json`. The help of the command documents its
+// fields.
+type accessLine struct {
+	ID      string     `json:"id"`
 	Time    time.Time  `json:"time"`
 	Session session.ID `json:"session"`
+	Allowed bool       `json:"allowed"`
 	What    string     `json:"what"`
 	Target  string     `json:"target"`
 	Reason  string     `json:"reason"`
+	Rule    string     `json:"rule,omitempty"`
+	Command string     `json:"command,omitempty"`
 }
 
-func (o *netguardOptions) log(cmd *cobra.Command, args []string, asJSON bool) error {
-	if asJSON {
+func (o *networkLogOptions) run(ctx context.Context, args []string) error {
+	since, err := parseMoment("--since", o.since, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.json {
 		o.printJSONLines()
 	}
 	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	o.repair(cmd.Context(), service)
-	sessions, damaged := service.List()
-	if len(args) > 0 {
-		one, err := service.Find(args[0])
-		if err != nil {
-			return err
-		}
-		o.about, sessions = one.ID, []session.Session{one}
+	o.repair(ctx, service)
+	logs, err := service.AuditLogs(args...)
+	if err != nil {
+		return err
 	}
-	for _, s := range sessions {
-		err := service.Events(s.ID, func(e audit.Event) error {
-			asked, ok := session.AccessOf(s.ID, e)
-			if !e.Type.Refusal() || !ok {
-				return nil
-			}
-			return o.printRefusal(asked, asJSON)
-		})
-		damaged = errors.Join(damaged, err)
+	named := len(args) > 0
+	if named {
+		o.about = logs[0].Session
+	} else {
+		logs = slices.DeleteFunc(logs, func(log session.AuditLog) bool { return log.Removed })
 	}
-	return damaged
+	printed := o.printing(since)
+	if o.follow {
+		return o.followEvents(ctx, service, logs, named, printed)
+	}
+	return damagedLogs(service.AuditEvents(logs, printed))
 }
 
-func (o *netguardOptions) printRefusal(refused session.Access, asJSON bool) error {
-	if asJSON {
-		return encodeJSON(o.out, refusalLine{refused.Time.UTC(), refused.Session, refused.What, refused.Target, refused.Why}, "")
+// printing returns a function that prints the selected access.
+func (o *networkLogOptions) printing(since time.Time) func(session.Logged) error {
+	lines := &auditLines{out: o.out, term: o.term, whole: true}
+	return func(e session.Logged) error {
+		access, ok := session.AccessOf(e.Session, e.Event)
+		if !ok || e.Time.Before(since) || !o.selects(access, e) {
+			return nil
+		}
+		if !o.json {
+			return lines.print(e)
+		}
+		return encodeJSON(o.out, accessLine{
+			ID: e.ID().String(), Time: access.Time.UTC(), Session: access.Session, Allowed: access.Allowed,
+			What: access.What, Target: access.Target, Reason: access.Why, Rule: access.Rule, Command: access.Command,
+		}, "")
 	}
-	_, err := fmt.Fprintf(o.out, "%s  %s  %s\n", refused.Time.Local().Format(time.DateTime), refused.Session, traffic.Say(refused))
-	return err
+}
+
+// selects reports whether the flags select an access. What a model server refused is
+// neither allowed nor refused by the network.
+func (o *networkLogOptions) selects(access session.Access, e session.Logged) bool {
+	if access.Allowed {
+		return o.allowed
+	}
+	return (o.denied || !o.allowed) && e.Type.Refusal()
 }

@@ -32,6 +32,7 @@ type Access struct {
 	Why     string    // of a refusal: raw
 	Rule    string    // of AskedEgress: the entry of a list that decided, and its source; may be empty
 	Event   EventID   // of the first in the log; empty if it is not known
+	Command string    // of AskedEgress: the command that would allow it, raw
 	Times   int       // how often, if known
 	Call    ModelCall // of AskedModel
 }
@@ -61,7 +62,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 			return Access{}, false
 		}
 		a.What, a.Target, a.Why = AskedEgress, net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), r.Reason
-		a.Rule, a.Allowed = r.Rule, e.Type == audit.EgressAllowed
+		a.Rule, a.Command, a.Allowed = r.Rule, r.Command, e.Type == audit.EgressAllowed
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false

@@ -189,13 +189,13 @@ func (p *Proxy) explain(h head, to netguard.Destination, path string, problem *r
 	if to.Host.IsZero() {
 		host = h.target
 	}
-	id, _ := p.recorder.add(Event{
-		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
-		Rule: problem.rule, Code: problem.code, Reason: problem.reason,
-	}, false)
 	var command string
 	if problem.askable && p.config.Allow != nil {
 		command = p.config.Allow(to)
 	}
+	id, _ := p.recorder.add(Event{
+		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
+		Rule: problem.rule, Code: problem.code, Reason: problem.reason, Command: command,
+	}, false)
 	return problem.body(h.method, to, id, command)
 }

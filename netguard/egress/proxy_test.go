@@ -195,6 +195,9 @@ func TestRefusalExplainsItself(t *testing.T) {
 			t.Errorf("%q lacks %q", body, want)
 		}
 	}
+	if events := w.recorded(Refused); len(events) != 1 || events[0].Command != "aibox allow k3f9-codex other.example.org:443" {
+		t.Errorf("recorded %+v", events)
+	}
 	if len(w.asked) != 0 {
 		t.Errorf("a refused name was resolved: %v", w.asked)
 	}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/audit"
+)
+
+// loggedAccess stores a session with one access of each kind.
+func loggedAccess(t *testing.T) {
+	t.Helper()
+	storedSession(t, "0dq4f-shell", time.Now())
+	log, err := audit.Open(filepath.Join(sessionFolder("0dq4f-shell"), "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []struct {
+		kind audit.Type
+		data any
+	}{
+		{audit.AccessRefused, map[string]any{"what": "tcp", "target": "1.2.3.4:25", "reason": "not allowed"}},
+		{audit.DNSRefused, audit.Query{Name: "evil.\x1bexample", Record: "A", Reason: "no name is answered"}},
+		{audit.EgressRefused, audit.Egress{Host: "a.example", Port: 443, Method: "CONNECT", Reason: "no entry of the allow list names this host", Command: "aibox allow 0dq4f a.example"}},
+		{audit.EgressRefused, audit.Egress{Host: "b.example", Port: 443, Method: "CONNECT", Rule: "*.example (your settings)", Reason: "an entry of the deny list names it"}},
+		{audit.EgressAllowed, audit.Egress{Host: "c.example", Port: 443, Method: "CONNECT", Rule: "c.example (--allow)"}},
+		{audit.NoticeGiven, nil},
+	} {
+		if _, err := log.Append(e.kind, e.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNetworkLogSelectsAccess(t *testing.T) {
+	loggedAccessOf := func(line string) (targets []string) {
+		a, out, errs := testApp(t)
+		loggedAccess(t)
+		if code := a.perform(t.Context(), strings.Fields(line)); code != 0 {
+			t.Fatalf("%s exits with %d:\n%s", line, code, errs)
+		}
+		for text := range strings.Lines(out.String()) {
+			var l accessLine
+			if err := json.Unmarshal([]byte(text), &l); err != nil {
+				t.Fatalf("%s printed %q: %v", line, text, err)
+			}
+			if l.Session != "0dq4f-shell" || l.Time.IsZero() || !strings.HasPrefix(l.ID, "0dq4f/") {
+				t.Errorf("%s printed %s", line, text)
+			}
+			targets = append(targets, l.Target)
+		}
+		return targets
+	}
+	refused := []string{"1.2.3.4:25", "evil.\x1bexample", "a.example:443", "b.example:443"}
+	for line, want := range map[string][]string{
+		"netguard log --json":                    refused,
+		"netguard log --json 0dq4f":              refused,
+		"netguard log --json --denied":           refused,
+		"netguard log --json --allowed":          {"c.example:443"},
+		"netguard log --json -a -d":              append(slices.Clone(refused), "c.example:443"),
+		"netguard log --json --since 1h":         refused,
+		"netguard log --json --since 2199-01-01": nil,
+	} {
+		if got := loggedAccessOf(line); !slices.Equal(got, want) {
+			t.Errorf("%s printed %q", line, got)
+		}
+	}
+}
+
+func TestNetworkLogNamesTheRuleAndTheCommand(t *testing.T) {
+	a, out, errs := testApp(t)
+	loggedAccess(t)
+	if code := a.perform(t.Context(), strings.Fields("netguard log -d -a 0dq4f")); code != 0 {
+		t.Fatalf("exit %d:\n%s", code, errs)
+	}
+	for _, want := range []string{
+		"  0dq4f/2    egress.refused      CONNECT a.example:443: no entry of the allow list names this host: allow with aibox allow 0dq4f a.example\n",
+		"  0dq4f/3    egress.refused      CONNECT b.example:443: an entry of the deny list names it: rule *.example (your settings)\n",
+		"  0dq4f/4    egress.allowed      CONNECT c.example:443: rule c.example (--allow)\n",
+		`evil.\x1bexample`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if code := a.perform(t.Context(), strings.Fields("netguard log --since soon")); code != 2 {
+		t.Errorf("--since soon exits with %d", code)
+	}
+}
+
+// writeFunc is an io.Writer.
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestNetworkLogFollowsUntilInterrupted(t *testing.T) {
+	a, _, _ := testApp(t)
+	loggedAccess(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	lines := 0
+	a.out = writeFunc(func(p []byte) (int, error) {
+		if lines += strings.Count(string(p), "\n"); lines == 5 {
+			cancel()
+		}
+		return len(p), nil
+	})
+	if code := a.perform(ctx, strings.Fields("netguard log -f -a -d")); code != 130 || lines != 5 {
+		t.Errorf("exit %d after %d lines", code, lines)
+	}
+}
