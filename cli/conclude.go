@@ -95,6 +95,9 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	for _, refused := range result.Refused {
 		fmt.Fprintf(a.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
 	}
+	if result.Egress.Allowed > 0 {
+		fmt.Fprintf(a.err, "%s %s\n", t.good("✓"), result.Egress)
+	}
 	took := amount.Took(time.Duration(result.Seconds * float64(time.Second)))
 	if result.Verification != nil {
 		fmt.Fprintln(a.err, a.verificationLine(*result.Verification))

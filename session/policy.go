@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/netguard/preset"
@@ -191,7 +192,7 @@ type Egress struct {
 // IsZero reports whether there was no request.
 func (e Egress) IsZero() bool { return e == Egress{} }
 
-// String formats the counts.
+// String formats the requests that were allowed.
 func (e Egress) String() string {
-	return fmt.Sprintf("%d allowed, %d refused", e.Allowed, e.Refused)
+	return fmt.Sprintf("%s outside, %s sent, %s received", amount.Of(e.Allowed, "request"), amount.Bytes(e.Up), amount.Bytes(e.Down))
 }

@@ -43,6 +43,8 @@ type report struct {
 	Secret     json.RawMessage `json:"secret"`
 	CloudHosts json.RawMessage `json:"cloud_hosts"`
 
+	Sources map[string]string `json:"sources"`
+
 	Env        []string `json:"env"`
 	Image      string   `json:"image"`
 	Timeout    string   `json:"timeout"`
@@ -62,6 +64,7 @@ type report struct {
 		Supervisor  json.RawMessage `json:"supervisor"`
 		ImageID     string          `json:"image_id"`
 		Network     json.RawMessage `json:"network"`
+		Lists       json.RawMessage `json:"lists"`
 		Box         string          `json:"box"`
 		Sandbox     json.RawMessage `json:"sandbox"`
 		Watchdog    json.RawMessage `json:"watchdog"`

@@ -124,6 +124,9 @@ func (m *Model) head() []string {
 	if m.live.Calls > 0 && m.width >= wide {
 		right = append(right, amount.Of(m.live.Calls, "model call"))
 	}
+	if n := m.live.Egress.Allowed; n > 0 && m.width >= wide {
+		right = append(right, amount.Short(n)+" outside")
+	}
 	refused := 0
 	for _, r := range m.live.Refused {
 		refused += r.Times
