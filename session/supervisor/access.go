@@ -16,8 +16,8 @@ const (
 	maxOpenAccess  = 8   // questions that wait at the same time
 	maxAccess      = 200 // questions of one session
 	maxAccessWaits = 64  // connections that wait for one question
-	// unansweredPause is how long a destination is refused without a question after nobody
-	// answered one, so that a tool that tries again does not wait each time.
+	// unansweredPause is how long a destination is refused without a question after a
+	// question had no answer, so that a tool that tries again does not wait each time.
 	unansweredPause = 5 * time.Minute
 	// onceFor is how long an AnswerOnce holds for the next connection if the one that asked
 	// is gone: many tools give up before the user answers, and try again.
@@ -86,7 +86,7 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 		return AccessDecision{}
 	}
 	if !a.awaitAttended(ctx, begun) {
-		return AccessDecision{Reason: "no one is attached to the session to allow it"}
+		return AccessDecision{Reason: "no terminal is attached to ask you"}
 	}
 	q, decision := a.join(d, pattern, method, verdict)
 	if q == nil {
@@ -211,7 +211,7 @@ func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, 
 	case answer == session.AnswerOnce && q.waits == 0:
 		a.granted[d] = time.Now().Add(onceFor)
 	case answer == "" && !early:
-		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), "nobody answered within " + amount.Span(a.timeout)}
+		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), "the question had no answer within " + amount.Span(a.timeout)}
 	}
 	q.answer = answer
 	close(q.over)
@@ -228,7 +228,7 @@ func (a *accessQuestions) result(d netguard.Destination, answer session.Answer) 
 	case answer == session.AnswerDeny:
 		return AccessDecision{Reason: "you refused it"}
 	case answer == "" && verdict.Reason.Askable():
-		return AccessDecision{Reason: "nobody allowed it within " + amount.Span(a.timeout)}
+		return AccessDecision{Reason: "the question had no answer within " + amount.Span(a.timeout)}
 	}
 	return AccessDecision{}
 }

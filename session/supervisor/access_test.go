@@ -146,7 +146,7 @@ func TestNoAnswerInTimeRefusesAndIsNotAskedAgainAtOnce(t *testing.T) {
 		if d := <-a.connect("example.org:443"); d.Allowed || time.Since(begun) != time.Minute || !strings.Contains(d.Reason, "1m") {
 			t.Errorf("%+v after %v", d, time.Since(begun))
 		}
-		if d := <-a.connect("example.org:443"); d.Allowed || time.Since(begun) != time.Minute || d.Reason != "nobody answered within 1m" {
+		if d := <-a.connect("example.org:443"); d.Allowed || time.Since(begun) != time.Minute || d.Reason != "the question had no answer within 1m" {
 			t.Errorf("again: %+v after %v", d, time.Since(begun))
 		}
 		time.Sleep(unansweredPause)

@@ -31,7 +31,7 @@ func (m *Model) listHeight() int { return max(1, m.height-headRows-footRows) }
 type columns struct{ time, session, what, target int }
 
 func (m *Model) columns() columns {
-	c := columns{time: 8, session: 12, what: 7}
+	c := columns{time: 8, session: 12, what: 8}
 	for _, a := range m.shown() {
 		c.session = max(c.session, min(20, len(a.Session)))
 	}
