@@ -197,7 +197,8 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 		out.Body = http.NoBody
 		return out, nil
 	}
-	body := &requestBody{exchange: e, body: in.Body, expects: in.Header.Get("Expect") != ""}
+	out.Trailer.Del("Host")
+	body := &requestBody{exchange: e, body: in.Body, trailer: out.Trailer, expects: in.Header.Get("Expect") != ""}
 	out.Body = body
 	return out, body
 }
@@ -207,6 +208,7 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 type requestBody struct {
 	exchange *exchange
 	body     io.ReadCloser
+	trailer  http.Header // to forward, with the names that the client has declared
 	expects  bool
 
 	reading  sync.Mutex // held while the transport reads
@@ -234,6 +236,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	b.exchange.flow.up.Add(int64(n))
 	if errors.Is(err, io.EOF) {
 		b.complete = true
+		for name := range b.trailer {
+			b.trailer[name] = b.exchange.request.Trailer[name]
+		}
 	}
 	return n, err
 }
