@@ -114,7 +114,7 @@ func (a *cli) offerLearned(ctx context.Context, service *session.Sessions, ended
 		return err
 	}
 	if len(proposals) == 0 {
-		fmt.Fprintln(a.err, "the agent reached no host, so there is nothing to allow")
+		fmt.Fprintln(a.err, "the agent reached no host that its allow list does not have")
 		return nil
 	}
 	fmt.Fprintln(a.err, "\nan allow list that would have been enough; the agent chose these hosts, so look at each:")

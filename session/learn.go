@@ -9,7 +9,8 @@ import (
 )
 
 // Learned returns the allow list that would have allowed all requests of a session that
-// were allowed, without what the session's own list allows. It reads the session's log;
+// were allowed, without what the session's own list allows and without hosts that never
+// answered. It reads the session's log;
 // a damaged one is an error.
 func (s *contact) Learned(id ID) ([]netguard.Proposal, error) {
 	found, err := s.store.Load(id)
@@ -21,6 +22,7 @@ func (s *contact) Learned(id ID) ([]netguard.Proposal, error) {
 		return nil, err
 	}
 	uses := map[netguard.Destination]*netguard.Use{}
+	ended := map[netguard.Destination]int{}
 	of := func(host string, port int) *netguard.Use {
 		parsed, err := netguard.ParseHost(host)
 		if err != nil || port < 1 || port > 65535 {
@@ -49,6 +51,7 @@ func (s *contact) Learned(id ID) ([]netguard.Proposal, error) {
 			}
 			if use := of(end.Host, end.Port); use != nil {
 				use.Up, use.Down = use.Up+end.BytesUp, use.Down+end.BytesDown
+				ended[use.Destination]++
 			}
 		}
 		return nil
@@ -57,8 +60,10 @@ func (s *contact) Learned(id ID) ([]netguard.Proposal, error) {
 		return nil, err
 	}
 	all := make([]netguard.Use, 0, len(uses))
-	for _, use := range uses {
-		all = append(all, *use)
+	for d, use := range uses {
+		if unreachable := use.Down == 0 && ended[d] >= use.Requests; !unreachable {
+			all = append(all, *use)
+		}
 	}
 	known := make([]netguard.Pattern, 0, len(policy.Allow))
 	for _, rule := range policy.Allow {

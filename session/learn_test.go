@@ -28,6 +28,8 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 		{audit.EgressAllowed, audit.Egress{Host: "a.example.org", Port: 443}},
 		{audit.EgressClosed, audit.EgressEnd{Host: "a.example.org", Port: 443, BytesUp: 7, BytesDown: 70}},
 		{audit.EgressAllowed, audit.Egress{Host: "known.example.net", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "dead.example.org", Port: 443}},
+		{audit.EgressClosed, audit.EgressEnd{Host: "dead.example.org", Port: 443, BytesUp: 7}},
 		{audit.EgressRefused, audit.Egress{Host: "refused.example.org", Port: 443}},
 		{audit.EgressAllowed, audit.Egress{Host: "not a host", Port: 0}},
 	} {
