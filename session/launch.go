@@ -178,11 +178,12 @@ func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, err
 }
 
 // supervisorEnv returns the environment of a supervisor: what it needs to find the daemon
-// and the user's folders, and what a command needs that prints a key. Keys of model servers are not in it, because any
-// process of the user can read /proc/PID/environ.
+// and the user's folders, the certificate authorities that verify servers, and what a command
+// needs that prints a key. Keys of model servers are not in it, because any process of the
+// user can read /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
-	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND"} {
+	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
