@@ -50,6 +50,15 @@ func (s Setting) Variable() string {
 	return Variable(s.Key)
 }
 
+// Check reports what is wrong with a value of the setting, in the form of spec.Field.Value,
+// besides what the tags of its field say.
+func (s Setting) Check(value any) error {
+	if s.section == nil || s.section.check == nil {
+		return nil
+	}
+	return s.section.check(s.Field, value)
+}
+
 // Source returns who had the last word.
 func (s Setting) Source() Source { return s.From[len(s.From)-1] }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/agents/spec"
 	"aibox/app"
 	"aibox/app/run"
 	"aibox/config"
@@ -38,6 +39,19 @@ type Place struct {
 	// Resumed is what the session ran that the request resumes; nil for a new run. Its
 	// settings are among Settings.
 	Resumed *run.Request
+}
+
+// CheckSetting reports what is wrong with the value that draft, a pointer to settings, has
+// for a list of hosts or patterns.
+func (p *Place) CheckSetting(draft any, field spec.Field) error {
+	if !config.IsProxySetting(field.Key) && field.Key != "hide" {
+		return nil
+	}
+	setting, err := p.Settings.Find(field.Key)
+	if err != nil {
+		return nil //nolint:nilerr // no setting of the files
+	}
+	return setting.Check(field.Value(draft))
 }
 
 // Folder is a folder whose path begins with what was typed.

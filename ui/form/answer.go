@@ -15,6 +15,7 @@ import (
 // reach the draft only when spec accepts them.
 type answer struct {
 	field   spec.Field
+	check   func(draft any, field spec.Field) error
 	widget  huh.Field   // nil if there is a list
 	list    *choiceList // nil if there is a widget
 	choices []string
@@ -33,8 +34,8 @@ type answer struct {
 
 // newAnswer asks for field, with its value in draft as the first answer. plain means line
 // by line.
-func newAnswer(field spec.Field, draft any, s styles, plain bool) *answer {
-	a := &answer{field: field, snapshot: spec.Clone(draft), choices: spec.ChoicesOf(draft, field), plain: plain, suggestion: -1}
+func newAnswer(r Request, field spec.Field, draft any, s styles, plain bool) *answer {
+	a := &answer{field: field, check: r.check, snapshot: spec.Clone(draft), choices: spec.ChoicesOf(draft, field), plain: plain, suggestion: -1}
 	switch field.Type {
 	case spec.Bool:
 		a.on, _ = field.Value(draft).(bool)
@@ -138,7 +139,7 @@ func (a *answer) apply(draft any) {
 		a.err = a.field.Set(draft, strings.TrimRight(a.print(), "\n"))
 	}
 	if a.err == nil {
-		a.err = spec.Check(draft, a.field)
+		a.err = a.check(draft, a.field)
 	}
 }
 

@@ -99,7 +99,7 @@ func (f *fields) show() {
 		return
 	}
 	field := f.selected()
-	f.current = newAnswer(field, f.draft, stylesOf(f.theme), false)
+	f.current = newAnswer(f.request, field, f.draft, stylesOf(f.theme), false)
 	f.current.setSuggestions(f.suggestions[field.Key])
 	f.resize()
 }

@@ -259,7 +259,7 @@ func (f *fields) values() string {
 func (f *fields) problem() string {
 	err := f.current.err
 	if !f.editing {
-		err = spec.Check(f.draft, f.current.field)
+		err = f.request.check(f.draft, f.current.field)
 	}
 	if err == nil {
 		return ""

@@ -34,12 +34,24 @@ type Request struct {
 	Mode spec.Mode
 	// Only limits the form to the options with these keys; nil means all.
 	Only []string
+	// Check reports what is wrong with a field of draft, a pointer to a copy of Options,
+	// besides what its tags say. It does no I/O. Nil accepts any value.
+	Check func(draft any, field spec.Field) error
 	// Suggest returns values to pick from for models and paths, in a Part for any line of
 	// text. It may be slow, and is called from another goroutine. Nil suggests nothing.
 	Suggest func(spec.Field) []string
 	// Preview describes the effect of draft, a pointer to a copy of Options, with secrets
 	// as dots, before the user confirms. Nil shows no preview.
 	Preview func(draft any) string
+}
+
+// check validates a field of draft.
+func (r Request) check(draft any, field spec.Field) error {
+	err := spec.Check(draft, field)
+	if err == nil && r.Check != nil {
+		err = r.Check(draft, field)
+	}
+	return err
 }
 
 // Run asks line by line, without moving the cursor, which also suits screen readers and

@@ -51,7 +51,7 @@ func askLines(ctx context.Context, r Request) (done bool, err error) {
 
 // askOne asks for one field until the answer is valid.
 func askOne(r Request, in *lineReader, field spec.Field, draft any) error {
-	a := newAnswer(field, draft, plainStyles(), true)
+	a := newAnswer(r, field, draft, plainStyles(), true)
 	if r.Suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
 		a.setSuggestions(safeWords(r.Suggest(field)))
 	}

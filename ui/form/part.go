@@ -41,7 +41,7 @@ func (p *Part) Problem() error {
 		return p.f.current.err
 	}
 	for _, field := range p.f.all {
-		if err := spec.Check(p.f.draft, field); err != nil && spec.Visible(p.f.draft, field) {
+		if err := p.f.request.check(p.f.draft, field); err != nil && spec.Visible(p.f.draft, field) {
 			return err
 		}
 	}

@@ -65,7 +65,7 @@ func (s *sandboxStep) fill(place *compose.Place, initial run.Request) tea.Cmd {
 	}
 	setOptions(values, texts)
 	s.place, s.base, s.inference = place, &base, ""
-	s.formStep.reset(form.Request{Options: values, Base: &base, Only: s.formKeys()})
+	s.formStep.reset(form.Request{Options: values, Base: &base, Only: s.formKeys(), Check: place.CheckSetting})
 	return s.part.Init()
 }
 
