@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"aibox/internal/redact"
 	"aibox/internal/secret"
@@ -70,6 +71,9 @@ type header struct {
 	value secret.Value
 }
 
+// last returns the value of the last header.
+func (i *injection) last() string { return i.headers[len(i.headers)-1].value.Reveal() }
+
 // New returns an inspector, with a new authority if there are inspected hosts.
 func New(config Config) (*Inspector, error) {
 	rules := make([]netguard.Rule, len(config.Hosts))
@@ -90,6 +94,9 @@ func New(config Config) (*Inspector, error) {
 			return nil, err
 		}
 		values[to] = append(values[to], s.Value)
+		if sent := i.secrets[to].last(); !strings.Contains(sent, s.Value.Reveal()) { // encoded with the user name
+			values[to] = append(values[to], secret.New(strings.TrimPrefix(sent, "Basic ")))
+		}
 	}
 	for to, injected := range i.secrets {
 		injected.redact = redact.New(values[to]...)

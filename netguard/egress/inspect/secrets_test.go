@@ -110,7 +110,7 @@ func TestAnEchoedSecretIsRedacted(t *testing.T) {
 				}
 				have := dump(t, response)
 				w.findCanary(have)
-				if encoded := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + canary)); strings.Contains(have, encoded) || !strings.Contains(have, "****") || response.Trailer.Get("X-Trailer") == "" {
+				if encoded := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + canary)); strings.Contains(have, encoded[len(encoded)-4:]) || !strings.Contains(have, "****") || response.Trailer.Get("X-Trailer") == "" {
 					t.Errorf("%s: %q", rule, have)
 				}
 				raw, _ := http.NewRequest("TRACE", "https://api.example.org/", nil)
