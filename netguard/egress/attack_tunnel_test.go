@@ -254,7 +254,7 @@ var secondHellos = []struct {
 	{"after a HelloRetryRequest", goodTLS, evilTLS, "wrong-server-name"},
 	{"behind a change of cipher", goodTLS, append(bytes.Clone(changeCS), evilTLS...), "wrong-server-name"},
 	{"behind early data", simpleHello(goodName, earlyExt), append(record(recordApplicationData, make([]byte, 500)), evilTLS...), "wrong-server-name"},
-	{"behind much early data", simpleHello(goodName, earlyExt), append(bytes.Repeat(record(recordApplicationData, make([]byte, 1<<14)), 10), evilTLS...), "wrong-server-name"},
+	{"behind much early data", simpleHello(goodName, earlyExt), append(bytes.Repeat(record(recordApplicationData, make([]byte, 1<<12)), 50), evilTLS...), "wrong-server-name"},
 	{"in small records", goodTLS, records(helloMessage(evilName), 9), "wrong-server-name"},
 	{"with an encrypted name", goodTLS, simpleHello(goodName, extension(extensionEncryptedClientHello, make([]byte, 9))), "encrypted-server-name"},
 	{"behind many changes of cipher", goodTLS, append(bytes.Repeat(changeCS, 40), evilTLS...), "bad-hello"},

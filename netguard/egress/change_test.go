@@ -1,7 +1,9 @@
 package egress
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -200,6 +202,27 @@ func TestAQuestionIsWithdrawnWhenNobodyWaits(t *testing.T) {
 	eventually(t, "the question was not withdrawn", func() bool { return u.left.Load() == 1 })
 	if len(w.asked) != 0 {
 		t.Errorf("resolved %v", w.asked)
+	}
+}
+
+func TestAHeldRequestWithALargeBodyWaits(t *testing.T) {
+	u := &user{answers: make(chan Answer)}
+	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
+	other := newSite(t, hello)
+	w.route("other.example.net", 80, other.address())
+	conn := w.dialProxy()
+	body := strings.Repeat("x", 4*maxHead)
+	// The head fills the buffer together with the body.
+	go fmt.Fprintf(conn, "POST http://other.example.net/ HTTP/1.1\r\nHost: other.example.net\r\nContent-Length: %d\r\nX: %s\r\n\r\n%s", len(body), strings.Repeat("x", maxHead-1000), body)
+	eventually(t, "nobody was asked", func() bool { return u.questions() == 1 })
+	select {
+	case u.answers <- Answer{Allowed: true}:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the question was withdrawn")
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", response, err)
 	}
 }
 

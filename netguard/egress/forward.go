@@ -1,20 +1,13 @@
 package egress
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -201,180 +194,6 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 	body := &requestBody{exchange: e, body: in.Body, trailer: out.Trailer, expects: in.Header.Get("Expect") != ""}
 	out.Body = body
 	return out, body
-}
-
-// requestBody reads the client's body. If the client waits for "100 Continue", the first
-// Read sends it.
-type requestBody struct {
-	exchange *exchange
-	body     io.ReadCloser
-	trailer  http.Header // to forward, with the names that the client has declared
-	expects  bool
-
-	reading  sync.Mutex // held while the transport reads
-	complete bool       // belongs to reading
-
-	deadline sync.Mutex
-	stopped  bool // belongs to deadline
-}
-
-func (b *requestBody) Read(p []byte) (int, error) {
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	if !b.extend() {
-		return 0, net.ErrClosed
-	}
-	s := b.exchange.stream
-	if b.expects {
-		b.expects = false
-		_ = s.conn.SetWriteDeadline(time.Now().Add(b.exchange.proxy.limits.Header))
-		if _, err := io.WriteString(s.conn, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
-			return 0, err
-		}
-	}
-	n, err := b.body.Read(p)
-	b.exchange.flow.up.Add(int64(n))
-	if errors.Is(err, io.EOF) {
-		b.complete = true
-		for name := range b.trailer {
-			b.trailer[name] = b.exchange.request.Trailer[name]
-		}
-	}
-	return n, err
-}
-
-// extend gives the next read its time. It reports false after stop.
-func (b *requestBody) extend() bool {
-	b.deadline.Lock()
-	defer b.deadline.Unlock()
-	if !b.stopped {
-		_ = b.exchange.stream.conn.SetReadDeadline(time.Now().Add(b.exchange.proxy.limits.Idle))
-	}
-	return !b.stopped
-}
-
-// stop ends a read that is under way and every later one, so that the stream can be used
-// again. It reports whether the body was read to its end. A nil body was.
-func (b *requestBody) stop() (complete bool) {
-	if b == nil {
-		return true
-	}
-	b.deadline.Lock()
-	b.stopped = true
-	_ = b.exchange.stream.conn.SetReadDeadline(time.Unix(1, 0))
-	b.deadline.Unlock()
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	return b.complete
-}
-
-// Close does nothing: the connection is closed after the response if the body has a rest.
-func (b *requestBody) Close() error { return nil }
-
-// respond sends the response to the client.
-func (e *exchange) respond(response *http.Response, body *requestBody) error {
-	e.begun = true
-	w := bufio.NewWriterSize(&deadlineWriter{e}, 4<<10)
-	modern := e.request.ProtoAtLeast(1, 1)
-	trailers := slices.Sorted(maps.Keys(response.Trailer))
-	removeHopByHop(response.Header)
-	hasBody := e.request.Method != http.MethodHead && response.StatusCode >= 200 && response.StatusCode != http.StatusNoContent && response.StatusCode != http.StatusNotModified
-	chunked := hasBody && response.ContentLength < 0 && modern
-	keep := !e.request.Close && body.stop() && (modern || response.ContentLength >= 0 || !hasBody)
-	fmt.Fprintf(w, "HTTP/1.1 %03d %s\r\n", response.StatusCode, reasonPhrase(response))
-	if hasBody && response.ContentLength >= 0 {
-		response.Header.Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	_ = response.Header.Write(w)
-	if chunked {
-		_, _ = io.WriteString(w, "Transfer-Encoding: chunked\r\n")
-		if len(trailers) > 0 {
-			fmt.Fprintf(w, "Trailer: %s\r\n", strings.Join(trailers, ", "))
-		}
-	}
-	if keep {
-		_, _ = io.WriteString(w, "Connection: keep-alive\r\n\r\n")
-	} else {
-		_, _ = io.WriteString(w, "Connection: close\r\n\r\n")
-	}
-	if hasBody && response.ContentLength < 0 { // what follows may take long
-		_ = w.Flush()
-	}
-	if err := e.sendBody(w, response, hasBody, chunked); err != nil {
-		return err
-	}
-	e.reusable = keep
-	return nil
-}
-
-func reasonPhrase(response *http.Response) string {
-	_, phrase, _ := strings.Cut(response.Status, " ")
-	return printable(phrase)
-}
-
-func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, chunked bool) error {
-	if !hasBody {
-		return w.Flush()
-	}
-	if !chunked {
-		if _, err := io.Copy(&flushWriter{w, w}, response.Body); err != nil {
-			return err
-		}
-		return w.Flush()
-	}
-	chunks := httputil.NewChunkedWriter(w)
-	if _, err := io.Copy(&flushWriter{chunks, w}, response.Body); err != nil {
-		return err
-	}
-	_ = chunks.Close()
-	_ = response.Trailer.Write(w)
-	_, _ = io.WriteString(w, "\r\n")
-	return w.Flush()
-}
-
-// flushWriter sends each piece at once, so that streams of events are not delayed.
-type flushWriter struct {
-	to     io.Writer
-	buffer *bufio.Writer
-}
-
-func (w *flushWriter) Write(p []byte) (int, error) {
-	n, err := w.to.Write(p)
-	if err == nil {
-		err = w.buffer.Flush()
-	}
-	return n, err
-}
-
-// deadlineWriter writes to the client, counts, and gives up on one that does not read.
-type deadlineWriter struct{ exchange *exchange }
-
-func (w *deadlineWriter) Write(p []byte) (int, error) {
-	conn := w.exchange.stream.conn
-	_ = conn.SetWriteDeadline(time.Now().Add(w.exchange.proxy.limits.Idle))
-	n, err := conn.Write(p)
-	w.exchange.flow.down.Add(int64(n))
-	return n, err
-}
-
-// upgrade passes a WebSocket through: the response's body is the connection.
-func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusal {
-	upstream, ok := response.Body.(io.ReadWriteCloser)
-	if !ok || !strings.EqualFold(response.Header.Get("Upgrade"), "websocket") || e.request.Header.Get("Upgrade") == "" {
-		return forbid("upgrade", "the server switched to a protocol that was not asked for").withStatus(http.StatusBadGateway)
-	}
-	e.begun = true
-	var w strings.Builder
-	fmt.Fprintf(&w, "HTTP/1.1 101 Switching Protocols\r\n")
-	removeHopByHop(response.Header)
-	response.Header.Set("Connection", "Upgrade")
-	response.Header.Set("Upgrade", "websocket")
-	_ = response.Header.Write(&w)
-	w.WriteString("\r\n")
-	if _, err := io.WriteString(&deadlineWriter{e}, w.String()); err != nil {
-		return nil
-	}
-	return e.proxy.relay(ctx, e.flow, &bufferedConn{Conn: e.stream.conn, stream: e.stream}, upstream, false)
 }
 
 // addressedConn is a connection whose checked address is known.

@@ -1,0 +1,78 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// requestBody reads the client's body. If the client waits for "100 Continue", the first
+// Read sends it.
+type requestBody struct {
+	exchange *exchange
+	body     io.ReadCloser
+	trailer  http.Header // to forward, with the names that the client has declared
+	expects  bool
+
+	reading  sync.Mutex // held while the transport reads
+	complete bool       // belongs to reading
+
+	deadline sync.Mutex
+	stopped  bool // belongs to deadline
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	if !b.extend() {
+		return 0, net.ErrClosed
+	}
+	s := b.exchange.stream
+	if b.expects {
+		b.expects = false
+		_ = s.conn.SetWriteDeadline(time.Now().Add(b.exchange.proxy.limits.Header))
+		if _, err := io.WriteString(s.conn, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.body.Read(p)
+	b.exchange.flow.up.Add(int64(n))
+	if errors.Is(err, io.EOF) {
+		b.complete = true
+		for name := range b.trailer {
+			b.trailer[name] = b.exchange.request.Trailer[name]
+		}
+	}
+	return n, err
+}
+
+// extend gives the next read its time. It reports false after stop.
+func (b *requestBody) extend() bool {
+	b.deadline.Lock()
+	defer b.deadline.Unlock()
+	if !b.stopped {
+		_ = b.exchange.stream.conn.SetReadDeadline(time.Now().Add(b.exchange.proxy.limits.Idle))
+	}
+	return !b.stopped
+}
+
+// stop ends a read that is under way and every later one, so that the stream can be used
+// again. It reports whether the body was read to its end. A nil body was.
+func (b *requestBody) stop() (complete bool) {
+	if b == nil {
+		return true
+	}
+	b.deadline.Lock()
+	b.stopped = true
+	_ = b.exchange.stream.conn.SetReadDeadline(time.Unix(1, 0))
+	b.deadline.Unlock()
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	return b.complete
+}
+
+// Close does nothing: the connection is closed after the response if the body has a rest.
+func (b *requestBody) Close() error { return nil }
