@@ -6,13 +6,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -103,12 +101,11 @@ func trustIn(file string) []string {
 	return flags
 }
 
-// packages serves a git repository in repo, and one package for npm, pip and apt each, all
-// called aibox-tiny. address is the URL of the host.
-func packages(t testing.TB, repo string, address func() string) http.Handler {
+// packages serves a package for npm and one for pip, both called aibox-tiny. address is the
+// URL of the host.
+func packages(t testing.TB, address func() string) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/repo.git/", http.StripPrefix("/repo.git/", http.FileServer(http.Dir(filepath.Join(repo, ".git")))))
 	serve := func(path string, data []byte) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) })
 	}
@@ -122,11 +119,6 @@ func packages(t testing.TB, repo string, address func() string) http.Handler {
 	const wheel = "aibox_tiny-1.0.0-py3-none-any.whl"
 	serve("/simple/aibox-tiny/", []byte(`<!DOCTYPE html><a href="/wheels/`+wheel+`">`+wheel+`</a>`))
 	serve("/wheels/"+wheel, wheelPackage(t))
-	deb := []byte("no real package, which apt-get download does not care about\n")
-	sum := sha256.Sum256(deb)
-	serve("/apt/aibox-tiny.deb", deb)
-	serve("/apt/Packages", fmt.Appendf(nil, "Package: aibox-tiny\nVersion: 1.0\nArchitecture: all\nMaintainer: t <t@example.org>\nFilename: ./aibox-tiny.deb\nSize: %d\nSHA256: %s\nDescription: tiny\n",
-		len(deb), hex.EncodeToString(sum[:])))
 	return mux
 }
 
