@@ -31,6 +31,8 @@ type Settings struct {
 	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, such as 30d" default:"30d" min:"0s"`
 	Pager   string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
 
+	Notify bool `label:"Notify" help:"Show a notification of the desktop or the terminal when a session asks you something" default:"true"`
+
 	AuditKeep    time.Duration `label:"Keep audit logs" help:"How long aibox gc keeps the audit logs of removed sessions, such as 90d; 0 for ever" default:"90d" min:"0s"`
 	AuditCommand string        `label:"Audit command" help:"Run this program for each event of the audit logs, with the event as JSON on its standard input" placeholder:"COMMAND"`
 }

@@ -80,6 +80,9 @@ func newApp(ctx context.Context, r Request) *app {
 	a.keys.inText.force = keymap.Bind("cancel the text; twice: quit", "ctrl+c")
 	a.questions = approvals.New(ctx, r.Sessions)
 	a.questions.Remember = r.Remember
+	if r.Notify != nil {
+		a.questions.Notify = a.notify
+	}
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a
 }

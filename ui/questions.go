@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"aibox/session"
 	"aibox/ui/approvals"
 	"aibox/ui/widget/keymap"
 
@@ -38,6 +39,12 @@ func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 // ctrl+c.
 func (a *app) showQuestions() {
 	a.questions.Let(a.typing() || a.over.open() || a.tooSmall() || a.interrupted)
+}
+
+// notify shows a notification about a question.
+func (a *app) notify(r session.Request) tea.Cmd {
+	ctx, show := a.ctx, a.request.Notify
+	return func() tea.Msg { return tea.Raw(show(ctx, string(r.Session)+" asks", r.Question))() }
 }
 
 // withQuestion draws the open question over a screen.

@@ -53,11 +53,14 @@ type Model struct {
 	// Remember adds an entry to the allow list of the user's settings, and returns their
 	// file. Without it, no question offers that.
 	Remember func(ctx context.Context, entry string) (file string, err error)
+	// Notify shows a notification about a new question; nil shows none.
+	Notify func(r session.Request) tea.Cmd
 
 	width, height int
 	changed       <-chan struct{}
 	lists         page.Latest
 	waiting       []session.Request
+	known         map[name]bool // the open questions of the last list
 	answered      map[name]bool // they may still be in the next list
 	seen          map[name]bool // they were shown once, and appear on a key only
 	shown         *session.Request
@@ -150,7 +153,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return tea.Batch(m.list(), m.await()), true
 	case requestsLoaded:
 		if msg.err == nil {
-			m.takeRequests(msg.all)
+			return tea.Batch(m.takeRequests(msg.all), m.countDown()), true
 		}
 		return m.countDown(), true
 	case ticked:
@@ -191,12 +194,17 @@ func (m *Model) expiry() time.Time {
 	return first
 }
 
-// takeRequests stores the open questions.
-func (m *Model) takeRequests(all []session.Request) {
+// takeRequests stores the open questions, and notifies the user of the first new one.
+func (m *Model) takeRequests(all []session.Request) tea.Cmd {
 	open := map[name]bool{}
+	var notify tea.Cmd
 	for _, r := range all {
 		open[nameOf(r)] = true
+		if !m.known[nameOf(r)] && notify == nil && m.Notify != nil {
+			notify = m.Notify(r)
+		}
 	}
+	m.known = open
 	for _, known := range []map[name]bool{m.answered, m.seen} {
 		for n := range known {
 			if !open[n] {
@@ -209,6 +217,7 @@ func (m *Model) takeRequests(all []session.Request) {
 		m.close(m.closedOutcome(m.shown))
 		m.shown = nil
 	}
+	return notify
 }
 
 // closedOutcome explains why a question is no longer open.
