@@ -22,10 +22,13 @@ func IsRunFlag(name string) bool {
 	return slices.Contains(ownFlags, name) || slices.ContainsFunc(settings, func(field spec.Field) bool { return field.Key == name })
 }
 
-// ownKeys has the user's variables for keys of model servers. The gateway sends these
-// keys; they never enter a sandbox.
+// ownKeys has the user's variables for keys of model servers, and the other variables that
+// select an account there. The gateway sends these keys; they never enter a sandbox.
 var ownKeys = []string{
 	"AIBOX_INFERENCE_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
+	"AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY",
+	"GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION",
+	"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
 }
 
 // checkReserved rejects an option that uses a flag, a variable or a key of aibox.
