@@ -246,11 +246,10 @@ func (o *RunOverrides) UnmarshalJSON(data []byte) error {
 }
 
 func findRunField(key string) (spec.Field, error) {
-	fields := RunFields()
-	i := slices.IndexFunc(fields, func(field spec.Field) bool { return field.Key == key })
-	if i >= 0 {
-		return fields[i], nil
+	if field, ok := spec.Lookup(Run{}, key); ok {
+		return field, nil
 	}
+	fields := RunFields()
 	known := make([]string, len(fields))
 	for i, field := range fields {
 		known[i] = field.Key

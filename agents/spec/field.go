@@ -35,6 +35,7 @@ type Field struct {
 	when   condition
 	index  []int
 	goType reflect.Type
+	owner  reflect.Type // the struct that it was read from
 }
 
 // Set parses text and stores the value in v, a pointer to the field's struct. The words
@@ -86,8 +87,10 @@ func (f Field) target(v any) (reflect.Value, error) {
 		return reflect.Value{}, fmt.Errorf("spec: option %q needs a pointer to a struct, not %T", f.Key, v)
 	}
 	structure := value.Elem()
-	if member, ok := structure.Type().FieldByName(f.Name); !ok || !slices.Equal(member.Index, f.index) {
-		return reflect.Value{}, fmt.Errorf("spec: %T has no field %s", v, f.Name)
+	if structure.Type() != f.owner { // FieldByName is slow, and screens read every field at every key
+		if member, ok := structure.Type().FieldByName(f.Name); !ok || !slices.Equal(member.Index, f.index) {
+			return reflect.Value{}, fmt.Errorf("spec: %T has no field %s", v, f.Name)
+		}
 	}
 	return structure.FieldByIndex(f.index), nil
 }

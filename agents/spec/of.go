@@ -23,6 +23,23 @@ var fieldsOf sync.Map // reflect.Type → []Field
 // the field and the tag key. The caller owns the slice; the slices inside a field are
 // shared and must not be changed. Of is safe for concurrent use.
 func Of(v any) ([]Field, error) {
+	fields, err := load(v)
+	return slices.Clone(fields), err
+}
+
+// Lookup returns the option of v with the key, without a copy of the others. It reports
+// false if there is none, or if Of returns an error.
+func Lookup(v any, key string) (Field, bool) {
+	fields, _ := load(v)
+	i := slices.IndexFunc(fields, func(field Field) bool { return field.Key == key })
+	if i < 0 {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
+// load returns the fields that Of describes. They are shared and must not be changed.
+func load(v any) ([]Field, error) {
 	structure := reflect.TypeOf(v)
 	if structure != nil && structure.Kind() == reflect.Pointer {
 		structure = structure.Elem()
@@ -32,14 +49,14 @@ func Of(v any) ([]Field, error) {
 	}
 	if known, ok := fieldsOf.Load(structure); ok {
 		fields, _ := known.([]Field)
-		return slices.Clone(fields), nil
+		return fields, nil
 	}
 	fields, err := readAll(structure)
 	if err != nil {
 		return nil, err
 	}
 	fieldsOf.Store(structure, fields)
-	return slices.Clone(fields), nil
+	return fields, nil
 }
 
 func readAll(structure reflect.Type) ([]Field, error) {
@@ -53,6 +70,7 @@ func readAll(structure reflect.Type) ([]Field, error) {
 		if err != nil {
 			return nil, locate(structure, field, err)
 		}
+		field.owner = structure
 		fields = append(fields, field)
 	}
 	if field, err := link(fields); err != nil {
