@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 )
@@ -52,11 +50,6 @@ func parseAccessAnswer(text string) (session.Answer, bool) {
 	return "", false
 }
 
-// accessRequests returns the questions about access.
-func accessRequests(open []session.Request) []session.Request {
-	return slices.DeleteFunc(slices.Clone(open), func(r session.Request) bool { return r.Access == nil })
-}
-
 // answerRequest sends an answer, adds the host to the user's settings if that was the
 // answer, and returns what was done, escaped.
 func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Request, answer session.Answer) (done string, err error) {
@@ -68,7 +61,7 @@ func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Re
 		return "", err
 	}
 	if r.Access == nil {
-		return fmt.Sprintf("%s: answered %s", r.Session, answer), nil
+		return waitingOutcome(r, answer), nil
 	}
 	target := termtext.Escape(accessTarget(r))
 	switch answer {
@@ -85,9 +78,4 @@ func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Re
 	default:
 		return target + " is refused until the session ends", nil
 	}
-}
-
-// expiry returns when a question ends without an answer, as a clause.
-func expiry(r *session.Request) string {
-	return "refused in " + amount.Span(remaining(r)) + " without an answer"
 }

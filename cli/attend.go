@@ -111,7 +111,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 	if notify := p.notifier(); notify != nil {
 		signal = notify(ctx, string(r.Session)+" asks", waitingQuestion(r))
 	}
-	p.output.printf("%s%s %s. Allow? %s, then enter (%s)\n", signal, warn, waitingQuestion(r), waitingChoices(r), expiry(r))
+	p.output.printf("%s%s %s. %s, then enter (%s)\n", signal, warn, waitingQuestion(r), waitingChoices(r), expiry(r))
 	pause(ctx, promptGrace)
 	dropKeys(p.in) // they were meant for something else
 	ctx, cancel := context.WithCancel(ctx)
@@ -163,7 +163,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 func (p *attendance) take(ctx context.Context, r *session.Request, line string) bool {
 	answer, ok := parseWaitingAnswer(r, line)
 	if !ok {
-		p.output.printf("%s answer %s (%s)\n", p.errTerm.warn("?"), waitingChoices(r), expiry(r))
+		p.output.printf("%s not an answer. %s (%s)\n", p.errTerm.warn("?"), waitingChoices(r), expiry(r))
 		return false
 	}
 	done, err := p.answerRequest(ctx, p.service, r, answer)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// questionLine is the open questions about access of an attached session, for the last row
-// of its terminal. On a nil questionLine there are none. It is safe for concurrent use.
+// questionLine is the open questions of an attached session for which something waits, for
+// the last row of its terminal. On a nil questionLine there are none. It is safe for concurrent use.
 type questionLine struct {
 	changed chan struct{} // there are others
 
@@ -33,7 +33,7 @@ func watchQuestions(ctx context.Context, service attended, id session.ID) (*ques
 
 func (l *questionLine) update(open []session.Request) error {
 	l.mu.Lock()
-	l.open = accessRequests(open)
+	l.open = waitingRequests(open)
 	l.mu.Unlock()
 	select {
 	case l.changed <- struct{}{}:
@@ -61,7 +61,7 @@ func (l *questionLine) text() string {
 	if count == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("ctrl-p ctrl-a answers (%s): %s", amount.Span(remaining(&r)), accessQuestion(&r))
+	text := fmt.Sprintf("ctrl-p ctrl-a answers (%s): %s", amount.Span(remaining(&r)), waitingQuestion(&r))
 	if count > 1 {
 		text += fmt.Sprintf(" and %d more", count-1)
 	}
@@ -90,13 +90,13 @@ func (a *cli) answerQuestions(ctx context.Context, service answerer, questions *
 			break
 		}
 		asked = r.ID
-		fmt.Fprintf(a.err, "%s %s: %s\n  Allow? %s, another key decides later (%s) ", a.errTerm.warn("?"), accessQuestion(&r), safe(r.Access.Reason), accessChoices, expiry(&r))
+		fmt.Fprintf(a.err, "%s %s\n  %s, another key decides later (%s) ", a.errTerm.warn("?"), waitingDetails(&r), waitingChoices(&r), expiry(&r))
 		key, err := a.key(ctx, time.Until(r.Until))
 		fmt.Fprintln(a.err)
 		if err != nil {
 			return err
 		}
-		answer, ok := parseAccessAnswer(key)
+		answer, ok := parseWaitingAnswer(&r, key)
 		if !ok {
 			break
 		}

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 )
@@ -26,6 +28,14 @@ func waitingQuestion(r *session.Request) string {
 	return termtext.Escape(strings.TrimRight(r.Question, "."))
 }
 
+// waitingDetails returns the question with the reason for it, escaped.
+func waitingDetails(r *session.Request) string {
+	if r.Access != nil {
+		return accessQuestion(r) + ": " + safe(r.Access.Reason)
+	}
+	return termtext.Escape(r.Question)
+}
+
 // waitingSubject returns what the question is about, escaped.
 func waitingSubject(r *session.Request) string {
 	if r.Access != nil {
@@ -37,7 +47,7 @@ func waitingSubject(r *session.Request) string {
 // waitingChoices are the answers, as prompts show them.
 func waitingChoices(r *session.Request) string {
 	if r.Access != nil {
-		return accessChoices
+		return "Allow? " + accessChoices
 	}
 	return "[y]es, " + termtext.Escape(r.Yes) + ", or [n]o, " + termtext.Escape(r.No)
 }
@@ -54,4 +64,23 @@ func parseWaitingAnswer(r *session.Request, text string) (session.Answer, bool) 
 		}
 	}
 	return "", false
+}
+
+// waitingOutcome returns what an answer to a question other than one about access did,
+// escaped.
+func waitingOutcome(r *session.Request, answer session.Answer) string {
+	effect := r.No
+	if answer.Allows() {
+		effect = r.Yes
+	}
+	return fmt.Sprintf("%s: answered %s: %s", r.Session, answer, termtext.Escape(effect))
+}
+
+// expiry returns when a question ends without an answer, as a clause.
+func expiry(r *session.Request) string {
+	left := amount.Span(remaining(r))
+	if r.Access == nil {
+		return "expires in " + left
+	}
+	return "refused in " + left + " without an answer"
 }

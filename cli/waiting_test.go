@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/session"
 )
@@ -24,5 +25,23 @@ func TestQuestionAboutABudgetIsAskedAndAnswered(t *testing.T) {
 	}
 	if got, ok := parseWaitingAnswer(&access, "o"); !ok || got != session.AnswerOnce {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestAttachedTerminalShowsAQuestionAboutABudget(t *testing.T) {
+	budget := session.Request{Session: "0aaaa-codex", ID: 4, What: session.RequestTokens, Question: "It has used up its limit of 500 tokens.\x1b", Yes: "give it 500 tokens more", No: "let it end", Until: time.Now().Add(time.Minute)}
+	line := &questionLine{changed: make(chan struct{}, 1)}
+	_ = line.update([]session.Request{{What: session.RequestTime}, budget})
+	if text := line.text(); strings.Contains(text, "\x1b") || !strings.Contains(text, "ctrl-p ctrl-a answers") || !strings.Contains(text, "used up its limit of 500 tokens") || !line.isNew() {
+		t.Errorf("%q", text)
+	}
+	a, to := &cli{}, &answers{}
+	for answer, want := range map[session.Answer]string{
+		session.AnswerYes: "0aaaa-codex: answered yes: give it 500 tokens more", session.AnswerNo: "0aaaa-codex: answered no: let it end",
+	} {
+		to.said = nil
+		if done, err := a.answerRequest(t.Context(), to, &budget, answer); err != nil || done != want || len(to.said) != 1 || to.said[0] != "0aaaa-codex "+string(answer) {
+			t.Errorf("%s: %q, %v, %v", answer, done, err, to.said)
+		}
 	}
 }
