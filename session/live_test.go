@@ -18,7 +18,7 @@ func TestARunningSessionIsListedWithItsCounters(t *testing.T) {
 	storeSession(t, sessions.store, id, State{Phase: Running})
 	deadline := time.Now().Add(time.Hour).UTC()
 	err = sessions.store.WriteLive(id, Live{
-		Tokens: Tokens{Requests: 2, Input: 40, Output: 2}, Deadline: deadline,
+		Tokens: Tokens{Requests: 2, Input: 40, Output: 2, Cost: 0.5, Unpriced: 1}, Deadline: deadline,
 		Refused: []Refusal{{What: "name", Target: "example.org", Times: 3}}, Requests: []Request{{Session: id, ID: 1}},
 		Calls: 4, Output: 500,
 	})
@@ -29,7 +29,7 @@ func TestARunningSessionIsListedWithItsCounters(t *testing.T) {
 	if err != nil || len(briefs) != 1 {
 		t.Fatalf("%+v, %v", briefs, err)
 	}
-	if b := briefs[0]; b.Tokens != 42 || b.Refused != 3 || b.Waiting != 1 || !b.Deadline.Equal(deadline) || b.Done != 507 {
+	if b := briefs[0]; b.Tokens != 42 || b.CostText() != "at least $0.50" || b.Refused != 3 || b.Waiting != 1 || !b.Deadline.Equal(deadline) || b.Done != 507 {
 		t.Errorf("%+v", b)
 	}
 	if open, err := sessions.Requests(); err != nil || len(open) != 0 {

@@ -35,6 +35,8 @@ type Summary struct {
 	Refused     int       `json:"refused,omitempty"`   // accesses that the network refused, each one counted
 	Tokens      int       `json:"tokens,omitempty"`    // read and written
 	Uncounted   bool      `json:"uncounted,omitempty"` // the number of tokens is unknown
+	Cost        float64   `json:"cost_usd,omitempty"`  // as Tokens.Cost
+	Unpriced    int       `json:"unpriced,omitempty"`  // as Tokens.Unpriced
 	// Deadline and Waiting are for a running session: the end of its time limit, zero
 	// without one, and the number of requests that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
@@ -85,7 +87,7 @@ func summarize(s Session) Summary {
 	if r := s.State.Result; r != nil {
 		b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
 		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
-		b.Tokens, b.Uncounted = r.Tokens.Input+r.Tokens.Output, r.Tokens.Lost
+		b.setTokens(r.Tokens)
 		for _, refusal := range r.Refused {
 			b.Refused += refusal.Times
 		}
@@ -93,9 +95,20 @@ func summarize(s Session) Summary {
 	return b
 }
 
+func (b *Summary) setTokens(t Tokens) {
+	b.Tokens, b.Uncounted = t.Input+t.Output, t.Lost
+	b.Cost, b.Unpriced = t.Cost, t.Unpriced
+}
+
+// CostText describes the cost of the model, as Tokens.CostText does.
+func (b *Summary) CostText() string {
+	return Tokens{Cost: b.Cost, Unpriced: b.Unpriced, Lost: b.Uncounted}.CostText()
+}
+
 // addLive adds the counters of a running session.
 func (b *Summary) addLive(live Live) {
-	b.Tokens, b.Refused = live.Tokens.Input+live.Tokens.Output, 0
+	b.setTokens(live.Tokens)
+	b.Refused = 0
 	for _, refusal := range live.Refused {
 		b.Refused += refusal.Times
 	}

@@ -3,13 +3,14 @@ package session
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"strings"
 	"time"
 )
 
 // summaryCacheForm begins the cache of summaries. Its number changes with the fields of a
 // Summary and with what they are made from.
-const summaryCacheForm = "aibox summaries 1\n"
+const summaryCacheForm = "aibox summaries 2\n"
 
 // The cache is decoded for each list, and encoding/json takes longer for a thousand
 // summaries than everything else that a list does.
@@ -56,6 +57,7 @@ type summaryCodec interface {
 	text(field *string)
 	number(field *int64)
 	count(field *int)
+	float(field *float64)
 	flag(field *bool)
 	time(field *time.Time)
 }
@@ -85,6 +87,8 @@ func (s *cachedSummary) fields(codec summaryCodec) {
 	codec.count(&s.Refused)
 	codec.count(&s.Tokens)
 	codec.flag(&s.Uncounted)
+	codec.float(&s.Cost)
+	codec.count(&s.Unpriced)
 	codec.time(&s.Deadline)
 	codec.count(&s.Waiting)
 	codec.flag(&s.Prompting)
@@ -101,6 +105,11 @@ func (e *summaryEncoder) text(field *string) {
 func (e *summaryEncoder) number(field *int64) { e.out = binary.AppendVarint(e.out, *field) }
 
 func (e *summaryEncoder) count(field *int) { e.out = binary.AppendVarint(e.out, int64(*field)) }
+
+func (e *summaryEncoder) float(field *float64) {
+	bits := int64(math.Float64bits(*field)) //nolint:gosec // the same bits
+	e.number(&bits)
+}
 
 func (e *summaryEncoder) flag(field *bool) {
 	if *field {
@@ -164,6 +173,12 @@ func (d *summaryDecoder) count(field *int) {
 	var n int64
 	d.number(&n)
 	*field = int(n)
+}
+
+func (d *summaryDecoder) float(field *float64) {
+	var bits int64
+	d.number(&bits)
+	*field = math.Float64frombits(uint64(bits)) //nolint:gosec // the same bits
 }
 
 func (d *summaryDecoder) flag(field *bool) { *field = d.take(1) == "\x01" }

@@ -20,6 +20,8 @@ func filled(t *testing.T) cachedSummary {
 			field.SetBool(true)
 		case int, int64:
 			field.SetInt(int64(-1000 * (i + 1)))
+		case float64:
+			field.SetFloat(-0.1 * float64(i+1))
 		default:
 			field.SetString(strings.Repeat("ä", i*10+1)) // panics for a new kind of field
 		}

@@ -26,6 +26,7 @@ const (
 	byTask
 	byChanges
 	byTokens
+	byCost
 	byRefused
 	byTime
 	columnCount
@@ -76,6 +77,9 @@ var kinds = [columnCount]kind{
 		}
 		return counted(b.Tokens)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.Tokens, a.Tokens) }},
+	byCost: {"COST", "highest first", true, func(_ time.Time, b *session.Summary) string {
+		return cost(b)
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.Cost, a.Cost) }},
 	byRefused: {"REFUSED", "most first", true, func(_ time.Time, b *session.Summary) string {
 		return counted(b.Refused)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
@@ -90,6 +94,22 @@ func repository(b *session.Summary) string {
 		name += "@" + termtext.Escape(b.Branch)
 	}
 	return name
+}
+
+// cost formats what the model cost: empty if nothing, ? if unknown.
+func cost(b *session.Summary) string {
+	switch {
+	case b.Uncounted || b.Cost < 0.01 && b.Unpriced > 0:
+		return "?"
+	case b.Cost == 0:
+		return ""
+	case b.Cost < 0.01:
+		return "<$0.01"
+	case b.Unpriced > 0:
+		return "≥" + amount.Cost(b.Cost)
+	default:
+		return amount.Cost(b.Cost)
+	}
 }
 
 // counted formats a number; empty for 0.
@@ -121,7 +141,7 @@ const leastTask = 14
 // layoutOf divides a width. The least important columns are hidden first, and the task
 // gets the rest.
 func layoutOf(width int) layout {
-	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byRefused: 8, byTime: 8}
+	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byTime: 8}
 	rest := func() int {
 		used := leadWidth
 		for c, w := range l {
@@ -134,7 +154,7 @@ func layoutOf(width int) layout {
 	for _, narrow := range []struct {
 		column column
 		width  int
-	}{{byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
+	}{{byCost, 0}, {byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
 		if rest() >= leastTask {
 			break
 		}

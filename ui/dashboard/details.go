@@ -123,6 +123,9 @@ func (d *details) numbers() string {
 	} else if b.Tokens > 0 {
 		words = append(words, amount.Short(b.Tokens)+" tokens")
 	}
+	if text := b.CostText(); text != "" {
+		words = append(words, text)
+	}
 	if b.Refused > 0 {
 		words = append(words, d.theme.Warn.Render(amount.Short(b.Refused)+" refused"))
 	}

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"strings"
 	"testing"
+
+	"aibox/session"
 )
 
 // order is the ids as they stand in the list.
@@ -23,7 +25,7 @@ func TestEveryColumnSortsByAKeyAndByAClickOnItsName(t *testing.T) {
 	p.Press("p") // the whole width for the list
 	want := map[string]string{
 		"STATE": "d a c b", "SESSION": "d c b a", "REPOSITORY": "b d c a", "TASK": "d c a b",
-		"CHANGES": "a c d b", "TOKENS": "a d c b", "REFUSED": "a d c b", "TIME": "d c b a",
+		"CHANGES": "a c d b", "TOKENS": "a d c b", "COST": "a d c b", "REFUSED": "a d c b", "TIME": "d c b a",
 	}
 	for c := range columnCount {
 		name := kinds[c].name
@@ -78,5 +80,18 @@ func TestEveryScreenFrom80ColumnsShowsTheChanges(t *testing.T) {
 				t.Errorf("%d columns, preview %v: the changes are hidden", width, preview)
 			}
 		}
+	}
+}
+
+func TestACostIsNeverShownAsLessThanIsKnown(t *testing.T) {
+	for want, b := range map[string]session.Summary{
+		"": {Tokens: 5}, "$1.20": {Cost: 1.2}, "≥$1.20": {Cost: 1.2, Unpriced: 1}, "<$0.01": {Cost: 0.001}, "?": {Unpriced: 2},
+	} {
+		if got := cost(&b); got != want {
+			t.Errorf("%+v: %q, not %q", b, got, want)
+		}
+	}
+	if got := cost(&session.Summary{Uncounted: true, Cost: 3}); got != "?" {
+		t.Errorf("%q", got)
 	}
 }
