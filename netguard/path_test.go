@@ -35,7 +35,7 @@ func TestPathGlobs(t *testing.T) {
 			"/repos/a;b": false, "/repos/a%3fb": false, "/repos/a%23b": false, "/repos/a\uff0fb": false, "/repos/a%20b": true, "/repos/é": true,
 		},
 		"/v*/x":                {"/v1/x": true, "/v12/x": true, "/v/x": false, "/v1/y": false, "/v1/2/x": false, "/v%31/x": true},
-		"/a/*":                 {"/a/b": true, "/a": false, "/a/": false, "/a/b/": false, "/a/b/c": false},
+		"/a/*":                 {"/a/b": true, "/a": false, "/a/": false, "/a/b/": false, "/a/b/c": false, "/a/b%2fc": false, "/a/b;c": false},
 		"/**/end":              {"/end": true, "/a/end": true, "/a/b/end": true, "/a/end/b": false},
 		"/a/**/b/**/c":         {"/a/b/c": true, "/a/x/b/y/z/c": true, "/a/c/b": false, "/a/b/b/c/c": true},
 		"/*a*b":                {"/xaxb": true, "/aab": false, "/xab": false, "/xaab": true, "/xayyb": true},
