@@ -84,9 +84,8 @@ type probed struct {
 	Err    string
 }
 
-// newProber builds the program that runs in any sandbox, and an image that holds
-// nothing else, so that the tests need no other.
-func newProber(t testing.TB) (program, image string) {
+// buildProber builds the program that tries targets.
+func buildProber(t testing.TB) (program string) {
 	t.Helper()
 	dir := t.TempDir()
 	program = filepath.Join(dir, "prober")
@@ -95,8 +94,16 @@ func newProber(t testing.TB) (program, image string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the prober: %v\n%s", err, out)
 	}
+	return program
+}
+
+// newProber builds the program that runs in any sandbox, and an image that holds
+// nothing else, so that the tests need no other.
+func newProber(t testing.TB) (program, image string) {
+	t.Helper()
+	program = buildProber(t)
 	image = fmt.Sprintf("aibox-test-prober:%05x", rand.IntN(1<<20))
-	load := exec.Command("sh", "-c", `tar -c -C "$1" prober | docker import - "$2"`, "sh", dir, image)
+	load := exec.Command("sh", "-c", `tar -c -C "$1" prober | docker import - "$2"`, "sh", filepath.Dir(program), image)
 	if out, err := load.CombinedOutput(); err != nil {
 		t.Fatalf("this test needs rootless Docker with runsc (DOCKER_HOST=%q): importing an image: %v\n%s", os.Getenv("DOCKER_HOST"), err, out)
 	}

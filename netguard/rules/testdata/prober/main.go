@@ -48,24 +48,41 @@ func probe(target string) probed {
 
 func ask(target string) error {
 	network, address, _ := strings.Cut(target, " ")
-	conn, err := net.DialTimeout(network, address, 3*time.Second)
+	patience := 3 * time.Second
+	if text := os.Getenv("PATIENCE"); text != "" {
+		patience, _ = time.ParseDuration(text)
+	}
+	conn, err := net.DialTimeout(network, address, patience)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
-	if _, err := conn.Write([]byte("hello\n")); err != nil {
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	hello := []byte("hello\n")
+	if network == "ip4:icmp" {
+		hello = []byte{8, 0, 0xf7, 0xfd, 0, 1, 0, 1} // an echo request with its checksum
+	}
+	if _, err := conn.Write(hello); err != nil {
 		return err
 	}
-	n, err := conn.Read(make([]byte, 64))
+	answer := make([]byte, 64)
+	n, err := conn.Read(answer)
 	if err == nil && n == 0 {
 		err = errors.New("empty")
+	}
+	if err == nil && network == "ip4:icmp" {
+		if header := int(answer[0]&0xf) * 4; answer[0]>>4 == 4 && header < n {
+			answer = answer[header:]
+		}
+		if answer[0] != 0 {
+			err = fmt.Errorf("an ICMP error of type %d", answer[0])
+		}
 	}
 	return err
 }
 
 func serve(address string) {
-	listener, err := net.Listen("tcp4", address)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
