@@ -133,11 +133,13 @@ func (i inference) Priced(model string) bool { _, known := i.price(model); retur
 func (i inference) PriceName() string { return i.upstream.PriceName() }
 
 // askMore adapts the supervisor's question about a limit; nil stays nil.
-func askMore(ask func(ctx context.Context, limit string) bool) func(context.Context, gateway.Limit) bool {
+func askMore(ask func(ctx context.Context, limit string, times int64) bool) func(context.Context, gateway.Limit, int64) bool {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, reached gateway.Limit) bool { return ask(ctx, reached.String()) }
+	return func(ctx context.Context, reached gateway.Limit, times int64) bool {
+		return ask(ctx, reached.String(), times)
+	}
 }
 
 func (i inference) KeyVariable() string { return i.upstream.KeyVariable() }

@@ -33,8 +33,8 @@ func (g *Gateway) awaitBudget(ctx context.Context, c *call) {
 			return
 		}
 		granted := g.ledger.reached(g.tokenLimit, g.costLimit) != reached
-		if !granted && g.askMore(ctx, reached) {
-			g.ledger.raise(reached)
+		if times := g.ledger.raiseTo(reached, g.tokenLimit, g.costLimit); !granted && g.askMore(ctx, reached, times) {
+			g.ledger.raise(reached, times)
 			granted = true
 		}
 		<-g.asking

@@ -70,7 +70,7 @@ func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {
 			b := newBench(t, priced, func(config *Config) {
 				c.config(config)
 				config.OnRequest = func() { began.Add(1) }
-				config.AskMore = func(ctx context.Context, reached Limit) bool {
+				config.AskMore = func(ctx context.Context, reached Limit, _ int64) bool {
 					questions.Add(1)
 					asked <- reached
 					select {
@@ -118,5 +118,34 @@ func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {
 				t.Errorf("%+v after %d questions", event, questions.Load())
 			}
 		})
+	}
+}
+
+func TestAYesLeavesRoomForMoreRequests(t *testing.T) {
+	for name, c := range map[string]struct {
+		config func(*Config)
+		times  int64
+	}{
+		"tokens": {func(c *Config) { c.TokenLimit = 100 }, 12},
+		"cost":   {func(c *Config) { c.Price, c.CostLimit = testPrice, priceOfAnswer/10.9 }, 12},
+		"slight": {func(c *Config) { c.TokenLimit = 1099 }, 2},
+	} {
+		var asked []int64
+		b := newBench(t, priced, func(config *Config) {
+			c.config(config)
+			config.AskMore = func(_ context.Context, _ Limit, times int64) bool {
+				asked = append(asked, times)
+				return true
+			}
+		})
+		for range 2 {
+			if answer := b.send(t, "POST", chat, ask(1)); answer.StatusCode != 200 {
+				t.Fatalf("%s: %d", name, answer.StatusCode)
+			}
+			_ = b.last(t)
+		}
+		if len(asked) != 1 || asked[0] != c.times {
+			t.Errorf("%s: the user was asked for %v times the limit", name, asked)
+		}
 	}
 }

@@ -31,10 +31,11 @@ type Config struct {
 	Price      func(model string) (price.Price, bool)
 	CostLimit  float64 // US dollars that the session may cost; 0 means no limit
 	TokenLimit int64   // tokens that the session may use, in and out; 0 means no limit
-	// AskMore waits until the user has decided whether the session may use as much again
-	// as the limit that it has reached. It is called by one goroutine at a time, and
-	// returns false when ctx ends. Nil means that there is nobody to ask.
-	AskMore func(ctx context.Context, reached Limit) bool
+	// AskMore waits until the user has decided whether to raise the limit that the session
+	// has reached to times its first amount, which leaves room for more requests. It is
+	// called by one goroutine at a time, and returns false when ctx ends. Nil means that
+	// there is nobody to ask.
+	AskMore func(ctx context.Context, reached Limit, times int64) bool
 	// Timeout is how long the upstream may take until its answer begins; 0 means no limit.
 	Timeout time.Duration
 }

@@ -49,7 +49,7 @@ type Gateway struct {
 	tokenLimit     int64
 	costLimit      float64
 	price          func(model string) (price.Price, bool)
-	askMore        func(context.Context, Limit) bool
+	askMore        func(context.Context, Limit, int64) bool
 	asking         chan struct{} // has a value while askMore runs
 	ledger         *ledger
 	transport      http.RoundTripper

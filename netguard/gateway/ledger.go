@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"strings"
 	"sync"
 )
@@ -19,7 +20,7 @@ type ledger struct {
 	uploaded int64
 	tokens   int64
 	cost     float64         // US dollars
-	raised   map[Limit]int64 // how many times the user has raised a limit
+	times    map[Limit]int64 // how many times its first amount a limit is that the user has raised
 	leftOut  map[string]bool
 	answers  map[string]bool // IDs of answers
 	oldest   []string        // the same, in their order
@@ -34,7 +35,7 @@ const (
 )
 
 func newLedger() *ledger {
-	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}, raised: map[Limit]int64{}}
+	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}, times: map[Limit]int64{}}
 	_, _ = rand.Read(l.secret[:]) // never fails, see its documentation
 	return l
 }
@@ -82,34 +83,52 @@ func (l *ledger) reached(tokens int64, cost float64) Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case tokens > 0 && l.tokens/tokens > l.raised[TokenLimit]:
+	case tokens > 0 && l.tokens/tokens >= max(1, l.times[TokenLimit]):
 		return TokenLimit
-	case cost > 0 && l.cost >= cost*float64(1+l.raised[CostLimit]):
+	case cost > 0 && l.cost >= cost*float64(max(1, l.times[CostLimit])):
 		return CostLimit
 	default:
 		return 0
 	}
 }
 
-// raise allows as much again as the limit allowed first.
-func (l *ledger) raise(limit Limit) {
+// maxTimes bounds how far a limit is raised, so that no product of it overflows.
+const maxTimes = 1 << 20
+
+// raiseTo returns how many times its first amount a limit has to be for more requests: at
+// least half of that amount is left then. One answer may have cost many times the limit.
+func (l *ledger) raiseTo(limit Limit, tokens int64, cost float64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.raised[limit]++
+	var used float64
+	switch limit {
+	case TokenLimit:
+		used = float64(l.tokens) / float64(tokens)
+	case CostLimit:
+		used = l.cost / cost
+	}
+	return int64(min(math.Floor(used+0.5)+1, maxTimes))
+}
+
+// raise raises a limit to times its first amount.
+func (l *ledger) raise(limit Limit, times int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times[limit] = max(l.times[limit], times)
 }
 
 // allowed returns what a limit allows by now.
 func (l *ledger) allowed(limit Limit, first int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return first * (1 + l.raised[limit])
+	return first * max(1, l.times[limit])
 }
 
 // allowedCost returns what the limit of cost allows by now.
 func (l *ledger) allowedCost(first float64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return first * float64(1+l.raised[CostLimit])
+	return first * float64(max(1, l.times[CostLimit]))
 }
 
 // unlogged returns those of names that this session has not logged yet, and marks them.

@@ -57,9 +57,9 @@ type ModelAccess struct {
 	UploadLimit int64                 // limit on the bytes of all requests; 0 for none
 	TokenLimit  int64                 // limit on the tokens read and written in all requests; 0 for none
 	CostLimit   float64               // limit on the US dollars that all answers cost; 0 for none
-	// AskMore waits until the user has decided whether to grant as much again of a limit,
-	// which is named as in ModelCall.Limit. It may be nil.
-	AskMore func(ctx context.Context, limit string) bool
+	// AskMore waits until the user has decided whether to raise a limit to times its first
+	// amount. The limit is named as in ModelCall.Limit. It may be nil.
+	AskMore func(ctx context.Context, limit string, times int64) bool
 	Timeout time.Duration // how long the server may take to begin an answer; 0 for no limit
 	Calls   Calls         // receives each request
 }

@@ -16,23 +16,25 @@ import (
 type budgets struct {
 	mu     sync.Mutex
 	open   map[string]*budgetQuestion // by Request.What
-	raised map[string]int64           // how many times the user has granted as much again
+	raised map[string]int64           // how many times its first amount one is that the user has raised
 }
 
 // budgetQuestion is a question to the user about a budget.
 type budgetQuestion struct {
 	decided chan struct{} // closed when there is a decision
+	times   int64         // what a yes raises the budget to, in first amounts
 	granted bool
 }
 
-// question returns the question about a budget. isNew reports that it is to be asked.
-func (b *budgets) question(what string) (q *budgetQuestion, isNew bool) {
+// question returns the question whether to raise a budget to times its first amount. isNew
+// reports that it is to be asked.
+func (b *budgets) question(what string, times int64) (q *budgetQuestion, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if q := b.open[what]; q != nil {
 		return q, false
 	}
-	q = &budgetQuestion{decided: make(chan struct{})}
+	q = &budgetQuestion{decided: make(chan struct{}), times: times}
 	if b.open == nil {
 		b.open, b.raised = map[string]*budgetQuestion{}, map[string]int64{}
 	}
@@ -50,7 +52,7 @@ func (b *budgets) decide(what string, granted bool) {
 	}
 	delete(b.open, what)
 	if q.granted = granted; granted {
-		b.raised[what]++
+		b.raised[what] = q.times
 	}
 	close(q.decided)
 }
@@ -59,27 +61,28 @@ func (b *budgets) decide(what string, granted bool) {
 func (b *budgets) times(what string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return 1 + b.raised[what]
+	return max(1, b.raised[what])
 }
 
 // budgetWait is how long a request to the model waits for the user's decision. A model
 // client waits about as long for an answer.
 const budgetWait = 10 * time.Minute
 
-// askForBudget asks the user whether the session may use as much again as a limit that it
-// has reached, and waits for the decision. An unattended session is not asked about: it
-// must not wait. The decision holds even if the request that waits for it is given up.
-func (s *limits) askForBudget(ctx context.Context, what string) bool {
+// askForBudget asks the user whether to raise a limit that the session has reached to
+// times its first amount, and waits for the decision. An unattended session is not asked
+// about: it must not wait. The decision holds even if the request that waits for it is
+// given up.
+func (s *limits) askForBudget(ctx context.Context, what string, times int64) bool {
 	if _, attended := s.requests.attendance(); !attended {
 		return false
 	}
-	q, isNew := s.budgets.question(what)
+	q, isNew := s.budgets.question(what, times)
 	if isNew {
-		limit, more := s.describeBudget(what)
+		limit := s.describeBudget(what, s.budgets.times(what))
 		r, asked := s.ask(session.Request{
 			What: what, Until: time.Now().Add(budgetWait).UTC(),
 			Question: fmt.Sprintf("%s has used up its limit of %s for the model. Its next request waits. Without an answer the session is ended; its work so far is kept.", s.id, limit),
-			Yes:      "give it " + more + " more", No: "let it end",
+			Yes:      "raise the limit to " + s.describeBudget(what, times), No: "let it end",
 		}, func(answer session.Answer) error { s.decideBudget(what, answer.Allows()); return nil })
 		if !asked {
 			s.budgets.decide(what, false)
@@ -98,18 +101,18 @@ func (s *limits) askForBudget(ctx context.Context, what string) bool {
 
 // decideBudget applies the user's decision.
 func (s *limits) decideBudget(what string, granted bool) {
+	before := s.budgets.times(what)
 	s.budgets.decide(what, granted)
 	if granted {
-		limit, by := s.describeBudget(what)
-		s.audit(audit.LimitExtended, map[string]string{"limit": what, "by": by, "value": limit})
+		after := s.budgets.times(what)
+		s.audit(audit.LimitExtended, map[string]string{"limit": what, "by": s.describeBudget(what, after-before), "value": s.describeBudget(what, after)})
 	}
 }
 
-// describeBudget describes what a budget allows by now and what it allowed at first.
-func (s *limits) describeBudget(what string) (limit, first string) {
-	spec, times := s.launch.Spec, s.budgets.times(what)
+// describeBudget describes times the first amount of a budget.
+func (s *limits) describeBudget(what string, times int64) string {
 	if what == session.RequestCost {
-		return amount.Cost(spec.MaxCost.Dollars() * float64(times)), amount.Cost(spec.MaxCost.Dollars())
+		return amount.Cost(s.launch.Spec.MaxCost.Dollars() * float64(times))
 	}
-	return fmt.Sprintf("%d tokens", int64(spec.MaxTokens)*times), fmt.Sprintf("%d tokens", spec.MaxTokens)
+	return fmt.Sprintf("%d tokens", int64(s.launch.Spec.MaxTokens)*times)
 }

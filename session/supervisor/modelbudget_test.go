@@ -15,26 +15,26 @@ import (
 
 func TestQuestionAboutABudgetIsOpenOnce(t *testing.T) {
 	var b budgets
-	first, isNew := b.question(session.RequestCost)
-	second, again := b.question(session.RequestCost)
-	if _, other := b.question(session.RequestTokens); !isNew || again || first != second || !other {
+	first, isNew := b.question(session.RequestCost, 5)
+	second, again := b.question(session.RequestCost, 5)
+	if _, other := b.question(session.RequestTokens, 2); !isNew || again || first != second || !other {
 		t.Error("a question is asked twice, or not at all")
 	}
 	b.decide(session.RequestCost, true)
 	b.decide(session.RequestCost, false) // too late
-	if <-first.decided; !first.granted || b.times(session.RequestCost) != 2 || b.times(session.RequestTokens) != 1 {
+	if <-first.decided; !first.granted || b.times(session.RequestCost) != 5 || b.times(session.RequestTokens) != 1 {
 		t.Errorf("%+v", first)
 	}
-	third, isNew := b.question(session.RequestCost)
+	third, isNew := b.question(session.RequestCost, 5)
 	b.decide(session.RequestCost, false)
-	if <-third.decided; !isNew || third.granted || b.times(session.RequestCost) != 2 {
+	if <-third.decided; !isNew || third.granted || b.times(session.RequestCost) != 5 {
 		t.Error("a no is a yes")
 	}
 }
 
 func TestNobodyIsAskedAboutTheBudgetOfAnUnattendedSession(t *testing.T) {
 	s := &limits{sandbox: &sandbox{preparation: &preparation{modelWatch: &modelWatch{run: &run{}}}}}
-	if s.askForBudget(t.Context(), session.RequestTokens) {
+	if s.askForBudget(t.Context(), session.RequestTokens, 2) {
 		t.Error("it was granted")
 	}
 }

@@ -70,8 +70,8 @@ type modelWatch struct {
 	counters    counters
 	model       modelHealth
 	budgets     budgets
-	askMore     func(ctx context.Context, limit string) bool // limits.askForBudget
-	keyVariable string                                       // Inference.KeyVariable; set before the agent starts
+	askMore     func(ctx context.Context, limit string, times int64) bool // limits.askForBudget
+	keyVariable string                                                    // Inference.KeyVariable; set before the agent starts
 }
 
 // calls receives the gateway's reports on this session's model.

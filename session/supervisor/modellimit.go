@@ -34,11 +34,11 @@ func (s *modelWatch) warnOfModelLimits() {
 	spec := s.launch.Spec
 	uploaded, tokens := s.counters.usage()
 	if limit := int64(spec.MaxTokens) * s.budgets.times(tokenLimit); nearLimit(tokens, limit) && s.counters.firstTime(fmt.Sprint(tokenLimit, limit)) {
-		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, limit))
+		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it asks you or is ended, and its work is kept", tokens, limit))
 	}
 	limit := spec.MaxCost.Dollars() * float64(s.budgets.times(costLimit))
 	if cost := s.counters.cost(); limit > 0 && cost >= limit*nearPercent/100 && s.counters.firstTime(fmt.Sprint(costLimit, limit)) {
-		s.postNotice(fmt.Sprintf("this session's model has cost %s of %s (--max-cost); beyond that it is ended, and its work is kept", amount.Cost(cost), amount.Cost(limit)))
+		s.postNotice(fmt.Sprintf("this session's model has cost %s of %s (--max-cost); beyond that it asks you or is ended, and its work is kept", amount.Cost(cost), amount.Cost(limit)))
 	}
 	if nearLimit(uploaded, spec.MaxUpload.Bytes()) && s.counters.firstTime(uploadLimit) {
 		s.postNotice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload))
