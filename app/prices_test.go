@@ -24,10 +24,19 @@ func TestUsersPricesGoOverListPrices(t *testing.T) {
 		server, model string
 		input         float64 // -1 is unknown
 	}{
-		{"work", "claude-sonnet-4-5", 1}, {"work", "claude-haiku-4-5", -1}, {"work", "big", 3}, {"work", "other", -1},
-		{"anthropic", "claude-haiku-4-5-20251001", 7}, {"anthropic", "claude-sonnet-4-5", 3}, {"anthropic", "other", -1},
-		{"ollama", "qwen3-coder", 0}, {"ollama", "gpt-oss:120b-cloud", -1}, {"ollama", "taxed", 5}, {"scripted", "any", 0},
-		{"http://127.0.0.1:4000/v1", "claude-sonnet-4-5", -1}, {"http://127.0.0.1:4000/v1", "big", 3},
+		{"work", "claude-sonnet-4-5", 1},
+		{"work", "claude-haiku-4-5", -1},
+		{"work", "big", 3},
+		{"work", "other", -1},
+		{"anthropic", "claude-haiku-4-5-20251001", 7},
+		{"anthropic", "claude-sonnet-4-5", 3},
+		{"anthropic", "other", -1},
+		{"ollama", "qwen3-coder", 0},
+		{"ollama", "gpt-oss:120b-cloud", -1},
+		{"ollama", "taxed", 5},
+		{"scripted", "any", 0},
+		{"http://127.0.0.1:4000/v1", "claude-sonnet-4-5", -1},
+		{"http://127.0.0.1:4000/v1", "big", 3},
 	} {
 		u, err := modelserver.Parse(test.server, a.keys.lookup, a.providers()...)
 		if err != nil {

@@ -66,16 +66,16 @@ key-lifetime = "30m"
 
 func TestFaultyProvidersAreRefusedWithTheirName(t *testing.T) {
 	for text, want := range map[string]string{
-		"[providers.work]\nregion = \"x\"":                                                         "[providers.work] has no url",
-		"[providers.work]\nurl = \"ftp://x\"":                                                      "not the URL",
-		"[providers.work]\nurl = \"https://x/v1\"\nkey-env = \"A\"\nkey-command = \"b\"":           "several keys",
-		"[providers.openai]\nkind = \"azure\"":                                                     "is the provider openai",
-		"[providers.auto]\nurl = \"https://x/v1\"":                                                 "cannot be called",
-		"[providers.work]\nurl = \"https://x/v1\"\nkey-command = \"pass | head\"":                  "no shell runs it",
-		"[providers.work]\nurl = \"https://x/v1\"\nkey-file = \"key\"":                             "whole path",
-		"[providers.work]\nurl = \"https://x/v1\"\nkey = \"sk-CANARY-0123\"":                       `unknown setting "providers.work.key"`,
-		"[providers.work]\nurl = \"https://x/v1\"\nkind = \"oracle\"":                              "kind",
-		"inference = \"wrok\"\n[providers.work]\nurl = \"https://x/v1\"\nkey-command = \"echo x\"": "unknown model server",
+		"[providers.work]\nregion = \"x\"":                                                           "[providers.work] has no url",
+		"[providers.work]\nurl = \"ftp://x\"":                                                        "not the URL",
+		"[providers.work]\nurl = \"https://x/v1\"\nkey-env = \"A\"\nkey-command = \"b\"":             "several keys",
+		"[providers.openai]\nkind = \"azure\"":                                                       "is the provider openai",
+		"[providers.auto]\nurl = \"https://x/v1\"":                                                   "cannot be called",
+		"[providers.work]\nurl = \"https://x/v1\"\nkey-command = \"pass | head\"":                    "no shell runs it",
+		"[providers.work]\nurl = \"https://x/v1\"\nkey-file = \"key\"":                               "whole path",
+		"[providers.work]\nurl = \"https://x/v1\"\nkey = \"sk-CANARY-0123\"":                         `unknown setting "providers.work.key"`,
+		"[providers.work]\nurl = \"https://x/v1\"\nkind = \"oracle\"":                                "kind",
+		"inference = \"worker\"\n[providers.work]\nurl = \"https://x/v1\"\nkey-command = \"echo x\"": "unknown model server",
 	} {
 		a := withSettings(t, text)
 		_, err := a.Settings("")

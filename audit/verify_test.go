@@ -60,8 +60,10 @@ func TestVerifyNamesTheLineAndWhatIsWrong(t *testing.T) {
 		"swapped":       {func(l [][]byte) [][]byte { l[1], l[2] = l[2], l[1]; return l }, "line 2 is event 2, not 1: lines before it were removed or moved"},
 		"repeated":      {func(l [][]byte) [][]byte { l[2] = l[1]; return l }, "line 3 is event 1, not 2: it was repeated or moved"},
 		"cut at a line": {func(l [][]byte) [][]byte { return l[:2] }, "the log was cut after line 2: 4 lines were written"},
-		"cut within a line": {func(l [][]byte) [][]byte { l[3] = l[3][:9]; return l },
-			"the log was cut after line 3: 4 lines were written, and the last one is incomplete"},
+		"cut within a line": {
+			func(l [][]byte) [][]byte { l[3] = l[3][:9]; return l },
+			"the log was cut after line 3: 4 lines were written, and the last one is incomplete",
+		},
 		"emptied": {func([][]byte) [][]byte { return nil }, "the log was cut after line 0: 4 lines were written"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,8 @@ func TestReachNamesWhatTheSandboxCanReach(t *testing.T) {
 			[]string{"The agent talks to its vendor's servers (x.example): aibox sees how much it sends, not what."},
 		},
 		{
-			Spec{Run: config.Run{Network: "public", Deny: []string{"a.example"}}}, "policy public: every public host but a.example", "every public host",
+			Spec{Run: config.Run{Network: "public", Deny: []string{"a.example"}}},
+			"policy public: every public host but a.example", "every public host",
 			[]string{"The agent can send anything in its workspace to any public host."},
 		},
 	} {

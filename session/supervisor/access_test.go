@@ -431,5 +431,7 @@ func TestAllowingTheHostAnswersTheQuestionAboutIt(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	cancel()
-	<-attending
+	if err := <-attending; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

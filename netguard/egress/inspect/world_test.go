@@ -44,7 +44,6 @@ type world struct {
 type setup struct {
 	allow, inspect, secrets []string
 	servers                 map[string]*httptest.Server // by name:port
-	roots                   []*httptest.Server          // servers to trust; nil trusts all
 }
 
 // secureServer returns a server whose certificate is for the name.

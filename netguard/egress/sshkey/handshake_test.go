@@ -103,9 +103,16 @@ func TestOnlySSHPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ client, server string }{
-		{"GET / HTTP/1.1\r\nHost: git.example.org\r\n\r\n", ""}, {"SSH-1.5-x\r\n", ""}, {"SSH-2.0-" + strings.Repeat("x", 300), ""}, {"\x16\x03\x01", ""},
-		{"SSH-2.0-x\r\n" + string(packet(50, 0, 0)), ""}, {strings.Repeat("x\n", 5000), ""},
-		{"", "HTTP/1.1 400 Bad Request\r\n" + strings.Repeat("secret\n", 2000)}, {"", "SSH-1.5-x\r\n"}, {"", strings.Repeat("x", 10<<10)}, {"", "SSH-" + strings.Repeat("x", 300)},
+		{"GET / HTTP/1.1\r\nHost: git.example.org\r\n\r\n", ""},
+		{"SSH-1.5-x\r\n", ""},
+		{"SSH-2.0-" + strings.Repeat("x", 300), ""},
+		{"\x16\x03\x01", ""},
+		{"SSH-2.0-x\r\n" + string(packet(50, 0, 0)), ""},
+		{strings.Repeat("x\n", 5000), ""},
+		{"", "HTTP/1.1 400 Bad Request\r\n" + strings.Repeat("secret\n", 2000)},
+		{"", "SSH-1.5-x\r\n"},
+		{"", strings.Repeat("x", 10<<10)},
+		{"", "SSH-" + strings.Repeat("x", 300)},
 		{"SSH-2.0-x\r\n", "SSH-2.0-x\r\nGET / HTTP/1.1\r\n\r\n"},
 	} {
 		near, far := net.Pipe()
@@ -150,7 +157,9 @@ func FuzzHandshake(f *testing.F) {
 	for _, server := range [][]byte{
 		bytes.Join([][]byte{offer("curve25519-sha256"), reply(31, good), packet(msgNewKeys)}, nil),
 		bytes.Join([][]byte{offer("diffie-hellman-group-exchange-sha256"), packet(31, 0, 0, 0, 1, 2, 0, 0, 0, 1, 2), reply(33, good), packet(msgNewKeys)}, nil),
-		{}, packet(msgIgnore), {0, 0, 0, 0, 0, 0},
+		{},
+		packet(msgIgnore),
+		{0, 0, 0, 0, 0, 0},
 	} {
 		f.Add(client, append([]byte("hello\nSSH-2.0-s\r\n"), server...), 3)
 	}

@@ -31,10 +31,19 @@ func TestPriceIsFoundByName(t *testing.T) {
 		model, provider string
 		want            float64 // -1 for none
 	}{
-		{"claude-sonnet-4-5", "anthropic", 3}, {"claude-sonnet-4-5-20250929", "anthropic", 4}, {"claude-sonnet-4-5-20991231", "anthropic", 3},
-		{"claude-sonnet-4-5@20991231", "anthropic", 3}, {"claude-sonnet-4-5-2099-12-31", "anthropic", 3}, {"claude-sonnet-4-5-latest[1m]", "anthropic", 3},
-		{"models/claude-sonnet-4-5", "anthropic", 3}, {"claude-sonnet", "anthropic", -1}, {"claude-sonnet-4-5-x", "anthropic", -1}, {"", "anthropic", -1},
-		{"claude-sonnet-4-5", "bedrock", -1}, {"x", "bedrock", 0}, {"x", "", 0},
+		{"claude-sonnet-4-5", "anthropic", 3},
+		{"claude-sonnet-4-5-20250929", "anthropic", 4},
+		{"claude-sonnet-4-5-20991231", "anthropic", 3},
+		{"claude-sonnet-4-5@20991231", "anthropic", 3},
+		{"claude-sonnet-4-5-2099-12-31", "anthropic", 3},
+		{"claude-sonnet-4-5-latest[1m]", "anthropic", 3},
+		{"models/claude-sonnet-4-5", "anthropic", 3},
+		{"claude-sonnet", "anthropic", -1},
+		{"claude-sonnet-4-5-x", "anthropic", -1},
+		{"", "anthropic", -1},
+		{"claude-sonnet-4-5", "bedrock", -1},
+		{"x", "bedrock", 0},
+		{"x", "", 0},
 	} {
 		if p, ok := table.Find(test.model, test.provider, Any); ok != (test.want >= 0) || ok && p.Input != test.want {
 			t.Errorf("%s of %s: %+v, %t", test.model, test.provider, p, ok)

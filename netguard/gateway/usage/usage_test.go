@@ -65,38 +65,66 @@ func TestTokensAreCountedInEveryDialectWholeAndStreamed(t *testing.T) {
 		answer  string
 		want    Counts
 	}{
-		"chat": {schema.OpenAI, schema.ChatCompletions,
+		"chat": {
+			schema.OpenAI, schema.ChatCompletions,
 			`{"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":60,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":5}}}`,
-			Counts{Input: 100, CacheRead: 60, Output: 20}},
-		"chat stream": {schema.OpenAI, schema.ChatCompletions,
+			Counts{Input: 100, CacheRead: 60, Output: 20},
+		},
+		"chat stream": {
+			schema.OpenAI, schema.ChatCompletions,
 			"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\"prompt_tokens_details\":{\"cached_tokens\":4,\"cache_write_tokens\":1}}}\n\ndata: [DONE]\n\n",
-			Counts{Input: 7, CacheRead: 4, CacheWrite: 1, Output: 2}},
-		"DeepSeek": {schema.OpenAI, schema.ChatCompletions,
-			`{"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2}}`, Counts{Input: 10, CacheRead: 8, Output: 1}},
-		"responses": {schema.OpenAI, schema.Responses,
+			Counts{Input: 7, CacheRead: 4, CacheWrite: 1, Output: 2},
+		},
+		"DeepSeek": {
+			schema.OpenAI, schema.ChatCompletions,
+			`{"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2}}`,
+			Counts{Input: 10, CacheRead: 8, Output: 1},
+		},
+		"responses": {
+			schema.OpenAI, schema.Responses,
 			`{"usage":{"input_tokens":50,"input_tokens_details":{"cached_tokens":30},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":4}}}`,
-			Counts{Input: 50, CacheRead: 30, Output: 9}},
-		"responses stream": {schema.OpenAI, schema.Responses,
+			Counts{Input: 50, CacheRead: 30, Output: 9},
+		},
+		"responses stream": {
+			schema.OpenAI, schema.Responses,
 			"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":50,\"input_tokens_details\":{\"cached_tokens\":30},\"output_tokens\":9}}}\n\n",
-			Counts{Input: 50, CacheRead: 30, Output: 9}},
-		"messages": {schema.Anthropic, schema.Messages,
+			Counts{Input: 50, CacheRead: 30, Output: 9},
+		},
+		"messages": {
+			schema.Anthropic, schema.Messages,
 			`{"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"cache_creation":{"ephemeral_5m_input_tokens":150,"ephemeral_1h_input_tokens":50},"output_tokens":40}}`,
-			Counts{Input: 3210, CacheRead: 3000, CacheWrite: 200, CacheWriteLong: 50, Output: 40}},
-		"messages stream": {schema.Anthropic, schema.Messages,
+			Counts{Input: 3210, CacheRead: 3000, CacheWrite: 200, CacheWriteLong: 50, Output: 40},
+		},
+		"messages stream": {
+			schema.Anthropic, schema.Messages,
 			"event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":200,\"cache_read_input_tokens\":3000,\"cache_creation\":{\"ephemeral_1h_input_tokens\":50},\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"usage\":{\"output_tokens\":40}}\n\n",
-			Counts{Input: 3210, CacheRead: 3000, CacheWrite: 200, CacheWriteLong: 50, Output: 40}},
-		"Gemini": {schema.Gemini, schema.GenerateContent,
+			Counts{Input: 3210, CacheRead: 3000, CacheWrite: 200, CacheWriteLong: 50, Output: 40},
+		},
+		"Gemini": {
+			schema.Gemini, schema.GenerateContent,
 			`{"usageMetadata":{"promptTokenCount":90,"cachedContentTokenCount":70,"toolUsePromptTokenCount":5,"candidatesTokenCount":8,"thoughtsTokenCount":12,"totalTokenCount":115}}`,
-			Counts{Input: 95, CacheRead: 70, Output: 20}},
-		"Gemini stream": {schema.Gemini, schema.GenerateContent,
+			Counts{Input: 95, CacheRead: 70, Output: 20},
+		},
+		"Gemini stream": {
+			schema.Gemini, schema.GenerateContent,
 			"data: {\"usageMetadata\":{\"promptTokenCount\":90}}\r\n\r\ndata: {\"usageMetadata\":{\"promptTokenCount\":90,\"candidatesTokenCount\":8}}\r\n\r\n",
-			Counts{Input: 90, Output: 8}},
-		"Ollama": {schema.Ollama, schema.OllamaChat,
-			"{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true,\"prompt_eval_count\":26,\"eval_count\":3}\n", Counts{Input: 26, Output: 3}},
-		"a cache larger than the input": {schema.OpenAI, schema.ChatCompletions,
-			`{"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9999}}}`, Counts{Input: 10, CacheRead: 10, Output: 1}},
-		"a count in the model's words": {schema.OpenAI, schema.ChatCompletions,
-			`{"choices":[{"message":{"usage":{"prompt_tokens":1}}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`, Counts{Input: 10, Output: 2}},
+			Counts{Input: 90, Output: 8},
+		},
+		"Ollama": {
+			schema.Ollama, schema.OllamaChat,
+			"{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"done\":true,\"prompt_eval_count\":26,\"eval_count\":3}\n",
+			Counts{Input: 26, Output: 3},
+		},
+		"a cache larger than the input": {
+			schema.OpenAI, schema.ChatCompletions,
+			`{"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9999}}}`,
+			Counts{Input: 10, CacheRead: 10, Output: 1},
+		},
+		"a count in the model's words": {
+			schema.OpenAI, schema.ChatCompletions,
+			`{"choices":[{"message":{"usage":{"prompt_tokens":1}}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
+			Counts{Input: 10, Output: 2},
+		},
 	} {
 		u := New(test.dialect, test.api)
 		_, _ = u.Write([]byte(test.answer))
