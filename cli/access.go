@@ -50,6 +50,12 @@ func parseAccessAnswer(text string) (session.Answer, bool) {
 	return "", false
 }
 
+// rememberHost adds an entry to the user's allow list for the agent of a session, and
+// returns the path of the settings.
+func (a *cli) rememberHost(ctx context.Context, id session.ID, entry string) (file string, err error) {
+	return a.app.SettingsEditor().AllowHost(ctx, id.Agent(), entry)
+}
+
 // answerRequest sends an answer, adds the host to the user's settings if that was the
 // answer, and returns what was done, escaped.
 func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Request, answer session.Answer) (done string, err error) {
@@ -70,7 +76,7 @@ func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Re
 	case session.AnswerSession:
 		return target + " is allowed until the session ends", nil
 	case session.AnswerAlways:
-		file, err := a.app.SettingsEditor().AllowHost(ctx, r.Access.Allow)
+		file, err := a.app.SettingsEditor().AllowHost(ctx, r.Session.Agent(), r.Access.Allow)
 		if err != nil {
 			return "", fmt.Errorf("%s is allowed for this session only, since your settings could not be changed: %w", target, err)
 		}

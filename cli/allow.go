@@ -75,7 +75,7 @@ func (o *policyOptions) run(ctx context.Context, text string, hosts []string) er
 	if err != nil {
 		return err
 	}
-	if err := o.remember(ctx, hosts); err != nil {
+	if err := o.remember(ctx, found.ID, hosts); err != nil {
 		return err
 	}
 	if o.json {
@@ -106,7 +106,7 @@ func (o *policyOptions) change(id session.ID, hosts []string) session.PolicyChan
 }
 
 // remember adds the hosts to the user's settings with --always.
-func (o *policyOptions) remember(ctx context.Context, hosts []string) error {
+func (o *policyOptions) remember(ctx context.Context, id session.ID, hosts []string) error {
 	if !o.always {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (o *policyOptions) remember(ctx context.Context, hosts []string) error {
 	var file string
 	for _, host := range hosts {
 		var err error
-		if file, err = add(ctx, host); err != nil {
+		if file, err = add(ctx, id.Agent(), host); err != nil {
 			return fmt.Errorf("the session's list has changed, but your settings have not: %w", err)
 		}
 	}

@@ -46,7 +46,7 @@ your settings.`,
 			if err := printProposals(o.out, proposals); err != nil || !accept {
 				return err
 			}
-			return o.allowProposals(cmd.Context(), proposals)
+			return o.allowProposals(cmd.Context(), found.Agent, proposals)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -91,10 +91,10 @@ func printProposals(out io.Writer, proposals []netguard.Proposal) error {
 	return table(out, "", rows)
 }
 
-// allowProposals adds the proposed entries to the user's allow list.
-func (a *cli) allowProposals(ctx context.Context, proposals []netguard.Proposal) error {
+// allowProposals adds the proposed entries to the user's allow list for the agent.
+func (a *cli) allowProposals(ctx context.Context, agent string, proposals []netguard.Proposal) error {
 	for _, p := range proposals {
-		file, err := a.app.SettingsEditor().AllowHost(ctx, p.Pattern.String())
+		file, err := a.app.SettingsEditor().AllowHost(ctx, agent, p.Pattern.String())
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (a *cli) offerLearned(ctx context.Context, service *session.Sessions, ended
 		yes, err := a.yes(ctx, "Add them to the allow list of your settings? [y/N] ")
 		if err != nil || yes {
 			if err == nil {
-				err = a.allowProposals(ctx, proposals)
+				err = a.allowProposals(ctx, ended.Agent, proposals)
 			}
 			return err
 		}

@@ -54,7 +54,7 @@ func (a *cli) attachTerminal(ctx context.Context, service *session.Sessions, id 
 // The terminal is detached meanwhile, so that no key can reach the agent.
 func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
 	_, err := ui.Run(ctx, ui.Request{
-		In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}, Remember: a.app.SettingsEditor().AllowHost,
+		In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}, Remember: a.rememberHost,
 	})
 	dropKeys(a.in)
 	return crashed(err)

@@ -45,7 +45,7 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 		In: a.in, Out: a.out, Sessions: service, Guard: a.app, Changes: a.app.Review(service, a.editMessage), NewRuns: runs,
 		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, a.bakedImage), Images: images, FirstRun: a.app.FirstRun(), Only: only,
 		Do: a.handOver, System: a.runForRoot, Run: a.runOnTerminal, SendBack: a.sendBack,
-		Remember: a.app.SettingsEditor().AllowHost, Notify: a.notifier(),
+		Remember: a.rememberHost, Notify: a.notifier(),
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)

@@ -22,6 +22,12 @@ func isID(text string) bool {
 		strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
+// Agent returns the name of the agent in an id, or "" if the session has none.
+func (id ID) Agent() string {
+	_, agent, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(string(id), verificationPrefix), openedPrefix), "-")
+	return agent
+}
+
 // newID makes the id of the session with that number.
 func newID(agent string, number int64) ID { return ID(digits(number) + "-" + agent) }
 

@@ -49,9 +49,10 @@ type Request struct {
 	Machine  doctor.Machine
 	Images   images.Builder
 	FirstRun welcome.Choices
-	// Remember adds an entry to the allow list of the user's settings, and returns their
+	// Remember adds an entry to the allow list of the user's settings for the agent of the
+	// session, and returns their
 	// file; nil if nothing may be added.
-	Remember func(ctx context.Context, entry string) (file string, err error)
+	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	// Notify shows a notification on the desktop, and returns what makes the terminal show one;
 	// nil shows none.
 	Notify func(ctx context.Context, title, text string) (sequence string)

@@ -14,18 +14,19 @@ import (
 var errUnchanged = errors.New("unchanged")
 
 // AllowHost adds an entry to the allow list of the user's settings, unless it is there, and
-// returns the path of the file. The entry is a host or a pattern, not a preset.
-func (e Editor) AllowHost(_ context.Context, entry string) (file string, err error) {
-	return e.addHost("allow", entry, netguard.ParseAllow, func(s config.Settings) []string { return s.Allow })
+// returns the path of the file. The list is that of the agent, if the settings have one for
+// it, because it replaces the other one. The entry is a host or a pattern, not a preset.
+func (e Editor) AllowHost(_ context.Context, agent, entry string) (file string, err error) {
+	return e.addHost("allow", agent, entry, netguard.ParseAllow)
 }
 
 // DenyHost adds an entry to the deny list, as AllowHost does to the allow list.
-func (e Editor) DenyHost(_ context.Context, entry string) (file string, err error) {
-	return e.addHost("deny", entry, netguard.ParseDeny, func(s config.Settings) []string { return s.Deny })
+func (e Editor) DenyHost(_ context.Context, agent, entry string) (file string, err error) {
+	return e.addHost("deny", agent, entry, netguard.ParseDeny)
 }
 
-// addHost adds an entry to the list with this key.
-func (e Editor) addHost(key, entry string, parse func(string) (netguard.Pattern, error), list func(config.Settings) []string) (file string, err error) {
+// addHost adds an entry to the list with this key, or to the agent's list of this name.
+func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.Pattern, error)) (file string, err error) {
 	pattern, err := parse(entry)
 	if err != nil {
 		return "", err
@@ -40,11 +41,17 @@ func (e Editor) addHost(key, entry string, parse func(string) (netguard.Pattern,
 		if err != nil {
 			return nil, Fault(err)
 		}
-		have := list(own.Settings)
+		list, err := own.Find("agents." + agent + "." + key)
+		if err != nil || list.Source().Kind == config.BuiltIn {
+			if list, err = own.Find(key); err != nil {
+				return nil, err
+			}
+		}
+		have, _ := list.Value.([]string)
 		if slices.Contains(have, pattern.String()) {
 			return nil, errUnchanged
 		}
-		return catalog.With(document, key, strings.Join(append(slices.Clone(have), pattern.String()), ","))
+		return catalog.With(document, list.Key, strings.Join(append(slices.Clone(have), pattern.String()), ","))
 	})
 	if errors.Is(err, errUnchanged) {
 		err = nil

@@ -18,7 +18,7 @@ func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
 	}
 	editor := app.New(nil).SettingsEditor()
 	for _, entry := range []string{"example.org:443", "Example.org:443", "[2606:4700::1]:22"} {
-		if got, err := editor.AllowHost(t.Context(), entry); err != nil || got != file {
+		if got, err := editor.AllowHost(t.Context(), "codex", entry); err != nil || got != file {
 			t.Fatalf("%s: %s, %v", entry, got, err)
 		}
 	}
@@ -26,7 +26,7 @@ func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
 		t.Errorf("the file is %q", data)
 	}
 	write(t, file, "# mine\nallow = [\"npm\"]\nkeep = \"10d\"\n")
-	if _, err := editor.AllowHost(t.Context(), "example.org:443"); err != nil {
+	if _, err := editor.AllowHost(t.Context(), "codex", "example.org:443"); err != nil {
 		t.Fatal(err)
 	}
 	want := "# mine\nallow = [\"npm\", \"example.org:443\"]\nkeep = \"10d\"\n"
@@ -34,7 +34,7 @@ func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
 		t.Errorf("the file is %q", data)
 	}
 	for _, entry := range []string{"*", "127.0.0.1", "169.254.169.254:80", "*.com", "", "a,b"} {
-		if _, err := editor.AllowHost(t.Context(), entry); err == nil {
+		if _, err := editor.AllowHost(t.Context(), "codex", entry); err == nil {
 			t.Errorf("%q was added", entry)
 		}
 	}
@@ -42,7 +42,7 @@ func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
 		t.Errorf("refused entries left %q", data)
 	}
 	write(t, file, "allow = [\n")
-	if _, err := editor.AllowHost(t.Context(), "example.org:443"); err == nil || !strings.Contains(err.Error(), "config.toml") {
+	if _, err := editor.AllowHost(t.Context(), "codex", "example.org:443"); err == nil || !strings.Contains(err.Error(), "config.toml") {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
@@ -52,12 +52,32 @@ func TestADeniedHostIsAddedToTheUsersList(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	editor := app.New(nil).SettingsEditor()
 	for _, entry := range []string{"*.Example.org", "*.example.org"} {
-		file, err := editor.DenyHost(t.Context(), entry)
+		file, err := editor.DenyHost(t.Context(), "codex", entry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if data, _ := os.ReadFile(file); string(data) != "deny = [\"*.example.org\"]\n" {
 			t.Errorf("the file is %q", data)
 		}
+	}
+}
+
+func TestAHostIsAddedToTheListThatHoldsForItsAgent(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	file, err := settings.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "allow = [\"npm\"]\n\n[agents.codex]\nallow = [\"github\"]\n")
+	editor := app.New(nil).SettingsEditor()
+	for agent, entry := range map[string]string{"codex": "codex.example.org", "claude": "claude.example.org"} {
+		if _, err := editor.AllowHost(t.Context(), agent, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "allow = [\"npm\", \"claude.example.org\"]\n\n[agents.codex]\nallow = [\"github\", \"codex.example.org\"]\n"
+	if data, _ := os.ReadFile(file); string(data) != want {
+		t.Errorf("the file is %q", data)
 	}
 }

@@ -50,9 +50,10 @@ type Model struct {
 	// Now is the clock, and Tick sends a message after a time. Tests set them.
 	Now  func() time.Time
 	Tick func(time.Duration, tea.Msg) tea.Cmd
-	// Remember adds an entry to the allow list of the user's settings, and returns their
+	// Remember adds an entry to the allow list of the user's settings for the agent of the
+	// session, and returns their
 	// file. Without it, no question offers that.
-	Remember func(ctx context.Context, entry string) (file string, err error)
+	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	// Notify shows a notification about a new question; nil shows none.
 	Notify func(r session.Request) tea.Cmd
 
@@ -364,17 +365,17 @@ func (m *Model) reply(answer session.Answer) tea.Cmd {
 	return func() tea.Msg {
 		sent := answerSent{of: nameOf(r)}
 		if sent.err = sessions.Answer(ctx, r.Session, r.ID, answer); sent.err == nil && answer == session.AnswerAlways {
-			sent.note, sent.good = rememberAccess(ctx, remember, r.Access.Allow)
+			sent.note, sent.good = rememberAccess(ctx, remember, r)
 		}
 		return sent
 	}
 }
 
 // rememberAccess adds an entry to the user's allow list and returns what was done, escaped.
-func rememberAccess(ctx context.Context, remember func(context.Context, string) (string, error), entry string) (note string, good bool) {
-	file, err := remember(ctx, entry)
+func rememberAccess(ctx context.Context, remember func(context.Context, session.ID, string) (string, error), r session.Request) (note string, good bool) {
+	file, err := remember(ctx, r.Session, r.Access.Allow)
 	if err != nil {
 		return termtext.Escape("Allowed for this session only: " + err.Error()), false
 	}
-	return termtext.Escape(entry + " is now allowed in " + file), true
+	return termtext.Escape(r.Access.Allow + " is now allowed in " + file), true
 }

@@ -318,7 +318,7 @@ func TestAQuestionAboutAccessTakesFourAnswers(t *testing.T) {
 	for key, want := range map[string]string{"o": "once", "s": "session", "d": "deny", "a": "always"} {
 		p := sit(t, asksAccess("0a-x", 1, "example.org"))
 		remembered := ""
-		p.m.Remember = func(_ context.Context, entry string) (string, error) {
+		p.m.Remember = func(_ context.Context, _ session.ID, entry string) (string, error) {
 			remembered = entry
 			return "/home/ann/.config/aibox/config.toml", nil
 		}
@@ -354,7 +354,7 @@ func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.
 	if p.fakeSessions.said != nil {
 		t.Errorf("said %v", p.fakeSessions.said)
 	}
-	p.m.Remember = func(context.Context, string) (string, error) {
+	p.m.Remember = func(context.Context, session.ID, string) (string, error) {
 		return "", fault.New(fault.Usage, "a \x1b line is wrong")
 	}
 	p.press("a")
@@ -433,7 +433,7 @@ func TestAHostileHostIsSafeToShowAndKeepsItsEnd(t *testing.T) {
 func TestTheQuestionAboutAccessLooksAsItDid(t *testing.T) {
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
 		p := sit(t, asksAccess("0abcd-codex", 1, "registry.example.org"), asksAccess("0abcd-codex", 2, "other.example.org"))
-		p.m.Remember = func(context.Context, string) (string, error) { return "", nil }
+		p.m.Remember = func(context.Context, session.ID, string) (string, error) { return "", nil }
 		p.m.SetSize(size[0], size[1])
 		golden.Check(t, fmt.Sprintf("access-%dx%d.golden", size[0], size[1]), p.view()+"\n")
 	}

@@ -52,7 +52,7 @@ func (m *Model) askToAllow() {
 		Title: "Allow " + target + " always?", Yes: "allow",
 		Text: "It is allowed for " + string(a.Session) + " while that runs, and for new sessions: it is added to the allow list of your settings.",
 		Do: func() tea.Msg {
-			file, err := remember(ctx, a.Target)
+			file, err := remember(ctx, a.Session, a.Target)
 			if err != nil {
 				return hostChanged{err: err}
 			}

@@ -58,9 +58,10 @@ type Model struct {
 	refused bool       // show only refused accesses
 	filter  searchbar.Line
 	ask     *dialog.Confirm
-	// Remember adds an entry to the allow list of the user's settings, and returns their file.
+	// Remember adds an entry to the allow list of the user's settings for the agent of the
+	// session, and returns their file.
 	// Without it, nothing can be allowed always.
-	Remember   func(ctx context.Context, entry string) (file string, err error)
+	Remember   func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	locks      doctor.Guard
 	locksKnown bool // the locks are known
 	locksErr   error

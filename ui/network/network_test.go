@@ -261,7 +261,7 @@ func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
 	s := guarded()
 	p := sit(t, s, "", 120, 40)
 	remembered := ""
-	p.Page.(*Model).Remember = func(_ context.Context, entry string) (string, error) {
+	p.Page.(*Model).Remember = func(_ context.Context, _ session.ID, entry string) (string, error) {
 		remembered = entry
 		return "/home/ann/.config/aibox/config.toml", nil
 	}
