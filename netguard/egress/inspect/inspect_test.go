@@ -132,7 +132,7 @@ func (w *world) send(method, path string, useHTTP2 bool, header http.Header) *ht
 		}
 		return response
 	}
-	client, err := (&http2.Transport{}).NewClientConn(conn)
+	client, err := (&http2.Transport{}).NewClientConn(conn) //nolint:staticcheck // http.Transport dials, and this is one open connection
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestAnotherHostInAnInspectedTunnelIsMisdirected(t *testing.T) {
 			t.Errorf("%q: %d %q", request, status, body)
 		}
 	}
-	client, err := (&http2.Transport{}).NewClientConn(w.tls(api, "h2"))
+	client, err := (&http2.Transport{}).NewClientConn(w.tls(api, "h2")) //nolint:staticcheck // see above
 	if err != nil {
 		t.Fatal(err)
 	}
