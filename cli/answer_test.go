@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,7 @@ func TestTheKeyThatAnswersIsForTheAgentWhileNothingIsAsked(t *testing.T) {
 		t.Errorf("%q, %v", send, request)
 	}
 	asks = true
-	if send, request := keys.take([]byte("a\x10\x01b")); string(send) != "a" || request != errQuestions {
+	if send, request := keys.take([]byte("a\x10\x01b")); string(send) != "a" || !errors.Is(request, errQuestions) {
 		t.Errorf("%q, %v", send, request)
 	}
 }

@@ -25,7 +25,7 @@ func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
 		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n[agents.codex]\nallow = []\n", "")
 		err := a.execute(t.Context(), append([]string{"netguard", "explain", "--json"}, strings.Fields(line)...))
 		var got run.Explanation
-		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 			t.Errorf("%s: %v in %s", line, err, out)
 			continue
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ type onlyReader struct{ io.Reader }
 
 // dialThrough connects to a target through a proxy.
 func dialThrough(proxy, target string) (tunnel, error) {
-	conn, err := net.DialTimeout("tcp", proxy, 10*time.Second)
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp", proxy)
 	if err != nil {
 		return tunnel{}, fmt.Errorf("the sandbox has no egress proxy: %w", err)
 	}

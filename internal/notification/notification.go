@@ -31,7 +31,7 @@ const (
 func OnDesktop(ctx context.Context, title, text string) error {
 	program, err := exec.LookPath("notify-send")
 	if err != nil || !hasSessionBus() {
-		return nil //nolint:nilerr // there is no desktop to notify
+		return nil // there is no desktop to notify
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -35,11 +35,10 @@ func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	h := &http2Tunnel{tunnel: t}
 	base := &http.Server{ //nolint:gosec // the handlers' times are limited by the flow
-		MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0),
+		MaxHeaderBytes: maxHead, IdleTimeout: t.proxy.limits.KeepAlive, ErrorLog: log.New(io.Discard, "", 0),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: min(t.proxy.limits.PerHost, 100)},
 	}
-	server := &http2.Server{IdleTimeout: t.proxy.limits.KeepAlive}
-	server.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, BaseConfig: base, Handler: h}) //nolint:staticcheck // http.Server serves listeners, and this is one open connection
+	new(http2.Server).ServeConn(conn, &http2.ServeConnOpts{Context: ctx, BaseConfig: base, Handler: h}) //nolint:staticcheck // http.Server serves listeners, and this is one open connection
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
