@@ -66,7 +66,7 @@ func TestAResumedSessionIsCompletedInTheForm(t *testing.T) {
 	s.typed("hello\t")
 	s.awaitShown(`Reasoning effort +low`) // as the session had it
 	s.typed("\x13")
-	s.awaitShown(`(?s)\[ start \].*resumes +` + id + `.*network local, 7m`)
+	s.awaitShown(`(?s)\[ start \].*resumes +` + id + `.*network +local.* 7m,`)
 	s.typed("\r")
 	s.ends(0)
 	s.unchanged()

@@ -88,7 +88,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	s.awaitShown(`\d+ ok`)
 	s.typed("p")
 	s.awaitShown(`✓ workspace`)
-	s.awaitShown(`✓ cloud metadata +\S+ +must be refused`)
+	s.awaitShown(`✓ none: cloud metadata +\S+ +must be refused`)
 	s.awaitShown(`the sandbox is isolated`)
 	if left := m.stored(); len(left) != 0 {
 		t.Errorf("the proof has left %v", left)

@@ -26,7 +26,7 @@ func TestARunIsPutTogetherStartedAndRunAgainOnTheScreen(t *testing.T) {
 	s.typed("\r")
 	s.awaitShown(`aibox run shell --repo=\S*shop -- sh -c 'echo full > @src/cart.txt'`)
 	s.typed("\x15cat .env >> README; echo full > src/cart.txt\x13") // ctrl-u, ctrl-s
-	s.awaitShown(`(?s)\[ start \].*network local.* 1 file hidden`)
+	s.awaitShown(`(?s)\[ start \].*network +local.* 1 file hidden`)
 	s.typed("\r")
 	s.awaitShown(`(?s)▲ to review.*1 file changed`)
 	s.typed("q")
