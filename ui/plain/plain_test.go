@@ -146,10 +146,10 @@ func TestManySessionsComeInParts(t *testing.T) {
 }
 
 func TestOnlyWhatCanBeDoneIsOfferedAndEachIsOneOfAiboxesCommands(t *testing.T) {
-	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "q", "3", "1", "q", "2", "1", "30m", "2", "4", "yes", "q", "1", "1", "q")
+	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "q", "3", "1", "q", "2", "1", "1 yes", "4", "30m", "2", "5", "yes", "q", "1", "1", "q")
 	s.did("logs 0aaaa-codex", "diff --stat 0aaaa-codex", "diff --no-pager 0aaaa-codex", "accept --interactive 0aaaa-codex", "accept 0aaaa-codex",
-		"accept --to worktree 0aaaa-codex", "rerun 0aaaa-codex", "logs 0bbbb-aider", "extend 0cccc-shell 30m", "attach 0cccc-shell", "stop 0cccc-shell", "attach 0dddd-codex")
-	s.sees("1 question for you", "$ aibox accept --to worktree 0aaaa-codex", "3  remove the session")
+		"accept --to worktree 0aaaa-codex", "rerun 0aaaa-codex", "logs 0bbbb-aider", "answer", "answer 0cccc-shell 1 yes", "extend 0cccc-shell 30m", "attach 0cccc-shell", "stop 0cccc-shell", "attach 0dddd-codex")
+	s.sees("answer its 1 question", "$ aibox accept --to worktree 0aaaa-codex", "3  remove the session")
 }
 
 func TestQGoesBackFromEveryListAndEndsAtTheTop(t *testing.T) {

@@ -127,7 +127,7 @@ func (t *talk) session(id session.ID) (list, error) {
 			l.choices = append(l.choices, choice{text: text, do: do})
 		}
 	}
-	add(b.Waiting > 0, amount.Of(b.Waiting, "question")+" for you: give it more time", t.extend(name))
+	add(b.Waiting > 0, "answer its "+amount.Of(b.Waiting, "question"), t.answer(name))
 	add(can.Attach, "attach; ctrl-p ctrl-q detaches", t.run("attach", name))
 	add(can.Stop && !can.Attach, "follow its output", t.run("attach", name))
 	add(true, "show its output", t.run("logs", name))
@@ -140,6 +140,7 @@ func (t *talk) session(id session.ID) (list, error) {
 		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
 	add(can.Discard, "discard its changes", t.ifSure("Discard the changes of "+name+"?", "discard", name))
 	add(can.Restore, "restore the discarded changes", t.ifSure("Create the workspace of "+name+" again, with the discarded changes?", "recover", name, "--to-workspace"))
+	add(can.Stop, "give it more time", t.extend(name))
 	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
 	add(true, "run it again", t.run("rerun", name))
 	add(can.Remove, "remove the session", t.ifSure("Remove "+name+"?", "rm", name))
@@ -154,6 +155,20 @@ func (t *talk) ifSure(question string, args ...string) func() error {
 			return err
 		}
 		return t.run(args...)()
+	}
+}
+
+// answer lists the questions of the sessions and asks for the answer to one of this session.
+func (t *talk) answer(id string) func() error {
+	return func() error {
+		if err := t.run("answer")(); err != nil {
+			return err
+		}
+		answer, err := t.ask("Your answer, such as yes; the number first if there are several questions, such as 2 deny. Empty for none:")
+		if words := strings.Fields(answer); err == nil && len(words) > 0 {
+			return t.run(append([]string{"answer", id}, words...)...)()
+		}
+		return err
 	}
 }
 
