@@ -294,7 +294,7 @@ func TestKeyCommandThatFailsIsExplained(t *testing.T) {
 		{[]string{"sh", "-c", "echo not in the store >&2; exit 3"}, "failed: not in the store"},
 		{[]string{"true"}, "printed nothing"},
 		{[]string{"printf", "one\\ntwo\\n"}, "more than one line"},
-		{[]string{"sh", "-c", "yes CANARY-0123456789 | head -c 100000"}, "cannot be run"},
+		{[]string{"sh", "-c", "yes CANARY-0123456789 | head -c 100000"}, "printed more than"},
 		{[]string{"echo", "{CANARY-0123456789"}, "cannot be read"},
 		{[]string{"echo", "short"}, "has 5 characters"},
 	} {

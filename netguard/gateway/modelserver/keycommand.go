@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,12 +29,16 @@ type commandKey struct {
 }
 
 // boundedBuffer keeps what fits, and fails a program that prints more.
-type boundedBuffer struct{ kept bytes.Buffer }
+type boundedBuffer struct {
+	kept bytes.Buffer
+	full bool // the program printed more
+}
 
 var errLongOutput = errors.New("the output is too long")
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.kept.Len()+len(p) > keyOutput {
+		b.full = true
 		return 0, errLongOutput
 	}
 	return b.kept.Write(p)
@@ -46,7 +51,7 @@ func (c commandKey) load(ctx context.Context) (Credential, error) {
 	var out boundedBuffer
 	err := command.Cmd{Name: c.argv[0], Args: c.argv[1:], Env: command.User(), Stdout: &out, Group: true}.Run(ctx)
 	if err != nil {
-		return Credential{}, c.failed(ctx, err)
+		return Credential{}, c.failed(ctx, err, out.full)
 	}
 	credential, err := readCredential(out.kept.Bytes(), time.Now())
 	if err != nil {
@@ -61,10 +66,12 @@ func (c commandKey) load(ctx context.Context) (Credential, error) {
 }
 
 // failed explains a failure with the last line that the program printed on stderr.
-func (c commandKey) failed(ctx context.Context, err error) error {
+func (c commandKey) failed(ctx context.Context, err error, tooLong bool) error {
 	failure, _ := errors.AsType[*command.Error](err)
 	why := "cannot be run"
 	switch {
+	case tooLong: // the exit code depends on how the program takes it
+		why = fmt.Sprintf("printed more than %d bytes", keyOutput)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		why = "took longer than " + keyTimeout.String()
 	case failure != nil && failure.Code > 0:
