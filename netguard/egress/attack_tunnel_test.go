@@ -28,33 +28,19 @@ type sink struct {
 
 func newSink(t *testing.T) *sink {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &sink{Listener: listener}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
+	s := new(sink)
+	s.Listener = serveEach(t, func(conn net.Conn) {
+		piece := make([]byte, 4096)
 		for {
-			conn, err := listener.Accept()
+			n, err := conn.Read(piece)
+			s.mu.Lock()
+			s.bytes = append(s.bytes, piece[:n]...)
+			s.mu.Unlock()
 			if err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				piece := make([]byte, 4096)
-				for {
-					n, err := conn.Read(piece)
-					s.mu.Lock()
-					s.bytes = append(s.bytes, piece[:n]...)
-					s.mu.Unlock()
-					if err != nil {
-						return
-					}
-				}
-			}()
 		}
-	}()
+	})
 	return s
 }
 

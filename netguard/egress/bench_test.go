@@ -9,29 +9,15 @@ import (
 // endless is a server that sends bytes without end to a client that has sent something.
 func endless(b *testing.B) string {
 	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { listener.Close() })
 	block := make([]byte, 1<<20)
-	go func() {
+	listener := serveEach(b, func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 4096))
 		for {
-			conn, err := listener.Accept()
-			if err != nil {
+			if _, err := conn.Write(block); err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				_, _ = conn.Read(make([]byte, 4096))
-				for {
-					if _, err := conn.Write(block); err != nil {
-						return
-					}
-				}
-			}()
 		}
-	}()
+	})
 	return listener.Addr().String()
 }
 
@@ -118,24 +104,10 @@ func BenchmarkTunnel(b *testing.B) {
 // echoOne is a server that answers the first bytes of a connection with one byte.
 func echoOne(b *testing.B) string {
 	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				if _, err := conn.Read(make([]byte, 4096)); err == nil {
-					_, _ = conn.Write([]byte{1})
-				}
-			}()
+	listener := serveEach(b, func(conn net.Conn) {
+		if _, err := conn.Read(make([]byte, 4096)); err == nil {
+			_, _ = conn.Write([]byte{1})
 		}
-	}()
+	})
 	return listener.Addr().String()
 }

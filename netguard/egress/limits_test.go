@@ -16,30 +16,15 @@ import (
 // flood is a server that sends n bytes and then waits.
 func flood(t *testing.T, n int) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
+	return serveEach(t, func(conn net.Conn) {
+		piece := make([]byte, 64<<10)
+		for sent := 0; sent < n; sent += len(piece) {
+			if _, err := conn.Write(piece); err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				piece := make([]byte, 64<<10)
-				for sent := 0; sent < n; sent += len(piece) {
-					if _, err := conn.Write(piece); err != nil {
-						return
-					}
-				}
-				_, _ = io.Copy(io.Discard, conn)
-			}()
 		}
-	}()
-	return listener
+		_, _ = io.Copy(io.Discard, conn)
+	})
 }
 
 func TestBudgetsEndTunnelsExactly(t *testing.T) {
