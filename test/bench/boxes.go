@@ -67,7 +67,7 @@ func agentRun(name string) func(context.Context, *bench) ([]Row, error) {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, server.stop()) }()
-		plain, err := b.plainCommand(name, found[0].State.ImageID, server.url)
+		plain, err := b.plainCommand(name, found[0].State.ImageID, server.address)
 		if err != nil {
 			return nil, err
 		}

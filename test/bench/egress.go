@@ -91,7 +91,7 @@ func egressProxy(ctx context.Context, b *bench) (_ []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, err := startProxy(exec.CommandContext(ctx, exe, egressCommand, strings.Join([]string{plain, tunnels, bulk}, ",")))
+	ours, err := startChild(exec.CommandContext(ctx, exe, egressCommand, strings.Join([]string{plain, tunnels, bulk}, ",")), "the proxy")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func egressProxy(ctx context.Context, b *bench) (_ []Row, err error) {
 		return nil, err
 	}
 	defer remove()
-	theirs, err := startProxy(exec.CommandContext(ctx, other))
+	theirs, err := startChild(exec.CommandContext(ctx, other), "the proxy")
 	if err != nil {
 		return nil, err
 	}
@@ -168,35 +168,6 @@ func perSecond(millis []float64, n int) (rates []float64) {
 	}
 	return rates
 }
-
-// proxyProcess is a proxy in a process of its own.
-type proxyProcess struct {
-	address string
-	cmd     *exec.Cmd
-	stdin   io.Closer
-}
-
-func startProxy(cmd *exec.Cmd) (*proxyProcess, error) {
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	address, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the proxy did not start: %w", err), stdin.Close(), cmd.Wait())
-	}
-	return &proxyProcess{strings.TrimSpace(address), cmd, stdin}, nil
-}
-
-func (p *proxyProcess) stop() error { return errors.Join(p.stdin.Close(), p.cmd.Wait()) }
 
 // egressServers starts a server of HTTP, one that answers a ClientHello with one byte, and
 // one that answers it with bytes without end.

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -72,16 +69,9 @@ func addressOf(name string) (string, error) {
 	return "", fmt.Errorf("interface %q has no IPv4 address", name)
 }
 
-// server is a running serveModel.
-type server struct {
-	url   string
-	cmd   *exec.Cmd
-	stdin io.Closer
-}
-
 // startServer starts serveModel at the address of the daemon's own bridge, which
 // every plain container reaches.
-func (b *bench) startServer(ctx context.Context) (*server, error) {
+func (b *bench) startServer(ctx context.Context) (*child, error) {
 	enter, err := enterBridges()
 	if err != nil {
 		return nil, err
@@ -91,26 +81,8 @@ func (b *bench) startServer(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	cmd := b.command(ctx, "nsenter", append(enter, "--", exe, serveCommand, "docker0")...)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the model server did not start: %w", err), stdin.Close(), cmd.Wait())
-	}
-	return &server{url: strings.TrimSpace(url), cmd: cmd, stdin: stdin}, nil
+	return startChild(cmd, "the model server")
 }
-
-func (s *server) stop() error { return errors.Join(s.stdin.Close(), s.cmd.Wait()) }
 
 // enterBridges are nsenter's arguments for the namespaces of the rootless
 // daemon's bridges.
