@@ -79,7 +79,7 @@ func TestGuardWorksInEveryNetworkOfRootlessKit(t *testing.T) {
 				}
 			}
 			if _, err := exec.LookPath(variant.tool); err != nil {
-				t.Skipf("%s is not installed", variant.tool)
+				t.Fatalf("%s is not installed, which scripts/test.sh does", variant.tool)
 			}
 			ctx := context.Background()
 			s := rootlessKit(t, variant.args...)
