@@ -160,9 +160,9 @@ func parseServerName(data cryptobyte.String) (string, bool) {
 // has no server name (RFC 6066 forbids it), and a name must have one.
 //
 // An encrypted server name is refused, because the server would use it instead of the one
-// that was checked, and the two can be of different owners. A placeholder (GREASE ECH) looks
-// the same on purpose, so it is refused, too. Browsers send it unless they are told not to;
-// curl, git, Node.js, Python, Go, Java and Rust's tools do not.
+// that was checked, and the two can be of different owners. A placeholder (GREASE ECH) is
+// made to look the same, so it is refused, too. Browsers send one by default; curl, git,
+// Node.js, Python, Go, Java and Rust's tools do not.
 func (h clientHello) check(to netguard.Destination) *refusal {
 	_, isAddress := to.Host.Address()
 	switch {

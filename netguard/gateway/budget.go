@@ -13,7 +13,7 @@ import (
 )
 
 // A session's budgets are its tokens and what they cost. A request for an answer waits
-// when one is used up, if somebody can be asked for more; else it is refused. An answer
+// when one is used up, if a user can be asked for more; else it is refused. An answer
 // that has begun is never cut.
 
 // awaitBudget waits until the session may ask its model, as long as the user may grant
