@@ -26,6 +26,9 @@ func settingsOf(t *testing.T, user, repository string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(file, os.TempDir()+"/") {
+		t.Fatalf("the test would write to %s: set HOME to a temporary folder first", file)
+	}
 	repo := t.TempDir()
 	for name, text := range map[string]string{
 		file: user, filepath.Join(repo, config.RepositoryName): repository, filepath.Join(repo, ".git", "HEAD"): "ref: refs/heads/main",
