@@ -84,7 +84,10 @@ func visit(t *testing.T, script string) {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(out)
-	if err := box.Wait(); err != nil {
+	err = box.Wait()
+	// The kernel removes the pair some time after the namespace's last process ended.
+	sh(t, "ip link del port 2>/dev/null || true")
+	if err != nil {
 		t.Fatalf("in the box: %v\n%s", err, text)
 	}
 }
