@@ -2,9 +2,9 @@
 //
 // As PID 1 it keeps the lifeline to the supervisor, runs the probes, starts the agent,
 // forwards its input and output, reaps processes, and ends every process of the sandbox on
-// request or when the lifeline is lost. It opens no other connection and reads no file of
-// the agent, except a few small ones of its repository. For the watchdog see package
-// watchdog.
+// request or when the lifeline is lost. It opens no other connection, unless the supervisor
+// asks for one to a port of the sandbox, and reads no file of the agent, except a few small
+// ones of its repository. For the watchdog see package watchdog.
 //
 // Programs in the sandbox that know no proxy can also run it as a client of the egress
 // proxy: aibox-init connect PROXY HOST PORT.
@@ -65,7 +65,7 @@ func run(address string) int {
 	}
 	reaper := newReaper()
 	go reaper.run(signals)
-	srv := newServer(lifeline.NewConn(conn), reaper)
+	srv := newServer(lifeline.NewConn(conn), address, reaper)
 	return srv.serve()
 }
 

@@ -41,6 +41,12 @@ func newPeer(t *testing.T) *peer {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	return peerOn(t, listener)
+}
+
+// peerOn is newPeer for a lifeline to listener, which stays open.
+func peerOn(t *testing.T, listener net.Listener) *peer {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], listener.Addr().String())
 	cmd.Env = []string{asInit + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "FROM_IMAGE=yes"}
 	cmd.Stderr = os.Stderr

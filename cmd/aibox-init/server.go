@@ -29,6 +29,7 @@ type server struct {
 	conn   *lifeline.Conn
 	reaper *reaper
 	input  *input
+	ports  *ports
 
 	answering atomic.Bool // a pong is being sent
 
@@ -43,8 +44,9 @@ type server struct {
 	code    int
 }
 
-func newServer(conn *lifeline.Conn, r *reaper) *server {
-	return &server{conn: conn, reaper: r, input: newInput(conn)}
+// newServer returns the server of a lifeline to the supervisor at address.
+func newServer(conn *lifeline.Conn, address string, r *reaper) *server {
+	return &server{conn: conn, reaper: r, input: newInput(conn), ports: newPorts(address)}
 }
 
 // serve sends a hello and handles frames until the lifeline ends. After it has sent the
@@ -102,6 +104,14 @@ func (srv *server) handle(f lifeline.Frame) error {
 		return with(f, srv.signal)
 	case lifeline.TypeStop:
 		return with(f, srv.stop)
+	case lifeline.TypeDial:
+		return with(f, func(d lifeline.Dial) error {
+			go srv.ports.dial(d, func(failed lifeline.DialFailed) { srv.send(lifeline.TypeDialFailed, failed) })
+			return nil
+		})
+	case lifeline.TypeListPorts:
+		go func() { srv.send(lifeline.TypePorts, listeningPorts()) }()
+		return nil
 	case lifeline.TypePing:
 		srv.pong()
 		return nil

@@ -78,7 +78,7 @@ func (t Type) carriesJSON() bool {
 		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeExecEnd:
 		return true
 	}
-	return false
+	return t.isPortMessage()
 }
 
 func (t Type) known() bool {
