@@ -29,6 +29,7 @@ var domain = []string{"agents", "audit", "bakery", "config", "netguard", "review
 var rules = []rule{
 	{"internal", nil}, // leaves: they know only each other
 	{"agents", leaves()},
+	{"agents/conversation", leaves()},
 	{"agents/custom", leaves("agents", "config")}, // the settings of a run are flags that no agent may take
 	{"audit", leaves()},
 	{"bakery", leaves()},
@@ -44,7 +45,7 @@ var rules = []rule{
 	{"session/control", leaves("audit", "session/output")},
 	{"session/terminal", leaves("session/control")},
 	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
-	{"ui", leaves("agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
+	{"ui", leaves("agents/conversation", "agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
 	{"cli", leaves(append(domain, "session", "app", "ui")...)},
 	{"cmd/aibox", []string{"cli"}},
 	{"cmd/aibox-init", leaves()},

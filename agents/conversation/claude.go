@@ -1,0 +1,117 @@
+package conversation
+
+import (
+	"encoding/json"
+)
+
+// claudeReader reads the events of `claude --output-format stream-json --verbose`, which
+// Qwen Code and `amp --stream-json` print, too.
+// https://code.claude.com/docs/en/headless
+type claudeReader struct{}
+
+type claudeEvent struct {
+	Type     string
+	Subtype  string
+	Model    string
+	Message  claudeMessage
+	IsError  bool `json:"is_error"`
+	Result   json.RawMessage
+	Errors   json.RawMessage
+	Error    json.RawMessage
+	Duration int64   `json:"duration_ms"`
+	Cost     float64 `json:"total_cost_usd"`
+	Usage    claudeUsage
+}
+
+type claudeMessage struct {
+	Content json.RawMessage
+}
+
+type claudeUsage struct {
+	Input   int `json:"input_tokens"`
+	Output  int `json:"output_tokens"`
+	Read    int `json:"cache_read_input_tokens"`
+	Created int `json:"cache_creation_input_tokens"`
+}
+
+type claudeBlock struct {
+	Type     string
+	Text     string
+	Thinking string
+	ID       string
+	Name     string
+	Input    json.RawMessage
+	CallID   string `json:"tool_use_id"`
+	Content  json.RawMessage
+	IsError  bool `json:"is_error"`
+}
+
+func (claudeReader) read(data []byte) ([]Event, bool) {
+	var e claudeEvent
+	decodeJSON(data, &e)
+	switch e.Type {
+	case "system":
+		if e.Subtype != "init" {
+			return nil, false
+		}
+		return []Event{{Kind: Start, Model: e.Model}}, true
+	case "assistant":
+		return claudeBlocks(Agent, e.Message.Content)
+	case "user":
+		return claudeBlocks(User, e.Message.Content)
+	case "stream_event":
+		return nil, true // pieces of a message that comes as a whole, too
+	case "result":
+		return e.end(), true
+	default:
+		return nil, false
+	}
+}
+
+// claudeBlocks reads the content of a message: a text, or blocks.
+func claudeBlocks(role Role, content json.RawMessage) ([]Event, bool) {
+	if text := str(content); text != "" {
+		return []Event{{Kind: Message, Role: role, Text: text}}, true
+	}
+	var events []Event
+	for _, data := range list(content) {
+		var block claudeBlock
+		decodeJSON(data, &block)
+		switch block.Type {
+		case "text":
+			events = append(events, Event{Kind: Message, Role: role, Text: block.Text})
+		case "thinking":
+			events = append(events, Event{Kind: Reasoning, Text: block.Thinking})
+		case "tool_use", "server_tool_use":
+			events = append(events, newCall(block.ID, block.Name, block.Input))
+		case "tool_result", "web_search_tool_result":
+			events = append(events, Event{Kind: Result, ID: block.CallID, Text: textOf(block.Content), Failed: block.IsError})
+		default:
+			events = append(events, Event{Kind: Other, Name: block.Type, Raw: data})
+		}
+	}
+	return events, len(events) > 0
+}
+
+// end reads the last event.
+func (e claudeEvent) end() []Event {
+	failed := e.IsError || e.Subtype != "success" && e.Subtype != ""
+	u := e.Usage
+	events := []Event{{Kind: Used, Usage: &Usage{
+		Input: u.Input + u.Read + u.Created, Output: u.Output, Cached: u.Read, Cost: e.Cost, Millis: e.Duration,
+	}}}
+	text := textOf(e.Result)
+	if failed {
+		why := text
+		for _, other := range []json.RawMessage{e.Errors, e.Error} {
+			if why == "" {
+				why = textOf(other)
+			}
+		}
+		if why == "" {
+			why = e.Subtype
+		}
+		events = append(events, Event{Kind: Failure, Text: why})
+	}
+	return append(events, Event{Kind: End, Failed: failed, Text: text})
+}

@@ -1,0 +1,136 @@
+package conversation
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// decode decodes standard output in pieces of a size; 0 is all at once.
+func decode(format Format, data []byte, size int) []Event {
+	d := NewDecoder(format)
+	var events []Event
+	for at := 0; at < len(data); {
+		n := len(data) - at
+		if size > 0 {
+			n = min(n, size)
+		}
+		events = append(events, d.Decode(Piece{Offset: int64(at), Time: time.Unix(1, 0).UTC(), Data: data[at : at+n]})...)
+		at += n
+	}
+	return append(events, d.Close(time.Unix(1, 0).UTC())...)
+}
+
+func TestTooLongLineIsCutAndTheNextOneIsDecoded(t *testing.T) {
+	data := `{"type":"error","message":"` + strings.Repeat("x", maxLine) + "\"}\n" + `{"type":"error","message":"short"}` + "\n"
+	events := decode(Codex, []byte(data), 1<<16)
+	if len(events) != 2 || events[0].Kind != Text || events[0].Cut == 0 || events[1].Text != "short" {
+		t.Errorf("decoded %d events, cut %d", len(events), events[0].Cut)
+	}
+	if want := int64(strings.IndexByte(data, '\n') + 1); events[1].Offset != want {
+		t.Errorf("the second line is at %d, not %d", events[1].Offset, want)
+	}
+}
+
+func TestDeepValueIsNotDecoded(t *testing.T) {
+	deep := `{"type":"x","a":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "}"
+	if events := decode(Claude, []byte(deep), 0); len(events) != 1 || events[0].Kind != Text {
+		t.Errorf("decoded %d events", len(events))
+	}
+}
+
+func TestManyEventsInALineAreBounded(t *testing.T) {
+	block := `{"type":"text","text":"x"},`
+	line := `{"type":"assistant","message":{"content":[` + strings.TrimSuffix(strings.Repeat(block, 5000), ",") + `]}}`
+	events := decode(Claude, []byte(line), 0)
+	if len(events) != maxEvents+1 || events[maxEvents].Kind != Other || len(events[maxEvents].Raw) != len(line) {
+		t.Errorf("decoded %d events", len(events))
+	}
+}
+
+func TestUnknownEventsAndLinesAreKept(t *testing.T) {
+	for _, format := range Formats() {
+		events := decode(format, []byte("{\"type\":\"new.thing\",\"a\":1}\nplain text\n{\"broken\n\n{\"type\":7}\nno line break"), 0)
+		var got []string
+		for _, e := range events {
+			got = append(got, string(e.Kind)+":"+e.Name+e.Text)
+		}
+		want := []string{"other:new.thing", "text:plain text", `text:{"broken`, "text:", "other:", "text:no line break"}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q", format, got)
+		}
+		if string(events[0].Raw) != `{"type":"new.thing","a":1}` {
+			t.Errorf("%s: the event is kept as %s", format, events[0].Raw)
+		}
+	}
+}
+
+func TestStandardErrorIsText(t *testing.T) {
+	d := NewDecoder(Codex)
+	events := d.Decode(Piece{Stderr: true, Data: []byte(`{"type":"error","message":"x"}` + "\n")})
+	events = append(events, d.Decode(Piece{Data: []byte(`{"type":"err`)})...)
+	events = append(events, d.Decode(Piece{Stderr: true, Data: []byte("a warning\n")})...)
+	events = append(events, d.Decode(Piece{Data: []byte(`or","message":"y"}` + "\n")})...)
+	if len(events) != 3 || events[0].Kind != Text || !events[0].Stderr || events[1].Text != "a warning" || events[2].Kind != Failure {
+		t.Errorf("decoded %+v", events)
+	}
+}
+
+// recordings are the recorded outputs of testdata, by name.
+func recordings(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(file), ".jsonl")] = data
+	}
+	return all
+}
+
+// formatOf returns the format of a recording, whose name begins with the agent's.
+func formatOf(t testing.TB, recording string) Format {
+	t.Helper()
+	agent, _, _ := strings.Cut(recording, "-")
+	if format := Format(agent); format.Known() {
+		return format
+	}
+	return Claude // Qwen Code
+}
+
+// FuzzDecoder decodes anything in any format, in pieces and at once: the events are the
+// same, valid text, and can be encoded and rendered.
+func FuzzDecoder(f *testing.F) {
+	for name, data := range recordings(f) {
+		f.Add(string(formatOf(f, name)), data, 7)
+	}
+	f.Add("cursor", []byte(`{"type":"tool_call","subtype":"completed","call_id":"1","tool_call":{"readToolCall":{"args":{},"result":{"success":{"content":"x"}}}}}`), 1)
+	f.Add("claude", []byte(`{"type":"user","message":{"content":[{"type":"tool_result","content":[[["x"]],{"content":{"text":null}}]}]}}`), 3)
+	f.Add("codex", []byte(`{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"\u0000","kind":"add"}]}}`+"\n\xff\n"), 2)
+	f.Fuzz(func(t *testing.T, format string, data []byte, size int) {
+		whole := decode(Format(format), data, 0)
+		if pieces := decode(Format(format), data, max(1, size)); !reflect.DeepEqual(pieces, whole) {
+			t.Fatalf("in pieces of %d:\n%+v\nat once:\n%+v", size, pieces, whole)
+		}
+		var text TextRenderer
+		for _, e := range whole {
+			if !utf8.ValidString(e.Text) || !utf8.ValidString(e.Title()) || !utf8.ValidString(text.Render(e).Text) {
+				t.Fatalf("not valid text: %+v", e)
+			}
+			if _, err := json.Marshal(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
