@@ -15,20 +15,22 @@ const maxQueued = 512 << 10
 // endOfInput ends the input of a program on a terminal (Control-D).
 const endOfInput = 4
 
-// input queues the supervisor's bytes until the agent reads them, so that reading the
-// lifeline never waits for the agent.
+// input queues the supervisor's bytes until a program reads them, so that reading the
+// lifeline never waits for it.
 type input struct {
-	conn *lifeline.Conn
+	acknowledge func(n int) // reports to the supervisor that n bytes were taken
 
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []byte
 	ended  bool // no more input will arrive
-	closed bool // the agent is gone: further input is dropped
+	closed bool // the program is gone: further input is dropped
 }
 
-func newInput(conn *lifeline.Conn) *input {
-	in := &input{conn: conn}
+// newInput returns an input. Its acknowledge ignores errors: reading from a broken lifeline
+// fails, too.
+func newInput(acknowledge func(n int) error) *input {
+	in := &input{acknowledge: func(n int) { _ = acknowledge(n) }}
 	in.wake.L = &in.mu
 	return in
 }
@@ -66,11 +68,7 @@ func (in *input) close() {
 	in.wake.Broadcast()
 }
 
-// acknowledge reports that n bytes were consumed. It ignores errors: reading from a broken
-// lifeline fails, too.
-func (in *input) acknowledge(n int) { _ = in.conn.Acknowledge(n) }
-
-// connect starts writing to the agent; nil means that it takes no input.
+// connect starts writing to the program; nil means that it takes no input.
 func (in *input) connect(to *os.File, tty bool) {
 	if to == nil {
 		in.drop()

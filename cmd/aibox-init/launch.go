@@ -11,16 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launchCommand makes init set the limits of the agent's process and then execute the
-// agent: Go cannot run code between fork and exec.
+// launchCommand makes init set the limits of a process and then execute a program: Go cannot run code between fork and exec.
 const launchCommand = "launch"
 
 const defaultNoFile = 65536
 
-// launch sets the limits and executes the agent. Its args are NPROC NOFILE TTY PATH
-// ARGV…. It does not return.
+// launch sets the limits and the user, and executes a program. Its args are NPROC NOFILE
+// TTY USER PATH ARGV…, with USER as identity prints it. It does not return.
 func launch(args []string) {
-	if len(args) < 5 {
+	if len(args) < 6 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
 	}
@@ -34,12 +33,16 @@ func launch(args []string) {
 			os.Exit(125)
 		}
 	}
+	if err := becomeUser(args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, "aibox-init: changing the user:", err)
+		os.Exit(125)
+	}
 	restoreLibcSignals()
 	// A second defense against leaked descriptors, which old kernels lack: init opens
 	// all of them with O_CLOEXEC.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	err := syscall.Exec(args[3], args[4:], os.Environ())
-	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[3], err)
+	err := syscall.Exec(args[4], args[5:], os.Environ())
+	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[4], err)
 	if errors.Is(err, os.ErrNotExist) {
 		os.Exit(127) // the interpreter of a script
 	}

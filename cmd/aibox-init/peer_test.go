@@ -16,7 +16,7 @@ const asInit = "AIBOX_TEST_AS_INIT"
 // TestMain lets the test binary stand in for init: it is what the tests start,
 // and what init calls itself by to launch the agent.
 func TestMain(m *testing.M) {
-	if os.Getenv(asInit) != "" || (len(os.Args) > 1 && os.Args[1] == launchCommand) {
+	if os.Getenv(asInit) != "" || os.Args[0] == "aibox-init" || (len(os.Args) > 1 && os.Args[1] == launchCommand) {
 		_ = os.Unsetenv(asInit)
 		main()
 	}

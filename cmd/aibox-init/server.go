@@ -30,12 +30,13 @@ type server struct {
 	reaper *reaper
 	input  *input
 	ports  *ports
+	others *processes // besides the agent
 
 	answering atomic.Bool // a pong is being sent
 
 	mu      sync.Mutex
 	started bool
-	agent   *agent // nil until it runs
+	agent   *program // nil until it runs
 	signals []unix.Signal
 	resize  *lifeline.Resize
 	stopped bool
@@ -46,7 +47,9 @@ type server struct {
 
 // newServer returns the server of a lifeline to the supervisor at address.
 func newServer(conn *lifeline.Conn, address string, r *reaper) *server {
-	return &server{conn: conn, reaper: r, input: newInput(conn), ports: newPorts(address)}
+	srv := &server{conn: conn, reaper: r, input: newInput(conn.Acknowledge), ports: newPorts(address)}
+	srv.others = newProcesses(conn, r, srv.send)
+	return srv
 }
 
 // serve sends a hello and handles frames until the lifeline ends. After it has sent the
@@ -86,11 +89,6 @@ func (srv *server) handle(f lifeline.Frame) error {
 			go srv.probe(plan)
 			return nil
 		})
-	case lifeline.TypeExec:
-		return with(f, func(e lifeline.Exec) error {
-			go func() { srv.send(lifeline.TypeExecEnd, execute(srv.reaper, e)) }()
-			return nil
-		})
 	case lifeline.TypeStart:
 		return with(f, srv.start)
 	case lifeline.TypeStdin:
@@ -115,6 +113,24 @@ func (srv *server) handle(f lifeline.Frame) error {
 	case lifeline.TypePing:
 		srv.pong()
 		return nil
+	default:
+		return srv.handleProcess(f)
+	}
+}
+
+// handleProcess handles one frame about a process besides the agent.
+func (srv *server) handleProcess(f lifeline.Frame) error {
+	switch f.Type {
+	case lifeline.TypeProcess:
+		return with(f, srv.others.start)
+	case lifeline.TypeProcessResize:
+		return with(f, srv.others.resize)
+	case lifeline.TypeProcessSignal:
+		return with(f, srv.others.signal)
+	case lifeline.TypeData:
+		return srv.others.data(f.Payload)
+	case lifeline.TypeDataEnd:
+		return srv.others.dataEnd(f.Payload)
 	default:
 		return fmt.Errorf("%w: frame %#x is only sent by init", lifeline.ErrProtocol, f.Type)
 	}
@@ -169,7 +185,7 @@ func (srv *server) start(s lifeline.Start) error {
 
 // runAgent runs the agent from its start to its exit.
 func (srv *server) runAgent(s lifeline.Start) {
-	a, err := startAgent(srv.reaper, s)
+	a, env, err := startAgent(srv.reaper, s)
 	if err != nil {
 		code := 125
 		if failed, ok := errors.AsType[startError](err); ok {
@@ -180,13 +196,16 @@ func (srv *server) runAgent(s lifeline.Start) {
 		return
 	}
 	srv.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
+	srv.others.setEnvironment(env)
 	var copying sync.WaitGroup
-	for _, s := range a.output {
-		copying.Go(func() { srv.copyOut(s) })
+	copying.Go(func() { srv.copyOut(a.stdout, lifeline.TypeStdout) })
+	if a.stderr != nil {
+		copying.Go(func() { srv.copyOut(a.stderr, lifeline.TypeStderr) })
 	}
 	srv.input.connect(a.input, a.pty != nil)
 	srv.adopt(a)
 	exit := exitOf(<-a.status)
+	srv.others.end()
 	if !srv.reaper.collect() {
 		exit.Left = true
 		srv.reaper.killAll(leftoverGrace, killLimit)
@@ -209,12 +228,12 @@ func (srv *server) commitLimit() time.Duration {
 
 // adopt stores the running agent and applies the resize, signals and stop that arrived
 // while it was starting.
-func (srv *server) adopt(a *agent) {
+func (srv *server) adopt(a *program) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	srv.agent = a
 	if srv.resize != nil {
-		a.resize(*srv.resize)
+		a.resize(srv.resize.Rows, srv.resize.Cols)
 	}
 	for _, sig := range srv.signals {
 		_ = unix.Kill(-a.pid, sig)
@@ -227,12 +246,12 @@ func (srv *server) adopt(a *agent) {
 
 // copyOut sends an output until its last writer is gone. While the supervisor does not
 // read, it blocks, and with it the agent, so that no output is lost.
-func (srv *server) copyOut(s stream) {
+func (srv *server) copyOut(file *os.File, kind lifeline.Type) {
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := s.file.Read(buf)
+		n, err := file.Read(buf)
 		if n > 0 {
-			if srv.conn.Send(lifeline.Frame{Type: s.kind, Payload: buf[:n]}) != nil {
+			if srv.conn.Send(lifeline.Frame{Type: kind, Payload: buf[:n]}) != nil {
 				_ = srv.conn.Close()
 				return
 			}
@@ -255,7 +274,7 @@ func (srv *server) setSize(size lifeline.Resize) error {
 	defer srv.mu.Unlock()
 	srv.resize = &size
 	if srv.agent != nil {
-		srv.agent.resize(size)
+		srv.agent.resize(size.Rows, size.Cols)
 	}
 	return nil
 }

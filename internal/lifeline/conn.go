@@ -21,9 +21,11 @@ type Conn struct {
 	writing sync.Mutex
 	out     []byte
 
+	stdin *window // of the agent
+
 	mu       sync.Mutex
-	inflight int
-	room     chan struct{} // closed and replaced when inflight shrinks
+	flows    map[uint32]*Flow // that are open
+	lastFlow uint32
 	silent   time.Time     // since when Receive waits for bytes; zero while it does not
 	drain    time.Duration // how long Receive may wait for bytes; 0 is forever
 	closed   chan struct{}
@@ -43,7 +45,8 @@ func NewConn(conn net.Conn) *Conn {
 		conn:   conn,
 		in:     bufio.NewReaderSize(conn, headerSize+MaxPayload),
 		buf:    make([]byte, MaxPayload),
-		room:   make(chan struct{}),
+		stdin:  newWindow(),
+		flows:  map[uint32]*Flow{},
 		closed: make(chan struct{}),
 	}
 }
@@ -102,7 +105,13 @@ func (c *Conn) Receive() (Frame, error) {
 			continue
 		}
 		if err == nil && f.Type == TypeStdinAck {
-			if err = c.acknowledge(f.Payload); err == nil {
+			if err = c.acknowledged(f.Payload); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			var returned bool
+			if returned, err = c.admit(f); err == nil && !returned {
 				continue
 			}
 		}

@@ -1,7 +1,11 @@
 // Package lifeline is the protocol between a sandbox's PID 1 and its supervisor: one TCP
 // connection that carries the probes, the start, the agent's input and output and its
-// exit. It trusts neither side's bytes: every length is bounded, and a frame that breaks
-// the rules ends the connection. Losing the connection ends the sandbox.
+// exit, and any number of processes besides the agent. It trusts neither side's bytes:
+// every length is bounded, and a frame that breaks the rules ends the connection. Losing
+// the connection ends the sandbox.
+//
+// The data of a process is a Flow with a window of its own: a process whose data nobody
+// reads waits, and neither the agent nor another process waits with it.
 //
 // It is not gRPC, yamux or SSH: PID 1 is a small static binary in every sandbox, it serves
 // one peer and needs no streams beyond these frames, and a reviewer has to be able to
@@ -28,7 +32,17 @@ const (
 	TypeSignal   Type = 0x06 // Signal
 	TypeStop     Type = 0x07 // Stop
 	TypePing     Type = 0x08 // no payload; init answers with TypePong
-	TypeExec     Type = 0x09 // Exec; init answers with TypeExecEnd
+
+	TypeProcess       Type = 0x09 // Process; init answers with TypeProcessStarted or TypeProcessExit
+	TypeProcessResize Type = 0x0a // ProcessResize
+	TypeProcessSignal Type = 0x0b // ProcessSignal
+)
+
+// Frames of a flow, in both directions; see Flow.
+const (
+	TypeData    Type = 0x31 // flow (u32), stream (u8), bytes
+	TypeDataEnd Type = 0x32 // flow (u32): no more data comes from this side
+	TypeDataAck Type = 0x33 // flow (u32), n (u32): n bytes of data were taken; Receive handles it
 )
 
 // Frames from init to the supervisor.
@@ -42,7 +56,9 @@ const (
 	TypeExit        Type = 0x47 // Exit: the last frame
 	TypeError       Type = 0x48 // Error
 	TypePong        Type = 0x49 // no payload; Receive handles it
-	TypeExecEnd     Type = 0x4a // ExecEnd: one for each Exec, as they end
+
+	TypeProcessStarted Type = 0x4a // ProcessStarted
+	TypeProcessExit    Type = 0x4b // ProcessExit: the last frame of a process, after all its data
 )
 
 const (
@@ -74,8 +90,8 @@ type Frame struct {
 // carriesJSON reports whether frames of type t hold JSON and may be split.
 func (t Type) carriesJSON() bool {
 	switch t {
-	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeExec,
-		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeExecEnd:
+	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeProcess, TypeProcessResize, TypeProcessSignal,
+		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeProcessStarted, TypeProcessExit:
 		return true
 	}
 	return t.isPortMessage()
@@ -83,7 +99,7 @@ func (t Type) carriesJSON() bool {
 
 func (t Type) known() bool {
 	switch t {
-	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck, TypePing, TypePong:
+	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck, TypePing, TypePong, TypeData, TypeDataEnd, TypeDataAck:
 		return true
 	}
 	return t.carriesJSON()

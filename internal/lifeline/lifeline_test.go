@@ -112,7 +112,7 @@ func TestEndlessMessageIsCutOff(t *testing.T) {
 func TestInputWaitsForTheAgent(t *testing.T) {
 	a, b := pair(t)
 	sent := make(chan error, 1)
-	go func() { sent <- a.Stdin(context.Background(), make([]byte, window+1)) }()
+	go func() { sent <- a.Stdin(context.Background(), make([]byte, windowSize+1)) }()
 	go func() {
 		for {
 			if _, err := a.Receive(); err != nil {
@@ -120,7 +120,7 @@ func TestInputWaitsForTheAgent(t *testing.T) {
 			}
 		}
 	}()
-	for taken := 0; taken < window; {
+	for taken := 0; taken < windowSize; {
 		f, err := b.Receive()
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestClosingEndsAWaitingInput(t *testing.T) {
 	a, b := pair(t)
 	go func() { _, _ = io.Copy(io.Discard, b.conn) }()
 	sent := make(chan error, 1)
-	go func() { sent <- a.Stdin(context.Background(), make([]byte, 2*window)) }()
+	go func() { sent <- a.Stdin(context.Background(), make([]byte, 2*windowSize)) }()
 	_ = a.Close()
 	if err := <-sent; err == nil {
 		t.Error("the input ended without an error")

@@ -9,7 +9,7 @@ import (
 
 // Version is the protocol's version. The init is embedded in aibox, so the two
 // sides always agree; another number means a foreign binary.
-const Version = 3
+const Version = 4
 
 // Hello is the first frame, from init.
 type Hello struct {
@@ -53,27 +53,6 @@ type File struct {
 	Path string `json:"path"`           // absolute, or "~/…"
 	Mode uint32 `json:"mode,omitempty"` // permission bits; 0 means 0600
 	Data []byte `json:"data"`
-}
-
-// Exec is the request to run a program beside the agent or before it. It has no input.
-type Exec struct {
-	ID   int      `json:"id"` // of the supervisor's choice, for the answer
-	Argv []string `json:"argv"`
-	Env  []string `json:"env,omitempty"` // NAME=VALUE, laid over the image's own environment
-	Dir  string   `json:"dir,omitempty"` // working directory; empty means /
-	// Timeout is in milliseconds. When it is over, the program's process group is killed.
-	Timeout int `json:"timeout"`
-	Output  int `json:"output"` // bytes of each output that are kept; the rest is dropped
-}
-
-// ExecEnd is the end of the program of an Exec. Its bytes are the sandbox's.
-type ExecEnd struct {
-	ID     int    `json:"id"`
-	Code   int    `json:"code"`            // exit code, or 128 + the signal; 127 and 126 as in Error
-	Stdout []byte `json:"stdout"`          // its beginning
-	Stderr []byte `json:"stderr"`          // its beginning
-	Late   bool   `json:"late,omitempty"`  // the time was over
-	Error  string `json:"error,omitempty"` // why it could not be run
 }
 
 // Resize sets the size of the PTY.

@@ -3,6 +3,7 @@ package lifeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"aibox/internal/probe"
@@ -63,35 +64,6 @@ func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (
 	return found.Place, found.Result, nil
 }
 
-// Exec runs programs in the sandbox at the same time, and waits for their ends, in the
-// order of programs. It sets their IDs. It is for the time before Start, when nothing else
-// arrives.
-func (c *Conn) Exec(ctx context.Context, programs []Exec) ([]ExecEnd, error) {
-	for i, program := range programs {
-		program.ID = i
-		if err := c.SendMessage(TypeExec, program); err != nil {
-			return nil, err
-		}
-	}
-	ends := make([]ExecEnd, len(programs))
-	known := make([]bool, len(programs))
-	for range programs {
-		f, err := c.await(ctx, TypeExecEnd)
-		if err != nil {
-			return nil, err
-		}
-		end, err := Decode[ExecEnd](f)
-		if err != nil {
-			return nil, err
-		}
-		if end.ID < 0 || end.ID >= len(programs) || known[end.ID] {
-			return nil, fmt.Errorf("%w: the end of program %d of %d", ErrProtocol, end.ID, len(programs))
-		}
-		ends[end.ID], known[end.ID] = end, true
-	}
-	return ends, nil
-}
-
 // Start makes init run the agent. TypeStarted follows, or TypeError and
 // TypeExit.
 func (c *Conn) Start(s Start) error { return c.SendMessage(TypeStart, s) }
@@ -112,7 +84,10 @@ func (c *Conn) Stop(grace time.Duration) error {
 // await receives one frame that must be of type t, or a TypeError, which it
 // returns as an error. When ctx ends the connection is closed, since a frame may
 // have been read in part.
-func (c *Conn) await(ctx context.Context, t Type) (Frame, error) {
+func (c *Conn) await(ctx context.Context, t Type) (Frame, error) { return c.awaitAny(ctx, t) }
+
+// awaitAny is await for a frame of one of several types.
+func (c *Conn) awaitAny(ctx context.Context, types ...Type) (Frame, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	f, err := c.Receive()
@@ -127,8 +102,8 @@ func (c *Conn) await(ctx context.Context, t Type) (Frame, error) {
 			return Frame{}, err
 		}
 		return Frame{}, fmt.Errorf("the sandbox's init: %q", message.Text)
-	case f.Type != t:
-		return Frame{}, fmt.Errorf("%w: frame %#x in place of %#x", ErrProtocol, f.Type, t)
+	case !slices.Contains(types, f.Type):
+		return Frame{}, fmt.Errorf("%w: frame %#x in place of %#x", ErrProtocol, f.Type, types)
 	}
 	return f, nil
 }

@@ -56,31 +56,28 @@ func (s *sandbox) resolvePresets(ctx context.Context) error {
 func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolution {
 	resolved := make([]preset.Resolution, len(names))
 	for round := 0; ; round++ {
-		var programs []lifeline.Exec
+		var programs []lifeline.Process
 		var asked []int // the index in names of each program
 		for i, name := range names {
 			found, _ := preset.Find(name)
 			resolved[i].Preset = name
 			if queries := found.Queries(); len(resolved[i].Rules) == 0 && round < len(queries) {
-				programs = append(programs, lifeline.Exec{
-					Argv: queries[round].Argv, Env: slices.Concat(proxyEnv(), s.launch.Env),
-					Timeout: int(queryTimeout.Milliseconds()), Output: preset.MaxOutput + 1,
-				})
+				programs = append(programs, lifeline.Process{Argv: queries[round].Argv, Env: slices.Concat(proxyEnv(), s.launch.Env)})
 				asked = append(asked, i)
 			}
 		}
 		if len(programs) == 0 {
 			return resolved
 		}
-		ends, err := s.line.Exec(ctx, programs)
+		outputs, err := s.line.Run(ctx, programs, queryTimeout, preset.MaxOutput+1)
 		if err != nil {
 			return resolved // the start of the agent fails the same way
 		}
-		for n, end := range ends {
+		for n, out := range outputs {
 			i := asked[n]
 			found, _ := preset.Find(names[i])
-			answer := found.Parse(found.Queries()[round], end.Stdout)
-			if why := execTrouble(end); why != "" && len(answer.Rules) == 0 {
+			answer := found.Parse(found.Queries()[round], out.Stdout)
+			if why := queryTrouble(out); why != "" && len(answer.Rules) == 0 {
 				answer.Refused = append(answer.Refused, why)
 			}
 			answer.Refused = append(resolved[i].Refused, answer.Refused...)
@@ -89,16 +86,16 @@ func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolut
 	}
 }
 
-// execTrouble returns why a program did not do its work, or "".
-func execTrouble(end lifeline.ExecEnd) string {
+// queryTrouble returns why a program did not do its work, or "".
+func queryTrouble(out lifeline.Output) string {
 	switch {
-	case end.Error != "":
-		return end.Error
-	case end.Late:
+	case out.Error != "":
+		return out.Error
+	case out.Late:
 		return fmt.Sprintf("the program did not end within %v", queryTimeout)
-	case end.Code != 0:
-		first, _, _ := strings.Cut(strings.TrimSpace(string(end.Stderr)), "\n")
-		return strings.TrimSuffix(fmt.Sprintf("the program ended with exit code %d: %.200s", end.Code, first), ": ")
+	case out.Code != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(string(out.Stderr)), "\n")
+		return strings.TrimSuffix(fmt.Sprintf("the program ended with exit code %d: %.200s", out.Code, first), ": ")
 	default:
 		return ""
 	}

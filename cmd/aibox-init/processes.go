@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/lifeline"
+)
+
+// flushTime is how long the end of the sandbox waits until the supervisor has taken the
+// last output of its processes.
+const flushTime = 500 * time.Millisecond
+
+// processes are the processes that the supervisor has started besides the agent. None of
+// its methods waits for a process, except end.
+type processes struct {
+	conn   *lifeline.Conn
+	reaper *reaper
+	send   func(lifeline.Type, any)
+
+	mu    sync.Mutex
+	env   []string // of the agent; nil before its start
+	byID  map[uint32]*process
+	ended bool // the sandbox ends, so no process may start
+}
+
+func newProcesses(conn *lifeline.Conn, r *reaper, send func(lifeline.Type, any)) *processes {
+	return &processes{conn: conn, reaper: r, send: send, byID: map[uint32]*process{}}
+}
+
+// setEnvironment sets the environment over which later processes lay their own.
+func (ps *processes) setEnvironment(env []string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.env = env
+}
+
+// start starts a process in the background.
+func (ps *processes) start(request lifeline.Process) error {
+	flow := ps.conn.OpenFlow(request.ID)
+	if flow == nil {
+		return fmt.Errorf("%w: flow %d is in use", lifeline.ErrProtocol, request.ID)
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	refusal := ""
+	switch {
+	case ps.ended:
+		refusal = "the sandbox ends"
+	case len(ps.byID) >= lifeline.MaxProcesses:
+		refusal = fmt.Sprintf("%d processes run already", len(ps.byID))
+	}
+	if refusal != "" {
+		flow.Close()
+		go ps.send(lifeline.TypeProcessExit, lifeline.ProcessExit{ID: request.ID, Code: 125, Error: refusal})
+		return nil
+	}
+	p := newProcess(flow)
+	ps.byID[request.ID] = p
+	go ps.run(p, request, ps.env)
+	return nil
+}
+
+// run runs a process from its start to its exit.
+func (ps *processes) run(p *process, request lifeline.Process, env []string) {
+	exit := p.run(ps.reaper, request, env, func(pid int) {
+		ps.send(lifeline.TypeProcessStarted, lifeline.ProcessStarted{ID: request.ID, PID: pid})
+	})
+	ps.mu.Lock()
+	delete(ps.byID, request.ID)
+	ps.mu.Unlock()
+	p.flow.Close()
+	exit.ID = request.ID
+	ps.send(lifeline.TypeProcessExit, exit)
+	close(p.done)
+}
+
+// find returns a process, or nil if it has ended.
+func (ps *processes) find(id uint32) *process {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.byID[id]
+}
+
+func (ps *processes) data(payload []byte) error {
+	data, err := lifeline.ParseData(payload)
+	if err != nil {
+		return err
+	}
+	if p := ps.find(data.Flow); p != nil {
+		return p.input.add(data.Bytes)
+	}
+	return nil
+}
+
+func (ps *processes) dataEnd(payload []byte) error {
+	id, err := lifeline.ParseFlow(payload)
+	if err != nil {
+		return err
+	}
+	if p := ps.find(id); p != nil {
+		p.input.end()
+	}
+	return nil
+}
+
+func (ps *processes) resize(size lifeline.ProcessResize) error {
+	if p := ps.find(size.ID); p != nil {
+		p.resize(size.Rows, size.Cols)
+	}
+	return nil
+}
+
+func (ps *processes) signal(s lifeline.ProcessSignal) error {
+	if s.Number < 1 || s.Number > 31 {
+		return fmt.Errorf("%w: signal %d", lifeline.ErrProtocol, s.Number)
+	}
+	if p := ps.find(s.ID); p != nil {
+		p.signal(unix.Signal(s.Number))
+	}
+	return nil
+}
+
+// end ends all processes, and waits until their exits are sent: with SIGTERM, with SIGKILL
+// after leftoverGrace, and without the rest of their output flushTime later.
+func (ps *processes) end() {
+	ps.mu.Lock()
+	ps.ended = true
+	left := make([]*process, 0, len(ps.byID))
+	for _, p := range ps.byID {
+		left = append(left, p)
+	}
+	ps.mu.Unlock()
+	each := func(do func(*process)) {
+		for _, p := range left {
+			do(p)
+		}
+	}
+	each((*process).terminate)
+	if awaitAll(left, leftoverGrace) {
+		return
+	}
+	each(func(p *process) { p.signal(unix.SIGKILL) })
+	if awaitAll(left, flushTime) {
+		return
+	}
+	each(func(p *process) { p.cancel() })
+	awaitAll(left, killLimit)
+}
+
+// awaitAll waits until all processes have ended, or limit is over.
+func awaitAll(left []*process, limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	for _, p := range left {
+		select {
+		case <-p.done:
+		case <-late.C:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// command is what a program is started with.
+type command struct {
+	argv       []string
+	path       string   // of the program; see findProgram
+	env        []string // all of it
+	dir        string
+	user       *identity // nil: init's own
+	tty        bool
+	rows, cols uint16 // of the PTY; 0 means 24 by 80
+	stdin      bool   // there is input for it
+	nproc      uint64 // limit of processes; 0 means no limit
+	nofile     uint64 // limit of descriptors; 0 means defaultNoFile
+}
+
+// program is a started program and our ends of its streams.
+type program struct {
+	pid    int
+	status <-chan unix.WaitStatus
+	input  *os.File // nil: it gets no input from us
+	stdout *os.File // the PTY's, too
+	stderr *os.File // nil with a TTY
+	pty    *os.File // nil without a TTY
+}
+
+// startProgram opens the streams and starts a program in its own session. A startError has
+// the exit code.
+func startProgram(r *reaper, c command) (*program, error) {
+	p := &program{}
+	child, sys, err := p.open(c)
+	if err != nil {
+		return nil, startError{125, err}
+	}
+	defer closeAll(child)
+	p.pid, p.status, err = r.start(self(), c.launchArgs(), &syscall.ProcAttr{
+		Dir: c.dir, Env: c.env, Sys: sys,
+		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},
+	})
+	if err != nil {
+		p.close()
+		return nil, startError{126, fmt.Errorf("starting %q in %q: %w", c.argv[0], c.dir, err)}
+	}
+	return p, nil
+}
+
+// launchArgs returns the command line of init that executes the program.
+func (c command) launchArgs() []string {
+	nofile := c.nofile
+	if nofile == 0 {
+		nofile = defaultNoFile
+	}
+	return append([]string{
+		"aibox-init", launchCommand,
+		strconv.FormatUint(c.nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(c.tty), c.user.String(), c.path,
+	}, c.argv...)
+}
+
+// open creates the streams: a PTY, or pipes with input from the lifeline or none. It
+// returns the child's ends.
+func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, err error) {
+	sys = &syscall.SysProcAttr{Setsid: true}
+	if c.tty {
+		master, slave, err := pty.Open()
+		if err != nil {
+			return child, nil, fmt.Errorf("opening a terminal: %w", err)
+		}
+		p.pty, p.input = master, master
+		p.stdout = master
+		p.resize(c.rows, c.cols)
+		if c.user != nil {
+			_ = slave.Chown(int(c.user.uid), -1) // it works without, except for reopening
+		}
+		sys.Setctty = true
+		return [3]*os.File{slave, slave, slave}, sys, nil
+	}
+	var opened []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range opened {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
+		}
+		if r, w, err = os.Pipe(); err == nil {
+			opened = append(opened, r, w)
+		}
+		return r, w
+	}
+	stdout, childOut := pipe()
+	stderr, childErr := pipe()
+	p.stdout, p.stderr = stdout, stderr
+	var childIn *os.File
+	if c.stdin {
+		childIn, p.input = pipe()
+	} else if err == nil {
+		childIn, err = os.Open(os.DevNull)
+	}
+	return [3]*os.File{childIn, childOut, childErr}, sys, err
+}
+
+// resize sets the PTY's size; zero means 24 by 80. Without a PTY it does nothing.
+func (p *program) resize(rows, cols uint16) {
+	if p.pty == nil {
+		return
+	}
+	if rows == 0 || cols == 0 {
+		rows, cols = 24, 80
+	}
+	_ = pty.Setsize(p.pty, &pty.Winsize{Rows: rows, Cols: cols})
+	p.notifySize()
+}
+
+// notifySize notifies the programs on the terminal that its size has changed. Linux
+// notifies the foreground process group. gVisor notifies none, and does not report which
+// group is in the foreground; an extra signal does no harm.
+func (p *program) notifySize() {
+	if p.pid == 0 {
+		return
+	}
+	signalSession(p.pid, unix.SIGWINCH)
+}
+
+// signalSession sends a signal to every process of a session.
+func signalSession(session int, sig unix.Signal) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if of, err := unix.Getsid(pid); err == nil && of == session {
+			_ = unix.Kill(pid, sig)
+		}
+	}
+}
+
+// end ends what the program has left: its process group, and on a terminal its session,
+// where a shell runs each job in a group of its own.
+func (p *program) end() {
+	_ = unix.Kill(-p.pid, unix.SIGKILL)
+	if p.pty != nil {
+		signalSession(p.pid, unix.SIGKILL)
+	}
+}
+
+// close closes our ends.
+func (p *program) close() {
+	for _, file := range []*os.File{p.stdout, p.stderr, p.input} {
+		if file != nil {
+			file.Close()
+		}
+	}
+}
+
+func closeAll(files [3]*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// startError carries the exit code of a failed start.
+type startError struct {
+	code int
+	err  error
+}
+
+func (e startError) Error() string { return e.err.Error() }
+func (e startError) Unwrap() error { return e.err }
+
+// self returns the path of init's own program, which os.Executable has read at the
+// start, while nothing else was running in the sandbox.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "/proc/self/exe"
+	}
+	return path
+}
+
+// findProgram looks up name like execvp(3), in the agent's own PATH.
+func findProgram(name, dir, path string) (string, error) {
+	candidates := []string{name}
+	if !strings.Contains(name, "/") {
+		candidates = nil
+		for _, folder := range filepath.SplitList(path) {
+			candidates = append(candidates, filepath.Join(folder, name))
+		}
+	}
+	found := error(fs.ErrNotExist)
+	for _, candidate := range candidates {
+		full := candidate
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(dir, full)
+		}
+		info, err := os.Stat(full)
+		switch {
+		case err == nil && !info.IsDir() && info.Mode()&0o111 != 0:
+			return full, nil
+		case err == nil || errors.Is(err, fs.ErrPermission):
+			found = fs.ErrPermission
+		}
+	}
+	if errors.Is(found, fs.ErrPermission) {
+		return "", startError{126, fmt.Errorf("%q exists but cannot be run", name)}
+	}
+	return "", startError{127, fmt.Errorf("there is no %q in the sandbox", name)}
+}

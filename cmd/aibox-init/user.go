@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxUserFile bounds what is read of /etc/passwd and /etc/group, in bytes.
+const maxUserFile = 1 << 20
+
+// maxGroups bounds the supplementary groups of a user.
+const maxGroups = 64
+
+// identity is the user that a program runs as.
+type identity struct {
+	uid, gid uint32
+	groups   []uint32
+	home     string // "" if it is not known
+}
+
+// String returns the identity for launch: UID:GID:GROUP,…; "" for nil.
+func (id *identity) String() string {
+	if id == nil {
+		return ""
+	}
+	groups := make([]string, len(id.groups))
+	for i, g := range id.groups {
+		groups[i] = strconv.FormatUint(uint64(g), 10)
+	}
+	return fmt.Sprintf("%d:%d:%s", id.uid, id.gid, strings.Join(groups, ","))
+}
+
+// becomeUser makes this process run as an identity that String has printed.
+func becomeUser(text string) error {
+	if text == "" {
+		return nil
+	}
+	parts := strings.SplitN(text, ":", 3)
+	if len(parts) != 3 {
+		return fmt.Errorf("%q is no identity", text)
+	}
+	uid, uidErr := parseID(parts[0])
+	gid, gidErr := parseID(parts[1])
+	if uidErr != nil || gidErr != nil {
+		return fmt.Errorf("%q is no identity", text)
+	}
+	var groups []int
+	for field := range strings.SplitSeq(parts[2], ",") {
+		if g, err := parseID(field); err == nil {
+			groups = append(groups, int(g))
+		}
+	}
+	if err := syscall.Setgroups(groups); err != nil {
+		return err
+	}
+	if err := syscall.Setresgid(int(gid), int(gid), int(gid)); err != nil {
+		return err
+	}
+	return syscall.Setresuid(int(uid), int(uid), int(uid))
+}
+
+// lookUpUser returns the identity of USER or USER:GROUP, each a name or a number, by the
+// files of the sandbox whose root folder is root. "" is nil.
+func lookUpUser(root, text string) (*identity, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // nobody was asked for
+	}
+	name, group, hasGroup := strings.Cut(text, ":")
+	id, login, err := findUser(root, name)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := userEntries(root, "etc/group", 4)
+	if err != nil {
+		return nil, err
+	}
+	if hasGroup {
+		id.gid, err = findGroup(groups, group)
+		return id, err
+	}
+	for _, fields := range groups {
+		gid, err := parseID(fields[2])
+		if err == nil && login != "" && slices.Contains(strings.Split(fields[3], ","), login) && len(id.groups) < maxGroups {
+			id.groups = append(id.groups, gid)
+		}
+	}
+	return id, nil
+}
+
+// findUser returns the identity of a user without supplementary groups, and its name, ""
+// if it is not known.
+func findUser(root, name string) (*identity, string, error) {
+	entries, err := userEntries(root, "etc/passwd", 7)
+	if err != nil {
+		return nil, "", err
+	}
+	number, numberErr := parseID(name)
+	for _, fields := range entries {
+		uid, uidErr := parseID(fields[2])
+		gid, gidErr := parseID(fields[3])
+		if uidErr == nil && gidErr == nil && (fields[0] == name || numberErr == nil && uid == number) {
+			return &identity{uid: uid, gid: gid, home: fields[5]}, fields[0], nil
+		}
+	}
+	if numberErr != nil {
+		return nil, "", fmt.Errorf("there is no user %q in the sandbox", name)
+	}
+	return &identity{uid: number}, "", nil
+}
+
+func findGroup(groups [][]string, name string) (uint32, error) {
+	for _, fields := range groups {
+		if gid, err := parseID(fields[2]); err == nil && fields[0] == name {
+			return gid, nil
+		}
+	}
+	gid, err := parseID(name)
+	if err != nil {
+		return 0, fmt.Errorf("there is no group %q in the sandbox", name)
+	}
+	return gid, nil
+}
+
+// userEntries reads the lines of a file such as /etc/passwd that have enough fields. A
+// missing file has none. The agent may have put a pipe or an endless file there.
+func userEntries(root, name string, fields int) ([][]string, error) {
+	f, err := os.OpenFile(filepath.Join(root, name), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("/%s is not a regular file", name)
+	}
+	var entries [][]string
+	for lines := bufio.NewScanner(io.LimitReader(f, maxUserFile)); lines.Scan(); {
+		if entry := strings.Split(lines.Text(), ":"); len(entry) >= fields {
+			entries = append(entries, entry)
+		}
+	}
+	return entries, nil
+}
+
+func parseID(text string) (uint32, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return uint32(n), err
+}

@@ -1,0 +1,155 @@
+package lifeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+)
+
+// receiving runs Receive of a connection in the background and returns its data.
+func receiving(c *Conn) (got <-chan Data, ended <-chan error) {
+	data, end := make(chan Data, 1000), make(chan error, 1)
+	go func() {
+		for {
+			f, err := c.Receive()
+			if err != nil {
+				end <- err
+				return
+			}
+			if f.Type == TypeData {
+				d, _ := ParseData(f.Payload)
+				d.Bytes = bytes.Clone(d.Bytes)
+				data <- d
+			}
+		}
+	}()
+	return data, end
+}
+
+func TestFlowsDoNotWaitForEachOther(t *testing.T) {
+	a, b := pair(t)
+	stuck, free := a.NewFlow(), a.NewFlow()
+	b.OpenFlow(stuck.ID)
+	theirs := b.OpenFlow(free.ID)
+	ctx, cancel := context.WithCancel(t.Context())
+	sent := make(chan error, 1)
+	go func() { sent <- stuck.Send(ctx, StreamStdin, make([]byte, 2*windowSize)) }()
+	got, _ := receiving(b)
+	receiving(a)
+	for n := 0; n < windowSize; {
+		n += len((<-got).Bytes)
+	}
+	go func() { _ = free.Send(t.Context(), StreamStdin, make([]byte, 4*windowSize)) }()
+	for n := 0; n < 4*windowSize; {
+		d := <-got
+		if d.Flow != free.ID {
+			t.Fatal("more than the window was sent")
+		}
+		if err := theirs.Acknowledge(len(d.Bytes)); err != nil {
+			t.Fatal(err)
+		}
+		n += len(d.Bytes)
+	}
+	cancel()
+	if err := <-sent; !errors.Is(err, context.Canceled) {
+		t.Errorf("the flow that nobody reads gave %v", err)
+	}
+}
+
+func TestClosingAFlowEndsItsSender(t *testing.T) {
+	a, b := pair(t)
+	flow := a.NewFlow()
+	receiving(b) // drops the data of an unknown flow
+	sent := make(chan error, 1)
+	go func() { sent <- flow.Send(t.Context(), StreamStdin, make([]byte, 2*windowSize)) }()
+	flow.Close()
+	if err := <-sent; err == nil {
+		t.Error("all was sent")
+	}
+}
+
+// data encodes a TypeData frame.
+func data(flow uint32, size int) Frame {
+	return Frame{TypeData, append(binary.BigEndian.AppendUint32(nil, flow), make([]byte, 1+size)...)}
+}
+
+func TestMoreDataThanTheWindowEndsTheConnection(t *testing.T) {
+	a, b := pair(t)
+	flow := a.NewFlow()
+	_, ended := receiving(a)
+	for range windowSize/MaxData + 1 {
+		_ = b.Send(data(flow.ID, MaxData))
+	}
+	if err := <-ended; !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBrokenFramesOfAFlowEndTheConnection(t *testing.T) {
+	for name, f := range map[string]Frame{
+		"data without bytes":       {TypeData, []byte{0, 0, 0, 1, 1}},
+		"data without a flow":      {TypeData, []byte{1}},
+		"an end without a flow":    {TypeDataEnd, nil},
+		"an end of two":            {TypeDataEnd, make([]byte, 8)},
+		"half an acknowledgment":   {TypeDataAck, make([]byte, 4)},
+		"a false acknowledgment":   {TypeDataAck, []byte{0, 0, 0, 1, 0, 0, 0, 1}},
+		"an acknowledgment of all": {TypeDataAck, []byte{0, 0, 0, 1, 255, 255, 255, 255}},
+	} {
+		a, b := pair(t)
+		a.NewFlow()
+		_, ended := receiving(a)
+		_ = b.Send(f)
+		if err := <-ended; !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestFramesOfAClosedFlowAreDropped(t *testing.T) {
+	a, b := pair(t)
+	closed, open := a.NewFlow(), a.NewFlow()
+	closed.Close()
+	got, _ := receiving(a)
+	for _, f := range []Frame{data(closed.ID, 5), {TypeDataAck, []byte{0, 0, 0, byte(closed.ID), 0, 0, 0, 9}}, {TypeDataEnd, []byte{0, 0, 0, byte(closed.ID)}}, data(77, 1), data(open.ID, 3)} {
+		if err := b.Send(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := <-got; d.Flow != open.ID || len(d.Bytes) != 3 {
+		t.Errorf("got %d bytes of flow %d", len(d.Bytes), d.Flow)
+	}
+}
+
+// FuzzFlow feeds hostile frames to a supervisor with two open flows: it must neither panic
+// nor return more than a window of any.
+func FuzzFlow(f *testing.F) {
+	f.Add([]byte("\x31\x00\x00\x00\x06\x00\x00\x00\x01\x01x"))
+	f.Add([]byte("\x32\x00\x00\x00\x04\x00\x00\x00\x01\x33\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		c := &Conn{flows: map[uint32]*Flow{}, stdin: newWindow()}
+		c.NewFlow()
+		c.NewFlow()
+		in, total := bytes.NewReader(wire), map[uint32]int{}
+		for {
+			frame, err := readFrame(in, nil)
+			if err != nil {
+				return
+			}
+			returned, err := c.admit(frame)
+			if err != nil {
+				return
+			}
+			if returned && frame.Type == TypeData {
+				d, err := ParseData(frame.Payload)
+				if err != nil || c.flow(d.Flow) == nil {
+					t.Fatalf("returned data of flow %d, %v", d.Flow, err)
+				}
+				if total[d.Flow] += len(d.Bytes); total[d.Flow] > windowSize {
+					t.Fatalf("returned %d bytes", total[d.Flow])
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package lifeline
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// windowSize is how many bytes may be on their way to one reader and not yet taken by it.
+// It keeps a reader that never reads from blocking the frames after its data (stop,
+// signal, resize, the data of others).
+const windowSize = 256 << 10
+
+// window counts the bytes on their way to one reader. It is safe for concurrent use.
+type window struct {
+	mu       sync.Mutex
+	inflight int
+	room     chan struct{} // closed and replaced when inflight shrinks
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func newWindow() *window { return &window{room: make(chan struct{}), closed: make(chan struct{})} }
+
+// reserve waits for room and takes up to n bytes of it. It fails when the window or the
+// connection is closed, or ctx ends.
+func (w *window) reserve(ctx context.Context, connClosed <-chan struct{}, n int) (int, error) {
+	for {
+		w.mu.Lock()
+		free, room := windowSize-w.inflight, w.room
+		if free > 0 {
+			n = min(n, free)
+			w.inflight += n
+			w.mu.Unlock()
+			return n, nil
+		}
+		w.mu.Unlock()
+		select {
+		case <-room:
+		case <-w.closed:
+			return 0, net.ErrClosed
+		case <-connClosed:
+			return 0, net.ErrClosed
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// release makes room for n bytes that the reader has taken.
+func (w *window) release(n uint32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if uint64(n) > uint64(w.inflight) {
+		return fmt.Errorf("%w: acknowledged %d bytes of %d", ErrProtocol, n, w.inflight)
+	}
+	w.inflight -= int(n)
+	close(w.room)
+	w.room = make(chan struct{})
+	return nil
+}
+
+// free returns for how many bytes there is room.
+func (w *window) free() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return windowSize - w.inflight
+}
+
+// close ends all waits for room.
+func (w *window) close() { w.once.Do(func() { close(w.closed) }) }
