@@ -27,7 +27,7 @@ var kinds = []struct {
 	types []Type
 }{
 	{KindLifecycle, []Type{
-		SessionStarted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, StopRequested, AgentEnded, BoxDestroyed,
+		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, StopRequested, AgentEnded, BoxDestroyed,
 		SessionRepaired, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
 	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},

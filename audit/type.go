@@ -11,6 +11,8 @@ func (t Type) Refusal() bool {
 // The events of a session, in the order of its life.
 const (
 	SessionStarted    Type = "session.started"
+	SessionQueued     Type = "session.queued"
+	SessionAdmitted   Type = "session.admitted" // it was queued, and its turn came
 	WorkspacePrepared Type = "workspace.prepared"
 	NetworkGuarded    Type = "network.guarded"
 	BoxStarted        Type = "box.started"

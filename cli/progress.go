@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type steps struct {
 	mu      sync.Mutex
 	running []string // names, oldest first
 	begun   map[string]time.Time
+	details map[string]string // of running stages
 	stop    chan struct{}
 	stopped chan struct{}
 	frame   int
@@ -27,7 +29,7 @@ type steps struct {
 }
 
 func newSteps(out io.Writer, term terminal) *steps {
-	s := &steps{out: out, term: term, begun: map[string]time.Time{}, stop: make(chan struct{}), stopped: make(chan struct{})}
+	s := &steps{out: out, term: term, begun: map[string]time.Time{}, details: map[string]string{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go s.animate()
 	return s
 }
@@ -37,7 +39,10 @@ func (s *steps) handle(step session.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !step.Done {
-		s.running, s.begun[step.Name] = append(s.running, step.Name), time.Now()
+		if !slices.Contains(s.running, step.Name) {
+			s.running, s.begun[step.Name] = append(s.running, step.Name), time.Now()
+		}
+		s.details[step.Name] = termtext.Escape(step.Detail)
 		s.draw()
 		return
 	}
@@ -99,7 +104,13 @@ func (s *steps) draw() {
 	}
 	name := s.running[0]
 	mark := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}[s.frame%10]
-	fmt.Fprintf(s.out, "\r\x1b[K%s %-10s %s", mark, name, s.term.faint(amount.Took(time.Since(s.begun[name]))))
+	took := amount.Took(time.Since(s.begun[name]))
+	room := s.term.width - len("⠋ 0123456789  ") - len(took)
+	detail := firstLine(s.details[name], max(room, 1))
+	if detail != "" {
+		detail += " "
+	}
+	fmt.Fprintf(s.out, "\r\x1b[K%s %-10s %s%s", mark, name, detail, s.term.faint(took))
 	s.drawn = true
 }
 

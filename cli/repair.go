@@ -26,6 +26,8 @@ func repairedLine(r session.Repaired) string {
 	switch {
 	case r.Kept:
 		return line + "; its agent's work is kept"
+	case r.Queued:
+		return fmt.Sprintf("%s; its agent had not started, and `aibox rerun %s` starts it again", line, r.ID)
 	case r.Returned != "":
 		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.Returned)
 	default:

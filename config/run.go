@@ -43,6 +43,7 @@ type Run struct {
 	RequireChanges bool            `json:"-" label:"Require changes" help:"Exit with code 1 if the agent changed nothing" scope:"at-least"`
 	Verify         string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
 	VerifyTimeout  amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
+	MaxParallel    int             `json:"max_parallel,omitempty" label:"Sessions at once" help:"Queue a session while this many others run; 0 for no limit" default:"0" min:"0" max:"1000" scope:"at-most" placeholder:"NUMBER"`
 	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
 }
 

@@ -5,7 +5,7 @@ import "aibox/agents"
 // Actions are the actions that currently apply to a session, which screens offer. They
 // are only hints: the use cases check again.
 type Actions struct {
-	Attach    bool // its agent has a running terminal
+	Attach    bool // its agent has a terminal that runs, or will soon
 	Stop      bool
 	Diff      bool // its changes can be shown: all, or those so far
 	Review    bool // it has changes to review
@@ -22,14 +22,14 @@ func (b *Summary) Actions() Actions {
 	ended := b.Phase == Ended
 	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
 	return Actions{
-		Attach:    b.Interactive && !ended,
+		Attach:    b.Interactive && !ended && b.Phase != Queued,
 		Stop:      !ended,
 		Diff:      b.Phase == Running || ended && (b.Changed || b.Unknown),
 		Review:    ended && (b.Changed || b.Unknown),
 		Accept:    owns && (b.Changed || b.Unknown),
 		Discard:   b.Open(),
 		Restore:   ended && b.ContinuedBy == "" && b.Review == Discarded && b.Changed,
-		Remove:    ended && !b.Open(),
+		Remove:    ended && !b.Open() || b.Phase == Queued,
 		Workspace: owns,
 		SendBack:  owns && b.Agent != (&agents.Shell{}).Info().Name,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"sync"
 	"time"
@@ -37,8 +38,13 @@ func (s *reader) List() ([]Session, error) {
 	}
 	reading.Wait()
 	sessions := loaded[:0]
+	position := 0
 	for i, session := range loaded {
 		if errs[i] == nil {
+			if session.State.Phase == Queued && !session.ID.Hidden() {
+				position++
+				session.Position = position
+			}
 			sessions = append(sessions, session)
 		}
 	}
@@ -121,10 +127,12 @@ func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 }
 
 // Stop ends a running session and waits until it has ended. reason is for the record. A
-// session that has already ended is not an error. If the supervisor does not answer, the
-// error suggests Kill.
+// session that has already ended is not an error. If the session was queued while a client
+// waited, nothing of it is left, and Stop returns its last record. If the supervisor does not
+// answer, the error suggests Kill.
 func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
+	last, _ := s.store.Load(id)
 	if isLocked(dir) {
 		err := s.store.dial(id).Stop(ctx, reason)
 		if err != nil && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
@@ -136,7 +144,11 @@ func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, erro
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
 	}
-	return s.store.Load(id)
+	ended, err := s.store.Load(id)
+	if errors.Is(err, fs.ErrNotExist) && last.State.Phase == Queued {
+		return last, nil
+	}
+	return ended, err
 }
 
 // Signal sends a signal to the session's agent.

@@ -35,6 +35,9 @@ type Launch struct {
 	// ReportProbes reports each probe as a step of its own, to show the progress of
 	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`
+	// Detached reports that the client does not wait while the session is queued. The session
+	// then keeps its record if it cannot start.
+	Detached bool `json:"detached,omitempty"`
 	// Attends reports that the client will attend the session as soon as it runs (see
 	// Attend), so that its first questions wait for that.
 	Attends bool `json:"attends,omitempty"`

@@ -18,6 +18,7 @@ type Phase string
 
 // The phases, in order. A session whose supervisor died is Ended by the repair.
 const (
+	Queued    Phase = "queued" // it waits for its turn; see Queue
 	Preparing Phase = "preparing"
 	Running   Phase = "running"
 	Ending    Phase = "ending"    // the sandbox is dead, and its supervisor has not concluded yet; never stored
@@ -49,6 +50,7 @@ type Spec struct {
 	Prompt      string            `json:"prompt,omitempty"`
 	Prompts     []SystemPrompt    `json:"system,omitempty"`      // texts for the agent before the task, in order
 	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it continues
+	Batch       BatchID           `json:"batch,omitempty"`       // the sessions that were started together on the same task
 	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with the user
 	Args        []string          `json:"args,omitempty"`        // the arguments after "--"
 	Repository  string            `json:"repository"`            // as the user named it, as an absolute path
@@ -133,6 +135,7 @@ type SystemPrompt struct {
 // State is the progress of a session. It is replaced as a whole at each step.
 type State struct {
 	Phase       Phase                `json:"phase"`
+	Queue       *Queue               `json:"queue,omitempty"` // the wait before the start; kept after it
 	Supervisor  runtime.Process      `json:"supervisor"`
 	ImageID     runtime.ImageID      `json:"image_id,omitempty"`
 	Network     *runtime.Network     `json:"network,omitempty"`
@@ -291,4 +294,6 @@ type Session struct {
 	Alive bool `json:"alive"`
 	// Waiting reports whether its agent waits for the user; see Live.
 	Waiting bool `json:"waiting,omitempty"`
+	// Position is the session's place in the queue, from 1; 0 if it is not queued.
+	Position int `json:"position,omitempty"`
 }

@@ -131,9 +131,18 @@ func (s *Session) HasOpenWork() bool {
 }
 
 // Remove deletes the session's record and workspace. It saves the content of the workspace
-// first, as Discard does, and keeps the audit log in the archive. Work that is not fully reviewed is a Conflict, unless force is
+// first, as Discard does, and keeps the audit log in the archive. A queued session is
+// stopped first. Work that is not fully reviewed is a Conflict, unless force is
 // set.
 func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
+	if s.store.isQueued(id) { // nothing of it has started
+		if _, err := s.Stop(ctx, id, "removed by the user"); err != nil {
+			return err
+		}
+		if _, err := s.store.Load(id); errors.Is(err, fs.ErrNotExist) { // its client was waiting
+			return nil
+		}
+	}
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err

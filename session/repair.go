@@ -23,8 +23,11 @@ const launchTimeout = 10 * time.Second
 type Repaired struct {
 	ID ID
 	// Kept reports whether its agent had started. If so, its record and its work are kept;
-	// otherwise nothing of it is left.
+	// otherwise nothing of it is left,
+	// unless it was queued.
 	Kept bool
+	// Queued reports that it was queued, its agent had not started, and its record is kept.
+	Queued bool
 	// Returned is the session that this one was to resume and that has its workspace back;
 	// empty if there is none.
 	Returned ID
@@ -95,6 +98,9 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	}
 	if err := s.endSandbox(ctx, &session); err != nil {
 		return nil, err
+	}
+	if queue := session.State.Queue; session.State.Started.IsZero() && queue != nil && queue.Detached {
+		return &Repaired{ID: id, Queued: true, Returned: session.Resumes}, s.endQueued(ctx, &session, cause)
 	}
 	if session.State.Started.IsZero() {
 		return &Repaired{ID: id, Returned: session.Resumes}, s.forget(ctx, &session)
@@ -191,17 +197,45 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 
 // forget removes a session whose agent never started.
 func (s *repairs) forget(ctx context.Context, session *Session) error {
-	switch ws := session.State.Workspace; {
-	case session.Resumes != "":
-		if err := s.ReturnWorkspace(session.Resumes, session.ID); err != nil {
-			return err
-		}
-	case ws != nil:
-		if err := workspace.Undo(ctx, ws); err != nil {
-			return err
-		}
+	if err := s.undoWorkspace(ctx, session); err != nil {
+		return err
 	}
 	return s.store.Remove(ctx, session.ID)
+}
+
+// undoWorkspace removes the workspace of a session whose agent never started, or returns it
+// to the session that it was to resume.
+func (s *repairs) undoWorkspace(ctx context.Context, session *Session) error {
+	switch ws := session.State.Workspace; {
+	case session.Resumes != "":
+		return s.ReturnWorkspace(session.Resumes, session.ID)
+	case ws != nil:
+		return workspace.Undo(ctx, ws)
+	default:
+		return nil
+	}
+}
+
+// endQueued ends a session that was queued and whose agent never started. Its record is all
+// that is left of the user's task, so it is kept.
+func (s *repairs) endQueued(ctx context.Context, session *Session, cause error) error {
+	if err := s.undoWorkspace(ctx, session); err != nil {
+		return err
+	}
+	if fault.KindOf(cause) != fault.Interrupted {
+		cause = fault.New(fault.Internal, "the session's supervisor died before the agent started")
+	}
+	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
+		return err
+	}
+	result := FailedStart(cause, session.ID)
+	session.State = State{
+		Phase: Ended, Queue: session.State.Queue, Supervisor: session.State.Supervisor, ImageID: session.State.ImageID, Ended: now(), Result: &result,
+	}
+	return errors.Join(
+		s.append(session.ID, audit.SessionRepaired, result.Fault),
+		s.store.write(session.ID, stateFile, session.State),
+		s.store.RemoveLive(session.ID))
 }
 
 // conclude writes the result in place of the dead supervisor.

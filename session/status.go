@@ -6,6 +6,7 @@ type Status string
 
 // The statuses.
 const (
+	StatusQueued    Status = "queued" // it waits for its turn to start
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
 	StatusEnding    Status = "ending"    // its sandbox has ended, and its supervisor is about to conclude
@@ -29,6 +30,8 @@ func (b *Summary) Status() Status {
 		return StatusAsks
 	case b.Phase == Running && b.Prompting:
 		return StatusWaiting
+	case b.Phase == Queued:
+		return StatusQueued
 	case b.Phase == Preparing:
 		return StatusStarting
 	case b.Phase != Ended:

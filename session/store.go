@@ -174,15 +174,18 @@ const endedState = "{\n  \"phase\": \"" + string(Ended) + "\","
 
 // ended reports whether the first bytes of the session's state show that it has ended; it
 // is fast, as commands check every session. False proves nothing.
-func (s Store) ended(id ID) bool {
+func (s Store) ended(id ID) bool { return s.stateBegins(id, endedState) }
+
+// stateBegins reports whether the session's state file begins with text.
+func (s Store) stateBegins(id ID, text string) bool {
 	file, err := os.Open(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	var begin [len(endedState)]byte
-	_, err = io.ReadFull(file, begin[:])
-	return err == nil && string(begin[:]) == endedState
+	begin := make([]byte, len(text))
+	_, err = io.ReadFull(file, begin)
+	return err == nil && string(begin) == text
 }
 
 // Age returns how long ago the session's state was stored; a very long time when it never

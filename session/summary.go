@@ -22,6 +22,7 @@ type Summary struct {
 	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
 	Task        string    `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, cut
 	Phase       Phase     `json:"phase"`
+	Batch       BatchID   `json:"batch,omitempty"`
 	Started     time.Time `json:"started,omitzero"` // when the agent started
 	Ended       time.Time `json:"ended,omitzero"`
 	Review      Review    `json:"review,omitempty"`
@@ -44,6 +45,10 @@ type Summary struct {
 	// Prompting reports that the agent of a running session waits for the user (see
 	// Live.Waiting).
 	Prompting bool `json:"prompting,omitempty"`
+	// Position and Queue are for a queued session: its place in the queue, from 1, and what it
+	// waits for, a clause.
+	Position int    `json:"position,omitempty"`
+	Queue    string `json:"queue,omitempty"`
 	// Done is for a running session: a counter of its activity (model calls, refusals,
 	// output). If it stays the same, the agent has been idle.
 	Done int64 `json:"-"`
@@ -70,7 +75,10 @@ func (s *Session) Summary() Summary { return summarize(*s) }
 func summarize(s Session) Summary {
 	b := Summary{
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
-		Phase: s.State.Phase, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
+		Phase: s.State.Phase, Batch: s.Batch, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
+	}
+	if queue := s.State.Queue; queue != nil && b.Phase == Queued {
+		b.Queue = queue.Text
 	}
 	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
 		b.Repository = ws.Repo // the user named a folder in it
@@ -149,6 +157,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 		cache.keep(brief, version)
 	}
 	cache.save()
+	setPositions(briefs)
 	return briefs, errors.Join(errs...)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // summaryCacheForm begins the cache of summaries. Its number changes with the fields of a
 // Summary and with what they are made from.
-const summaryCacheForm = "aibox summaries 2\n"
+const summaryCacheForm = "aibox summaries 3\n"
 
 // The cache is decoded for each list, and encoding/json takes longer for a thousand
 // summaries than everything else that a list does.
@@ -74,6 +74,7 @@ func (s *cachedSummary) fields(codec summaryCodec) {
 	codec.text(&s.Branch)
 	codec.text(&s.Task)
 	codec.text((*string)(&s.Phase))
+	codec.text((*string)(&s.Batch))
 	codec.time(&s.Started)
 	codec.time(&s.Ended)
 	codec.text((*string)(&s.Review))
@@ -92,6 +93,8 @@ func (s *cachedSummary) fields(codec summaryCodec) {
 	codec.time(&s.Deadline)
 	codec.count(&s.Waiting)
 	codec.flag(&s.Prompting)
+	codec.count(&s.Position)
+	codec.text(&s.Queue)
 	codec.number(&s.Done)
 }
 

@@ -65,7 +65,7 @@ func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
 	return r.runner.CheckModel(ctx, request)
 }
 
-// Start starts a request and returns when its agent runs. With bake a missing image is
+// Start starts a request and returns when its agent runs or it is queued. With bake a missing image is
 // baked first. step receives each stage, from one goroutine.
 func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (Started, error) {
 	if err := r.refuse(request); err != nil {
@@ -75,6 +75,7 @@ func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step fu
 	if err != nil {
 		return Started{}, err
 	}
+	plan.Launch.Detached = true // a queued session is on the dashboard
 	stage := &bakeStage{step: step}
 	with := run.Callbacks{Step: step}
 	if bake {

@@ -62,8 +62,9 @@ func (r *Runner) resolution(request Request) *resolution {
 	s := &resolution{Runner: r, request: request}
 	s.plan.Launch.Spec = session.Spec{
 		Agent: request.Agent, Prompt: request.Prompt, Args: request.Args, Interactive: request.Interactive,
-		Branch: request.Branch, NoFeedback: request.NoFeedback,
+		Branch: request.Branch, NoFeedback: request.NoFeedback, Batch: request.Batch,
 	}
+	s.plan.Launch.Detached = request.Detached
 	if r.TerminalSize != nil {
 		s.plan.Launch.Size = r.TerminalSize()
 	}
@@ -95,6 +96,9 @@ func (s *resolution) settings() error {
 	}
 	s.plan.Hide = launched.Hide
 	s.plan.RepositorySettings = s.repositorySettings(resolved)
+	if s.request.Batch != "" && !s.request.Settings.Has("accept") { // the settings mean single runs
+		launched.Accept = "none"
+	}
 	if s.request.Detached { // the settings mean runs that are followed to their end
 		if !s.request.Settings.Has("accept") {
 			launched.Accept = "none"

@@ -30,6 +30,11 @@ func (r reporter) step(name string) func(detail string) {
 	}
 }
 
+// progress reports the details of a stage that runs.
+func (r reporter) progress(name, detail string) {
+	r.send(session.LaunchMessage{Step: &session.Step{Name: name, Detail: detail}})
+}
+
 // warn reports a warning before the agent runs.
 func (r reporter) warn(name, detail string) {
 	r.send(session.LaunchMessage{Step: &session.Step{Name: name, Done: true, Warning: true, Detail: detail}})

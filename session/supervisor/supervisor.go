@@ -58,7 +58,8 @@ type supervisor struct {
 	*verifier
 
 	attention  attention
-	held       *flock.Lock // the session's lock, until the process ends
+	held       *flock.Lock    // the session's lock, until the process ends
+	queue      *session.Queue // what the session waits for; nil: it may start
 	scrollback *output.ScrollbackWriter
 	updates    broadcast // the numbers that were published
 }
@@ -110,6 +111,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
 			err = errors.Join(err, fmt.Errorf("undoing the start: %w", undoErr))
 		}
+		if err != nil && s.keepsRecord() {
+			s.recordFailedStart(err)
+		}
 	}()
 	if err := s.open(); err != nil {
 		return err
@@ -123,13 +127,18 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer stopServices()
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
+	control, err := s.awaitTurn(working)
+	if err != nil {
+		return err
+	}
 	kit, err := s.prepare(working)
 	if err != nil {
 		return err
 	}
-	control, err := s.startControl()
-	if err != nil {
-		return err
+	if control == nil {
+		if control, err = s.startControl(); err != nil {
+			return err
+		}
 	}
 	container, err := s.startSandbox(ctx, services, kit)
 	if err != nil {
@@ -177,7 +186,12 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.dir = s.store.Dir(s.id)
-	s.onUndo(func(context.Context) error { return os.RemoveAll(s.dir) })
+	s.onUndo(func(context.Context) error {
+		if s.keepsRecord() {
+			return nil
+		}
+		return os.RemoveAll(s.dir)
+	})
 	if s.held, err = s.store.Lock(s.id); err != nil {
 		return fmt.Errorf("taking the session's lock: %w", err)
 	}
@@ -205,10 +219,8 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.current = session.State{Phase: session.Preparing, Supervisor: self, ImageID: s.launch.ImageID}
-	spec := async(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, s.launch.Spec) })
-	err = s.save(func(*session.State) {})
-	if _, specErr := spec(); err != nil || specErr != nil {
-		return errors.Join(err, specErr)
+	if err := s.joinQueue(); err != nil {
+		return err
 	}
 	s.audit(audit.SessionStarted, startedEvent(s.launch.Spec))
 	return nil
