@@ -3,6 +3,7 @@ package run
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"aibox/agents"
 	"aibox/agents/custom"
@@ -22,6 +23,9 @@ func (r Request) CommandLine(own func(key string) bool, more ...string) []string
 	words = append(words, flagUnlessEmpty("repo", r.Repository)...)
 	words = append(words, flagUnlessEmpty("branch", r.Branch)...)
 	words = append(words, flagUnlessEmpty("resume", r.Resumes)...)
+	if r.Times > 1 {
+		words = append(words, "--times="+strconv.Itoa(r.Times))
+	}
 	for _, on := range []struct {
 		name string
 		set  bool

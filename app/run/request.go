@@ -13,13 +13,14 @@ import (
 
 	"aibox/config"
 	"aibox/internal/secret"
+	"aibox/session"
 )
 
 // Request describes one run. The zero value leaves everything to the
 // settings. Its JSON is the file of last choices: it holds neither the task, nor
 // arguments, nor secrets.
 type Request struct {
-	Agent       string `json:"agent,omitempty"`       // empty: the default agent
+	Agent       string `json:"agent,omitempty"`       // empty: the default agent; several, separated by commas: see Members
 	Repository  string `json:"-"`                     // a path or a URL; empty: the current directory
 	Branch      string `json:"-"`                     // a branch, tag or commit; empty: what is checked out
 	Prompt      string `json:"-"`                     // the task
@@ -27,6 +28,10 @@ type Request struct {
 	Detached    bool   `json:"-"`                     // nothing waits for the end
 	Resumes     string `json:"-"`                     // a session, by its id or a unique prefix of it
 	NoFeedback  bool   `json:"-"`                     // the feedback on the resumed session is not sent
+	Times       int    `json:"-"`                     // how many sessions of each agent and model; 0: one
+
+	// Batch is the batch that a request for one session belongs to; see Members.
+	Batch session.BatchID `json:"-"`
 
 	// Settings are the settings that this run gives itself.
 	Settings config.RunOverrides `json:"settings,omitzero"`
@@ -42,7 +47,7 @@ type Request struct {
 // settingOrder is the order of settings in forms and on command lines. Settings that it
 // does not name come last.
 var settingOrder = []string{
-	"model", "inference", "inference-tools", "max-upload", "max-tokens", "max-cost", "model-timeout", "network", "allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn", "timeout", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+	"model", "inference", "inference-tools", "max-upload", "max-tokens", "max-cost", "model-timeout", "network", "allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn", "timeout", "max-parallel", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
 }
 
 // SettingKeys returns the keys of all settings of a run, in the order of forms.
@@ -71,7 +76,7 @@ func (r Request) Clone() Request {
 // Equal reports whether both requests ask for the same run.
 func (r Request) Equal(other Request) bool {
 	return r.Agent == other.Agent && r.Repository == other.Repository && r.Branch == other.Branch && r.Prompt == other.Prompt &&
-		r.Interactive == other.Interactive && r.Detached == other.Detached && r.Resumes == other.Resumes && r.NoFeedback == other.NoFeedback &&
+		r.Interactive == other.Interactive && r.Detached == other.Detached && r.Resumes == other.Resumes && r.NoFeedback == other.NoFeedback && r.Times == other.Times && r.Batch == other.Batch &&
 		r.Settings.Equal(other.Settings) && maps.Equal(r.Options, other.Options) && maps.Equal(r.Secrets, other.Secrets) && slices.Equal(r.Args, other.Args)
 }
 
