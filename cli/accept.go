@@ -49,7 +49,8 @@ agent's changes. With --to worktree, aibox merges the changes into your files in
 all or nothing; your index and branches do not change.
 
 The commit holds what git add would store: your line endings, and the output of your
-own filters, such as Git LFS and git-crypt.
+own filters, such as Git LFS and git-crypt. --dry-run runs the filters too, to find out
+whether one fails, and discards their output.
 
 Files with risks, such as those that your tools would execute automatically, are
 listed and left out unless --accept-risky names them.`,
@@ -158,9 +159,12 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	if o.dryRun {
 		var files *worktree.Plan
 		if o.target() == accept.ToWorktree {
-			if files, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
-				return err
-			}
+			files, err = service.PlanWorktree(ctx, found.ID, set, choice)
+		} else {
+			err = service.CheckBranch(ctx, found.ID, set, accept.Options{Branch: o.branch, Choice: choice})
+		}
+		if err != nil && !errors.Is(err, review.ErrNothing) {
+			return err
 		}
 		return o.printPlan(found, plan, files)
 	}

@@ -3,7 +3,6 @@
 package accept
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"aibox/internal/fault"
-	"aibox/internal/git"
 	"aibox/review"
 	"aibox/review/branch"
 	"aibox/review/recovery"
@@ -117,33 +115,14 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
 	}
 	defer release()
-	chosen, err := cs.Select(ctx, opts.Choice)
+	part, err := selectPart(ctx, ws, cs, opts)
 	if err != nil {
 		return nil, err
 	}
-	if chosen.Empty() && len(chosen.Left) == 0 {
-		return nil, review.ErrNothing
-	}
-	before := opts.Prior
-	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
-		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
-	}
-	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, by its name
-		t := before.Selection.At(l.Path)
-		return t != nil && t.Whole && t.Fits(cs.Named(l.Path.Raw()))
-	})
-	all := before.Selection.Union(chosen)
-	accepted := &Result{Target: opts.Target, Repo: ws.Repo, Tree: before.Tree, Left: chosen.Left, Selection: all}
-	if chosen.Empty() {
+	accepted := &Result{Target: opts.Target, Repo: ws.Repo, Tree: part.tree, Files: part.files, Left: part.left, Selection: part.all}
+	if part.empty() {
 		return accepted, nil
 	}
-	if accepted.Tree, err = cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen); err != nil {
-		return nil, err
-	}
-	if accepted.Tree == before.Tree {
-		return nil, review.ErrNothing
-	}
-	accepted.Files = chosen.CountBeyond(before.Selection)
 	if opts.Verify != nil {
 		if err := opts.Verify(ctx, accepted.Tree); err != nil {
 			return nil, err
@@ -162,30 +141,21 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 			err = errors.Join(err, dropped)
 		}
 	}()
-	var message string
-	message, accepted.Secrets = secrets.Redact(opts.Message)
+	message, redacted := secrets.Redact(opts.Message)
 	if strings.TrimSpace(message) == "" {
 		message = "Work of aibox session " + ws.Session
 	}
-	d := &branch.Delivery{
-		From: git.Owned(ws.GitDir), To: git.User(ws.Repo), Repo: ws.Repo, Owner: ws.Owner(),
-		Tree: accepted.Tree, Parent: ws.BaseCommit(), Message: message, Who: workspace.Identity(ctx, ws),
-		Keep: review.RefPrefix(ws.Session) + "accepted-" + opts.Target.String(), Session: ws.Session,
-		Modules: ws.Modules, Joined: ws.Joined, Earlier: before.Modules,
-		Cleaning: &branch.Cleaner{
-			GitDir: ws.GitDir, Session: ws.Session, Owner: ws.Owner(), Repo: ws.Repo, Base: ws.BaseTree, Folded: cs.Listed != "", AsStored: ws.AsStored,
-			Uncommitted: ws.Uncommitted != "", Consent: opts.Choice.Risky, Limit: opts.FilterTime,
-		},
-	}
+	accepted.Secrets = redacted
+	d := part.delivery(ctx, ws, cs, opts)
+	d.Message = message
 	if opts.Target == ToWorktree {
 		if _, err := d.MakeCommit(ctx); err != nil {
 			return nil, err
 		}
-		accepted.Paths, err = worktree.Apply(ctx, worktree.Job{Workspace: ws, Before: before.Tree, After: accepted.Tree})
+		accepted.Paths, err = worktree.Apply(ctx, worktree.Job{Workspace: ws, Before: part.before.Tree, After: accepted.Tree})
 	} else {
 		var made *branch.Delivered
-		prior := branch.PriorCommit{Branch: before.Branch, Commit: before.Commit, Tree: cmp.Or(before.CommitTree, before.Tree)}
-		if made, err = d.Deliver(ctx, opts.Branch, ws.Session, prior); err == nil {
+		if made, err = d.Deliver(ctx, opts.Branch, ws.Session, part.before.commit()); err == nil {
 			accepted.add(made, ws)
 		}
 	}
@@ -204,6 +174,29 @@ func (a *Result) add(made *branch.Delivered, ws *workspace.Workspace) {
 	if ws.Uncommitted != "" && !made.Continued {
 		a.Uncommitted = made.Parent
 	}
+}
+
+// CheckBranch returns the error with which Run would refuse the delivery to a branch, as far
+// as it can be known before: because of the user's filters, or of the branch's name. The
+// filters run, but nothing that they store stays. ErrNothing means that there is nothing to
+// deliver.
+func CheckBranch(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) error {
+	if cs.Empty() {
+		return review.ErrNothing
+	}
+	release, err := workspace.Hold(ctx, ws.GitDir)
+	if err != nil {
+		return fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
+	}
+	defer release()
+	part, err := selectPart(ctx, ws, cs, opts)
+	if err != nil || part.empty() {
+		return err
+	}
+	d := part.delivery(ctx, ws, cs, opts)
+	d.DryRun, d.Cleaning.DryRun = true, true
+	_, err = d.Deliver(ctx, opts.Branch, ws.Session, part.before.commit())
+	return err
 }
 
 // PlanWorktree plans the delivery that Run would make to the working tree; ErrNothing

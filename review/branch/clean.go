@@ -39,6 +39,7 @@ type Cleaner struct {
 	earlier     *earlier
 	Consent     []string // paths that the user accepts despite their risks
 	Limit       time.Duration
+	DryRun      bool // git and Git LFS store the results in a temporary folder instead of the user's repository
 
 	owned      *git.Repo
 	user       userrepo.Settings

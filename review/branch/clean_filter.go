@@ -2,6 +2,7 @@ package branch
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,15 +52,23 @@ func (p *cleanDir) isConsented(name string) bool {
 	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
 }
 
-// required makes git fail where it would store the plain content because a filter fails.
-func (p *cleanDir) required() []string {
+// configuration returns settings of git as environment variables. git fails where it would
+// store the plain content because a filter fails. In a dry run, Git LFS stores its objects in
+// the temporary folder.
+func (p *cleanDir) configuration() []string {
 	var env []string
 	n := 0
+	set := func(key, value string) {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
+	}
 	for name, cleans := range p.user.Filters {
 		if cleans {
-			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=filter.%s.required", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=true", n))
-			n++
+			set("filter."+name+".required", "true")
 		}
+	}
+	if p.DryRun {
+		set("lfs.storage", filepath.Join(p.dir, "lfs"))
 	}
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
 }

@@ -101,8 +101,23 @@ func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 		return nil, err
 	}
 	repo := git.Beside(c.of, tree, filepath.Join(dir, "index"))
+	var borrowed []string
 	if c.Uncommitted {
-		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(filepath.Join(c.GitDir, "objects")))
+		borrowed = append(borrowed, git.Quote(filepath.Join(c.GitDir, "objects")))
+	}
+	if c.DryRun {
+		own, err := repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+		if err != nil {
+			return nil, errors.Join(errors.New(git.Message(err)), root.Close())
+		}
+		objects := filepath.Join(dir, "objects")
+		if err := os.Mkdir(objects, 0o700); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+		borrowed, repo = append(borrowed, git.Quote(own)), repo.With("GIT_OBJECT_DIRECTORY="+objects)
+	}
+	if len(borrowed) > 0 {
+		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strings.Join(borrowed, ":"))
 	}
 	return &cleanDir{Cleaner: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
 }
@@ -285,7 +300,7 @@ func (p *cleanDir) add(ctx context.Context) error {
 	}
 	err := p.git.Run(ctx, strings.NewReader(known.String()), nil, "update-index", "-z", "--index-info")
 	if err == nil {
-		err = p.git.With(p.required()...).Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
+		err = p.git.With(p.configuration()...).Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("running your filters: %w", ctx.Err())

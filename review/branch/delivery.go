@@ -37,6 +37,7 @@ type Delivery struct {
 	prefer   []string
 	tip      string // commit that the branch points to now; empty when it is to be made
 	Cleaning *Cleaner
+	DryRun   bool   // stop before the first change of the user's repository
 	Keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
 
 	Session string             // names refs of the repository that aibox owns
@@ -137,6 +138,9 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 	plain := d.Tree
 	if d.Tree, err = d.Cleaning.tree(ctx, plain); err != nil {
 		return nil, err
+	}
+	if d.DryRun {
+		return &Delivered{Tree: plain}, d.checkFree(ctx)
 	}
 	commit, err := d.MakeCommit(ctx)
 	if err != nil {
@@ -267,9 +271,7 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 	create := func(branch string) error {
 		return d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
 	}
-	taken := func(branch string) bool {
-		return d.To.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
-	}
+	taken := func(branch string) bool { return d.isTaken(ctx, branch) }
 	if d.tip != "" {
 		err := d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
 		if err := diskerr.Explain(err, d.Repo); diskerr.Is(err) {
@@ -282,9 +284,8 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 		return d.branch, nil
 	}
 	if d.branch != "" {
-		if taken(d.branch) {
-			return "", fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
-				Hint("name another with --branch, or leave it out")
+		if err := d.checkFree(ctx); err != nil {
+			return "", err
 		}
 		if err := create(d.branch); err != nil {
 			return "", d.branchError("making the branch "+termtext.Escape(d.branch), err)
@@ -313,6 +314,20 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 		last = errors.New("every name is taken")
 	}
 	return "", d.branchError("making a branch in "+termtext.Escape(d.Repo), last)
+}
+
+// isTaken reports whether the user's repository has the branch.
+func (d *Delivery) isTaken(ctx context.Context, branch string) bool {
+	return d.To.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
+}
+
+// checkFree returns a Conflict if a branch has the name already that the user gave the new one.
+func (d *Delivery) checkFree(ctx context.Context) error {
+	if d.tip != "" || d.branch == "" || !d.isTaken(ctx, d.branch) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
+		Hint("name another with --branch, or leave it out")
 }
 
 // branchError explains why a branch cannot be created: a disk that is full, or a

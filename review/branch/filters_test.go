@@ -268,11 +268,16 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 			cs := b.Compute()
 			before := reviewtest.GitIn(t, b.Repo, "for-each-ref") + reviewtest.GitIn(t, b.Repo, "count-objects") + b.State()
 			began := time.Now()
-			_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{All: true}, FilterTime: 2 * time.Second})
+			opts := accept.Options{Choice: review.Choice{All: true}, FilterTime: 2 * time.Second}
+			foreseen := accept.CheckBranch(t.Context(), b.Workspace, cs, opts)
+			_, err := accept.Run(t.Context(), b.Workspace, cs, opts)
 			if err == nil || fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v", err)
 			}
 			t.Log(err)
+			if foreseen == nil || foreseen.Error() != err.Error() || fault.KindOf(foreseen) != c.kind {
+				t.Errorf("the check returned %v, the accept %v", foreseen, err)
+			}
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -293,6 +298,37 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 			b.Take(cs, review.Choice{Files: []string{"a.txt"}}, nil)
 		})
 	}
+}
+
+func TestACheckOfADeliveryRunsTheFiltersAndStoresNothing(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs -text\n*.s filter=crypt\n*.txt text\n", "a.txt": "one\n"}).UseLFS().UseCrypt()
+	b.User("mine.s", "letters of the user\n")
+	b.Prepare()
+	b.Write("x.bin", "large\n")
+	b.Write("x.s", "letters of the agent\n")
+	b.Write("a.txt", "two\r\n")
+	cs := b.Compute()
+	before := reviewtest.Contents(t, b.InRepo(".git"))
+	check := func(opts accept.Options) error {
+		t.Helper()
+		err := accept.CheckBranch(t.Context(), b.Workspace, cs, opts)
+		if diff := cmp.Diff(before, reviewtest.Contents(t, b.InRepo(".git"))); diff != "" {
+			t.Errorf("the check changed the repository (-before +after):\n%s", diff)
+		}
+		if left, _ := filepath.Glob(filepath.Join(b.Workspace.GitDir, "aibox", "*.clean-*")); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+		return err
+	}
+	all := accept.Options{Choice: review.Choice{All: true}}
+	if err := check(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(accept.Options{Choice: all.Choice, Branch: "main"}); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a branch that exists: %v", err)
+	}
+	accepted := b.Take(cs, all.Choice, nil)
+	asAdded(b, cs, accepted.Branch)
 }
 
 func TestAnUnconfiguredFilterStoresWhatGitWould(t *testing.T) {

@@ -107,7 +107,7 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 	}
 	to := &Delivery{
 		From: s.From, To: m.Git(), Repo: m.Repo, Owner: s.Owner, Tree: tree, Parent: m.BaseCommit(), Message: s.Message, Who: s.Who,
-		branch: s.branch, prefer: s.prefer,
+		branch: s.branch, prefer: s.prefer, DryRun: s.DryRun,
 	}
 	if m.Repo == "" {
 		to.Repo = m.GitDir
@@ -131,6 +131,9 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 	delivered, err := to.Run(ctx)
 	if err != nil {
 		return fmt.Errorf("submodule %s: %w", made.Path, err)
+	}
+	if s.DryRun {
+		return nil
 	}
 	made.Branch, made.Commit = delivered.Branch, delivered.Commit
 	s.links[m.Path] = made.Commit

@@ -1,0 +1,74 @@
+package accept
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"aibox/internal/git"
+	"aibox/review"
+	"aibox/review/branch"
+	"aibox/workspace"
+)
+
+// part is the chosen part of a change set.
+type part struct {
+	before *Prior            // the work that it goes on top of
+	all    *review.Selection // all that was taken, now and before
+	left   []review.LeftOut  // chosen, but left out because of their risks
+	tree   string            // of the baseline with all that was taken
+	files  int               // how many it adds
+}
+
+// selectPart returns the part that opts choose; ErrNothing when it was delivered before.
+func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*part, error) {
+	chosen, err := cs.Select(ctx, opts.Choice)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.Empty() && len(chosen.Left) == 0 {
+		return nil, review.ErrNothing
+	}
+	before := opts.Prior
+	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
+		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+	}
+	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, by its name
+		t := before.Selection.At(l.Path)
+		return t != nil && t.Whole && t.Fits(cs.Named(l.Path.Raw()))
+	})
+	p := &part{before: before, all: before.Selection.Union(chosen), left: chosen.Left, tree: before.Tree}
+	if chosen.Empty() {
+		return p, nil
+	}
+	if p.tree, err = cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen); err != nil {
+		return nil, err
+	}
+	if p.tree == before.Tree {
+		return nil, review.ErrNothing
+	}
+	p.files = chosen.CountBeyond(before.Selection)
+	return p, nil
+}
+
+// empty reports whether risks leave out everything.
+func (p *part) empty() bool { return p.tree == p.before.Tree }
+
+// delivery returns the delivery of the part, without a message.
+func (p *part) delivery(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) *branch.Delivery {
+	return &branch.Delivery{
+		From: git.Owned(ws.GitDir), To: git.User(ws.Repo), Repo: ws.Repo, Owner: ws.Owner(),
+		Tree: p.tree, Parent: ws.BaseCommit(), Who: workspace.Identity(ctx, ws),
+		Keep: review.RefPrefix(ws.Session) + "accepted-" + opts.Target.String(), Session: ws.Session,
+		Modules: ws.Modules, Joined: ws.Joined, Earlier: p.before.Modules,
+		Cleaning: &branch.Cleaner{
+			GitDir: ws.GitDir, Session: ws.Session, Owner: ws.Owner(), Repo: ws.Repo, Base: ws.BaseTree, Folded: cs.Listed != "", AsStored: ws.AsStored,
+			Uncommitted: ws.Uncommitted != "", Consent: opts.Choice.Risky, Limit: opts.FilterTime,
+		},
+	}
+}
+
+// commit returns the commit that holds the work.
+func (p *Prior) commit() branch.PriorCommit {
+	return branch.PriorCommit{Branch: p.Branch, Commit: p.Commit, Tree: cmp.Or(p.CommitTree, p.Tree)}
+}
