@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/paths"
@@ -58,30 +60,42 @@ func cloneURL(ctx context.Context, req Request) (string, error) {
 		return "", err
 	}
 	report(req, Progress{Stage: "cloning"})
-	sum := sha256.Sum256([]byte(req.Repo))
-	base := folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
-	dir := filepath.Join(req.Dirs.Repos(), "clone-"+base+"-"+hex.EncodeToString(sum[:6])+".git")
-	failed := func(err error) error {
-		return fault.New(fault.Usage, "cloning %s failed: %s", termtext.Escape(req.Repo), git.Message(err)).
+	dir := cloneFolder(req.Dirs, req.Repo)
+	err := cloneOrFetch(ctx, req.Dirs, req.Repo, dir, []string{"GIT_ALLOW_PROTOCOL=https:ssh:git:file"})
+	if failed, ok := errors.AsType[*command.Error](err); ok {
+		return "", fault.New(fault.Usage, "cloning %s failed: %s", termtext.Escape(req.Repo), git.Message(failed)).
 			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(req.Repo))
 	}
+	return dir, err
+}
+
+// cloneFolder is the folder of the clone of an address.
+func cloneFolder(dirs paths.Dirs, address string) string {
+	sum := sha256.Sum256([]byte(address))
+	base := folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(address, "/")), ".git"))
+	return filepath.Join(dirs.Repos(), "clone-"+base+"-"+hex.EncodeToString(sum[:6])+".git")
+}
+
+// cloneOrFetch clones an address to dir, or fetches the branches if the clone is there. env
+// is for git.
+func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env []string) error {
 	if _, err := os.Stat(dir); err == nil {
-		repo := git.User(dir).With("GIT_ALLOW_PROTOCOL=https:ssh:git:file")
-		if err := repo.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
-			return "", failed(err)
-		}
-		return dir, nil
+		return git.User(dir).With(env...).Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*")
 	}
-	if err := paths.MakePrivate(req.Dirs.Repos()); err != nil {
-		return "", err
+	if err := paths.MakePrivate(dirs.Repos()); err != nil {
+		return err
 	}
-	tmp, err := os.MkdirTemp(req.Dirs.Repos(), ".clone-*")
+	tmp, err := os.MkdirTemp(dirs.Repos(), ".clone-*")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.RemoveAll(tmp)
-	if err := git.Anywhere().Run(ctx, nil, nil, "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", req.Repo, tmp); err != nil {
-		return "", failed(err)
+	if err := git.Anywhere().With(env...).Run(ctx, nil, nil, "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", address, tmp); err != nil {
+		return err
 	}
-	return dir, os.Rename(tmp, dir)
+	err = os.Rename(tmp, dir)
+	if _, other := os.Stat(dir); err != nil && other == nil { // another run was faster
+		return nil
+	}
+	return err
 }

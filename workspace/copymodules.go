@@ -117,7 +117,7 @@ func (p *preparation) joinModules(ctx context.Context) error {
 	}
 	p.eachModule(func(m *preparation) {
 		path := strings.TrimSuffix(m.src.prefix, "/")
-		made := Module{Path: path, Repo: m.src.top, GitDir: m.src.gitDir, Head: m.src.head, Uncommitted: m.ws.Uncommitted}
+		made := Module{Path: path, Repo: m.src.top, URL: m.src.url, GitDir: m.src.gitDir, Head: m.src.head, Uncommitted: m.ws.Uncommitted}
 		p.ws.Modules = append(p.ws.Modules, made)
 		c.Put = append(c.Put, git.Entry{Mode: git.Folder, ID: m.ws.BaseTree, Path: path})
 		c.Merge = append(c.Merge, made.BaseCommit())

@@ -17,11 +17,12 @@ import (
 )
 
 // Module is a submodule whose files are in the workspace. Its repository is the user's own
-// clone; nothing is fetched.
+// clone, from which nothing is fetched, or aibox's clone of a URL.
 type Module struct {
 	Path        string `json:"path"` // of its folder, from the top of the workspace
 	Repo        string `json:"repo"` // its folder in the user's working tree; empty where it is not checked out
 	GitDir      string `json:"git_dir"`
+	URL         string `json:"url,omitempty"`
 	Head        string `json:"head"`                  // the commit that the work in it starts from
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the user's uncommitted work, or empty
 }
@@ -73,8 +74,8 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 	if !utf8.ValidString(s.prefix + path) {
 		return nil, "its path is not UTF-8", nil
 	}
-	if s.url != "" || s.git == nil {
-		return nil, "aibox's own clone of a URL has no submodules; clone it yourself with --recurse-submodules and run there", nil
+	if s.cloner != nil {
+		return s.cloneModule(ctx, path, recorded)
 	}
 	get := "git submodule update --init " + termtext.Escape(shellquote.Join([]string{path}))
 	if s.prefix != "" {
@@ -139,14 +140,9 @@ func (s *source) checkedOut(path string) (top, lack string) {
 // storedModule is the repository that git keeps of a submodule that is not checked out;
 // nil when there is none.
 func (s *source) storedModule(ctx context.Context, path string) (*git.Repo, error) {
-	settings, err := s.git.Records(ctx, "config", "-z", "--blob="+s.head+":.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
-	if err != nil {
-		return nil, ctx.Err() // there are no names
-	}
-	for _, setting := range settings {
-		key, value, _ := strings.Cut(setting, "\n")
-		name := strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
-		if value != path || !filepath.IsLocal(name) {
+	names, _ := s.moduleSettings(ctx, path)
+	for _, name := range names {
+		if !filepath.IsLocal(name) {
 			continue
 		}
 		dir := filepath.Join(s.gitDir, "modules", name)
@@ -154,7 +150,32 @@ func (s *source) storedModule(ctx context.Context, path string) (*git.Repo, erro
 			return gitAt(dir), nil
 		}
 	}
-	return nil, nil
+	return nil, ctx.Err()
+}
+
+// moduleSettings returns the names that .gitmodules has for the submodule at path, usually
+// one, and its addresses.
+func (s *source) moduleSettings(ctx context.Context, path string) (names, addresses []string) {
+	settings, err := s.git.Records(ctx, "config", "-z", "--blob="+s.head+":.gitmodules", "--get-regexp", `^submodule\..*\.(path|url)$`)
+	if err != nil {
+		return nil, nil // there are none
+	}
+	urls := map[string]string{}
+	for _, setting := range settings {
+		key, value, _ := strings.Cut(setting, "\n")
+		key = strings.TrimPrefix(key, "submodule.")
+		if name, ok := strings.CutSuffix(key, ".url"); ok {
+			urls[name] = value
+		} else if name, ok := strings.CutSuffix(key, ".path"); ok && value == path {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if urls[name] != "" {
+			addresses = append(addresses, urls[name])
+		}
+	}
+	return names, addresses
 }
 
 // own reads the identity of the submodule's repository. lack is the reason to refuse it:

@@ -27,6 +27,7 @@ type source struct {
 	start     string // the subfolder that was named, from the top; empty for the top itself
 	name      string // for folders
 	url       string
+	cloner    *moduleCloner // of its submodules, where it is aibox's clone of url
 	format    git.Format
 	head      string // commit to start from
 	headRef   string
@@ -44,6 +45,7 @@ func openSource(ctx context.Context, req Request) (*source, error) {
 			return nil, err
 		}
 		src.git, src.top, src.url, src.asIs = git.User(dir), dir, req.Repo, false
+		src.cloner = &moduleCloner{req: req, left: maxClonedModules}
 		src.name = folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
 	} else if err := src.locate(ctx, req.Repo, req.Dirs.Workspace); err != nil {
 		return nil, err

@@ -302,6 +302,7 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 
 func TestACheckOfADeliveryRunsTheFiltersAndStoresNothing(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs -text\n*.s filter=crypt\n*.txt text\n", "a.txt": "one\n"}).UseLFS().UseCrypt()
+	reviewtest.GitIn(t, b.Repo, "config", "lfs.repositoryformatversion", "0") // which Git LFS writes when it first runs
 	b.User("mine.s", "letters of the user\n")
 	b.Prepare()
 	b.Write("x.bin", "large\n")
