@@ -48,7 +48,12 @@ func TestFilesOfGitLFSAndEncryptedFilesComeBackAsTheRepositoryKeepsThem(t *testi
 	if m.git(repo, "branch", "--list", "aibox*") != "" {
 		t.Error("there is a branch")
 	}
+	if foreseen := m.aibox(3, "accept", id, "--accept-risky", "d/x.bat", "--dry-run"); foreseen.stderr != o.stderr {
+		t.Errorf("the dry run reports:\n%s\nand accept:\n%s", foreseen, o)
+	}
 	m.git(repo, "config", "filter.crypt.clean", "tr a-z n-za-m")
+	m.aibox(0, "accept", id, "--accept-risky", "d/x.bat", "--dry-run")
+	nowhere("yrggref bs gur ntrag") // which the filter makes
 	m.aibox(0, "accept", id, "--files", "old.bin")
 	branch := strings.TrimSpace(m.aibox(0, "accept", id, "--accept-risky", "d/x.bat").stdout)
 	nowhere(plain...)
