@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"aibox/session"
 )
@@ -20,9 +21,17 @@ func (c *console) repair(ctx context.Context, service *session.Sessions) {
 	}
 }
 
-// repairedLine reports what became of a session whose supervisor had died.
+// repairedLine reports what became of a session whose supervisor had died, or whose record was
+// damaged.
 func repairedLine(r session.Repaired) string {
+	restored := safe(strings.Join(r.Restored, "; "))
+	if r.Ended {
+		return fmt.Sprintf("restored the record of %s: %s", r.ID, restored)
+	}
 	line := fmt.Sprintf("cleaned up after %s, whose supervisor had died", r.ID)
+	if restored != "" {
+		line += ", and restored its record (" + restored + ")"
+	}
 	switch {
 	case r.Kept:
 		return line + "; its agent's work is kept"

@@ -6,14 +6,19 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// Process identifies a process of the host. A pid alone may be reused.
+// Process identifies a process of the host: a pid can be reused.
 type Process struct {
 	PID       int    `json:"pid"`
 	StartTime uint64 `json:"start_time"` // field 22 of /proc/PID/stat: clock ticks since boot
+	// Boot is the kernel's random id of the boot in which the process runs. It is empty in
+	// records of earlier versions. After a reboot another process can have the same pid and
+	// the same start time.
+	Boot string `json:"boot_id,omitempty"`
 	// NetNSInode is the inode of the process's network namespace, 0 if it cannot be read.
 	NetNSInode uint64 `json:"netns_inode"`
 }
@@ -24,7 +29,7 @@ func FindProcess(pid int) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	p := Process{PID: pid, StartTime: start}
+	p := Process{PID: pid, StartTime: start, Boot: bootID()}
 	var stat unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d/ns/net", pid), &stat) == nil {
 		p.NetNSInode = stat.Ino
@@ -32,9 +37,21 @@ func FindProcess(pid int) (Process, error) {
 	return p, nil
 }
 
+// bootID returns the id of the current boot, empty if the kernel does not report one.
+var bootID = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+})
+
+// fromEarlierBoot reports whether the machine was rebooted since p was found.
+func (p Process) fromEarlierBoot() bool { return p.Boot != "" && p.Boot != bootID() }
+
 // Alive reports whether the process still runs. A zombie does not.
 func (p Process) Alive() bool {
-	if p.PID <= 0 {
+	if p.PID <= 0 || p.fromEarlierBoot() {
 		return false
 	}
 	start, err := startTime(p.PID)
@@ -87,7 +104,7 @@ func KillProcess(p Process) error {
 // Stopped reports whether p exists and is stopped until a signal (SIGCONT) or a debugger
 // continues it.
 func (p Process) Stopped() bool {
-	if p.PID <= 0 {
+	if p.PID <= 0 || p.fromEarlierBoot() {
 		return false
 	}
 	fields, err := stat(p.PID)

@@ -105,6 +105,33 @@ func TestProcessIsOpenedOnlyIfStillTheSame(t *testing.T) {
 	}
 }
 
+// After a reboot another process can have the same pid and the same start time.
+func TestProcessOfAnEarlierBootIsGone(t *testing.T) {
+	p, err := FindProcess(sleeper(t).Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Boot == "" {
+		t.Fatal("the boot is not known")
+	}
+	earlier := p
+	earlier.Boot = "00000000-0000-4000-8000-000000000000"
+	if earlier.Alive() || earlier.Stopped() {
+		t.Error("it is alive")
+	}
+	if _, err := earlier.Open(); !errors.Is(err, ErrGone) {
+		t.Errorf("it is opened: %v", err)
+	}
+	if err := errors.Join(KillProcess(earlier), earlier.AwaitEnd(0)); err != nil || !p.Alive() {
+		t.Errorf("another process was killed, or awaited: %v", err)
+	}
+	recorded := p
+	recorded.Boot = "" // by an earlier version
+	if !recorded.Alive() {
+		t.Error("a process in a record of an earlier version is not found")
+	}
+}
+
 // keeper returns a process that looks as if it kept a sandbox alive: program sleeps, with args
 // in its command line.
 func keeper(t *testing.T, program string, args ...string) Process {

@@ -152,7 +152,7 @@ func (s *changeSets) storeReview(session *Session, to Review, kind audit.Type, d
 	session.State.Review = to
 	change(&session.State)
 	err := s.append(session.ID, kind, data)
-	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
+	return errors.Join(err, s.store.WriteState(session.ID, session.State))
 }
 
 // append adds an event to the log of an ended session.

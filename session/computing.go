@@ -50,9 +50,8 @@ func (s *repairs) concludeComputing(session *Session) error {
 		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
 	}
 	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(releaseReserves(s.store.Dir(session.ID)),
-		s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
-		s.store.write(session.ID, stateFile, session.State),
+	return errors.Join(s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
+		s.store.WriteState(session.ID, session.State),
 		s.store.RemoveLive(session.ID))
 }
 
@@ -68,7 +67,7 @@ func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 	if changes.Tries++; changes.Tries > 1 {
 		changes.Unknown = fmt.Sprintf("%s (tried %d times)", diedComputing, changes.Tries-1)
 	}
-	return was, s.store.write(session.ID, stateFile, session.State)
+	return was, s.store.WriteState(session.ID, session.State)
 }
 
 // storeComputed stores a session's changes that were unknown.
@@ -86,7 +85,7 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 		session.State.Review = decisions.review(set)
 	}
 	return errors.Join(s.append(session.ID, audit.ChangesComputed, ComputedEvent(result.Changes)),
-		s.store.write(session.ID, stateFile, session.State))
+		s.store.WriteState(session.ID, session.State))
 }
 
 // storeFailure stores why the changes of a session are still unknown. A canceled try
@@ -105,7 +104,7 @@ func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Cha
 		}
 	}
 	session.State.Result.Changes = changes
-	return s.store.write(session.ID, stateFile, session.State)
+	return s.store.WriteState(session.ID, session.State)
 }
 
 // ComputedEvent returns the log's summary of a change set.

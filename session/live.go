@@ -13,6 +13,8 @@ import (
 const (
 	liveFile  = "live.json"
 	staleFile = "live.stale.json" // the last one that there was room for
+
+	nextSuffix = ".next" // of counters that are being written
 )
 
 // Live holds the current counters of a running session.
@@ -83,7 +85,7 @@ func (s Store) WriteLive(id ID, live Live) error {
 		return err
 	}
 	file, stale := filepath.Join(s.Dir(id), liveFile), filepath.Join(s.Dir(id), staleFile)
-	next := file + ".next"
+	next := file + nextSuffix
 	if err := os.WriteFile(next, data, 0o600); err != nil {
 		return errors.Join(err, ignoreMissing(os.Remove(next)), ignoreMissing(os.Rename(file, stale)))
 	}

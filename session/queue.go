@@ -183,10 +183,7 @@ func (s Store) MustWait(queue *Queue) bool {
 	return true
 }
 
-// queuedState is the beginning of the state file of a queued session, as write formats it.
-const queuedState = "{\n  \"phase\": \"" + string(Queued) + "\","
-
-func (s Store) isQueued(id ID) bool { return s.stateBegins(id, queuedState) }
+func (s Store) isQueued(id ID) bool { return s.storedPhase(id) == Queued }
 
 // setPositions numbers the queued sessions among the summaries, which are in the order of
 // their ids.

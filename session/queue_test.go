@@ -121,7 +121,7 @@ func TestSessionsStartInTheOrderInWhichTheyCame(t *testing.T) {
 	if all[2].Position != 2 {
 		t.Errorf("the list has position %d", all[2].Position)
 	}
-	d.must(d.store.WriteState(first.id, State{Phase: Ended})) // its supervisor still cleans up
+	d.must(d.store.write(first.id, stateFile, State{Phase: Ended})) // its supervisor still cleans up
 	if third.join() || !second.join() || third.join() {
 		t.Error("the third starts before the second")
 	}
@@ -138,7 +138,7 @@ func TestADeadSessionInTheQueueLetsOthersPass(t *testing.T) {
 		t.Fatal("not only the first one starts")
 	}
 	d.must(second.held.Close())
-	d.must(d.store.WriteState(first.id, State{Phase: Ended}))
+	d.must(d.store.write(first.id, stateFile, State{Phase: Ended}))
 	if !third.join() {
 		t.Error("the third waits for a dead one")
 	}
@@ -172,7 +172,7 @@ func TestABatchIsFoundByAPrefixOfItsID(t *testing.T) {
 	for id, batch := range map[ID]BatchID{"00001-a": "b-0dq4f", "00002-a": "b-0dq4f", "00003-a": "b-0dq5f", "00004-a": ""} {
 		d.must(os.Mkdir(d.store.Dir(id), 0o700))
 		d.must(d.store.WriteSpec(id, Spec{ID: id, Batch: batch}))
-		d.must(d.store.WriteState(id, State{Phase: Ended}))
+		d.must(d.store.write(id, stateFile, State{Phase: Ended}))
 	}
 	id, members, err := d.Batch("b-0dq4")
 	d.must(err)

@@ -52,7 +52,7 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 	_, err = s.changes(ctx, &session)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // count it, or every list would take as long
 		session.State.Result.Changes.Tries++
-		_ = s.store.write(id, stateFile, session.State)
+		_ = s.store.WriteState(id, session.State)
 	}
 	return err == nil
 }

@@ -7,8 +7,11 @@ import (
 	"aibox/agents/spec"
 )
 
-// decodeSpec reads a spec. A setting that is newer than the record gets its default.
+// decodeSpec reads a spec, unless a newer version of aibox wrote it. A setting that is newer than the record gets its default.
 func decodeSpec(data []byte) (Spec, error) {
+	if err := checkFormat(data); err != nil {
+		return Spec{}, err
+	}
 	var s Spec
 	if err := json.Unmarshal(data, &s); err != nil {
 		return Spec{}, err

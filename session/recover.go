@@ -241,11 +241,11 @@ func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery
 			Of: ws, Tree: saved.Commit, Dirs: s.deps.Dirs,
 			Made: func(made *workspace.Workspace) error {
 				session.State.Workspace, session.State.Review = made, Unreviewed
-				return s.store.write(id, stateFile, session.State)
+				return s.store.WriteState(id, session.State)
 			},
 		})
 		if err != nil {
-			return errors.Join(err, s.store.write(id, stateFile, before))
+			return errors.Join(err, s.store.WriteState(id, before))
 		}
 		return s.append(id, audit.ChangesRecovered, map[string]any{"ref": saved.Ref, "commit": saved.Commit, "workspace": restored.Path})
 	})

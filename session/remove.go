@@ -38,7 +38,7 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 			return err
 		}
 		session.State.Review = Discarded
-		return errors.Join(s.store.write(id, stateFile, session.State), s.store.removeDraft(id))
+		return errors.Join(s.store.WriteState(id, session.State), s.store.removeDraft(id))
 	})
 	return saved, err
 }

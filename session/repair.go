@@ -23,14 +23,18 @@ const launchTimeout = 10 * time.Second
 type Repaired struct {
 	ID ID
 	// Kept reports whether its agent had started. If so, its record and its work are kept;
-	// otherwise nothing of it is left,
-	// unless it was queued.
+	// otherwise nothing of it is left, unless it was queued.
 	Kept bool
 	// Queued reports that it was queued, its agent had not started, and its record is kept.
 	Queued bool
 	// Returned is the session that this one was to resume and that has its workspace back;
 	// empty if there is none.
 	Returned ID
+	// Restored says which files of the record were damaged, and what replaced them, a clause
+	// each.
+	Restored []string
+	// Ended reports that the session had ended before, and only its record was restored.
+	Ended bool
 }
 
 // repairs ends and cleans up sessions whose supervisors have died.
@@ -69,56 +73,99 @@ func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if id.Hidden() {
 		return nil, s.repairVerification(ctx, id)
 	}
-	if s.store.ended(id) {
+	if s.store.endedWhole(id) {
 		return nil, nil // nearly all are
 	}
-	return s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its sandbox was ended").
+	repaired, err := s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its sandbox was ended").
 		Hint("`aibox diff %s` shows the agent's work so far", id))
+	if errors.Is(err, errNewer) { // what uses the session reports it
+		return nil, nil
+	}
+	return repaired, err
 }
 
-// endDead ends a session without a supervisor. cause is the reason for the record.
+// endDead ends a session without a supervisor. cause is the reason for the record. It
+// restores a damaged record first.
 func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
 	session, err := s.store.Load(id)
-	if errors.Is(err, fs.ErrNotExist) {
+	var damage *damagedError
+	damaged := errors.As(err, &damage)
+	unlaunched := errors.Is(err, fs.ErrNotExist)
+	if unlaunched || err == nil && session.State.Supervisor.PID == 0 { // a file is missing
+		damaged = !s.store.history(id).agent.IsZero()
+	}
+	if unlaunched && !damaged {
 		return s.repairUnlaunched(id)
 	}
-	if err != nil || session.State.Phase == Ended || session.Alive {
+	if !damaged && (err != nil || session.State.Phase == Ended || session.Alive) {
 		return nil, err
 	}
 	file, err := lock(s.store.Dir(id))
 	if errors.Is(err, ErrLocked) {
-		return nil, nil // another command uses it
+		return nil, nil // another command uses it, or its supervisor lives
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if session, err = s.store.Load(id); err != nil || session.State.Phase == Ended {
+	repaired := &Repaired{ID: id, Kept: true}
+	if damaged {
+		if repaired.Restored, err = s.store.restore(id); err != nil {
+			return nil, fmt.Errorf("restoring the record: %w", err)
+		}
+	}
+	if session, err = s.store.Load(id); err != nil {
 		return nil, err
 	}
-	if err := s.endSandbox(ctx, &session); err != nil {
-		return nil, err
+	if session.State.Phase == Ended {
+		repaired.Ended = true
+		if len(repaired.Restored) == 0 {
+			return nil, nil
+		}
+		return repaired, s.append(id, audit.SessionRepaired, map[string][]string{"restored": repaired.Restored})
+	}
+	return repaired, s.endLocked(ctx, &session, cause, repaired)
+}
+
+// endLocked ends a session whose lock the caller holds, and notes in repaired what became
+// of it.
+func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, repaired *Repaired) error {
+	if err := s.endSandbox(ctx, session); err != nil {
+		return err
+	}
+	if h := s.store.history(session.ID); session.State.Phase == Preparing && !h.agent.IsZero() {
+		// The supervisor died before it could store that the agent had started.
+		h.complete(&session.State)
+		if err := s.store.WriteState(session.ID, session.State); err != nil {
+			return err
+		}
 	}
 	if queue := session.State.Queue; session.State.Started.IsZero() && queue != nil && queue.Detached {
-		return &Repaired{ID: id, Queued: true, Returned: session.Resumes}, s.endQueued(ctx, &session, cause)
+		repaired.Kept, repaired.Queued, repaired.Returned = false, true, session.Resumes
+		return s.endQueued(ctx, session, cause)
 	}
 	if session.State.Started.IsZero() {
-		return &Repaired{ID: id, Returned: session.Resumes}, s.forget(ctx, &session)
+		repaired.Kept, repaired.Returned = false, session.Resumes
+		return s.forget(ctx, session)
 	}
-	if session.State.Phase == Verifying && session.State.Result != nil {
-		return &Repaired{ID: id, Kept: true}, s.concludeVerifying(ctx, &session)
+	if err := s.store.clearTemporary(session.ID); err != nil {
+		return err
 	}
-	if session.State.Phase == Computing && session.State.Result != nil {
-		return &Repaired{ID: id, Kept: true}, s.concludeComputing(&session)
+	switch {
+	case session.State.Phase == Verifying && session.State.Result != nil:
+		return s.concludeVerifying(ctx, session)
+	case session.State.Phase == Computing && session.State.Result != nil:
+		return s.concludeComputing(session)
+	default:
+		return s.conclude(session, cause)
 	}
-	return &Repaired{ID: id, Kept: true}, s.conclude(&session, cause)
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
 func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
-	if err != nil || time.Since(info.ModTime()) < launchTimeout || isLocked(dir) {
+	if err != nil || time.Since(info.ModTime()).Abs() < launchTimeout || isLocked(dir) { // the clock may have been set back
 		return nil, nil //nolint:nilerr // removed meanwhile, or about to be used
 	}
 	return &Repaired{ID: id}, os.RemoveAll(dir)
@@ -160,6 +207,11 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 			return err
 		}
 	}
+	if watchdog := session.State.Watchdog; watchdog.PID > 0 { // it ends by itself, unless it was stopped
+		if err := runtime.KillProcess(watchdog); err != nil {
+			return err
+		}
+	}
 	if session.State.Network != nil {
 		return docker.Networks.Release(ctx, *session.State.Network)
 	}
@@ -174,6 +226,7 @@ const containerAppearTimeout = 20 * time.Second
 // containersOf finds the session's containers. If the supervisor may have requested one
 // that does not exist yet, it waits for it, since a later repair would not find it.
 func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
+	begin := time.Now() // the clock may have been set back since the state was stored
 	for {
 		containers, err := backend.Sandboxes(ctx)
 		if err != nil {
@@ -184,7 +237,7 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 			return !ours || id != session.ID
 		})
 		asked := session.State.Network != nil && session.State.ContainerID == ""
-		if len(containers) > 0 || !asked || s.store.Age(session.ID) > containerAppearTimeout {
+		if len(containers) > 0 || !asked || s.store.Age(session.ID) > containerAppearTimeout || time.Since(begin) > containerAppearTimeout {
 			return containers, nil
 		}
 		select {
@@ -225,7 +278,7 @@ func (s *repairs) endQueued(ctx context.Context, session *Session, cause error) 
 	if fault.KindOf(cause) != fault.Interrupted {
 		cause = fault.New(fault.Internal, "the session's supervisor died before the agent started")
 	}
-	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
+	if err := s.store.clearTemporary(session.ID); err != nil {
 		return err
 	}
 	result := FailedStart(cause, session.ID)
@@ -234,19 +287,19 @@ func (s *repairs) endQueued(ctx context.Context, session *Session, cause error) 
 	}
 	return errors.Join(
 		s.append(session.ID, audit.SessionRepaired, result.Fault),
-		s.store.write(session.ID, stateFile, session.State),
+		s.store.WriteState(session.ID, session.State),
 		s.store.RemoveLive(session.ID))
 }
 
 // conclude writes the result in place of the dead supervisor.
 func (s *repairs) conclude(session *Session, cause error) error {
-	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
-		return err
-	}
 	result := Result{
 		ExitCode: -1,
-		Seconds:  now().Sub(session.State.Started).Seconds(),
+		Seconds:  max(0, now().Sub(session.State.Started).Seconds()), // the clock may have been set back
 		Fault:    FailureOf(cause),
+	}
+	if end := s.store.history(session.ID).end; end != nil {
+		result.ExitCode, result.Signal, result.Fault = end.ExitCode, end.Signal, end.Fault
 	}
 	live, known := s.store.lastLive(session.ID)
 	result.Tokens, result.Models, result.Refused = live.Tokens, live.Models, live.Refused
@@ -254,7 +307,7 @@ func (s *repairs) conclude(session *Session, cause error) error {
 	result.Changes.Unknown = diedSupervising
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
 	return errors.Join(
-		s.append(session.ID, audit.SessionRepaired, result.Fault),
-		s.store.write(session.ID, stateFile, session.State),
+		s.append(session.ID, audit.SessionRepaired, FailureOf(cause)),
+		s.store.WriteState(session.ID, session.State),
 		s.store.RemoveLive(session.ID))
 }

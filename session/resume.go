@@ -98,7 +98,7 @@ func (s *handovers) ReturnWorkspace(from, to ID) error {
 func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
 	session.State.ContinuedBy = by
 	err := s.append(session.ID, kind, map[string]ID{"by": other})
-	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
+	return errors.Join(err, s.store.WriteState(session.ID, session.State))
 }
 
 // adoptLegacyState moves the agent state of a session by an earlier version to its current

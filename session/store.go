@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,13 +132,11 @@ func (s Store) read(id ID, file string, value any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, value); err != nil {
-		return fmt.Errorf("session %s: %s is damaged: %w", id, file, err)
-	}
-	return nil
+	return recordError(id, file, json.Unmarshal(data, value))
 }
 
-// Load reads a session. Without a spec it returns fs.ErrNotExist.
+// Load reads a session. Without a spec it returns fs.ErrNotExist. It refuses a record that a
+// newer version of aibox wrote.
 func (s Store) Load(id ID) (Session, error) {
 	var session Session
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), specFile))
@@ -147,14 +144,9 @@ func (s Store) Load(id ID) (Session, error) {
 		return Session{}, err
 	}
 	if session.Spec, err = decodeSpec(data); err != nil {
-		return Session{}, fmt.Errorf("session %s: %s is damaged: %w", id, specFile, err)
+		return Session{}, recordError(id, specFile, err)
 	}
-	err = s.read(id, stateFile, &session.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		session.State.Phase = Preparing
-		err = nil
-	}
-	if err != nil {
+	if session.State, err = s.loadState(id); err != nil {
 		return Session{}, err
 	}
 	if session.State.Phase != Ended {
@@ -169,24 +161,21 @@ func (s Store) Load(id ID) (Session, error) {
 	return session, nil
 }
 
-// endedState is the beginning of the state file of an ended session, as write formats it.
-const endedState = "{\n  \"phase\": \"" + string(Ended) + "\","
-
-// ended reports whether the first bytes of the session's state show that it has ended; it
-// is fast, as commands check every session. False proves nothing.
-func (s Store) ended(id ID) bool { return s.stateBegins(id, endedState) }
-
-// stateBegins reports whether the session's state file begins with text.
-func (s Store) stateBegins(id ID, text string) bool {
-	file, err := os.Open(filepath.Join(s.Dir(id), stateFile))
-	if err != nil {
-		return false
+// loadState reads the state of a session. A session without one is Preparing.
+func (s Store) loadState(id ID) (State, error) {
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{Phase: Preparing}, nil
 	}
-	defer file.Close()
-	begin := make([]byte, len(text))
-	_, err = io.ReadFull(file, begin)
-	return err == nil && string(begin) == text
+	if err != nil {
+		return State{}, err
+	}
+	state, err := decodeState(data)
+	return state, recordError(id, stateFile, err)
 }
+
+// ended reports whether the session's state shows that it has ended. False proves nothing.
+func (s Store) ended(id ID) bool { return s.storedPhase(id) == Ended }
 
 // Age returns how long ago the session's state was stored; a very long time when it never
 // was.
@@ -287,10 +276,9 @@ func ambiguousSession(text string, found []ID) error {
 }
 
 // WriteSpec stores the spec.
-func (s Store) WriteSpec(id ID, spec Spec) error { return s.write(id, specFile, spec) }
-
-// WriteState replaces the state.
-func (s Store) WriteState(id ID, state State) error { return s.write(id, stateFile, state) }
+func (s Store) WriteSpec(id ID, spec Spec) error {
+	return s.write(id, specFile, storedSpec{Spec: spec, Format: recordFormat})
+}
 
 // OpenLog opens the session's event log for appending.
 func (s Store) OpenLog(id ID) (*audit.Log, error) {

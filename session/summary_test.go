@@ -80,7 +80,7 @@ func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
 			}
 		}
 	}
-	if err := sessions.store.WriteState(ids[0], State{Phase: Preparing}); err != nil { // as a resume of its work does
+	if err := sessions.store.write(ids[0], stateFile, State{Phase: Preparing}); err != nil {
 		t.Fatal(err)
 	}
 	if got := list()[0].Phase; got != Preparing {

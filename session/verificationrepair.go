@@ -30,7 +30,8 @@ func (s *repairs) concludeVerifying(ctx context.Context, session *Session) error
 		result.Fault = v.Fault
 	}
 	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(err, releaseReserves(s.store.Dir(session.ID)),
+	return errors.Join(err,
 		s.append(session.ID, audit.SessionRepaired, v.Fault),
-		s.store.write(session.ID, stateFile, session.State))
+		s.store.WriteState(session.ID, session.State),
+		s.store.RemoveLive(session.ID))
 }

@@ -113,6 +113,7 @@ func (d *fixture) end(id session.ID, ws *workspace.Workspace) {
 	d.must(err)
 	d.must(d.store.WriteChanges(id, set))
 	result := &session.Result{Changed: !set.Empty(), Changes: session.Summarize(set)}
+	d.must(d.store.WriteState(id, session.State{Phase: session.Running, Workspace: ws, Started: time.Now().UTC()}))
 	d.must(d.store.WriteState(id, session.State{Phase: session.Ended, Workspace: ws, Started: time.Now().UTC(), Ended: time.Now().UTC(), Result: result}))
 }
 

@@ -39,7 +39,7 @@ const AnswerTimeout = 10 * time.Second
 // unresponsive. For a stopped supervisor one is enough.
 const Attempts = 3
 
-const socketFile = "control.sock"
+const SocketFile = "control.sock"
 
 // Dial returns a client for the session folder dir. It waits at most timeout for the
 // beginning of an answer. Dial sends nothing.

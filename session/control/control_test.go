@@ -124,7 +124,7 @@ func TestTheControlSocketServesFollowStopAndSignal(t *testing.T) {
 func TestOnlyTheOwnerCanUseTheControlSocket(t *testing.T) {
 	dir := t.TempDir()
 	serveFake(t, dir)
-	info, err := os.Lstat(filepath.Join(dir, socketFile))
+	info, err := os.Lstat(filepath.Join(dir, SocketFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
 	}

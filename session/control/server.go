@@ -89,14 +89,14 @@ func Listen(dir string) (net.Listener, error) {
 	// The path contains a descriptor that will be closed, so the listener cannot remove
 	// the file.
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := os.Chmod(filepath.Join(dir, socketFile), 0o600); err != nil {
+	if err := os.Chmod(filepath.Join(dir, SocketFile), 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
 }
 
 func controlPath(dir *os.File) string {
-	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile)
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), SocketFile)
 }
 
 // Serve serves requests on listener until the returned server is shut down.

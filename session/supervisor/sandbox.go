@@ -243,11 +243,13 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 		Baseline:  k.workspace.AgentHead,
 	}
 	s.term.Prepare(&begin)
+	// The event comes first: if this process is killed before it has stored that the agent
+	// runs, the repair must know that there may be work to keep.
+	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
 	if err := s.line.Start(begin); err != nil {
 		return fmt.Errorf("starting the agent: %w", err)
 	}
 	s.term.Connect(s.line)
-	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
 	done(string(s.id))
 	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, time.Now().UTC() })
 }

@@ -1,0 +1,237 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/config"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/session/control"
+)
+
+// Files of a record are replaced as a whole, so only a failing disk or another program
+// damages one. Repair restores such a record from the state before the last step, the event
+// log and the session's id, and sets the damaged file aside.
+
+// previousFile is the state before the last step.
+const previousFile = "state.previous.json"
+
+// damagedSuffix ends the names of damaged files that were set aside.
+const damagedSuffix = ".damaged"
+
+// keepPrevious keeps the stored state, which is about to be replaced. It is a second copy:
+// without it only a damaged state loses more, so errors do not matter.
+func (s Store) keepPrevious(id ID) {
+	current, previous := filepath.Join(s.Dir(id), stateFile), filepath.Join(s.Dir(id), previousFile)
+	_ = os.Remove(previous)
+	_ = os.Link(current, previous)
+}
+
+// history is what a session's event log reports about its course.
+type history struct {
+	started   audit.Event // session.started
+	agent     time.Time   // when the agent started
+	end       *agentEnd   // nil if the log does not hold it
+	container string
+	sandbox   runtime.Process
+	by        ID // the session that continues this one
+	discarded bool
+}
+
+// agentEnd is the data of the event agent.ended.
+type agentEnd struct {
+	ExitCode int      `json:"exit_code"`
+	Signal   int      `json:"signal"`
+	Fault    *Failure `json:"fault"`
+}
+
+// history reads the session's event log, up to the first damaged event.
+func (s Store) history(id ID) history {
+	var h history
+	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // what was read before an error counts
+		var data struct {
+			ID      string          `json:"id"`
+			Sandbox runtime.Process `json:"sandbox"`
+			By      ID              `json:"by"`
+		}
+		_ = json.Unmarshal(e.Data, &data)
+		switch e.Type {
+		case audit.SessionStarted:
+			h.started = e
+		case audit.BoxStarted:
+			h.container, h.sandbox = data.ID, data.Sandbox
+		case audit.AgentStarted:
+			h.agent = e.Time
+		case audit.AgentEnded:
+			var end agentEnd
+			if json.Unmarshal(e.Data, &end) == nil {
+				h.end = &end
+			}
+		case audit.SessionContinued:
+			h.by = data.By
+		case audit.SessionReturned:
+			h.by = ""
+		case audit.ChangesDiscarded:
+			h.discarded = true
+		case audit.ChangesRecovered:
+			h.discarded = false
+		}
+		return nil
+	})
+	return h
+}
+
+// restore makes a damaged record readable. It returns a clause for each file that it
+// restored. The caller holds the session's lock.
+func (s Store) restore(id ID) ([]string, error) {
+	h := s.history(id)
+	state, stateNote, err := s.restoreState(id, h)
+	if err != nil {
+		return nil, err
+	}
+	specNote, err := s.restoreSpec(id, h, state)
+	var notes []string
+	for _, note := range []string{specNote, stateNote} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes, err
+}
+
+// restoreState restores a damaged state, or one that is missing although the agent has
+// started.
+func (s Store) restoreState(id ID, h history) (State, string, error) {
+	path := filepath.Join(s.Dir(id), stateFile)
+	_, statErr := os.Lstat(path)
+	state, err := s.loadState(id)
+	var damage *damagedError
+	missing := errors.Is(statErr, fs.ErrNotExist) && !h.agent.IsZero()
+	if !errors.As(err, &damage) && !missing {
+		return state, "", err
+	}
+	note := stateFile + " was missing"
+	if !missing {
+		kept, err := setAside(path)
+		if err != nil {
+			return State{}, "", err
+		}
+		note = stateFile + " was damaged and is kept as " + kept
+	}
+	state = State{Phase: Preparing}
+	if data, err := os.ReadFile(filepath.Join(s.Dir(id), previousFile)); err == nil {
+		if previous, err := decodeState(data); err == nil {
+			state, note = previous, note+"; the state before the last step was restored"
+		}
+	}
+	h.complete(&state)
+	return state, note, s.WriteState(id, state)
+}
+
+// complete adds to a state what the log reports and the state lacks.
+func (h *history) complete(state *State) {
+	if state.Sandbox.PID == 0 {
+		state.Sandbox = h.sandbox
+	}
+	if state.ContainerID == "" {
+		state.ContainerID = h.container
+	}
+	if state.Started.IsZero() {
+		state.Started = h.agent
+	}
+	if state.Phase == Preparing && !state.Started.IsZero() {
+		state.Phase = Running
+	}
+	state.ContinuedBy = h.by
+	if h.discarded && state.Review == Unreviewed {
+		state.Review = Discarded
+	}
+}
+
+// restoreSpec restores a damaged or missing spec: who worked on what, without the task and
+// most settings.
+func (s Store) restoreSpec(id ID, h history, state State) (string, error) {
+	path := filepath.Join(s.Dir(id), specFile)
+	data, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return "", err
+	}
+	note := specFile + " was missing"
+	if !missing {
+		if _, err := decodeSpec(data); err == nil || errors.Is(err, errNewer) {
+			return "", err
+		}
+		kept, err := setAside(path)
+		if err != nil {
+			return "", err
+		}
+		note = specFile + " was damaged and is kept as " + kept
+	}
+	var started struct {
+		Agent      string `json:"agent"`
+		Repository string `json:"repository"`
+		Network    string `json:"network"`
+		Inference  string `json:"inference"`
+		Image      string `json:"image"`
+	}
+	_ = json.Unmarshal(h.started.Data, &started) // the zero value will do
+	spec := Spec{ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository}
+	spec.Run = config.Run{Network: started.Network, Inference: started.Inference, Image: started.Image}
+	if spec.Agent == "" {
+		_, spec.Agent, _ = strings.Cut(string(id), "-")
+	}
+	if spec.Repository == "" && state.Workspace != nil {
+		spec.Repository = state.Workspace.Repo
+	}
+	if spec.Network == "" {
+		spec.Network = netguard.None.String()
+	}
+	return note + "; the task and the settings of the session are lost", s.WriteSpec(id, spec)
+}
+
+// setAside renames a damaged file and returns its new name.
+func setAside(path string) (string, error) {
+	for n := 1; ; n++ {
+		kept := path + damagedSuffix
+		if n > 1 {
+			kept = fmt.Sprintf("%s%s.%d", path, damagedSuffix, n)
+		}
+		if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
+			return filepath.Base(kept), os.Rename(path, kept)
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// temporary matches the names of files that paths.WriteFile has not finished.
+var temporary = regexp.MustCompile(`^\..+\.[0-9]+$`)
+
+// clearTemporary removes what a process that died has left in a session's folder: its
+// socket, its counters, its reserved space, and files that it was about to put in place of
+// others. The caller holds the session's lock.
+func (s Store) clearTemporary(id ID) error {
+	dir := s.Dir(id)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	errs := []error{releaseReserves(dir)}
+	for _, entry := range entries {
+		name := entry.Name()
+		if name == control.SocketFile || name == liveFile+nextSuffix || temporary.MatchString(name) {
+			errs = append(errs, ignoreMissing(os.Remove(filepath.Join(dir, name))))
+		}
+	}
+	return errors.Join(errs...)
+}

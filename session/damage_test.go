@@ -1,0 +1,253 @@
+package session
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/runtime"
+)
+
+// torn are contents of a state or spec that a crash or a failing disk can leave.
+var torn = map[string]func(whole []byte) []byte{
+	"empty":       func([]byte) []byte { return nil },
+	"cut":         func(whole []byte) []byte { return whole[:len(whole)*2/3] },
+	"zeros":       func(whole []byte) []byte { return make([]byte, len(whole)) },
+	"overwritten": func(whole []byte) []byte { return append([]byte("\n\n\n\x7f"), whole[4:]...) },
+}
+
+// worked is a session with a whole record whose agent wrote a file and whose supervisor was
+// killed in the phase.
+func (d *fixture) worked(id ID, phase Phase) {
+	d.t.Helper()
+	ws := d.prepared(id)
+	d.must(d.append(id, audit.SessionStarted, map[string]any{"agent": "shell", "repository": d.repo, "network": "none", "image": "aibox/base:0"}))
+	state := State{Phase: Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
+	d.must(d.store.WriteState(id, state))
+	d.must(d.append(id, audit.AgentStarted, nil))
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	state.Phase, state.Started = Running, now()
+	d.must(d.store.WriteState(id, state))
+	if phase == Running {
+		return
+	}
+	d.must(d.append(id, audit.AgentEnded, map[string]any{"exit_code": 3}))
+	state.Phase, state.Result = Computing, &Result{ExitCode: 3, Changes: Changes{Unknown: NotComputedYet}}
+	d.must(d.store.WriteState(id, state))
+	if phase == Ended {
+		state.Phase, state.Ended = Ended, now()
+		d.must(d.store.WriteState(id, state))
+	}
+}
+
+func (d *fixture) tear(id ID, file string, how func([]byte) []byte) {
+	d.t.Helper()
+	path := filepath.Join(d.store.Dir(id), file)
+	data, err := os.ReadFile(path)
+	d.must(err)
+	d.must(os.WriteFile(path, how(data), 0o600))
+}
+
+func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
+	for _, file := range []string{stateFile, specFile} {
+		for _, phase := range []Phase{Running, Computing, Ended} {
+			for name, how := range torn {
+				t.Run(file+" "+string(phase)+" "+name, func(t *testing.T) {
+					t.Parallel()
+					d := newFixture(t)
+					d.worked("00001-shell", phase)
+					d.tear("00001-shell", file, how)
+					repaired, err := d.Repair(t.Context())
+					d.must(err)
+					if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) != 1 || !strings.HasPrefix(repaired[0].Restored[0], file+" was damaged") {
+						t.Fatalf("repaired is %+v", repaired)
+					}
+					session := d.loaded("00001-shell")
+					if session.State.Phase != Ended || session.Agent != "shell" || session.Repository != d.repo || session.State.Result == nil {
+						t.Errorf("it is %+v", session)
+					}
+					if phase != Running && session.State.Result.ExitCode != 3 {
+						t.Errorf("the agent's exit code is lost: %+v", session.State.Result)
+					}
+					if got := d.files("00001-shell"); got != "made.txt" {
+						t.Errorf("it changed %q", got)
+					}
+					if _, err := os.Lstat(filepath.Join(d.store.Dir("00001-shell"), file+damagedSuffix)); err != nil {
+						t.Errorf("the damaged file: %v", err)
+					}
+					if again, err := d.Repair(t.Context()); err != nil || len(again) > 0 {
+						t.Errorf("it is repaired again: %+v, %v", again, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Without the state before the last step, the log still proves that there is work.
+func TestALostStateNeverRemovesWork(t *testing.T) {
+	for name, lose := range map[string]func(*fixture, string){
+		"both damaged": func(d *fixture, dir string) {
+			d.write(filepath.Join(dir, stateFile), "")
+			d.write(filepath.Join(dir, previousFile), "")
+		},
+		"both missing": func(d *fixture, dir string) {
+			d.must(os.Remove(filepath.Join(dir, stateFile)))
+			d.must(os.Remove(filepath.Join(dir, previousFile)))
+		},
+		"all missing but the log": func(d *fixture, dir string) {
+			for _, file := range []string{stateFile, previousFile, specFile} {
+				d.must(os.Remove(filepath.Join(dir, file)))
+			}
+			old := now().Add(-time.Hour)
+			d.must(os.Chtimes(dir, old, old))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.worked("00001-shell", Running)
+			ws := d.loaded("00001-shell").State.Workspace
+			lose(d, d.store.Dir("00001-shell"))
+			repaired, err := d.Repair(t.Context())
+			d.must(err)
+			if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) == 0 {
+				t.Errorf("repaired is %+v", repaired)
+			}
+			if gone, _ := ws.Gone(); gone {
+				t.Error("the workspace is gone")
+			}
+			if session := d.loaded("00001-shell"); session.State.Phase != Ended {
+				t.Errorf("it is %+v", session.State)
+			}
+		})
+	}
+}
+
+// Between the agent's start and the state that says so there is a moment in which the
+// supervisor can die. The agent may have worked by then.
+func TestWorkOfAnAgentWhoseStartWasNotStoredIsKept(t *testing.T) {
+	d := newFixture(t)
+	ws := d.prepared("00001-shell")
+	d.must(d.append("00001-shell", audit.AgentStarted, nil))
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || !repaired[0].Kept {
+		t.Fatalf("repaired is %+v", repaired)
+	}
+	if got := d.files("00001-shell"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+}
+
+func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	d.must(d.append("00001-shell", audit.AgentEnded, map[string]any{"exit_code": 0, "signal": 0}))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if result := d.loaded("00001-shell").State.Result; result.ExitCode != 0 || result.Fault != nil || result.Changes.Unknown == "" {
+		t.Errorf("the result is %+v", result)
+	}
+}
+
+func TestARepairedRecordHoldsNoLeftovers(t *testing.T) {
+	for _, phase := range []Phase{Running, Computing} {
+		d := newFixture(t)
+		d.worked("00001-shell", phase)
+		dir := d.store.Dir("00001-shell")
+		for _, name := range []string{".state.json.123456", ".changes.json.99", "control.sock", "live.json", "live.json.next", "live.stale.json", endReserve, resultReserve} {
+			d.write(filepath.Join(dir, name), "{")
+		}
+		d.write(filepath.Join(dir, "output.raw"), "kept")
+		_, err := d.Repair(t.Context())
+		d.must(err)
+		var names []string
+		for name := range d.content("00001-shell") {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if want := []string{"audit.jsonl", "audit.last", "output.raw", specFile, previousFile, stateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s: it holds %q", phase, names)
+		}
+	}
+}
+
+// sleeper returns a process that runs until it is killed.
+func sleeper(t *testing.T) runtime.Process {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	go func() { _ = cmd.Wait() }()
+	p, err := runtime.FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A watchdog that was stopped by a signal does not notice the end of its supervisor.
+func TestRepairEndsAStoppedWatchdog(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	watchdog := sleeper(t)
+	d.must(unix.Kill(watchdog.PID, unix.SIGSTOP))
+	state := d.loaded("00001-shell").State
+	state.Watchdog = watchdog
+	d.must(d.store.WriteState("00001-shell", state))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	d.must(watchdog.AwaitEnd(5 * time.Second))
+}
+
+// The time of a test bubble begins in the year 2000: for it all files are from the future, as
+// they are after a clock was set back.
+func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	network, err := d.pool.Acquire(t.Context(), "00001-shell")
+	d.must(err)
+	ws := d.prepared("00002-shell")
+	d.must(d.store.WriteState("00002-shell", State{Phase: Preparing, Workspace: ws, Network: &network})) // its container may still appear
+	d.must(os.Mkdir(d.store.Dir("00003-shell"), 0o700))
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		repaired, err := d.Repair(t.Context())
+		if took := time.Since(begin); err != nil || took > 2*containerAppearTimeout {
+			t.Errorf("it takes %v, %v", took, err)
+		}
+		if len(repaired) != 3 {
+			t.Errorf("repaired is %+v", repaired)
+		}
+	})
+	if result := d.loaded("00001-shell").State.Result; result.Seconds < 0 {
+		t.Errorf("it ran %v seconds", result.Seconds)
+	}
+}
+
+func BenchmarkRepairOf1000EndedSessions(b *testing.B) {
+	d := newFixture(b)
+	d.ended("00000-shell", "one.txt")
+	state, err := os.ReadFile(filepath.Join(d.store.Dir("00000-shell"), stateFile))
+	d.must(err)
+	for n := range 1000 {
+		id := ID("1" + digits(int64(n))[1:] + "-shell")
+		d.write(filepath.Join(d.store.Dir(id), stateFile), string(state))
+		d.must(d.store.WriteSpec(id, Spec{ID: id}))
+	}
+	for b.Loop() {
+		_, err := d.Repair(b.Context())
+		d.must(err)
+	}
+}

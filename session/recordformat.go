@@ -1,0 +1,86 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"aibox/internal/fault"
+)
+
+// recordFormat is the format of the spec and the state that this version writes. It grows
+// when an earlier version would misread a record. Records without a number are of format 0,
+// which this version reads, too.
+const recordFormat = 1
+
+// errNewer reports that a newer version of aibox wrote a record. Such a record is never
+// rewritten.
+var errNewer = errors.New("a newer version of aibox wrote it")
+
+// damagedError reports that a file of a record does not hold what aibox wrote.
+type damagedError struct {
+	id   ID
+	file string
+	err  error
+}
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("session %s: %s is damaged: %v", e.id, e.file, e.err)
+}
+
+func (e *damagedError) Unwrap() error { return e.err }
+
+// recordError explains why a file of the session's record cannot be read; nil for no error.
+func recordError(id ID, file string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errNewer):
+		return fmt.Errorf("session %s cannot be read: %w", id, err)
+	default:
+		return &damagedError{id, file, err}
+	}
+}
+
+// storedSpec is the content of the spec file.
+type storedSpec struct {
+	Spec
+	Format int `json:"format"`
+}
+
+// storedState is the content of the state file.
+type storedState struct {
+	State
+	Format int `json:"format"`
+}
+
+// checkFormat refuses a spec or a state that a newer version of aibox wrote.
+func checkFormat(data []byte) error {
+	var written struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &written); err != nil {
+		return err
+	}
+	if written.Format > recordFormat {
+		return fault.New(fault.Environment, "its record has format %d, and this version of aibox reads up to %d: %w", written.Format, recordFormat, errNewer).
+			Hint("update aibox, or use the version that started the session")
+	}
+	return nil
+}
+
+// decodeState reads a state. It refuses one with a phase that this version does not know.
+func decodeState(data []byte) (State, error) {
+	if err := checkFormat(data); err != nil {
+		return State{}, err
+	}
+	var state State
+	if err := json.Unmarshal(data, &state); err != nil {
+		return State{}, err
+	}
+	if !state.Phase.known() {
+		return State{}, fault.New(fault.Environment, "it is %q, a phase that this version of aibox does not know: %w", string(state.Phase), errNewer).
+			Hint("update aibox, or use the version that started the session")
+	}
+	return state, nil
+}
