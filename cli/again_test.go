@@ -43,7 +43,7 @@ func keptSession(t *testing.T, a *cli, spec session.Spec) session.ID {
 }
 
 func wasRun(repo string) session.Spec {
-	return session.Spec{Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Run: config.Run{Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: amount.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1024, StateSize: 32, ModelTimeout: amount.Duration(10 * time.Minute), AllowDegraded: true}}
+	return session.Spec{Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Run: config.Run{Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: amount.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1024, StateSize: 32, Disk: 10240, MaxOutput: 256, IdleTimeout: amount.Duration(30 * time.Minute), ModelTimeout: amount.Duration(10 * time.Minute), AllowDegraded: true}}
 }
 
 func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) {

@@ -126,7 +126,11 @@ func (o *answerOptions) list() error {
 		if r.Access != nil {
 			text = accessQuestion(&r)
 		}
-		rows = append(rows, []string{string(r.Session), strconv.Itoa(r.ID), amount.Span(remaining(&r)), text})
+		expires := amount.Span(remaining(&r))
+		if r.Until.IsZero() {
+			expires = "" // not known before
+		}
+		rows = append(rows, []string{string(r.Session), strconv.Itoa(r.ID), expires, text})
 	}
 	return o.overview("ID\tNUMBER\tEXPIRES IN\tQUESTION", rows)
 }

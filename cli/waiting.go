@@ -16,7 +16,7 @@ import (
 // waitingRequests returns the questions for which something waits.
 func waitingRequests(open []session.Request) []session.Request {
 	return slices.DeleteFunc(slices.Clone(open), func(r session.Request) bool {
-		return r.Access == nil && r.What != session.RequestTokens && r.What != session.RequestCost
+		return !r.Holds()
 	})
 }
 

@@ -28,6 +28,7 @@ type Run struct {
 	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
 	Image          string          `json:"image" label:"Image" help:"Use this image instead of the agent's" placeholder:"REF" inherit:"always"`
 	Timeout        amount.Duration `json:"timeout" label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most" inherit:"always"`
+	IdleTimeout    amount.Duration `json:"idle_timeout" label:"Idle time limit" help:"End a session that neither prints, reads input nor uses the network for this time; 0 for no limit" default:"30m" min:"0s" scope:"at-most" inherit:"always"`
 	Pids           int             `json:"pids" label:"Processes" help:"Limit the processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most" inherit:"always"`
 	InferenceTools []string        `json:"inference_tools,omitempty" label:"Server-side tools" help:"Allow tools that run on the model's server; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use" placeholder:"TOOLS" inherit:"rerun"`
 	MaxUpload      amount.MiB      `json:"max_upload,omitempty" label:"Upload limit" help:"Limit the MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
@@ -35,6 +36,8 @@ type Run struct {
 	MaxCost        amount.USD      `json:"max_cost,omitempty" label:"Cost limit" help:"Limit the US dollars that a session's model costs; 0 for no limit" default:"0" min:"0" max:"1000000" scope:"at-most" placeholder:"USD" inherit:"always"`
 	ModelTimeout   amount.Duration `json:"model_timeout" label:"Model timeout" help:"End a session if its model sends nothing for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most" inherit:"always"`
 	StateSize      amount.MiB      `json:"state_limit" label:"Conversation folders" help:"Limit the megabytes in the agent's conversation folders; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most" placeholder:"MEGABYTES" inherit:"always"`
+	Disk           amount.MiB      `json:"disk_limit" label:"Workspace growth" help:"Limit the MiB that the workspace grows by; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	MaxOutput      amount.MiB      `json:"output_limit" label:"Output limit" help:"Limit the MiB that the agent prints; 0 for no limit" default:"256" min:"0" max:"65536" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	Hide           []string        `json:"hide" label:"Hidden files" help:"Hide files that match these .gitignore patterns, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
 	Env            []string        `json:"env,omitempty" label:"Environment" help:"Pass these of your environment variables to the agent" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
 	System         []string        `json:"-" label:"System prompts" help:"Put these system prompts before the task" scope:"repository" placeholder:"NAME" inherit:"always"`

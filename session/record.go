@@ -79,7 +79,7 @@ type Spec struct {
 func (spec *Spec) withoutNetwork() config.Run {
 	return config.Run{
 		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Pids: spec.Pids, StateSize: spec.StateSize,
-		AllowDegraded: spec.AllowDegraded,
+		Disk: spec.Disk, MaxOutput: spec.MaxOutput, AllowDegraded: spec.AllowDegraded,
 	}
 }
 

@@ -13,6 +13,9 @@ const (
 	RequestAccess = "access" // a connection that the network policy refuses
 	RequestTokens = "tokens" // more tokens, while a request to the model waits
 	RequestCost   = "cost"   // a higher cost, while a request to the model waits
+	RequestDisk   = "disk"   // more growth of the workspace before a limit ends the session
+	RequestOutput = "output" // more output before a limit ends the session
+	RequestIdle   = "idle"   // to keep an idle session
 )
 
 // Request is a question of a running session to its user. Only the first answer counts;
@@ -25,10 +28,16 @@ type Request struct {
 	Yes      string    `json:"yes"` // the effect of yes, a verb
 	No       string    `json:"no"`  // the effect of no, or of no answer
 	Made     time.Time `json:"made"`
-	Until    time.Time `json:"until"` // when it expires
+	Until    time.Time `json:"until"` // when it expires; zero if that is not known before
 	// Access is set for RequestAccess. Clients of versions without it answer yes, which
 	// means AnswerOnce, or no.
 	Access *AccessRequest `json:"access,omitempty"`
+}
+
+// Holds reports whether something in the sandbox waits for the answer: a connection, or a
+// request to the model in a session that has used up a budget.
+func (r *Request) Holds() bool {
+	return r.What == RequestAccess || r.What == RequestTokens || r.What == RequestCost
 }
 
 // AccessRequest is a connection of the sandbox that waits for the user.

@@ -71,6 +71,13 @@ func (b *budget) reserve(host netguard.Host, d direction, n int64) (int64, *refu
 	return n, nil
 }
 
+// transferred returns the bytes of the session in both directions.
+func (b *budget) transferred() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total[up] + b.total[down]
+}
+
 // refund gives back what was reserved and not used.
 func (b *budget) refund(host netguard.Host, d direction, n int64) {
 	b.mu.Lock()

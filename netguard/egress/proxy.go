@@ -52,6 +52,10 @@ func New(config Config) *Proxy {
 	return p
 }
 
+// Transferred returns the number of bytes that passed to and from hosts. Safe for
+// concurrent use.
+func (p *Proxy) Transferred() int64 { return p.budget.transferred() }
+
 // SetPolicy replaces the policy and closes the connections that it does not allow. It
 // returns how many requests and tunnels it ended. Safe for concurrent use.
 func (p *Proxy) SetPolicy(policy *netguard.Matcher) (closed int) {

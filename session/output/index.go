@@ -22,6 +22,8 @@ const (
 	indexMagic  = "aibox\x01ix"
 	indexBlock  = 4096
 	indexHeader = len(indexMagic) + 16
+	// maxOffset bounds the offsets of a record that is not damaged.
+	maxOffset = 1 << 40
 	// maxIndexEntry bounds one entry in bytes.
 	maxIndexEntry = 2 * binary.MaxVarintLen64
 )
@@ -149,7 +151,7 @@ func readBlock(block []byte, from int64, visit func(int64, indexEntry) error) er
 		}
 		rest = rest[n+m:]
 		length := int64(value >> 2)
-		if length <= 0 || length > MaxSize || offset < 0 || offset > MaxSize || step > 1<<50 {
+		if length <= 0 || length > MaxSize || offset < 0 || offset > maxOffset || step > 1<<50 {
 			return errIndexDamaged
 		}
 		at += int64(step)

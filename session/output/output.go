@@ -39,9 +39,13 @@ const (
 	indexName = "output.idx"
 )
 
-// MaxSize limits the size of a session's record and index in bytes, so that an agent that
-// prints forever does not fill the disk. Output beyond it is counted and dropped.
+// MaxSize is the limit of a record and its index in bytes unless SetLimit changes it, so
+// that an agent that prints forever does not fill the disk. Output beyond the limit is
+// counted and dropped.
 const MaxSize = 256 << 20
+
+// noticeRoom is how far notices may exceed the limit: the one about the limit comes last.
+const noticeRoom = 1 << 20
 
 // Recorder appends output to a session's record and wakes its followers.
 // One goroutine records; any number may follow.
@@ -84,6 +88,13 @@ func NewRecorder(dir string) (*Recorder, error) {
 	return r, nil
 }
 
+// SetLimit changes the limit in bytes.
+func (r *Recorder) SetLimit(bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limit = bytes
+}
+
 // Append appends data. Past the limit the rest is dropped; Dropped counts it.
 func (r *Recorder) Append(stream Stream, data []byte) error {
 	r.mu.Lock()
@@ -92,8 +103,11 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 		return r.failed
 	}
 	// Room for the data, its entry, and the entry of pending data.
-	room := max(r.limit-r.end-r.index.size-indexRoom, 0)
-	if int64(len(data)) > room {
+	room := r.limit - r.end - r.index.size - indexRoom
+	if stream == Notice {
+		room += noticeRoom
+	}
+	if room = max(room, 0); int64(len(data)) > room {
 		r.dropped += int64(len(data)) - room
 		data = data[:room]
 	}

@@ -268,7 +268,7 @@ func (s *limits) Attend(ctx context.Context, visit func(requests any) error) err
 		return visit(open)
 	})
 	if _, attended := s.requests.attendance(); !attended {
-		s.requests.end(unanswered, func(r session.Request) bool { return r.What != session.RequestTime })
+		s.requests.end(unanswered, func(r session.Request) bool { return r.Holds() })
 	}
 	return err
 }

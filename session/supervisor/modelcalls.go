@@ -76,7 +76,17 @@ type modelWatch struct {
 
 // calls receives the gateway's reports on this session's model.
 func (s *modelWatch) calls() Calls {
-	return Calls{Began: s.model.began, Received: s.model.pieceReceived, Ended: s.modelCalled}
+	return Calls{
+		Began:    func() { s.open.Add(1); s.model.began() },
+		Received: func() { s.noteActivity(); s.model.pieceReceived() },
+		Ended: func(call session.ModelCall) {
+			if call.Generates {
+				s.open.Add(-1)
+			}
+			s.noteActivity()
+			s.modelCalled(call)
+		},
+	}
 }
 
 // modelCalled records one request to the model.

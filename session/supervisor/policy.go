@@ -100,6 +100,17 @@ func (p *policy) authority() []byte {
 	return p.proxy.Authority()
 }
 
+// egressBytes returns the number of bytes that passed through the egress proxy.
+func (p *policy) egressBytes() int64 {
+	p.mu.Lock()
+	proxy := p.proxy
+	p.mu.Unlock()
+	if proxy == nil {
+		return 0
+	}
+	return proxy.Transferred()
+}
+
 // hostKeys returns the known host keys of the SSH servers that the allow list names, as
 // lines of known_hosts.
 func (p *policy) hostKeys() []string {

@@ -31,6 +31,8 @@ func (p *fakeProxy) Authority() []byte { return nil }
 
 func (p *fakeProxy) HostKeys([]netguard.Destination) []string { return nil }
 
+func (p *fakeProxy) Transferred() int64 { return 0 }
+
 func (p *fakeProxy) Serve(ctx context.Context, listener net.Listener) error {
 	<-ctx.Done()
 	return listener.Close()

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"os"
 	"strings"
 
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/audit"
 	"aibox/internal/amount"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/netguard"
@@ -32,6 +35,7 @@ type resources struct {
 	folder         string                               // the workspace's, which exists but may not be filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
 	workspace      *workspace.Workspace                 // set by awaitWorkspace
+	workspaceUse   diskuse.Usage                        // of the workspace at the start; set before awaitWorkspace returns
 	model          modelServer
 	command        agents.Invocation
 }
@@ -68,6 +72,9 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	k := new(resources)
 	var err error
 	if k.agent, err = s.configuredAgent(); err != nil {
+		return nil, err
+	}
+	if err := s.checkHostDisks(s.dir, s.deps.Dirs.Workspace); err != nil {
 		return nil, err
 	}
 	if err := s.policy.start(); err != nil {
@@ -193,17 +200,17 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 			k.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, err }
 			return err
 		}
-		k.folder, k.awaitWorkspace = ws.Path, func() (*workspace.Workspace, error) { return ws, nil }
+		k.folder, k.awaitWorkspace = ws.Path, async(func() (*workspace.Workspace, error) { s.measureWorkspace(k, ws); return ws, nil })
 		return nil
 	}
 	folder := make(chan string, 1)
 	k.awaitWorkspace = async(func() (*workspace.Workspace, error) {
 		defer close(folder)
-		made := func(path string) { folder <- path }
-		if s.launch.Spec.Verifies != nil {
-			return s.copyWorkspace(ctx, made)
+		ws, err := s.makeWorkspace(ctx, k, func(path string) { folder <- path })
+		if err == nil {
+			s.measureWorkspace(k, ws)
 		}
-		return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
+		return ws, err
 	})
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := k.awaitWorkspace()
@@ -220,6 +227,27 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	}
 	_, err := k.awaitWorkspace()
 	return err
+}
+
+// makeWorkspace makes the workspace, and passes its path to made when it exists.
+func (s *preparation) makeWorkspace(ctx context.Context, k *resources, made func(path string)) (*workspace.Workspace, error) {
+	if s.launch.Spec.Verifies != nil {
+		return s.copyWorkspace(ctx, made)
+	}
+	return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
+}
+
+// measureWorkspace measures what the workspace takes before the agent starts, if its growth
+// is limited. What it cannot measure counts as growth.
+func (s *preparation) measureWorkspace(k *resources, ws *workspace.Workspace) {
+	if s.launch.Spec.Disk == 0 {
+		return
+	}
+	var err error
+	k.workspaceUse, err = diskuse.Of([]string{ws.Path}, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "measuring the workspace:", err)
+	}
 }
 
 // saveWorkspace stores a workspace in the record as soon as its folder exists, and passes

@@ -22,6 +22,8 @@ type Proxy interface {
 	// Authority returns the certificate authority that the programs in the sandbox must trust,
 	// as PEM; nil if no host is inspected.
 	Authority() []byte
+	// Transferred returns the number of bytes that passed to and from hosts.
+	Transferred() int64
 	// HostKeys returns the host keys that the user knows of these SSH servers, as lines of
 	// known_hosts.
 	HostKeys(servers []netguard.Destination) []string
@@ -73,6 +75,7 @@ func proxyAddress() string {
 
 // recordEgress counts and logs an event of the proxy.
 func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
+	s.noteActivity()
 	times := 1 + e.Repeated
 	defer s.publishing.trigger()
 	switch e.Type {

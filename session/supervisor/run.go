@@ -28,6 +28,7 @@ type run struct {
 	term       *terminal.Terminal // nil unless the session is interactive
 	publishing throttle           // of the running session's counters
 	commands   commandQueue       // of events to the user's audit command
+	activity                      // of the agent and its user
 	// stopAuditCommand ends commands. It may be called again.
 	stopAuditCommand func()
 
@@ -72,6 +73,13 @@ func (s *run) end(cause error) {
 		s.cause = cause
 		close(s.ended)
 	}
+}
+
+// isEnding reports whether the session is being ended.
+func (s *run) isEnding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cause != nil
 }
 
 // noteInterrupt records that the user asked the agent to stop.

@@ -87,6 +87,8 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 		store:  session.NewStore(deps.Dirs),
 		report: reporter{out},
 		ended:  make(chan struct{}),
+
+		activity: activity{begin: time.Now()},
 	})
 	defer out.Close()
 	s.docker = async(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })

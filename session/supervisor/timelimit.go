@@ -139,14 +139,6 @@ func (c *countdown) check() {
 	}
 }
 
-// limits ends the session at its limits, and asks the user for more time first.
-type limits struct {
-	*sandbox
-	timeLimit countdown
-	requests  requestQueue
-	access    accessQuestions
-}
-
 // limitTime starts the session's time limit. A verification, whose session belongs to
 // another one, does not ask for more time.
 func (s *limits) limitTime() {

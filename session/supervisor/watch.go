@@ -28,7 +28,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
 	defer cancel()
-	measuring.Go(func() { s.limitState(watching, k.state) })
+	measuring.Go(func() { s.limitDisk(watching, k) })
 	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
 	dead, silent := make(chan error, 2), make(chan error, 1)
@@ -38,10 +38,13 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	go func() { silent <- s.line.Watch(watching, 0) }()
 
 	s.limitTime()
+	s.limitIdleTime()
+	s.startOutputLimit()
 	s.publishing.start(s.publish)
 	s.attention.start(k.agent)
 	defer func() {
 		s.timeLimit.stop()
+		s.idle.stop()
 		s.requests.close()
 		s.attention.stop()
 		s.publishing.stop()
@@ -106,7 +109,9 @@ func (s *sandbox) endUnreachable(err error) {
 // killSandbox ends the sandbox without the daemon: its PID 1 ends when the line closes, and
 // its process on the host is killed.
 func (s *sandbox) killSandbox() {
-	_ = s.line.Close()
+	if s.line != nil {
+		_ = s.line.Close()
+	}
 	if sandbox := s.state().Sandbox; sandbox.PID > 0 {
 		if err := runtime.KillProcess(sandbox); err != nil {
 			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
@@ -125,12 +130,12 @@ func (s *supervisor) receive() sandboxOutcome {
 		}
 		switch frame.Type {
 		case lifeline.TypeStdout:
-			err = s.record.Append(output.Stdout, frame.Payload)
+			err = s.recordOutput(output.Stdout, frame.Payload)
 			s.scrollback.Append(s.term.Feed(frame.Payload, s.ended))
 			s.publishing.triggerLate()
 			s.attention.trigger()
 		case lifeline.TypeStderr:
-			err = s.record.Append(output.Stderr, frame.Payload)
+			err = s.recordOutput(output.Stderr, frame.Payload)
 			s.publishing.triggerLate()
 		case lifeline.TypeError:
 			message, decodeErr := lifeline.Decode[lifeline.Error](frame)

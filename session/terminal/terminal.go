@@ -35,6 +35,8 @@ type Terminal struct {
 	notices []byte         // the last message of aibox itself
 	ended   bool
 	called  bool // the agent has called for the user, who has not typed since
+	// lastInput is when a viewer last typed.
+	lastInput time.Time
 	// lastWork is the limit of the emulator's work; 0 until the session is being ended.
 	lastWork int64
 
@@ -213,6 +215,16 @@ func (t *Terminal) Shown() (text string, called bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.Plain(), t.called
+}
+
+// LastInput returns when the user last typed; zero for never.
+func (t *Terminal) LastInput() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lastInput
 }
 
 // finalText returns the text that stays on a viewer's terminal after the agent has ended.

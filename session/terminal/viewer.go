@@ -145,7 +145,7 @@ func (t *Terminal) listen(ctx context.Context, v *viewer, in control.FrameReader
 		case control.FrameInput:
 			t.mu.Lock()
 			line := t.line
-			t.called = false
+			t.called, t.lastInput = false, time.Now()
 			t.mu.Unlock()
 			if line != nil && line.Stdin(ctx, payload) != nil {
 				return

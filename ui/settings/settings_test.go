@@ -262,21 +262,21 @@ func TestLeavingIsByEscOrQ(t *testing.T) {
 
 func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
 	p, m := sit(t, newFake(), 120, 40)
-	p.ClickOn("verify-timeout")
-	if m.list.at != "verify-timeout" || m.edit != nil {
+	p.ClickOn("ask-timeout")
+	if m.list.at != "ask-timeout" || m.edit != nil {
 		t.Fatalf("at %s", m.list.at)
 	}
 	p.ClickOn("egress proxy") // a heading is no setting
-	if m.list.at != "verify-timeout" {
+	if m.list.at != "ask-timeout" {
 		t.Errorf("at %s", m.list.at)
 	}
-	p.ClickOn("▸ verify-timeout")
+	p.ClickOn("▸ ask-timeout")
 	if m.edit == nil {
 		t.Error("a second click does not begin to change it")
 	}
 	p.Press("esc")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
-	if m.list.at == "verify-timeout" {
+	if m.list.at == "ask-timeout" {
 		t.Error("the wheel does not move")
 	}
 }

@@ -1,0 +1,101 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"aibox/audit"
+	"aibox/config"
+	"aibox/internal/diskuse"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// grow writes files into a workspace.
+func grow(t *testing.T, folder string, files int, bytes int) {
+	t.Helper()
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint("file", i)), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAWorkspaceIsLimitedInWhatItGrowsBy(t *testing.T) {
+	for name, c := range map[string]struct {
+		files, bytes int
+		near, over   bool
+	}{
+		"small":          {1, 1 << 20, false, false},
+		"near its limit": {1, 9 << 20, true, false},
+		"too large":      {1, 11 << 20, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, s := watched(t)
+			s.launch.Spec.Run = config.Run{Disk: 10}
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, "repository"), make([]byte, 20<<20), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			base, err := diskuse.Of([]string{folder}, diskuse.Limits{Bytes: 1 << 40, Entries: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			grow(t, folder, c.files, c.bytes)
+			l := workspaceLimit(&s.launch.Spec, folder, base)
+			s.limitFolders(l)
+			open := s.requests.pending()
+			if near := len(open) == 1 && open[0].What == session.RequestDisk; near != c.near {
+				t.Errorf("open are %+v", open)
+			}
+			if over := fault.KindOf(s.cause) == fault.Limit; s.isEnding() != c.over || over != c.over {
+				t.Errorf("it ends with %v", s.cause)
+			}
+			if !c.near {
+				return
+			}
+			if err := s.Answer(open[0].ID, "yes"); err != nil {
+				t.Fatal(err)
+			}
+			if limit := l.limit(); limit.bytes != 20<<20 || limit.files != 2*minWorkspaceFiles {
+				t.Errorf("the new limit is %+v", limit)
+			}
+			if events := logged(t, s); !slices.Contains(events, audit.LimitExtended) {
+				t.Errorf("logged are %v", events)
+			}
+		})
+	}
+}
+
+func TestAFileCountBombExceedsTheLimitOfAWorkspace(t *testing.T) {
+	l := workspaceLimit(&session.Spec{Run: config.Run{Disk: 1}}, t.TempDir(), diskuse.Usage{Entries: 500})
+	_, s := watched(t)
+	s.enforceFolderLimit(l, amountOnDisk{0, minWorkspaceFiles}, nil)
+	if s.isEnding() {
+		t.Errorf("at the limit it ends with %v", s.cause)
+	}
+	s.enforceFolderLimit(l, amountOnDisk{0, minWorkspaceFiles + 1}, nil)
+	if fault.KindOf(s.cause) != fault.Limit {
+		t.Errorf("it ends with %v", s.cause)
+	}
+}
+
+// A folder that another user of the sandbox owns cannot be read on the host.
+func TestWhatAWorkspaceHidesIsBoundedByTheFreeSpace(t *testing.T) {
+	folder := t.TempDir()
+	l := workspaceLimit(&session.Spec{Run: config.Run{Disk: 10}}, folder, diskuse.Usage{})
+	deep := folder
+	for range 140 {
+		deep = filepath.Join(deep, "d")
+	}
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fs := fileSystem{free: amountOnDisk{l.startFree.bytes - 50<<20, l.startFree.files}}
+	if used, due, _, err := l.measure(fs); !due || err != nil || used.bytes != 50<<20 {
+		t.Errorf("used are %+v, %v", used, err)
+	}
+}

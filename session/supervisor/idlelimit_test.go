@@ -1,0 +1,47 @@
+package supervisor
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAnIdleSessionAsksOnceAndThenEnds(t *testing.T) {
+	begin := time.Unix(1_700_000_000, 0)
+	tracker := idleTracker{limit: 30 * time.Minute}
+	for _, c := range []struct {
+		name      string
+		now, last time.Duration // since begin
+		due       idleStep
+		next      time.Duration
+	}{
+		{"at the start", 0, 0, idleNothing, 28 * time.Minute},
+		{"active since", 28 * time.Minute, 10 * time.Minute, idleNothing, 38 * time.Minute},
+		{"almost at the limit", 38 * time.Minute, 10 * time.Minute, idleAsk, 40 * time.Minute},
+		{"still idle", 39 * time.Minute, 10 * time.Minute, idleNothing, 40 * time.Minute},
+		{"active after the question", 40 * time.Minute, 39 * time.Minute, idleWithdraw, 67 * time.Minute},
+		{"almost at the limit again", 67 * time.Minute, 39 * time.Minute, idleAsk, 69 * time.Minute},
+		{"at the limit", 69 * time.Minute, 39 * time.Minute, idleEnd, 0},
+	} {
+		due, next := tracker.step(begin.Add(c.now), begin.Add(c.last))
+		if due != c.due || due != idleEnd && !next.Equal(begin.Add(c.next)) {
+			t.Errorf("%s: due is %v, next %v", c.name, due, next.Sub(begin))
+		}
+	}
+}
+
+func TestASessionThatWaitsForItsModelIsActive(t *testing.T) {
+	a := activity{begin: time.Now().Add(-time.Hour)}
+	now := time.Now()
+	if last := a.lastActive(now); now.Sub(last) < time.Hour {
+		t.Errorf("it was last active %v ago", now.Sub(last))
+	}
+	a.open.Add(1)
+	if last := a.lastActive(now); !last.Equal(now) {
+		t.Errorf("with an open request it was last active %v ago", now.Sub(last))
+	}
+	a.open.Add(-1)
+	a.noteActivity()
+	if last := a.lastActive(now); now.Sub(last) > time.Minute {
+		t.Errorf("after its answer it was last active %v ago", now.Sub(last))
+	}
+}

@@ -1,0 +1,66 @@
+package supervisor
+
+import (
+	"fmt"
+	"sync"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// outputLimit tracks how much an agent may print. It is safe for concurrent use.
+type outputLimit struct {
+	mu     sync.Mutex
+	limit  int64 // bytes; 0 for none
+	warned bool
+}
+
+// check reports whether the session, with this much output, is near its limit for the first
+// time, or at it.
+func (l *outputLimit) check(printed, dropped int64) (near, over bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	near = !l.warned && nearLimit(printed, l.limit)
+	l.warned = l.warned || near
+	return near, l.limit > 0 && dropped > 0
+}
+
+// raise raises the limit and returns the new one.
+func (l *outputLimit) raise(by int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limit, l.warned = l.limit+by, false
+	return l.limit
+}
+
+// startOutputLimit starts the limit on the agent's output. The recorder drops what is
+// beyond it.
+func (s *limits) startOutputLimit() {
+	if limit := s.launch.Spec.MaxOutput.Bytes(); limit > 0 {
+		s.record.SetLimit(s.output.raise(limit))
+	}
+}
+
+// recordOutput records output of the agent, and applies its limit.
+func (s *limits) recordOutput(stream output.Stream, data []byte) error {
+	s.noteActivity()
+	err := s.record.Append(stream, data)
+	near, over := s.output.check(s.record.Size(), s.record.Dropped())
+	switch first := s.launch.Spec.MaxOutput.Bytes(); {
+	case over && !s.isEnding():
+		s.audit(audit.LimitReached, map[string]string{"limit": session.RequestOutput, "value": amount.Bytes(s.output.raise(0))})
+		s.end(fault.New(fault.Limit, "the agent has printed more than %s", amount.Bytes(s.output.raise(0))).
+			Hint("--max-output sets another limit, in MiB; the agent's work so far is kept"))
+	case near && !over:
+		s.askToRaise(session.RequestOutput, fmt.Sprintf("the agent has printed %s of %s", amount.Bytes(s.record.Size()), amount.Bytes(first)),
+			amount.Bytes(first), func() string {
+				limit := s.output.raise(first)
+				s.record.SetLimit(limit)
+				return amount.Bytes(limit)
+			})
+	}
+	return err
+}
