@@ -17,6 +17,7 @@ const (
 	KindInference Kind = "inference" // requests to the model
 	KindProbes    Kind = "probes"
 	KindLimits    Kind = "limits"
+	KindPorts     Kind = "ports"  // ports of the sandbox on the host
 	KindReview    Kind = "review" // changes, and what was decided on them
 	KindNotices   Kind = "notices"
 )
@@ -35,6 +36,7 @@ var kinds = []struct {
 	{KindInference, []Type{ModelAnswered}},
 	{KindProbes, []Type{ProbesRan}},
 	{KindLimits, []Type{LimitReached, LimitExtended, LimitsDegraded, RequestMade, RequestAnswered}},
+	{KindPorts, []Type{PortOpened, PortClosed}},
 	{KindReview, []Type{
 		ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded, ChangesRecovered,
 	}},

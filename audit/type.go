@@ -34,6 +34,8 @@ const (
 	StopRequested     Type = "stop.requested"
 	LimitReached      Type = "limit.reached"
 	LimitsDegraded    Type = "limits.degraded"
+	PortOpened        Type = "port.opened" // its data is a Port
+	PortClosed        Type = "port.closed" // its data is a PortEnd
 	AgentEnded        Type = "agent.ended"
 	BoxDestroyed      Type = "box.destroyed"
 	ChangesComputed   Type = "changes.computed"

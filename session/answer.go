@@ -37,7 +37,14 @@ func (s *contact) send(id ID, send func(control.Client) error) error {
 	var refused *control.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return fault.New(refused.Kind(), "%s", refused.Message).Hint("`aibox ls` shows the status of %s", id)
+		failed := fault.New(refused.Kind(), "%s", refused.Message)
+		for _, hint := range refused.Hints {
+			failed = failed.Hint("%s", hint)
+		}
+		if len(refused.Hints) == 0 {
+			failed = failed.Hint("`aibox ls` shows the status of %s", id)
+		}
+		return failed
 	case errors.Is(err, control.ErrTimeout):
 		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):

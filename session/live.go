@@ -27,6 +27,7 @@ type Live struct {
 	Deadline time.Time    `json:"deadline,omitzero"`  // when its time is up; zero without a limit
 	Requests []Request    `json:"requests,omitempty"` // that wait for an answer, oldest first
 	Output   int64        `json:"output,omitempty"`   // bytes that the agent has printed
+	Ports    []OpenPort   `json:"ports,omitempty"`    // of the sandbox that are open on the host
 	Waiting  bool         `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 type RefusedError struct {
 	Status  int
 	Message string
+	Hints   []string
 }
 
 func (e *RefusedError) Error() string { return "the session's supervisor refused: " + e.Message }
@@ -66,8 +68,14 @@ func serveExtend(c Session) http.HandlerFunc {
 	}
 }
 
+// hintHeader holds one hint of an error.
+const hintHeader = "Aibox-Hint"
+
 // writeResult writes the result of a client's request.
 func writeResult(w http.ResponseWriter, err error) {
+	for _, hint := range fault.Hints(err) {
+		w.Header().Add(hintHeader, url.QueryEscape(hint))
+	}
 	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusAccepted)

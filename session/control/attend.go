@@ -18,5 +18,5 @@ func serveAttend(c Session) http.HandlerFunc {
 // visit's caller must show the requests to a user who can answer them. A supervisor of a
 // version that never asks is a RefusedError.
 func (c Client) Attend(ctx context.Context, visit func(requests json.RawMessage) error) error {
-	return readLines(ctx, c, "/v1/attend", nil, visit)
+	return readLines(ctx, c, http.MethodGet, "/v1/attend", nil, visit)
 }

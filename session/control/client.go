@@ -80,9 +80,19 @@ func (c Client) call(ctx context.Context, method, path string, query url.Values)
 	if response.StatusCode/100 != 2 {
 		defer response.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text))}
+		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
 	}
 	return response, nil
+}
+
+func readHints(header http.Header) []string {
+	var hints []string
+	for _, escaped := range header.Values(hintHeader) {
+		if hint, err := url.QueryUnescape(escaped); err == nil {
+			hints = append(hints, hint)
+		}
+	}
+	return hints
 }
 
 // Ping requests any answer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/session/output"
+	"aibox/session/ports"
 )
 
 // fakeControls answers like a supervisor whose record is r.
@@ -58,6 +60,20 @@ func (f fakeControls) ChangePolicy(allow, deny []string, reason string) (any, er
 		return nil, fault.New(fault.Usage, "too wide")
 	}
 	return map[string][]string{"allow": allow, "deny": deny, "reason": {reason}}, nil
+}
+
+func (f fakeControls) Ports(context.Context) ([]ports.Listening, error) {
+	return []ports.Listening{{Address: netip.MustParseAddr("127.0.0.1"), Port: 3000}}, nil
+}
+
+func (f fakeControls) OpenPort(_ context.Context, r ports.Request) (func(func(ports.Update) error) error, error) {
+	if r.Local == 80 {
+		return nil, fault.New(fault.Usage, "port 80 is privileged").Hint("use --local 0\nor 8080")
+	}
+	return func(visit func(ports.Update) error) error {
+		address := fmt.Sprintf("%s:%d to %d", r.Address, r.Local, r.Port)
+		return errors.Join(visit(ports.Update{Address: address}), visit(ports.Update{Counts: &ports.Counts{Sent: 1}}))
+	}, nil
 }
 
 func (f fakeControls) Terminal() Terminal { return f.term }

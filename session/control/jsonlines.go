@@ -16,8 +16,8 @@ const maxLine = 1 << 20
 
 // readLines visits the lines of JSON that the supervisor answers with. If the supervisor
 // dies, it returns ErrNoSupervisor.
-func readLines[T any](ctx context.Context, c Client, path string, query url.Values, visit func(T) error) error {
-	response, err := c.call(ctx, http.MethodGet, path, query)
+func readLines[T any](ctx context.Context, c Client, method, path string, query url.Values, visit func(T) error) error {
+	response, err := c.call(ctx, method, path, query)
 	if err != nil {
 		return err
 	}

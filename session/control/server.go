@@ -22,6 +22,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/screen"
 	"aibox/session/output"
+	"aibox/session/ports"
 )
 
 // The control socket speaks HTTP/1.1 over a Unix socket of mode 0600 in the
@@ -43,6 +44,10 @@ import (
 //	                          extend the session's time limit
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
+//	GET  /v1/ports            the ports on which programs in the sandbox listen, as JSON
+//	POST /v1/open?port=N&local=N&address=IP
+//	                          open a port of the sandbox on the host's loopback, and stream
+//	                          its updates as lines of JSON; it closes when the client leaves
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
 //	GET  /v1/screen           the screen of that terminal, as text
@@ -63,6 +68,11 @@ type Session interface {
 	Stop(reason string)
 	Signal(number int) error
 	Terminal() Terminal // nil: the session is not interactive
+	// Ports lists the ports on which programs in the sandbox listen.
+	Ports(ctx context.Context) ([]ports.Listening, error)
+	// OpenPort opens a port of the sandbox on the host. The caller must call updates, which
+	// visits the port's updates until ctx or the session ends; then the port is closed.
+	OpenPort(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error)
 }
 
 // Terminal is the terminal of an interactive session's agent.
@@ -148,6 +158,8 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	})
 	mux.HandleFunc("POST /v1/attach", serveAttach(c))
 	mux.HandleFunc("GET /v1/screen", serveScreen(c))
+	mux.HandleFunc("GET /v1/ports", servePorts(c))
+	mux.HandleFunc("POST /v1/open", serveOpen(c))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() { _ = server.Serve(ownPeers{listener}) }()
 	return server

@@ -74,7 +74,7 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 
 // publish sends the session's counters to its watchers and to the store.
 func (s *supervisor) publish() {
-	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size(), Waiting: s.attention.isWaiting()}
+	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size(), Waiting: s.attention.isWaiting(), Ports: s.ports.list()}
 	live.Refused, live.Tokens = s.counters.result()
 	live.Models = s.counters.models()
 	live.Egress = s.counters.egressResult()

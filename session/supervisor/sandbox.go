@@ -24,6 +24,7 @@ import (
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/ports"
 )
 
 const (
@@ -41,12 +42,14 @@ type sandbox struct {
 	*preparation
 	init     func() (string, error) // waits for the host path of PID 1
 	line     *lifeline.Conn         // nil until the sandbox has connected
-	watchdog *watchdog.Watchdog     // nil until it guards the sandbox
+	ports    *openPorts
+	watchdog *watchdog.Watchdog // nil until it guards the sandbox
 }
 
 // startSandbox creates the sandbox while its network is being closed, starts it
-// afterwards, and waits until its PID 1 has connected. The lifeline's listener is closed
-// then, before any agent exists, so nothing in the sandbox can pose as PID 1.
+// afterwards, and waits until its PID 1 has connected. The lifeline's listener is paused
+// then, before any agent exists, so nothing in the sandbox can pose as PID 1. Later it
+// listens again only for connections that PID 1 is asked for (see openPorts).
 func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
 	spec, err := s.sandboxSpec(k)
@@ -81,6 +84,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 		return nil, err
 	}
 	k.kernel = hello.Kernel
+	s.ports.prepare(listener, conn)
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
@@ -143,7 +147,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 	return state.Process, err
 }
 
-// acceptLine waits for the sandbox to connect and send its hello, then closes the
+// acceptLine waits for the sandbox to connect and send its hello, then pauses the
 // listener. On a slow machine PID 1 gives up an attempt that took too long and connects
 // again, so more connections can follow one that ends without a hello.
 func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
@@ -151,7 +155,7 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	defer listener.Close()
+	defer ports.Pause(listener)
 	for {
 		raw, err := listener.Accept()
 		if err != nil {

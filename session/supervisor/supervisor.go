@@ -27,6 +27,7 @@ import (
 	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/output"
+	"aibox/session/ports"
 	"aibox/session/terminal"
 )
 
@@ -67,7 +68,7 @@ type supervisor struct {
 func newSupervisor(r *run) *supervisor {
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{preparation: prepared}
+	sb := &sandbox{preparation: prepared, ports: &openPorts{session: models}}
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
 	return &supervisor{
@@ -285,6 +286,14 @@ func (s *supervisor) Terminal() control.Terminal {
 		return nil
 	}
 	return s.term
+}
+
+func (s *supervisor) Ports(ctx context.Context) ([]ports.Listening, error) {
+	return s.ports.listening(ctx)
+}
+
+func (s *supervisor) OpenPort(ctx context.Context, r ports.Request) (func(func(ports.Update) error) error, error) {
+	return s.ports.offer(ctx, r)
 }
 
 func (s *supervisor) Stop(reason string) {

@@ -42,7 +42,9 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	s.startOutputLimit()
 	s.publishing.start(s.publish)
 	s.attention.start(k.agent)
+	s.ports.start()
 	defer func() {
+		s.ports.stop()
 		s.timeLimit.stop()
 		s.idle.stop()
 		s.requests.close()
@@ -147,6 +149,11 @@ func (s *supervisor) receive() sandboxOutcome {
 				return out
 			}
 			err = decodeErr
+		default:
+			if err := s.ports.dialer.Handle(frame); err != nil {
+				out.cause = err
+				return out
+			}
 		}
 		if err != nil {
 			s.end(fault.New(fault.Environment, "the agent's output cannot be recorded: %w", err).

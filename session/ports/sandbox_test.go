@@ -1,0 +1,139 @@
+package ports
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/internal/lifeline"
+	"aibox/internal/relay"
+)
+
+// fakeSandbox connects back as PID 1 does, to servers that the test listens for.
+type fakeSandbox struct {
+	t      *testing.T
+	listen net.Listener // the dialer's, as the sandbox sees it
+	dialer *Dialer
+	ports  map[uint16]string // the address of the server of each port
+	dial   func(lifeline.Dial)
+
+	mu      sync.Mutex
+	refused []string
+}
+
+// newSandbox returns a sandbox with a dialer for it.
+func newSandbox(t *testing.T) *fakeSandbox {
+	t.Helper()
+	s := &fakeSandbox{t: t, ports: map[uint16]string{}}
+	s.listen = listenPlain(t)
+	t.Cleanup(func() { s.listen.Close() })
+	Pause(s.listen)
+	s.dial = s.connect
+	s.dialer = NewDialer(s.listen, s.receive, s.refuse)
+	return s
+}
+
+// listenPlain listens as the guard does: a socket that is not Multipath TCP, bound to a port
+// by its number. Others lose their port when they are paused.
+func listenPlain(t *testing.T) net.Listener {
+	t.Helper()
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false)
+	free, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	listener, err := plain.Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+func (s *fakeSandbox) refuse(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = append(s.refused, reason)
+}
+
+// refusals returns the reasons of refused connections, after there are n.
+func (s *fakeSandbox) refusals(n int) string {
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		all := s.refused
+		s.mu.Unlock()
+		if len(all) >= n || time.Since(start) > 10*time.Second {
+			return strings.Join(all, "\n")
+		}
+	}
+}
+
+// receive is the lifeline.
+func (s *fakeSandbox) receive(kind lifeline.Type, message any) error {
+	switch kind {
+	case lifeline.TypeDial:
+		go s.dial(message.(lifeline.Dial))
+	case lifeline.TypeListPorts:
+		go s.answer(lifeline.TypePorts, `{"ports":[{"address":"127.0.0.1","port":3000},{"address":"\u001b[2J","port":1},{"address":"::","port":0},{"address":"::","port":8080}]}`)
+	}
+	return nil
+}
+
+func (s *fakeSandbox) answer(kind lifeline.Type, message string) {
+	if err := s.dialer.Handle(lifeline.Frame{Type: kind, Payload: []byte(message)}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// call connects to the dialer.
+func (s *fakeSandbox) call() (*net.TCPConn, error) {
+	conn, err := net.Dial("tcp", s.listen.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+// connect answers a dial as PID 1 does.
+func (s *fakeSandbox) connect(d lifeline.Dial) {
+	inside, err := net.Dial("tcp", s.ports[d.Port])
+	if err != nil {
+		s.answer(lifeline.TypeDialFailed, `{"id":`+number(d.ID)+`,"refused":true,"error":"connection refused"}`)
+		return
+	}
+	outside, err := s.call()
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	_, _ = outside.Write(d.Token)
+	relay.Join(inside.(*net.TCPConn), outside)
+}
+
+// echo makes port echo what it receives.
+func (s *fakeSandbox) echo(port uint16) {
+	s.t.Helper()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { server.Close() })
+	s.ports[port] = server.Addr().String()
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, conn)
+			}()
+		}
+	}()
+}

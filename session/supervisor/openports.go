@@ -1,0 +1,170 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/ports"
+)
+
+// openPorts are the ports of the sandbox that users have opened on the host. It works from
+// start to stop, while the agent runs.
+type openPorts struct {
+	session *modelWatch
+	slots   chan struct{} // of connections to all ports
+
+	mu     sync.Mutex // guards what follows
+	dialer *ports.Dialer
+	ended  <-chan struct{} // closed by stop
+	end    func()          // nil unless it works
+	open   []session.OpenPort
+	using  sync.WaitGroup // ports that are open
+}
+
+// prepare makes the dialer of a sandbox that connected on listener, which is paused.
+func (p *openPorts) prepare(listener net.Listener, line *lifeline.Conn) {
+	address := net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))
+	p.dialer = ports.NewDialer(listener, line.SendMessage, func(reason string) {
+		p.session.refused(session.Refusal{What: netguard.TCP.String(), Target: address, Reason: reason})
+	})
+	p.slots = ports.NewSlots()
+}
+
+// start allows ports to be opened.
+func (p *openPorts) start() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ended := make(chan struct{})
+	p.ended, p.end = ended, func() { close(ended) }
+}
+
+// stop closes all ports, and waits until that is logged.
+func (p *openPorts) stop() {
+	p.mu.Lock()
+	end := p.end
+	p.end = nil
+	p.mu.Unlock()
+	if end != nil {
+		end()
+	}
+	p.dialer.Close()
+	p.using.Wait()
+}
+
+// list returns the open ports.
+func (p *openPorts) list() []session.OpenPort {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.open)
+}
+
+// enter begins the use of the sandbox's ports. If it works, the caller calls leave at the
+// end.
+func (p *openPorts) enter() (ended <-chan struct{}, leave func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end == nil {
+		return nil, nil, fault.New(fault.Conflict, "the agent does not run")
+	}
+	p.using.Add(1)
+	return p.ended, p.using.Done, nil
+}
+
+// listening lists the ports on which programs in the sandbox listen.
+func (p *openPorts) listening(ctx context.Context) ([]ports.Listening, error) {
+	_, leave, err := p.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	found, err := p.dialer.List(ctx)
+	if errors.Is(err, ports.ErrEnded) {
+		err = fault.New(fault.Conflict, "the agent does not run")
+	}
+	return found, err
+}
+
+// offer opens a port of the sandbox on the host until updates returns.
+func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error) {
+	ended, leave, err := p.enter()
+	if err != nil {
+		return nil, err
+	}
+	notices := make(chan string, 16)
+	forward, err := ports.Open(ctx, r, p.dialer.Dial, p.slots, func(text string) {
+		select {
+		case notices <- text:
+		default: // the client does not read
+		}
+	})
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	opened := session.OpenPort{Port: int(r.Port), Address: forward.Address()}
+	return func(visit func(ports.Update) error) error {
+		defer leave()
+		p.logOpened(opened)
+		defer func() { p.logClosed(opened, forward.Counts()) }()
+		ctx, cancel := context.WithCancel(ctx)
+		var serving sync.WaitGroup
+		serving.Go(func() { forward.Serve(ctx) })
+		err := visitUpdates(ctx, opened.Address, notices, ended, visit)
+		cancel()
+		serving.Wait()
+		if err != nil {
+			return err
+		}
+		counts := forward.Counts()
+		return visit(ports.Update{Counts: &counts})
+	}, nil
+}
+
+// visitUpdates visits the address and then the notices, until the agent or ctx has ended.
+func visitUpdates(ctx context.Context, address string, notices <-chan string, ended <-chan struct{}, visit func(ports.Update) error) error {
+	if err := visit(ports.Update{Address: address}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case text := <-notices:
+			if err := visit(ports.Update{Notice: text}); err != nil {
+				return err
+			}
+		case <-ended:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *openPorts) logOpened(opened session.OpenPort) {
+	p.mu.Lock()
+	p.open = append(p.open, opened)
+	p.mu.Unlock()
+	p.session.audit(audit.PortOpened, audit.Port{Port: opened.Port, Address: opened.Address})
+	p.session.publishing.trigger()
+}
+
+func (p *openPorts) logClosed(closed session.OpenPort, counts ports.Counts) {
+	p.mu.Lock()
+	if i := slices.Index(p.open, closed); i >= 0 {
+		p.open = slices.Delete(p.open, i, i+1)
+	}
+	p.mu.Unlock()
+	p.session.audit(audit.PortClosed, audit.PortEnd{
+		Port: closed.Port, Address: closed.Address, Connections: counts.Connections, Refused: counts.Refused,
+		BytesUp: counts.Received, BytesDown: counts.Sent,
+	})
+	p.session.publishing.trigger()
+}
