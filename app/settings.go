@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aibox/agents"
@@ -13,13 +14,14 @@ import (
 	"aibox/config"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/preset"
+	"aibox/runtime/limit"
 	"aibox/workspace"
 )
 
 // Catalog is what settings can be about: the options of every agent and the images
 // that take a version.
 func (a *App) Catalog() config.Catalog {
-	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, Version: func(text string) error {
+	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, Auto: machineLimits(), Version: func(text string) error {
 		_, err := bakery.ParseVersion(text)
 		return err
 	}}
@@ -34,6 +36,15 @@ func (a *App) Catalog() config.Catalog {
 		catalog.Unread = append(catalog.Unread, strings.TrimSuffix(filepath.Base(broken.Path), ".toml"))
 	}
 	return catalog
+}
+
+// machineLimits returns the limits that depend on this machine's size, as settings.
+func machineLimits() map[string]string {
+	limits := limit.ThisMachine().Default()
+	return map[string]string{
+		"memory": strconv.FormatInt(limits.Memory>>20, 10),
+		"cpus":   strconv.FormatFloat(limits.CPUs, 'f', -1, 64),
+	}
 }
 
 // Settings resolves the settings for the repository at repo, a path or a URL; "" is

@@ -73,9 +73,15 @@ func flagError(err error) error {
 func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	_, notNumber := strconv.ParseInt(invalid.GetValue(), 10, 64)
 	_, notTime := spec.ParseDuration(invalid.GetValue())
+	auto := ""
+	if f.field.Auto != "" {
+		auto = spec.Auto + " or "
+	}
 	switch {
+	case f.field.Type == spec.Decimal:
+		return fmt.Errorf("--%s must be %sa number such as 2 or 1.5, 0 or more, not %q", f.field.Key, auto, invalid.GetValue())
 	case f.field.Type == spec.Int && (notNumber != nil || strings.HasPrefix(invalid.GetValue(), "-")):
-		return fmt.Errorf("--%s must be a whole number, 0 or more, not %q", f.field.Key, invalid.GetValue())
+		return fmt.Errorf("--%s must be %sa whole number, 0 or more, not %q", f.field.Key, auto, invalid.GetValue())
 	case f.field.Type == spec.Money:
 		return fmt.Errorf("--%s must be US dollars such as 5 or 2.50, not %q", f.field.Key, invalid.GetValue())
 	case f.field.Type == spec.Duration && notTime != nil:

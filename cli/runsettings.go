@@ -33,6 +33,9 @@ func (a *cli) bindSettings(cmd *cobra.Command, overrides *config.RunOverrides) {
 // settingHelp is the help of a setting's flag.
 func settingHelp(field spec.Field) string {
 	help := strings.ToLower(field.Help[:1]) + field.Help[1:]
+	if field.Auto != "" {
+		help += "; " + spec.Auto + " is " + field.Auto
+	}
 	switch field.Type {
 	case spec.Choice, spec.Choices:
 		help += " (" + strings.Join(field.Choices, ", ") + ")"

@@ -57,7 +57,11 @@ func (l layers) allowed(e entry) merged {
 // layers reads the sources of e and, if the agent has a policy of its own, of its entry own.
 // It checks the repository's file against what the user allows.
 func (e entry) layers(own *entry, in Input, environment map[string]string) (layers, error) {
-	l := layers{builtIn: said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}}
+	value, err := e.number(e.field.Value(e.section.defaults))
+	if err != nil {
+		return layers{}, err
+	}
+	l := layers{builtIn: said{value, Source{Kind: BuiltIn}}}
 	tables := []entry{e}
 	if own != nil {
 		tables = append(tables, *own)

@@ -71,5 +71,8 @@ func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	if err != nil {
 		return nil, prefixed(name, e, err)
 	}
+	if value, err = e.number(value); err != nil {
+		return nil, err
+	}
 	return &said{value, Source{Kind: Environment, Name: name}}, nil
 }

@@ -95,6 +95,9 @@ func takes(field spec.Field) string {
 	if len(field.Choices) > 0 {
 		return "`" + strings.Join(field.Choices, "`, `") + "`"
 	}
+	if field.Auto != "" {
+		return field.Type.String() + ", or `" + spec.Auto + "`: " + field.Auto
+	}
 	return field.Type.String()
 }
 

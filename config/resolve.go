@@ -195,6 +195,9 @@ func (e entry) inFile(d *Document) (*said, error) {
 	if err != nil {
 		return nil, d.blame(it.value, e, err)
 	}
+	if value, err = e.number(value); err != nil {
+		return nil, err
+	}
 	line, _ := d.position(it.keys[len(it.keys)-1])
 	return &said{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
 }
@@ -258,6 +261,9 @@ func (e entry) inFlags(flags []Override) (*said, error) {
 	if err != nil {
 		return nil, prefixed(flags[i].Name, e, err)
 	}
+	if value, err = e.number(value); err != nil {
+		return nil, err
+	}
 	return &said{value, Source{Kind: Flag, Name: flags[i].Name}}, nil
 }
 
@@ -278,6 +284,15 @@ func (e entry) read(store func(scratch any) error) (any, error) {
 		}
 	}
 	return value, nil
+}
+
+// number replaces the word auto by the number for which it stands on this machine.
+func (e entry) number(value any) (any, error) {
+	text, ok := e.section.auto[e.key]
+	if !ok {
+		return value, nil
+	}
+	return e.field.Replace(value, spec.Clone(e.section.defaults), text)
 }
 
 // prefixed says in which variable or flag a value was wrong.

@@ -60,6 +60,10 @@ type Catalog struct {
 	// Provider reports what is wrong with a provider as a whole; nil allows any.
 	Provider func(name string, p Provider) error
 
+	// Auto has the number for which the word auto stands on this machine, as text, by the
+	// setting's key. A setting without one keeps the word.
+	Auto map[string]string
+
 	providers []string // the names of the user's
 }
 
@@ -79,6 +83,7 @@ type section struct {
 	taken    func(key string) bool                   // keys that another section of the same name has; may be nil
 	check    func(field spec.Field, value any) error // what tags cannot say; may be nil
 	narrows  func(next, now []string) bool           // Catalog.Narrows
+	auto     map[string]string                       // Catalog.Auto
 }
 
 // entry is one setting.
@@ -127,7 +132,7 @@ func (c Catalog) sections(providers ...string) ([]*section, error) {
 		if s.taken != nil {
 			s.fields = slices.DeleteFunc(s.fields, func(field spec.Field) bool { return s.taken(field.Key) })
 		}
-		s.narrows = c.Narrows
+		s.narrows, s.auto = c.Narrows, c.Auto
 	}
 	return all, nil
 }

@@ -30,9 +30,11 @@ func (s Setting) Takes() string {
 	case spec.Bool:
 		return "true or false"
 	case spec.Int:
-		return "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
+		return s.auto() + "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
 	case spec.Duration:
 		return "a duration, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
+	case spec.Decimal:
+		return s.auto() + "a number such as 2 or 1.5" + s.bounds(func(n int64) string { return amount.Decimal(n).String() })
 	case spec.Money:
 		return "US dollars, such as 5 or 2.50"
 	case spec.List:
@@ -46,6 +48,14 @@ func (s Setting) Takes() string {
 	default:
 		return "text"
 	}
+}
+
+// auto describes the word auto if the setting takes it.
+func (s Setting) auto() string {
+	if s.Field.Auto == "" {
+		return ""
+	}
+	return spec.Auto + " (" + s.Field.Auto + "), or "
 }
 
 // bounds says between what a number has to lie, "" when anywhere above nothing.

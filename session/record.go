@@ -78,7 +78,7 @@ type Spec struct {
 // work.
 func (spec *Spec) withoutNetwork() config.Run {
 	return config.Run{
-		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Pids: spec.Pids, StateSize: spec.StateSize,
+		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Memory: spec.Memory, CPUs: spec.CPUs, Pids: spec.Pids, StateSize: spec.StateSize,
 		Disk: spec.Disk, MaxOutput: spec.MaxOutput, AllowDegraded: spec.AllowDegraded,
 	}
 }

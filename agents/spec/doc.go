@@ -16,6 +16,8 @@
 //	default  its value if it is not set, as text for Field.Set
 //	choices  the allowed values, separated by spaces
 //	min, max inclusive limits of a number or duration
+//	auto     on a number: what number the word "auto" means, as part of a sentence; the
+//	         caller replaces the word (Field.Replace)
 //	group    its heading in forms
 //	secret   "true" on a secret.Value, and only there
 //	type     text, path or model: the kind of a string
@@ -31,7 +33,7 @@
 // Package json reads json tags. The fields of an embedded struct count as fields of the
 // outer one.
 //
-// Types: string (with choices a choice), bool, int, time.Duration, []string (with
+// Types: string (with choices a choice), bool, int, amount.Decimal, time.Duration, []string (with
 // choices a choice of several) and secret.Value. A secret can have an env but no flag,
 // because argument lists are public.
 //

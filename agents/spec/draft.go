@@ -107,6 +107,8 @@ func Check(v any, field Field) error {
 	case field.Type.words():
 		words, _ := target.Interface().([]string)
 		err = field.storeWords(scratch, words)
+	case field.Auto != "" && target.Int() == autoNumber:
+		return nil
 	case field.Type.number():
 		err = field.storeNumber(scratch, target.Int())
 	default:

@@ -28,6 +28,10 @@ type Field struct {
 	Scope   Scope    // whether a repository's file can set it
 	When    string   `json:",omitempty"` // the condition as in the tag; empty means always
 
+	// Auto describes the number that the word Auto means; empty if the option does not take
+	// the word. The caller replaces the word before it uses the value.
+	Auto string `json:",omitempty"`
+
 	Placeholder string      `json:"-"` // name of the value in the flag's help
 	Inherit     Inheritance `json:"-"` // which new sessions inherit the value
 	Record      Record      `json:"-"` // how JSON records store the value

@@ -16,6 +16,7 @@ var goTypes = map[reflect.Type]Type{
 	reflect.TypeFor[int]():             Int,
 	reflect.TypeFor[amount.MiB]():      Int,
 	reflect.TypeFor[amount.USD]():      Money,
+	reflect.TypeFor[amount.Decimal]():  Decimal,
 	reflect.TypeFor[time.Duration]():   Duration,
 	reflect.TypeFor[amount.Duration](): Duration,
 	reflect.TypeFor[[]string]():        List,
@@ -33,6 +34,8 @@ func goTypeOf(kind Type) reflect.Type {
 		return reflect.TypeFor[time.Duration]()
 	case Money:
 		return reflect.TypeFor[amount.USD]()
+	case Decimal:
+		return reflect.TypeFor[amount.Decimal]()
 	case List, Choices:
 		return reflect.TypeFor[[]string]()
 	case Secret:

@@ -149,7 +149,7 @@ func read(member reflect.StructField) (Field, error) {
 	}
 	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
 	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
-	field.Placeholder, field.Record = tags["placeholder"], recordOf(member)
+	field.Placeholder, field.Auto, field.Record = tags["placeholder"], tags["auto"], recordOf(member)
 	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
@@ -217,6 +217,9 @@ func (f *Field) parseBound(text string) (int64, error) {
 	case Money:
 		m, err := amount.ParseUSD(text)
 		return int64(m), err
+	case Decimal:
+		d, err := amount.ParseDecimal(text)
+		return int64(d), err
 	default:
 		return 0, fmt.Errorf("no number")
 	}
@@ -234,6 +237,8 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"flag\": %q does not begin with a dash", f.Flag[0])
 	case f.Type == Bool && strings.HasSuffix(tags["flag"], "="):
 		return fmt.Errorf("tag key \"flag\": a switch has no value to follow %q", tags["flag"])
+	case f.Auto != "" && (!f.Type.number() || f.within(autoNumber)):
+		return fmt.Errorf("tag key \"auto\" belongs to numbers from a min of 0 or more")
 	case f.Type == Secret && len(f.Flag) > 0:
 		return fmt.Errorf("tag key \"flag\": a secret never goes into an argument list")
 	case f.Type == Secret && f.Default != "":

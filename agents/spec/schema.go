@@ -29,6 +29,9 @@ func (f Field) schema() map[string]any {
 		property["type"] = "boolean"
 	case Int:
 		property["type"] = "integer"
+		if f.Auto != "" {
+			property["type"] = []string{"integer", "string"}
+		}
 		if f.Min != nil {
 			property["minimum"] = *f.Min
 		}
@@ -37,7 +40,7 @@ func (f Field) schema() map[string]any {
 		}
 	case Duration:
 		property["type"], property["pattern"] = "string", `^[-+]?(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
-	case Money:
+	case Money, Decimal:
 		property["type"] = []string{"number", "string"}
 	case List:
 		property["type"], property["items"] = "array", map[string]any{"type": "string"}

@@ -83,6 +83,9 @@ func (f Field) Tightens(current, proposed any) error {
 }
 
 func (f Field) numberTightens(current, proposed any) bool {
+	if current == Auto && proposed == Auto {
+		return true
+	}
 	now, knownNow := f.quantity(current)
 	next, knownNext := f.quantity(proposed)
 	if !knownNow || !knownNext {
@@ -113,6 +116,10 @@ func (f Field) quantity(value any) (int64, bool) {
 		if f.Type == Money {
 			m, err := amount.ParseUSD(value)
 			return int64(m), err == nil
+		}
+		if f.Type == Decimal {
+			d, err := amount.ParseDecimal(value)
+			return int64(d), err == nil
 		}
 		d, err := ParseDuration(value)
 		return int64(d), f.Type == Duration && err == nil

@@ -33,6 +33,9 @@ func (f Field) store(target reflect.Value, text string) error {
 		}
 		target.SetBool(on)
 		return nil
+	case f.Auto != "" && text == Auto:
+		target.SetInt(autoNumber)
+		return nil
 	case f.Type == Int:
 		n, err := strconv.ParseInt(text, 10, strconv.IntSize)
 		if err != nil {
@@ -51,6 +54,12 @@ func (f Field) store(target reflect.Value, text string) error {
 			return f.wrong("an amount in US dollars such as 5 or 2.50", text)
 		}
 		return f.storeNumber(target, int64(m))
+	case f.Type == Decimal:
+		d, err := amount.ParseDecimal(text)
+		if err != nil {
+			return f.wrong(aDecimal, text)
+		}
+		return f.storeNumber(target, int64(d))
 	default:
 		return f.storeText(target, text)
 	}
@@ -129,6 +138,8 @@ func (f Field) Bounds() string {
 		noun = "an amount"
 	}
 	switch {
+	case f.Auto != "" && f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s, or %s from %s to %s", Auto, noun, f.number(*f.Min), f.number(*f.Max))
 	case f.Min != nil && f.Max != nil:
 		return fmt.Sprintf("%s from %s to %s", noun, f.number(*f.Min), f.number(*f.Max))
 	case f.Min != nil:
@@ -142,14 +153,23 @@ func (f Field) Bounds() string {
 
 // number formats n for the option's type.
 func (f Field) number(n int64) string {
+	if f.Auto != "" && n == autoNumber {
+		return Auto
+	}
 	if f.Type == Duration {
 		return amount.Span(time.Duration(n))
 	}
 	if f.Type == Money {
 		return amount.USD(n).String()
 	}
+	if f.Type == Decimal {
+		return amount.Decimal(n).String()
+	}
 	return strconv.FormatInt(n, 10)
 }
+
+// aDecimal describes the values of a Decimal.
+const aDecimal = "a number such as 2 or 1.5"
 
 func (f Field) wrong(want, text string) error {
 	return fault.New(fault.Usage, "option %q must be %s, not %q", f.Key, want, cut(text))

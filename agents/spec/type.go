@@ -16,6 +16,7 @@ const (
 	Int                      // a whole number
 	Duration                 // a length of time, such as 90s or 1h30m
 	Money                    // US dollars, such as 5 or 2.50
+	Decimal                  // a number with at most two digits after the point, such as 2 or 1.5
 	List                     // several words
 	Choices                  // several of Field.Choices, each once
 	Secret                   // never printed, never in an argument list
@@ -23,7 +24,7 @@ const (
 
 var typeNames = map[Type]string{
 	String: "string", Text: "text", Path: "path", Model: "model", Choice: "choice", Bool: "bool", Int: "int",
-	Duration: "duration", Money: "money", List: "list", Choices: "choices", Secret: "secret",
+	Duration: "duration", Money: "money", Decimal: "decimal", List: "list", Choices: "choices", Secret: "secret",
 }
 
 // String returns the name for help and JSON.
@@ -59,4 +60,4 @@ func (t Type) line() bool {
 func (t Type) words() bool { return t == List || t == Choices }
 
 // number reports whether values of the type have limits and an order.
-func (t Type) number() bool { return t == Int || t == Duration || t == Money }
+func (t Type) number() bool { return t == Int || t == Duration || t == Money || t == Decimal }

@@ -49,8 +49,11 @@ func (f Field) value(target reflect.Value) any {
 	}
 	switch f.Type {
 	case Int:
-		return target.Int()
-	case Duration, Money:
+		if n := target.Int(); f.Auto == "" || n != autoNumber {
+			return n
+		}
+		return Auto
+	case Duration, Money, Decimal:
 		return f.number(target.Int())
 	default:
 		return target.String()
@@ -83,6 +86,9 @@ func (f Field) Decode(v, value any) error {
 		}
 		target.SetBool(on)
 		return nil
+	case f.Auto != "" && value == Auto:
+		target.SetInt(autoNumber)
+		return nil
 	case f.Type == Int:
 		n, ok := wholeNumber(value)
 		if !ok {
@@ -101,15 +107,24 @@ func (f Field) Decode(v, value any) error {
 		}
 		return f.storeNumber(target, int64(m))
 	}
+	if n, ok := number(value); ok && f.Type == Decimal {
+		d, err := amount.DecimalOf(n)
+		if err != nil {
+			return f.wrongType(aDecimal, value)
+		}
+		return f.storeNumber(target, int64(d))
+	}
 	text, ok := value.(string)
 	switch {
 	case ok && text == "":
 		target.SetZero()
 		return nil
-	case ok && (f.Type == Duration || f.Type == Money):
+	case ok && (f.Type == Duration || f.Type == Money || f.Type == Decimal):
 		return f.store(target, text)
 	case ok:
 		return f.storeText(target, text)
+	case f.Type == Decimal:
+		return f.wrongType(aDecimal, value)
 	case f.Type == Money:
 		return f.wrongType("an amount in US dollars such as 5 or 2.50", value)
 	case f.Type == Duration:
@@ -129,7 +144,7 @@ func (f Field) unset(target reflect.Value) bool {
 	case Bool:
 		on, _ := strconv.ParseBool(f.Default)
 		return !on
-	case Int, Duration, Money:
+	case Int, Duration, Money, Decimal:
 		return f.Default == "" || !f.within(0)
 	default:
 		return true

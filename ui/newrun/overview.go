@@ -1,7 +1,6 @@
 package newrun
 
 import (
-	"fmt"
 	"strings"
 
 	"aibox/config"
@@ -114,7 +113,7 @@ func (o overview) limits(settings *config.Settings, row func(name, text string))
 	for _, text := range reach.ReachNotices() {
 		row("", termtext.Escape(text))
 	}
-	text := fmt.Sprintf("%s, %d processes", timeLimit(settings), settings.Pids)
+	text := timeLimit(settings) + resourceLimits(settings)
 	if o.files.request != nil {
 		text += ", " + amount.Of(len(o.files.hidden), "file") + " hidden"
 	}

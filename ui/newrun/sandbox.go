@@ -9,6 +9,7 @@ import (
 	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/ui/form"
 	"aibox/ui/widget/frame"
@@ -201,6 +202,18 @@ func (s *sandboxStep) status() (text string, complete bool) {
 }
 
 // timeLimit is the time limit in a word.
+// resourceLimits lists the limits of memory, processors and processes, each after a comma.
+func resourceLimits(s *config.Settings) string {
+	text := ""
+	if s.Memory > 0 {
+		text += ", " + amount.Bytes(s.Memory.Bytes())
+	}
+	if s.CPUs > 0 {
+		text += ", " + s.CPUs.String() + " CPUs"
+	}
+	return text + fmt.Sprintf(", %d processes", s.Pids)
+}
+
 func timeLimit(s *config.Settings) string {
 	if s.Timeout == 0 {
 		return "no limit"

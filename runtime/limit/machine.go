@@ -1,0 +1,67 @@
+package limit
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Machine is the size of this machine.
+type Machine struct {
+	Memory int64 // bytes; 0 if unknown
+	CPUs   int   // processors that this process can use
+}
+
+// ThisMachine measures this machine. In a container the container's limits count.
+func ThisMachine() Machine {
+	m := Machine{CPUs: runtime.NumCPU()}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		m.Memory = int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // their types differ between processors
+	}
+	if bound := cgroupMemory("/proc/self/cgroup", "/sys/fs/cgroup"); bound > 0 && (m.Memory == 0 || bound < m.Memory) {
+		m.Memory = bound
+	}
+	return m
+}
+
+// Default returns the limits of a session on m that sets none: half of the memory, and all
+// processors but one if there are more than three. Processes have a fixed default.
+func (m Machine) Default() Limits {
+	cpus := m.CPUs
+	if cpus > 3 {
+		cpus--
+	}
+	return Limits{Memory: m.Memory / 2, CPUs: float64(cpus)}
+}
+
+// cgroupMemory returns the smallest memory limit of this process's cgroups (cgroups(7),
+// version 2) in bytes; 0 if there is none.
+func cgroupMemory(own, root string) int64 {
+	data, err := os.ReadFile(own)
+	if err != nil {
+		return 0
+	}
+	var smallest int64
+	for line := range strings.Lines(string(data)) {
+		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
+		if !ok {
+			continue
+		}
+		for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
+			text, _ := os.ReadFile(filepath.Join(root, dir, "memory.max"))
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n > 0 && (smallest == 0 || n < smallest) {
+				smallest = n
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return smallest
+}
