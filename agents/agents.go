@@ -8,7 +8,6 @@
 package agents
 
 import (
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -55,6 +54,8 @@ type Info struct {
 	// Hosts are the names it asks for by default with its vendor's own cloud, for
 	// an allow list. With aibox's gateway it needs none of them.
 	Hosts []string
+	// Events is how a headless run prints the conversation as events.
+	Events Events
 	// Notes are facts worth a line in `aibox agents show`.
 	Notes []string
 }
@@ -191,17 +192,6 @@ func (t Task) check(info Info) error {
 		}
 	}
 	return nil
-}
-
-// options returns the arguments and variables of the agent's options.
-func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
-	if argv, err = spec.Argv(Options(agent), mode); err == nil {
-		env, err = spec.Env(Options(agent), mode)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the options of %s: %w", agent.Info().Name, err)
-	}
-	return argv, env, nil
 }
 
 // trusted returns the folders for which the agent must not ask for trust.

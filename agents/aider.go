@@ -72,7 +72,7 @@ func (a *Aider) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(a, task.mode())
+	extra, env, err := options(a, task)
 	if err != nil {
 		return Invocation{}, err
 	}

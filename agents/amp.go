@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"aibox/agents/conversation"
 	"aibox/internal/secret"
 )
 
@@ -34,6 +35,7 @@ func (*Amp) Info() Info {
 		Version:     "0.0.1790142911-g7618fb",
 		OwnCloud:    true,
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Claude, Option: "stream-json", Value: "true", OnRequest: true},
 		StateDirs:   []string{"~/.local/share/amp"},
 		Hosts:       []string{"ampcode.com"},
 		Notes: []string{
@@ -53,7 +55,7 @@ func (a *Amp) Command(task Task) (Invocation, error) {
 	if err := task.check(a.Info()); err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(a, task.mode())
+	extra, env, err := options(a, task)
 	if err != nil {
 		return Invocation{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"aibox/agents/conversation"
 )
 
 // Claude is Anthropic's Claude Code.
@@ -51,6 +53,7 @@ func (*Claude) Info() Info {
 		Version:     "2.1.329",
 		Dialects:    []Dialect{Anthropic},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Claude, Option: "output-format", Value: "stream-json"},
 		StateDirs:   []string{"~/.claude/projects"},
 		HasCloud:    true,
 		Hosts:       []string{"api.anthropic.com", "platform.claude.com", "claude.ai"},
@@ -72,7 +75,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	if err := c.checkTools(task.Inference); err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(c, task.mode())
+	extra, env, err := options(c, task)
 	if err != nil {
 		return Invocation{}, err
 	}
@@ -94,7 +97,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	if len(c.SettingSources) > 0 {
 		argv = append(argv, "--setting-sources", strings.Join(c.SettingSources, ","))
 	}
-	if c.OutputFormat == "stream-json" && !c.Verbose && !task.Interactive {
+	if OutputOf(c, task).Format == conversation.Claude && !c.Verbose {
 		argv = append(argv, "--verbose") // it refuses the one without the other
 	}
 	flags, files := c.systemPrompts(task)
@@ -106,6 +109,9 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	}
 	return inv, nil
 }
+
+// printsText reports whether the answer follows a schema, so that programs can read it.
+func (c *Claude) printsText() bool { return c.JSONSchema != "" }
 
 // claudeSearch is Claude's tool that searches on the model's server. WebFetch is not
 // like it: it runs in the sandbox.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aibox/agents/conversation"
 	"aibox/internal/fault"
 )
 
@@ -37,6 +38,7 @@ func (*Codex) Info() Info {
 		Version:     "0.169.0",
 		Dialects:    []Dialect{OpenAIResponses},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Codex, Option: "events", Value: "true"},
 		StateDirs:   []string{"~/.codex/sessions"},
 		HasCloud:    true,
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
@@ -60,7 +62,7 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if err := c.checkSearch(task.Inference); err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(c, task.mode())
+	extra, env, err := options(c, task)
 	if err != nil {
 		return Invocation{}, err
 	}
@@ -79,6 +81,9 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	inv := Invocation{Argv: append(argv, "-"), Env: env, Files: task.instructionsFile(codexInstructions)}
 	return inv.addPrompt(task, "--"), nil
 }
+
+// printsText reports whether the answer follows a schema, so that programs can read it.
+func (c *Codex) printsText() bool { return c.OutputSchema != "" }
 
 // codexPromptLimit is the most characters that Codex accepts.
 const codexPromptLimit = 1 << 20

@@ -1,6 +1,10 @@
 package agents
 
-import "strconv"
+import (
+	"strconv"
+
+	"aibox/agents/conversation"
+)
 
 // Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login.
 type Copilot struct {
@@ -44,6 +48,7 @@ func (*Copilot) Info() Info {
 		Version:     "1.0.102",
 		Dialects:    []Dialect{OpenAIChat, OpenAIResponses, Anthropic},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Copilot, Option: "output-format", Value: "json"},
 		StateDirs:   []string{"~/.copilot/session-state"},
 		Hosts: []string{
 			"api.github.com", "github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com",
@@ -79,7 +84,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(c, task.mode())
+	extra, env, err := options(c, task)
 	if err != nil {
 		return Invocation{}, err
 	}

@@ -53,7 +53,7 @@ func (c *Crush) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(c, task.mode())
+	extra, env, err := options(c, task)
 	if err != nil {
 		return Invocation{}, err
 	}

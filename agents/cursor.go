@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"aibox/agents/conversation"
 	"aibox/internal/secret"
 )
 
@@ -39,6 +40,7 @@ func (*Cursor) Info() Info {
 		Version:     "2026.09.10-fd3934a",
 		OwnCloud:    true,
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Cursor, Option: "output-format", Value: "stream-json", OnRequest: true},
 		StateDirs:   []string{"~/.cursor/chats"},
 		Hosts:       []string{"cursor.com", "api2.cursor.sh", "*.cursor.sh"},
 		Notes: []string{
@@ -56,7 +58,7 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(c, task.mode())
+	extra, env, err := options(c, task)
 	if err != nil {
 		return Invocation{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/agents/conversation"
 	"aibox/internal/fault"
 )
 
@@ -41,6 +42,7 @@ func (*GeminiCLI) Info() Info {
 		Version:     "0.61.0",
 		Dialects:    []Dialect{Gemini},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Gemini, Option: "output-format", Value: "stream-json"},
 		StateDirs:   []string{"~/.gemini/tmp"},
 		HasCloud:    true,
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
@@ -85,7 +87,7 @@ func (g *GeminiCLI) Command(task Task) (Invocation, error) {
 	if err := g.checkTools(task.Inference); err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(g, task.mode())
+	extra, env, err := options(g, task)
 	if err != nil {
 		return Invocation{}, err
 	}

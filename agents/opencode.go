@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"aibox/agents/conversation"
 	"aibox/internal/fault"
 )
 
@@ -38,6 +39,7 @@ func (*OpenCode) Info() Info {
 		Version:     "1.18.33",
 		Dialects:    []Dialect{OpenAIChat, OpenAIResponses, Anthropic, Gemini},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.OpenCode, Option: "format", Value: "json"},
 		StateDirs:   []string{"~/.local/share/opencode"},
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
 		Notes: []string{
@@ -58,7 +60,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it continues a conversation on a terminal").
 			Hint("drop --prompt and type it in the terminal, or drop -i")
 	}
-	extra, env, err := options(o, task.mode())
+	extra, env, err := options(o, task)
 	if err != nil {
 		return Invocation{}, err
 	}

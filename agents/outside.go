@@ -37,5 +37,5 @@ func PromptArgument(prompt string) (string, []File) { return promptArgument(prom
 // OptionWords returns the arguments and variables (NAME=VALUE) that an agent's options
 // make in a mode.
 func OptionWords(agent Agent, mode spec.Mode) (argv, env []string, err error) {
-	return options(agent, mode)
+	return options(agent, Task{Interactive: mode == spec.Interactive})
 }

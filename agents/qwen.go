@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"aibox/agents/conversation"
 )
 
 // Qwen is Qwen Code. It speaks four dialects.
@@ -50,6 +52,7 @@ func (*Qwen) Info() Info {
 		Version:     "0.24.4",
 		Dialects:    []Dialect{OpenAIChat, Anthropic, OpenAIResponses, Gemini},
 		NeedsPrompt: true,
+		Events:      Events{Format: conversation.Claude, Option: "output-format", Value: "stream-json"},
 		StateDirs:   []string{"~/.qwen/projects"},
 		Hosts:       []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"},
 		Notes: []string{
@@ -65,6 +68,9 @@ func (q *Qwen) Validate() error {
 	_, err := q.settings(Inference{})
 	return err
 }
+
+// printsText reports whether the answer follows a schema, so that programs can read it.
+func (q *Qwen) printsText() bool { return q.JSONSchema != "" }
 
 // Meaning returns the meaning of an exit code of Qwen Code.
 func (*Qwen) Meaning(code int) string {
@@ -99,7 +105,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	extra, env, err := options(q, task.mode())
+	extra, env, err := options(q, task)
 	if err != nil {
 		return Invocation{}, err
 	}

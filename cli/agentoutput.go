@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 
+	"aibox/agents/conversation"
 	"aibox/internal/termtext"
+	"aibox/session"
 	"aibox/session/output"
 )
 
@@ -26,6 +28,11 @@ type agentOutput struct {
 	errOut         io.Writer
 	errTerm        terminal
 	midLine        bool
+	// load returns the session, whose record says what its agent prints. It is called when
+	// the first bytes have arrived; nil means that they are text.
+	load       func() *session.Session
+	always     bool        // show events as text even if the user chose to see them
+	transcript *transcript // of an agent that prints events; nil otherwise
 }
 
 // agentMark is what each row of an agent's output begins with on a terminal.
@@ -93,16 +100,63 @@ func (c *console) agentOutput(out io.Writer) *agentOutput {
 func (o *agentOutput) show(chunk output.Chunk) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	filter := o.stdout
-	switch chunk.Stream {
-	case output.Notice:
+	if chunk.Stream == output.Notice {
 		return o.own(fmt.Sprintf("%s %s\n", o.errTerm.warn("!"), notice(string(chunk.Data))))
-	case output.Stderr:
+	}
+	if o.load != nil {
+		found := o.load()
+		if found != nil && (found.State.Output.Rendered() || o.always && found.State.Output.Format.Known()) {
+			o.transcript = newTranscript(found)
+		}
+		o.load = nil
+	}
+	if o.transcript != nil {
+		return o.writeAll(o.transcript.add(chunk))
+	}
+	return o.write(chunk.Data, chunk.Stream == output.Stderr)
+}
+
+// write prints text of the agent.
+func (o *agentOutput) write(text []byte, stderr bool) error {
+	filter := o.stdout
+	if stderr {
 		filter = o.stderr
 	}
-	o.midLine = !bytes.HasSuffix(chunk.Data, []byte{'\n'})
-	_, err := filter.Write(chunk.Data)
+	o.midLine = !bytes.HasSuffix(text, []byte{'\n'})
+	_, err := filter.Write(text)
 	return err
+}
+
+// writeAll prints rendered events: messages on standard output, and what is about the work
+// on standard error.
+func (o *agentOutput) writeAll(all []conversation.Rendered) error {
+	for _, one := range all {
+		text := one.Text
+		if one.Aside {
+			text = o.errTerm.faint(strings.TrimRight(text, "\n")) + strings.Repeat("\n", len(text)-len(strings.TrimRight(text, "\n")))
+		}
+		if err := o.write([]byte(text), one.Aside); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renderEvents renders the events of a session's agent as text, unless the user chose the
+// form of the output.
+func (o *agentOutput) renderEvents(service finder, id session.ID) {
+	o.load = func() *session.Session {
+		found, err := service.Find(string(id))
+		if err != nil {
+			return nil // the bytes are printed unchanged
+		}
+		return &found
+	}
+}
+
+// finder finds sessions.
+type finder interface {
+	Find(text string) (session.Session, error)
 }
 
 // printf prints a message of aibox in the middle of an agent's output.
@@ -136,8 +190,12 @@ func (o *agentOutput) own(text string) error {
 func (o *agentOutput) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	var err error
+	if o.transcript != nil {
+		err = o.writeAll(o.transcript.close())
+	}
 	o.midLine = false
-	return errors.Join(o.stdout.Close(), o.stderr.Close())
+	return errors.Join(err, o.stdout.Close(), o.stderr.Close())
 }
 
 // around is verify with an end of its output, so that what follows is aibox's own.

@@ -40,6 +40,7 @@ func (o *attachOptions) run(ctx context.Context, text string) error {
 		return o.interactive(ctx, service, found)
 	}
 	printer := o.agentOutput(o.out)
+	printer.renderEvents(service, found.ID)
 	stop := o.attend(ctx, service, found.ID, printer)
 	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
 	stop()

@@ -49,6 +49,9 @@ func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id sess
 		out = a.err
 	}
 	f := follower{sessions: service, id: id, output: a.agentOutput(out), signals: signals}
+	if from == 0 { // later output is a verification's
+		f.output.renderEvents(service, id)
+	}
 	f.attend = func(ctx context.Context, output *agentOutput) func() { return a.attend(ctx, service, id, output) }
 	return f.run(context.WithoutCancel(ctx), from)
 }

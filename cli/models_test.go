@@ -137,7 +137,7 @@ func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	var raw bytes.Buffer
-	if err := rawChunks(&raw)(output.Chunk{Stream: output.Notice, Data: []byte("x")}); err != nil || raw.Len() > 0 {
+	if err := (rawChunks{&raw}).show(output.Chunk{Stream: output.Notice, Data: []byte("x")}); err != nil || raw.Len() > 0 {
 		t.Errorf("%q, %v", raw.String(), err)
 	}
 }

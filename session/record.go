@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/agents"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -145,6 +146,8 @@ type State struct {
 	Watchdog    runtime.Process      `json:"watchdog,omitzero"` // ends the sandbox when the supervisor dies
 	Workspace   *workspace.Workspace `json:"workspace,omitempty"`
 	Degraded    []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
+	Output      agents.Output        `json:"output,omitzero"`    // what the agent prints
+	Terminal    TerminalSize         `json:"terminal,omitzero"`  // of an interactive agent, at its start
 	Started     time.Time            `json:"started,omitzero"`   // when the agent started
 	Ended       time.Time            `json:"ended,omitzero"`
 	Result      *Result              `json:"result,omitempty"`      // present once Ended; partial while Computing and Verifying
@@ -153,6 +156,12 @@ type State struct {
 	Branch      string               `json:"branch,omitempty"` // the branch that an accept created
 	// ContinuedBy is the session that took over this one's workspace.
 	ContinuedBy ID `json:"continued_by,omitempty"`
+}
+
+// TerminalSize is the size of a terminal, in cells. Zero means unknown.
+type TerminalSize struct {
+	Rows int `json:"rows"`
+	Cols int `json:"cols"`
 }
 
 // Result is how a session ended.

@@ -2,6 +2,9 @@ package conversation
 
 import (
 	"encoding/json"
+	"strconv"
+
+	"aibox/internal/lazyregexp"
 )
 
 // claudeReader reads the events of `claude --output-format stream-json --verbose`, which
@@ -85,12 +88,41 @@ func claudeBlocks(role Role, content json.RawMessage) ([]Event, bool) {
 		case "tool_use", "server_tool_use":
 			events = append(events, newCall(block.ID, block.Name, block.Input))
 		case "tool_result", "web_search_tool_result":
-			events = append(events, Event{Kind: Result, ID: block.CallID, Text: textOf(block.Content), Failed: block.IsError})
+			result := Event{Kind: Result, ID: block.CallID, Text: textOf(block.Content), Failed: block.IsError}
+			if block.IsError {
+				result.ExitCode = exitCodeIn(result.Text)
+				result.Text = shellOutput(result.Text)
+			}
+			events = append(events, result)
 		default:
 			events = append(events, Event{Kind: Other, Name: block.Type, Raw: data})
 		}
 	}
 	return events, len(events) > 0
+}
+
+// exitCode matches the line in which Claude and Qwen Code report the exit code of a command.
+var exitCode = lazyregexp.New(`(?m)^Exit [cC]ode:? (\d{1,3})$`)
+
+// exitCodeIn returns the exit code in the result of a command; nil for none.
+func exitCodeIn(text string) *int {
+	if found := exitCode.FindStringSubmatch(text); found != nil {
+		if code, err := strconv.Atoi(found[1]); err == nil {
+			return &code
+		}
+	}
+	return nil
+}
+
+// qwenShell matches the report of a failed command that Qwen Code makes.
+var qwenShell = lazyregexp.New(`(?s)^Command: .*?\nOutput: (.*)\nError: .*\nExit Code: \d+\n`)
+
+// shellOutput returns the output in the report of a failed command.
+func shellOutput(text string) string {
+	if report := qwenShell.FindStringSubmatch(text); report != nil {
+		return report[1]
+	}
+	return text
 }
 
 // end reads the last event.

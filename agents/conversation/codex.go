@@ -2,6 +2,9 @@ package conversation
 
 import (
 	"encoding/json"
+	"strings"
+
+	"aibox/internal/shellquote"
 )
 
 // codexReader reads the events of `codex exec --json`: threads, turns, and items that are
@@ -66,14 +69,23 @@ func (r *codexReader) read(data []byte) ([]Event, bool) {
 			{Kind: End},
 		}, true
 	case "turn.failed":
-		return []Event{{Kind: Failure, Text: e.Error.Message}, {Kind: End, Failed: true}}, true
+		return []Event{{Kind: Failure, Text: errorText(e.Error.Message)}, {Kind: End, Failed: true}}, true
 	case "error":
-		return []Event{{Kind: Failure, Text: e.Message}}, true
+		return []Event{{Kind: Failure, Text: errorText(e.Message)}}, true
 	case "item.started", "item.updated", "item.completed":
 		return r.item(e.Type, e.Item)
 	default:
 		return nil, false
 	}
+}
+
+// errorText returns the message of an error that a model server sent as JSON; other texts
+// are returned unchanged.
+func errorText(text string) string {
+	if message := firstString(object(object(json.RawMessage(text))["error"]), "message"); message != "" {
+		return message
+	}
+	return text
 }
 
 // item reads a state of an item.
@@ -89,7 +101,7 @@ func (r *codexReader) item(state string, data json.RawMessage) ([]Event, bool) {
 	case "reasoning":
 		return one(completed, Event{Kind: Reasoning, Text: item.Text}), true
 	case "error":
-		return one(completed, Event{Kind: Failure, Text: item.Message}), true
+		return one(completed, Event{Kind: Warning, Text: item.Message}), true
 	case "todo_list":
 		var tasks []Task
 		for _, task := range item.Items {
@@ -142,7 +154,7 @@ func (i codexItem) call() (Event, bool) {
 	e := Event{Kind: Call, ID: i.ID, Tool: i.Type, Input: i.Arguments}
 	switch i.Type {
 	case "command_execution":
-		e.Tool, e.Command = "shell", i.Command
+		e.Tool, e.Command = "shell", unwrapShell(i.Command)
 	case "file_change":
 		e.Tool = "apply_patch"
 		for _, change := range i.Changes {
@@ -156,6 +168,15 @@ func (i codexItem) call() (Event, bool) {
 		return Event{}, false
 	}
 	return e, true
+}
+
+// unwrapShell returns the command that a shell is started for, as in /bin/bash -lc 'ls'.
+func unwrapShell(command string) string {
+	words, err := shellquote.Split(command)
+	if err != nil || len(words) != 3 || !strings.HasSuffix(words[0], "sh") || words[1] != "-lc" && words[1] != "-c" {
+		return command
+	}
+	return words[2]
 }
 
 // result returns the result of an item.

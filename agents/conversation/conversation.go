@@ -27,6 +27,7 @@ const (
 	Call      Kind = "call"      // a tool was called: ID, Tool, Input, and Command or Edits if it has them
 	Result    Kind = "result"    // of the call with the same ID: Text, ExitCode if known, Failed
 	Failure   Kind = "error"     // Text
+	Warning   Kind = "warning"   // Text: something failed, and the agent continues
 	Used      Kind = "usage"     // Usage
 	End       Kind = "end"       // the agent's own end: Failed; Text is its last answer if it repeats that
 	Text      Kind = "text"      // a line that is not an event: Text, Stderr

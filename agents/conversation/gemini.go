@@ -51,7 +51,11 @@ func (geminiReader) read(data []byte) ([]Event, bool) {
 		}
 		return []Event{result}, true
 	case "error":
-		return []Event{{Kind: Failure, Text: e.Message}}, true
+		kind := Failure
+		if e.Severity == "warning" {
+			kind = Warning
+		}
+		return []Event{{Kind: kind, Text: e.Message}}, true
 	case "result":
 		return e.end(), true
 	default:

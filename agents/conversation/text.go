@@ -11,8 +11,9 @@ import (
 //
 // The text is the agent's: it must pass the terminal filter before it is shown.
 type TextRenderer struct {
-	midLine bool // a message has no line break at its end yet
-	last    Kind // of the last event with text
+	midLine bool   // a message has no line break at its end yet
+	last    Kind   // of the last event with text
+	said    string // the last message or error, which agents repeat at their end
 }
 
 // Rendered is the text of an event.
@@ -21,23 +22,27 @@ type Rendered struct {
 	Aside bool // it is about the work, not a message of the agent
 }
 
-// Render returns the text of an event, with its line breaks; empty for events that are not
-// shown.
-func (r *TextRenderer) Render(e Event) Rendered {
-	out := Rendered{Aside: e.Kind != Message || e.Role != Agent}
-	if e.Kind == Message && e.Delta && r.last == Message && r.midLine {
-		out.Text = e.Text
-	} else {
-		out.Text = r.text(e)
-		if out.Text == "" {
-			return Rendered{}
+// Render returns the texts of an event, with their line breaks; none for events that are
+// not shown.
+func (r *TextRenderer) Render(e Event) []Rendered {
+	text := r.text(e)
+	if e.Kind == Message || e.Kind == Failure {
+		said := strings.TrimSpace(e.Text)
+		if e.Kind == Failure && said == r.said {
+			return nil
 		}
-		if r.midLine {
-			out.Text = "\n" + out.Text
-		}
+		r.said = said
 	}
-	r.last, r.midLine = e.Kind, !strings.HasSuffix(out.Text, "\n")
-	return out
+	if text == "" {
+		return nil
+	}
+	var all []Rendered
+	continues := e.Kind == Message && e.Delta && r.last == Message
+	if r.midLine && !continues {
+		all = append(all, Rendered{Text: "\n"})
+	}
+	r.last, r.midLine = e.Kind, !strings.HasSuffix(text, "\n")
+	return append(all, Rendered{Text: text, Aside: e.Kind != Message && (e.Kind != Text || e.Stderr)})
 }
 
 // Close returns the line break that ends the text, if it lacks one.
@@ -66,6 +71,8 @@ func (r *TextRenderer) text(e Event) string {
 		return callLines(e)
 	case Result:
 		return resultLines(e)
+	case Warning:
+		return "warning: " + strings.TrimSpace(e.Text) + "\n"
 	case Failure:
 		return "error: " + strings.TrimSpace(e.Text) + "\n"
 	case Text:

@@ -97,7 +97,13 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 		return nil, err
 	}
 	k.model, k.docker, k.network, k.awaitSockets = m, n.docker, n.network, n.awaitSockets
-	err = s.save(func(st *session.State) { st.Network = &n.network })
+	output := agents.OutputOf(k.agent, s.task(k, agents.Inference{}))
+	err = s.save(func(st *session.State) {
+		st.Network, st.Output = &n.network, output
+		if s.launch.Spec.Interactive {
+			st.Terminal = session.TerminalSize(s.launch.Size)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +118,18 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 
 // invocation returns the agent's command line for a model.
 func (s *preparation) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
+	return k.agent.Command(s.task(k, inference))
+}
+
+// task returns the agent's task with a model.
+func (s *preparation) task(k *resources, inference agents.Inference) agents.Task {
 	asked := s.launch.Spec
-	task := agents.Task{
+	return agents.Task{
 		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: sandboxWorkdir,
 		Resume:       asked.Resumes != "" && s.hasConversation(k.agent.Info().StateDirs),
 		Instructions: instructions(asked),
 		Inference:    inference,
 	}
-	return k.agent.Command(task)
 }
 
 // async runs f in a goroutine and returns the function that waits for it.

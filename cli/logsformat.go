@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"time"
+
+	"aibox/agents/conversation"
+	"aibox/internal/paths"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// eventPrinter prints the conversation as lines of JSON.
+type eventPrinter struct {
+	out          io.Writer
+	load         func() *session.Session // the session, when its first output has arrived
+	conversation *session.Conversation
+}
+
+func (p *eventPrinter) show(chunk output.Chunk) error {
+	if p.conversation == nil {
+		p.conversation = session.NewConversation(p.load())
+	}
+	return p.print(p.conversation.Add(chunk))
+}
+
+func (p *eventPrinter) close() error {
+	if p.conversation == nil {
+		return nil
+	}
+	return p.print(p.conversation.Close())
+}
+
+func (p *eventPrinter) print(events []conversation.Event) error {
+	for _, e := range events {
+		e.Time = e.Time.UTC()
+		if err := encodeJSON(p.out, e, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markdownPrinter prints the conversation as a Markdown document, with what its agent
+// wrote escaped for a terminal.
+type markdownPrinter struct {
+	out          io.Writer
+	conversation *session.Conversation
+	document     conversation.Markdown
+	head         string // until it is printed
+	prompt       string // until an event shows it
+}
+
+func newMarkdownPrinter(out io.Writer, found session.Session) *markdownPrinter {
+	p := &markdownPrinter{out: out, conversation: session.NewConversation(&found), prompt: found.Task()}
+	p.head = p.document.Head(string(found.ID), [][2]string{
+		{"Agent", found.Agent}, {"Model", found.Model}, {"Repository", paths.Short(found.Repository)},
+		{"Started", formatTime(found.State.Started)}, {"Ended", formatTime(found.State.Ended)},
+	})
+	return p
+}
+
+// formatTime returns a time for a document; "" for none.
+func formatTime(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func (p *markdownPrinter) show(chunk output.Chunk) error {
+	return p.print(p.conversation.Add(chunk))
+}
+
+func (p *markdownPrinter) close() error {
+	err := p.print(p.conversation.Close())
+	rest := p.document.Close()
+	if p.head != "" { // there was no event
+		rest = p.start() + rest
+	}
+	_, writeErr := io.WriteString(p.out, termtext.Text(rest))
+	return errors.Join(err, writeErr)
+}
+
+func (p *markdownPrinter) print(events []conversation.Event) error {
+	for _, e := range events {
+		text := p.document.Render(e)
+		if p.head != "" && e.Kind != conversation.Start {
+			if e.Kind == conversation.Message && e.Role == conversation.User {
+				p.prompt = "" // the agent prints it itself
+			}
+			text = p.start() + text
+		}
+		if _, err := io.WriteString(p.out, termtext.Text(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start returns the head and the prompt.
+func (p *markdownPrinter) start() string {
+	head := p.head
+	if p.prompt != "" {
+		var prompt conversation.Markdown
+		head += prompt.Render(conversation.Event{Kind: conversation.Message, Role: conversation.User, Text: p.prompt})
+	}
+	p.head = ""
+	return head
+}
+
+// castPrinter prints a recording of what `aibox run` showed.
+type castPrinter struct {
+	out   io.Writer
+	cast  output.Cast
+	texts *transcript // of an agent that prints events; nil otherwise
+	last  time.Time
+}
+
+// The size of a recording of output that is not a terminal's, or whose size is unknown.
+const (
+	castWidth  = 80
+	castHeight = 24
+)
+
+func newCastPrinter(out io.Writer, found session.Session) (*castPrinter, error) {
+	p := &castPrinter{out: out, cast: output.Cast{Lines: !found.Interactive}}
+	if format := found.State.Output.Format; format.Known() {
+		p.texts = newTranscript(&found)
+	}
+	size := found.State.Terminal
+	header := output.NewCastHeader(cmp.Or(size.Cols, castWidth), cmp.Or(size.Rows, castHeight), found.State.Started, "aibox "+string(found.ID))
+	return p, encodeJSON(out, header, "")
+}
+
+func (p *castPrinter) show(chunk output.Chunk) error {
+	p.last = chunk.Time
+	switch {
+	case chunk.Stream == output.Notice:
+		chunk.Data = append([]byte("! "), chunk.Data...)
+	case p.texts != nil:
+		return p.print(p.texts.add(chunk), chunk.Time)
+	}
+	return p.add(chunk)
+}
+
+func (p *castPrinter) close() error {
+	if p.texts == nil {
+		return nil
+	}
+	return p.print(p.texts.close(), p.last)
+}
+
+func (p *castPrinter) print(texts []conversation.Rendered, at time.Time) error {
+	for _, text := range texts {
+		if err := p.add(output.Chunk{Stream: output.Stdout, Time: at, Data: []byte(text.Text)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *castPrinter) add(chunk output.Chunk) error {
+	e, ok := p.cast.Add(chunk)
+	if !ok {
+		return nil
+	}
+	return encodeJSON(p.out, e, "")
+}

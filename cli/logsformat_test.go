@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/agents"
+	"aibox/agents/conversation"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// codexOutput is what Codex prints in its format of events.
+const codexOutput = `{"type":"thread.started","thread_id":"x"}
+{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"I look.\n` + "```" + `\n"}}
+{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","status":"in_progress"}}
+{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","aggregated_output":"FAIL \u001b]0;x\n","exit_code":1,"status":"failed"}}
+{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":2}}
+`
+
+// storeOutput makes a session whose agent printed text.
+func storeOutput(t *testing.T, printed agents.Output, interactive bool, text string) {
+	t.Helper()
+	storedSession(t, "0dq4f-codex", time.Now())
+	for name, value := range map[string]any{
+		"spec.json":  session.Spec{ID: "0dq4f-codex", Created: time.Now(), Agent: "codex", Prompt: "make it pass", Interactive: interactive},
+		"state.json": session.State{Phase: session.Ended, Output: printed, Result: &session.Result{}},
+	} {
+		data, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(sessionFolder("0dq4f-codex"), name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record, err := output.NewRecorder(sessionFolder("0dq4f-codex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(text) > 0 { // an agent prints in pieces
+		n := min(len(text), 100)
+		if err := record.Append(output.Stdout, []byte(text[:n])); err != nil {
+			t.Fatal(err)
+		}
+		text = text[n:]
+	}
+	if err := record.Append(output.Notice, []byte("a notice\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// logs runs `aibox logs` with arguments, and returns both outputs.
+func logs(t *testing.T, printed agents.Output, args string) (out, errOut string) {
+	t.Helper()
+	a, stdout, stderr := testApp(t)
+	storeOutput(t, printed, false, codexOutput)
+	if code := a.perform(t.Context(), strings.Fields("logs 0dq4f "+args)); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	return stdout.String(), stderr.String()
+}
+
+func TestLogsShowEventsAsTextUnlessTheUserChoseThem(t *testing.T) {
+	events, chosen := agents.Output{Format: conversation.Codex}, agents.Output{Format: conversation.Codex, Chosen: true}
+	out, errOut := logs(t, events, "")
+	if out != "I look.\n```\n" {
+		t.Errorf("the messages are %q", out)
+	}
+	if want := "→ $ go test\n  ✗ exit code 1: FAIL x\n"; !strings.HasPrefix(errOut, "→ $ go test\n  ✗ exit code 1: FAIL") || strings.Contains(errOut, "\x1b") {
+		t.Errorf("the work is %q, not %q", errOut, want)
+	}
+	if out, _ = logs(t, chosen, ""); out != codexOutput {
+		t.Errorf("chosen events are printed as %q", out)
+	}
+	if out, _ = logs(t, chosen, "--format text"); out != "I look.\n```\n" {
+		t.Errorf("as text they are %q", out)
+	}
+	if out, _ = logs(t, events, "--format raw"); out != codexOutput {
+		t.Errorf("raw they are %q", out)
+	}
+}
+
+func TestLogsAsEventsHaveOneLineEach(t *testing.T) {
+	out, _ := logs(t, agents.Output{Format: conversation.Codex}, "--format json")
+	var kinds []string
+	for line := range strings.Lines(out) {
+		var e conversation.Event
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, string(e.Kind))
+		if e.Kind == conversation.Call && (e.Command != "go test" || !strings.HasPrefix(codexOutput[e.Offset:], `{"type":"item.started"`)) {
+			t.Errorf("the call is %+v", e)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "start message call result usage end" || strings.Contains(out, "\x1b") {
+		t.Errorf("the events are %s:\n%s", got, out)
+	}
+}
+
+func TestLogsAsMarkdownQuoteWhatTheAgentWrote(t *testing.T) {
+	out, _ := logs(t, agents.Output{Format: conversation.Codex}, "--format markdown")
+	for _, want := range []string{
+		"# Session `0dq4f-codex`\n", "## User\n\n```markdown\nmake it pass\n```\n", "## Agent\n\n````markdown\nI look.\n```\n````\n",
+		"### Command\n\n```sh\ngo test\n```\n", "exit code 1, of `$ go test`:\n\n```\nFAIL \\x1b]0;x\n```\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+func TestLogsAsCastCanBePlayed(t *testing.T) {
+	out, _ := logs(t, agents.Output{}, "--format cast")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	var header output.CastHeader
+	if err := json.Unmarshal([]byte(lines[0]), &header); err != nil || header.Version != 2 || header.Width != 80 || header.Height != 24 {
+		t.Errorf("the header is %s, %v", lines[0], err)
+	}
+	var played strings.Builder
+	last := 0.0
+	for _, line := range lines[1:] {
+		var event []any
+		if err := json.Unmarshal([]byte(line), &event); err != nil || len(event) != 3 || event[1] != "o" {
+			t.Fatalf("the event is %s, %v", line, err)
+		}
+		at := event[0].(float64)
+		if at < last {
+			t.Errorf("%s comes after %f", line, last)
+		}
+		last = at
+		played.WriteString(event[2].(string))
+	}
+	if want := strings.ReplaceAll(codexOutput+"! a notice\n", "\n", "\r\n"); played.String() != want {
+		t.Errorf("it plays %q", played.String())
+	}
+	out, _ = logs(t, agents.Output{Format: conversation.Codex}, "--format cast")
+	if !strings.Contains(out, `→ $ go test\r\n`) || strings.Contains(out, "item.started") {
+		t.Errorf("events are played as\n%s", out)
+	}
+}
+
+func TestLogsRefusesFormatsThatContradictOtherFlags(t *testing.T) {
+	for _, line := range []string{
+		"logs --format yaml x", "logs --format json --json x", "logs --format text --raw x", "logs --format text --screen x", "logs --format markdown -f x",
+		"logs --format cast --follow x",
+	} {
+		a, _, _ := testApp(t)
+		if err := a.execute(t.Context(), strings.Fields(line)); fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) == 0 || !strings.Contains(err.Error(), "--format") {
+			t.Errorf("%s gives %v", line, err)
+		}
+	}
+	for _, format := range []string{"json", "markdown"} {
+		a, _, _ := testApp(t)
+		storeOutput(t, agents.Output{}, true, "a screen")
+		err := a.execute(t.Context(), strings.Fields("logs 0dq4f --format "+format))
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "interactive") {
+			t.Errorf("%s of a terminal gives %v", format, err)
+		}
+	}
+}
