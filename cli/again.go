@@ -102,7 +102,7 @@ func (o *runOptions) override(a *cli, runner *run.Runner, cmd *cobra.Command, re
 	if changed("prompt") || changed("prompt-file") {
 		request.Prompt = given.Prompt
 	}
-	request.Detached = given.Detached
+	request.Detached, request.Times = given.Detached, given.Times
 	if resolved, err := a.app.Settings(request.Repository); err == nil { // else the run reports the error
 		request = runner.WithoutDefaults(request, resolved)
 	}

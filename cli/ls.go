@@ -21,23 +21,32 @@ type listOptions struct{ *cli }
 func newListCommand(a *cli) *cobra.Command {
 	o := listOptions{cli: a}
 	var asJSON, all bool
+	var batch string
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
 		Short:   "List sessions, newest first",
-		Example: "  aibox ls\n  aibox ls --json",
+		Example: "  aibox ls\n  aibox ls --json\n  aibox ls --batch b-0dq4f",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), asJSON, all) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), asJSON, all, batch) },
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include sessions that verify another session's work")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&batch, "batch", "", "list only the sessions of the batch `ID`")
+	_ = cmd.RegisterFlagCompletionFunc("batch", a.completeBatches)
 	return cmd
 }
 
-func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
+func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) error {
 	service, err := o.app.Sessions()
 	if err != nil {
 		return err
+	}
+	var only session.BatchID
+	if batch != "" {
+		if only, _, err = service.Batch(batch); err != nil {
+			return err
+		}
 	}
 	o.repairWorktrees(service)
 	if asJSON {
@@ -46,6 +55,9 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
 		sessions, damaged := service.List()
 		if !all {
 			sessions = slices.DeleteFunc(sessions, func(s session.Session) bool { return s.ID.Hidden() })
+		}
+		if only != "" {
+			sessions = slices.DeleteFunc(sessions, func(s session.Session) bool { return s.Batch != only })
 		}
 		if sessions == nil {
 			sessions = []session.Session{}
@@ -65,6 +77,9 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
 		verifying, unread := service.VerificationSummaries()
 		briefs, damaged = append(briefs, verifying...), errors.Join(damaged, unread)
 	}
+	if only != "" {
+		briefs = slices.DeleteFunc(briefs, func(b session.Summary) bool { return b.Batch != only })
+	}
 	if len(briefs) == 0 {
 		fmt.Fprintln(o.err, "no sessions; `aibox run` starts one")
 		return damaged
@@ -73,10 +88,17 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
-			string(b.ID), string(b.Status()), termtext.Escape(filepath.Base(b.Repository)), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
+			string(b.ID), state(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
-	err = o.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
+	header := "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"
+	if slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Batch != "" }) && only == "" {
+		header = "ID\tBATCH\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"
+		for i, b := range briefs {
+			rows[i] = slices.Insert(rows[i], 1, string(b.Batch))
+		}
+	}
+	err = o.overview(header, rows)
 	o.hintAtStale(service)
 	return errors.Join(err, damaged)
 }
@@ -98,8 +120,18 @@ func (o *listOptions) hintAtStale(service *session.Sessions) {
 	}
 }
 
+// state is the session's status, with its place in the queue.
+func state(b session.Summary) string {
+	if b.Position > 0 {
+		return fmt.Sprintf("%s %d", b.Status(), b.Position)
+	}
+	return string(b.Status())
+}
+
 func changed(b session.Summary) string {
 	switch {
+	case b.Queue != "":
+		return b.Queue
 	case b.Phase != session.Ended:
 		return ""
 	case b.Unknown:

@@ -41,6 +41,9 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 		}
 	}
 	runner.ReadTask = a.readTask
+	if request.IsBatch() {
+		return a.runBatch(ctx, runner, service, request, show)
+	}
 	plan, err := a.resolve(ctx, runner, request)
 	a.about = plan.Launch.Spec.Resumes
 	a.warnRepositorySettings(plan.RepositorySettings)

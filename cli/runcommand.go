@@ -31,12 +31,19 @@ func (a *cli) runCommand() *cobra.Command {
 copy includes your uncommitted work. Your repository does not change until you accept.
 
 Arguments after "--" are passed to the agent unchanged; for the agent "shell" they are
-the command to run.`,
+the command to run.
+
+Several agents or models, separated by commas, and --times run the same task in several
+sessions side by side: a batch. Lines of progress begin with the session's id, the
+results are a table, and "aibox compare" shows more. The exit code is 0 if all sessions
+succeeded, otherwise the highest of their exit codes.`,
 		Example: `  aibox run codex --prompt "fix the failing test"
   aibox run --agent opencode --prompt-file task.md --json
   aibox run shell -- make test
   aibox run --resume 0dq4f --prompt "now add a test for it"
   aibox run --resume 0dq4f   # with your comments and rejected hunks as its task
+  aibox run --agent codex,claude --prompt "fix the failing test"    # both, side by side
+  aibox run codex --model qwen3,gpt-oss --times 3 --prompt "…"      # six sessions
   aibox run codex --inference scripted --prompt hello   # no model needed`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeAgents,
@@ -66,13 +73,14 @@ func (a *cli) run(cmd *cobra.Command, o *runOptions, args []string) error {
 // bind declares the flags that every agent has.
 func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f, r := cmd.PersistentFlags(), &o.request
-	f.StringVar(&r.Agent, "agent", "", "run the agent `NAME`; see aibox agents")
+	f.StringVar(&r.Agent, "agent", "", "run the agent `NAME`; several, separated by commas, run side by side; see aibox agents")
 	f.StringVarP(&r.Prompt, "prompt", "p", "", "give the agent the task `TEXT`")
 	f.StringVar(&o.promptFile, "prompt-file", "", "read the task from `FILE`, or from standard input if it is -")
 	f.StringVar(&r.Resumes, "resume", "", "continue the work and the conversation of the session `ID`")
 	f.BoolVar(&r.NoFeedback, "no-feedback", false, "with --resume, do not send your comments and rejected hunks")
 	f.StringVar(&r.Repository, "repo", ".", "work on the repository at `PATH` or a URL")
 	f.StringVar(&r.Branch, "branch", "", "start from this `BRANCH`, tag or commit instead of HEAD")
+	f.IntVar(&r.Times, "times", 1, "run the task `N` times side by side, with each agent and model")
 	f.BoolVarP(&r.Detached, "detach", "d", false, "print the session's id and return immediately")
 	f.BoolVarP(&r.Interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
 	f.StringArrayVar(&o.set, "set", nil, "set an option of the agent to a value (`KEY=VALUE`); see aibox agents show NAME")
@@ -115,6 +123,11 @@ func (o *runOptions) readFlags(cmd *cobra.Command) error {
 		if flag := cmd.Flags().Lookup(key); flag.Changed {
 			o.setOption(key, flag.Value.String())
 		}
+	}
+	if !cmd.Flags().Changed("times") {
+		o.request.Times = 0
+	} else if o.request.Times < 1 {
+		return fault.New(fault.Usage, "--times must be at least 1, not %d", o.request.Times).Hint("leave it out to run the task once")
 	}
 	if o.request.Prompt != "" && o.promptFile != "" {
 		return fault.New(fault.Usage, "--prompt and --prompt-file cannot be used together").Hint("keep one of them")

@@ -62,13 +62,13 @@ func (r Request) checkBatch() error {
 	switch accept := r.Settings.Text("accept"); {
 	case r.Interactive && !r.Detached:
 		return fault.New(fault.Usage, "several sessions cannot share one terminal, so -i starts one session").
-			Hint("with --detach they start without a terminal; `aibox attach ID` opens one of them")
+			Hint("with --detach they start without a terminal, and `aibox attach` opens one of them")
 	case r.Resumes != "":
 		return fault.New(fault.Usage, "--resume continues a workspace, which only one session can do").
 			Hint("`aibox fork %s` copies it for a new session, as often as you like", r.Resumes)
 	case accept != "" && accept != "none":
 		return fault.New(fault.Usage, "--accept delivers one result, and several sessions would deliver as many").
-			Hint("`aibox compare` shows the results side by side, and `aibox accept ID` delivers one")
+			Hint("leave it out: `aibox compare` shows the results side by side, and `aibox accept` delivers one")
 	}
 	return nil
 }

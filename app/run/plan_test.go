@@ -64,6 +64,8 @@ func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return w.feedb
 
 func (w *world) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 
+func (w *world) NewBatch(context.Context) (session.BatchID, error) { return "b-0dq4f", nil }
+
 func (w *world) Spawn() (*session.Launcher, error) { return nil, errors.New("nothing is started") }
 
 func runner(w *world) *Runner { return &Runner{Sessions: w, User: w} }

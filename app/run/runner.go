@@ -36,6 +36,7 @@ type Sessions interface {
 	Feedback(id session.ID) (feedback.Feedback, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 	Spawn() (*session.Launcher, error)
+	NewBatch(ctx context.Context) (session.BatchID, error)
 }
 
 // User provides what the user has set up: agents, settings, prompts and keys.

@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"aibox/app/run"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/session"
+	"aibox/session/comparison"
+	"aibox/session/output"
+
+	"github.com/spf13/cobra"
+)
+
+// batchResult is the JSON of `aibox run` for several sessions.
+type batchResult struct {
+	Batch    session.BatchID `json:"batch"`
+	Sessions []runResult     `json:"sessions"` // in the order in which they were asked for
+}
+
+// startedBatch is the JSON of `aibox run --detach` for several sessions.
+type startedBatch struct {
+	Batch    session.BatchID   `json:"batch"`
+	Sessions []session.Session `json:"sessions"`
+}
+
+// batchRun is a batch that this process started and follows.
+type batchRun struct {
+	*cli
+	service *session.Sessions
+	batch   run.Batch
+	runs    []memberRun // one for each plan
+
+	mu sync.Mutex // guards the output
+}
+
+// memberRun is a session of a batch that this process started.
+type memberRun struct {
+	id    session.ID // empty if it was not started
+	ended session.Session
+	err   error // of the start, or of following it
+}
+
+// runBatch runs a request for several sessions: it starts them, follows them to their end
+// unless they are detached, and prints their results side by side.
+func (a *cli) runBatch(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request, show presentation) error {
+	batch, err := runner.ResolveBatch(ctx, request, func(runner *run.Runner, member run.Request) (run.Plan, error) {
+		return a.resolve(ctx, runner, member)
+	})
+	if len(batch.Plans) > 0 {
+		a.warnRepositorySettings(batch.Plans[0].RepositorySettings)
+	}
+	if err != nil {
+		return err
+	}
+	var servers []string
+	for i := range batch.Plans {
+		spec := &batch.Plans[i].Launch.Spec
+		if spec.HasModel() && len(spec.CloudHosts) == 0 && !slices.Contains(servers, spec.Inference) {
+			servers = append(servers, spec.Inference)
+		}
+	}
+	for _, inference := range servers {
+		if err := a.askAboutServer(ctx, inference); err != nil {
+			return err
+		}
+	}
+	b := &batchRun{cli: a, service: service, batch: batch, runs: make([]memberRun, len(batch.Plans))}
+	b.line(a.errTerm.faint("→"), string(batch.ID), fmt.Sprintf("%d sessions; `aibox compare %s` sets them side by side", len(batch.Plans), batch.ID))
+	if request.Detached {
+		return b.startDetached(ctx, runner, show)
+	}
+	return b.follow(ctx, runner, show)
+}
+
+// line prints a line of progress.
+func (b *batchRun) line(mark, name, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	fmt.Fprintf(b.err, "%s %-16s %s\n", mark, name, safe(text))
+}
+
+// start starts all sessions. begun receives each that was started, from several goroutines.
+func (b *batchRun) start(ctx context.Context, runner *run.Runner, begun func(i int, id session.ID)) error {
+	repair := func(ctx context.Context) { b.repair(ctx, b.service) }
+	results, err := runner.StartBatch(ctx, b.batch, run.Callbacks{Repair: repair, Bake: b.offerToBake}, func(i int, started run.BatchStart) {
+		if started.Err != nil {
+			b.line(b.errTerm.bad("✗"), b.batch.Label(i), started.Err.Error())
+			return
+		}
+		text := "started"
+		if found, err := b.service.Find(string(started.ID)); err == nil && found.State.Phase == session.Queued {
+			text = "queued: " + found.State.Queue.Text
+		}
+		b.line(b.errTerm.good("✓"), string(started.ID), text+" ("+b.batch.Label(i)+")")
+		begun(i, started.ID)
+	})
+	for i, started := range results {
+		b.runs[i].id, b.runs[i].err = started.ID, started.Err
+	}
+	return err
+}
+
+// startDetached starts the sessions and prints their ids.
+func (b *batchRun) startDetached(ctx context.Context, runner *run.Runner, show presentation) error {
+	if err := b.start(ctx, runner, func(int, session.ID) {}); err != nil {
+		return err
+	}
+	out := startedBatch{b.batch.ID, []session.Session{}}
+	for _, member := range b.runs {
+		if member.id == "" {
+			continue
+		}
+		if !show.json {
+			fmt.Fprintln(b.out, member.id)
+			continue
+		}
+		found, err := b.service.Find(string(member.id))
+		if err != nil {
+			return err
+		}
+		out.Sessions = append(out.Sessions, found)
+	}
+	var err error
+	if show.json {
+		err = printJSON(b.out, out)
+	}
+	return errors.Join(err, b.failure())
+}
+
+// follow starts the sessions, waits for their ends and prints the results.
+func (b *batchRun) follow(ctx context.Context, runner *run.Runner, show presentation) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	following, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	var handling sync.WaitGroup
+	stop := make(chan struct{}) // closed when the sessions are to be stopped
+	handling.Go(func() { b.handleSignals(following, signals, stop, cancel) })
+
+	ended := make([]memberRun, len(b.runs))
+	var waiting sync.WaitGroup
+	err := b.start(ctx, runner, func(i int, id session.ID) {
+		waiting.Go(func() { ended[i] = b.await(following, id, stop) })
+	})
+	waiting.Wait()
+	hungUp := context.Cause(following)
+	cancel(nil)
+	handling.Wait()
+	if err != nil || hungUp != nil {
+		return errors.Join(hungUp, err)
+	}
+	for i := range b.runs {
+		if b.runs[i].err == nil {
+			b.runs[i].ended, b.runs[i].err = ended[i].ended, ended[i].err
+		}
+	}
+	return b.conclude(show)
+}
+
+// handleSignals stops all sessions at ctrl-c. A hang-up leaves them running.
+func (b *batchRun) handleSignals(ctx context.Context, signals <-chan os.Signal, stop chan struct{}, cancel context.CancelCauseFunc) {
+	stopped := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			switch {
+			case s == syscall.SIGHUP:
+				cancel(fault.New(fault.Interrupted, "the terminal hung up; the sessions of %s continue", b.batch.ID).
+					Hint("`aibox ls --batch %s` lists them", b.batch.ID))
+			case !stopped:
+				stopped = true
+				b.line(b.errTerm.warn("!"), string(b.batch.ID), "stopping all sessions; what they did so far is kept")
+				close(stop)
+			}
+		}
+	}
+}
+
+// await waits for the end of a session, and stops it when stop is closed.
+func (b *batchRun) await(ctx context.Context, id session.ID, stop <-chan struct{}) memberRun {
+	over := make(chan struct{})
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		select {
+		case <-stop:
+			_, _ = b.service.Stop(ctx, id, "interrupted by the user")
+		case <-over:
+		}
+	})
+	ended, err := b.service.Follow(ctx, id, 0, func(output.Chunk) error { return nil })
+	close(over)
+	stopping.Wait()
+	if err == nil {
+		b.reportEnd(ended)
+	}
+	return memberRun{id: id, ended: ended, err: err}
+}
+
+// reportEnd prints how a session ended.
+func (b *batchRun) reportEnd(ended session.Session) {
+	result := ended.State.Result
+	took := amount.Took(time.Duration(result.Seconds * float64(time.Second)))
+	if result.Fault != nil {
+		b.line(b.errTerm.bad("✗"), string(ended.ID), result.Fault.Message+" ("+took+")")
+		return
+	}
+	b.line(b.errTerm.good("✓"), string(ended.ID), changed(ended.Summary())+" ("+took+", "+result.Tokens.String()+")")
+}
+
+// conclude prints the results and returns the error for the exit code.
+func (b *batchRun) conclude(show presentation) error {
+	if show.json {
+		out := batchResult{b.batch.ID, make([]runResult, 0, len(b.runs))}
+		for i := range b.runs {
+			out.Sessions = append(out.Sessions, b.result(i))
+		}
+		return errors.Join(printJSON(b.out, out), b.failure())
+	}
+	var sessions []session.Session
+	for i := range b.runs {
+		if b.runs[i].err == nil {
+			sessions = append(sessions, b.runs[i].ended)
+		}
+	}
+	if len(sessions) > 0 {
+		fmt.Fprintln(b.err)
+		compared := comparison.New(sessions, b.service)
+		if err := b.printMembers(compared); err != nil {
+			return err
+		}
+		b.hintAtChoice(compared)
+	}
+	return b.failure()
+}
+
+// hintAtChoice prints what to do with the results.
+func (b *batchRun) hintAtChoice(compared *comparison.Comparison) {
+	open := slices.IndexFunc(compared.Members, func(m comparison.Member) bool { return m.Open })
+	if open < 0 {
+		return
+	}
+	id := compared.Members[open].ID
+	for _, next := range [][2]string{{"compare " + string(b.batch.ID), "which files each changed"}, {"accept " + string(id), "accept one of them"}} {
+		fmt.Fprintf(b.err, "%s aibox %-*s  %s\n", b.errTerm.faint("→"), len("accept ")+len(id), next[0], next[1])
+	}
+}
+
+// result is the JSON of one session.
+func (b *batchRun) result(i int) runResult {
+	member := &b.runs[i]
+	out := runResult{Session: member.ended, Files: []review.Change{}}
+	if member.err != nil {
+		out.Session = session.Session{Spec: b.batch.Plans[i].Launch.Spec}
+		out.ID, out.State.Phase = member.id, session.Ended
+		out.State.Result = &session.Result{ExitCode: -1, Fault: session.FailureOf(member.err), Refused: []session.Refusal{}}
+		return out
+	}
+	if set, err := b.service.FinalChanges(member.id); err == nil && member.ended.UnknownChanges() == nil {
+		out.Files, out.Refused, out.Rules = append(out.Files, set.Changes...), set.Refused, set.Rules
+	}
+	return out
+}
+
+// failure returns the error for the exit code: nil if all sessions succeeded, otherwise the
+// one with the highest exit code.
+func (b *batchRun) failure() error {
+	var worst fault.Kind
+	failed := 0
+	for i := range b.runs {
+		err := b.memberFailure(i)
+		if err == nil {
+			continue
+		}
+		kind := fault.KindOf(err)
+		if failed++; failed == 1 || kind.ExitCode() > worst.ExitCode() {
+			worst = kind
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fault.New(worst, "%d of %d sessions failed", failed, len(b.runs)).Hint("`aibox compare %s` shows how each ended", b.batch.ID)
+}
+
+// memberFailure returns why a session failed, or nil.
+func (b *batchRun) memberFailure(i int) error {
+	member := &b.runs[i]
+	result := member.ended.State.Result
+	switch {
+	case member.err != nil || result == nil:
+		return member.err
+	case result.Fault != nil:
+		return result.Fault.Err()
+	case b.batch.Plans[i].Launch.Spec.RequireChanges && !result.Changed:
+		return fault.New(fault.AgentFailed, "%s changed nothing", member.id)
+	}
+	return nil
+}
+
+// printMembers prints how each session of a comparison ended, as a table.
+func (a *cli) printMembers(c *comparison.Comparison) error {
+	rows := make([][]string, 0, len(c.Members))
+	for i := range c.Members {
+		m := &c.Members[i]
+		exit, changes, took := "–", "–", "–"
+		if m.ExitCode != nil {
+			exit, took = fmt.Sprint(*m.ExitCode), amount.Took(m.Took())
+		}
+		switch {
+		case m.Known && m.SameAs != "":
+			changes = "same as " + number(m.SameAs)
+		case m.Known && m.Files == 0:
+			changes = "none"
+		case m.Known:
+			changes = fmt.Sprintf("%s +%d -%d", amount.Of(m.Files, "file"), m.Added, m.Deleted)
+		}
+		rows = append(rows, []string{
+			string(m.ID), orDash(safe(m.Model)), string(m.Status), exit, changes, orDash(string(m.Verified)), orDash(m.Tokens.CostText()), amount.Short(m.Tokens.Input + m.Tokens.Output), took,
+		})
+	}
+	return a.overview("ID\tMODEL\tSTATE\tEXIT\tCHANGES\tVERIFIED\tCOST\tTOKENS\tTIME", rows)
+}
+
+// number is the part of an id that is enough to type.
+func number(id session.ID) string {
+	first, _, _ := strings.Cut(string(id), "-")
+	return first
+}
+
+// orDash returns text, or a dash if it is empty.
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// completeBatches completes the ids of batches.
+func (a *cli) completeBatches(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.app.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	summaries, _ := service.Summaries()
+	var words []string
+	for _, s := range slices.Backward(summaries) {
+		if word := string(s.Batch) + "\t" + firstLine(s.Task, 40); s.Batch != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
