@@ -65,7 +65,7 @@ type queueMember struct {
 func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Queue) error) (*Queue, error) {
 	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
-	path := filepath.Join(s.root, queueFile)
+	path := filepath.Join(s.dirs.State, queueFile)
 	turn, err := flock.Wait(waiting, path, flock.Exclusive)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, fault.New(fault.Environment, "another process holds %s", path).

@@ -18,6 +18,7 @@ type report struct {
 		Text string `json:"text"`
 	} `json:"system"`
 	Resumes     string   `json:"resumes"`
+	Batch       string   `json:"batch"`
 	Interactive bool     `json:"interactive"`
 	Args        []string `json:"args"`
 	Repository  string   `json:"repository"`
@@ -58,9 +59,13 @@ type report struct {
 	NoFeedback    bool   `json:"no_feedback"`
 	Feedback      string `json:"feedback"`
 
-	Alive bool `json:"alive"`
-	State struct {
+	MaxParallel int `json:"max_parallel"`
+
+	Alive    bool `json:"alive"`
+	Position int  `json:"position"`
+	State    struct {
 		Phase       string          `json:"phase"`
+		Queue       json.RawMessage `json:"queue"`
 		Supervisor  json.RawMessage `json:"supervisor"`
 		ImageID     string          `json:"image_id"`
 		Network     json.RawMessage `json:"network"`
