@@ -1,0 +1,101 @@
+// Package process defines the processes that run in a session's sandbox besides the agent:
+// the request for one, what is known about it, and the record of its output as numbered
+// frames. It starts nothing and knows no session.
+package process
+
+import (
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// Sizes of the record of a process.
+const (
+	DefaultKeep = 16 << 20
+	MaxKeep     = 1 << 30
+	minKeep     = 2 * blockSize
+)
+
+// MaxRequest is the maximum size of a request as JSON, in bytes.
+const MaxRequest = 2 << 20
+
+// Overflow is what happens when the record of a process is full of frames that no reader
+// has taken.
+type Overflow string
+
+const (
+	// Hold makes the process wait until a reader has taken frames. It is the default.
+	Hold Overflow = "hold"
+	// Drop drops the oldest frames. Readers that have not read them get a Lost frame.
+	Drop Overflow = "drop"
+)
+
+// Request is the request to start a process.
+type Request struct {
+	Argv []string `json:"argv,omitempty"`
+	Env  []string `json:"env,omitempty"`  // NAME=VALUE, laid over the agent's environment
+	Dir  string   `json:"dir,omitempty"`  // working directory; empty is the agent's
+	User string   `json:"user,omitempty"` // USER or USER:GROUP, each a name or a number; empty is root
+	// Stdin gives the process an input. Without it, it reads an empty one.
+	Stdin bool `json:"stdin,omitempty"`
+	TTY   bool `json:"tty,omitempty"`  // it gets a terminal
+	Rows  int  `json:"rows,omitempty"` // of the terminal; 0 means 24
+	Cols  int  `json:"cols,omitempty"` // of the terminal; 0 means 80
+	// Copy copies files in place of running Argv.
+	Copy *Copy `json:"copy,omitempty"`
+	// Keep is how many bytes of frames are kept; 0 means DefaultKeep.
+	Keep     int64         `json:"keep,omitempty"`
+	Overflow Overflow      `json:"overflow,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"` // the process is killed after it; 0: never
+	// Linger ends the process when it has had no reader for so long; 0: never.
+	Linger time.Duration `json:"linger,omitempty"`
+}
+
+// Copy is a request to copy files as a tar archive, by init inside the sandbox.
+type Copy struct {
+	// Path is a file or folder of the sandbox. With Into false it is sent as an archive on
+	// the standard output; otherwise the archive on the standard input is extracted there.
+	Path string `json:"path"`
+	Into bool   `json:"into,omitempty"`
+	// Name is the name of the archive's top entry if Path, with Into, is no folder: then
+	// that entry becomes Path.
+	Name string `json:"name,omitempty"`
+}
+
+// Validate checks and completes a request.
+func (r *Request) Validate() error {
+	if (len(r.Argv) == 0 || r.Argv[0] == "") == (r.Copy == nil) {
+		return fault.New(fault.Usage, "a process needs a command")
+	}
+	if r.Overflow == "" {
+		r.Overflow = Hold
+	}
+	if r.Overflow != Hold && r.Overflow != Drop {
+		return fault.New(fault.Usage, "overflow is hold or drop, not %q", r.Overflow)
+	}
+	if r.Keep == 0 {
+		r.Keep = DefaultKeep
+	}
+	if r.Keep < minKeep || r.Keep > MaxKeep {
+		return fault.New(fault.Usage, "keep is between %d and %d bytes", minKeep, MaxKeep)
+	}
+	if r.Timeout < 0 || r.Linger < 0 {
+		return fault.New(fault.Usage, "a time limit cannot be negative")
+	}
+	return nil
+}
+
+// Info describes a process.
+type Info struct {
+	ID      int       `json:"id"` // from 1, in the order of the starts
+	Argv    []string  `json:"argv"`
+	User    string    `json:"user,omitempty"`
+	Dir     string    `json:"dir"`
+	TTY     bool      `json:"tty,omitempty"`
+	PID     int       `json:"pid,omitempty"` // inside the sandbox; 0 if it could not be run
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Exit    *Exit     `json:"exit,omitempty"` // nil while it runs
+	Output  int64     `json:"output"`         // bytes that it has printed
+	Frames  uint64    `json:"frames"`         // number of the last frame
+}

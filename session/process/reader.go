@@ -1,0 +1,134 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Reader reads a record from one frame on. Next belongs to one goroutine; Take may be
+// called by another.
+type Reader struct {
+	record *Record
+	next   uint64 // number of the next frame
+	block  uint64 // number of the first frame of the last read block
+	at     int    // offset of the next frame in that block
+	rest   []byte // of that block, from at on
+	done   bool   // the last frame was read
+	taken  uint64 // guarded by record.mu
+}
+
+// Reader returns a reader that starts with frame from. It must be closed.
+func (r *Record) Reader(from uint64) (*Reader, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from < 1 || from > r.next {
+		return nil, fmt.Errorf("the next frame is %d, so %d cannot be read", r.next, from)
+	}
+	reader := &Reader{record: r, next: from, taken: from - 1}
+	r.readers[reader] = true
+	return reader, nil
+}
+
+// Next returns the next frame, and waits for it. Its data is valid until the next call.
+// io.EOF comes after the last frame.
+func (r *Reader) Next(ctx context.Context) (Frame, error) {
+	for len(r.rest) == 0 {
+		if r.done {
+			return Frame{}, io.EOF
+		}
+		lost, changed, err := r.fetch()
+		if err != nil || lost.Kind == Lost {
+			return lost, err
+		}
+		if changed == nil {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Frame{}, ctx.Err()
+		}
+	}
+	f, rest, err := parse(r.rest)
+	if err != nil {
+		return Frame{}, err
+	}
+	r.at += len(r.rest) - len(rest)
+	r.rest, r.next = rest, f.Seq+1
+	r.done = f.Kind == Ended
+	return f, nil
+}
+
+// fetch reads the block with the next frame. It returns a frame if frames are lost, or a
+// channel to wait for if there is no frame yet.
+func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {
+	r.record.mu.Lock()
+	found, ok := r.record.find(r.next)
+	changed = r.record.changed
+	gone := !ok && r.record.ended && len(r.record.blocks) == 0
+	file := r.record.file
+	r.record.mu.Unlock()
+	switch {
+	case gone:
+		return Frame{}, nil, errors.New("the record is closed")
+	case !ok:
+		return Frame{}, changed, nil
+	case found.first > r.next:
+		data, err := json.Marshal(Gap{Next: found.first})
+		lost = Frame{Seq: r.next, Kind: Lost, Time: time.Now().UTC(), Data: data}
+		r.next = found.first
+		return lost, nil, err
+	}
+	data := found.data
+	if data == nil {
+		data = make([]byte, found.size)
+		if _, err := file.ReadAt(data, found.at); err != nil {
+			return Frame{}, nil, fmt.Errorf("reading the output of a process: %w", err)
+		}
+		r.record.mu.Lock()
+		again, ok := r.record.find(found.first)
+		r.record.mu.Unlock()
+		if !ok || again.first != found.first {
+			return Frame{}, nil, nil // dropped meanwhile, and maybe overwritten
+		}
+	}
+	if r.block != found.first {
+		r.block, r.at = found.first, 0
+	}
+	for r.rest = data[r.at:]; ; {
+		f, rest, err := parse(r.rest)
+		if err != nil {
+			return Frame{}, nil, err
+		}
+		if f.Seq >= r.next {
+			return Frame{}, nil, nil
+		}
+		r.at += len(r.rest) - len(rest)
+		r.rest = rest
+	}
+}
+
+// Take reports that the reader needs no frame up to seq any more.
+func (r *Reader) Take(seq uint64) {
+	r.record.mu.Lock()
+	defer r.record.mu.Unlock()
+	if seq <= r.taken || seq >= r.record.next {
+		return
+	}
+	r.taken = seq
+	r.record.taken = max(r.record.taken, seq)
+	r.record.notify()
+}
+
+// Close ends reading.
+func (r *Reader) Close() {
+	r.record.mu.Lock()
+	defer r.record.mu.Unlock()
+	delete(r.record.readers, r)
+	r.record.idle = time.Now()
+	r.record.notify()
+}

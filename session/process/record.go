@@ -1,0 +1,231 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"aibox/internal/spool"
+)
+
+// blockSize is the size of the blocks of a record, in bytes. The last block is in memory,
+// the others are in an unnamed file, so that a process that prints little needs no file.
+const blockSize = 256 << 10
+
+// maxError is the maximum length of the error of an Exit, in bytes.
+const maxError = 4 << 10
+
+// Record is the output of one process as frames. It keeps a limited number of bytes. It is
+// safe for concurrent use; Append and End belong to one goroutine.
+type Record struct {
+	dir      string // for the file
+	limit    int64
+	overflow Overflow
+
+	mu      sync.Mutex
+	blocks  []block // oldest first; the last one is in memory
+	kept    int64   // bytes of all blocks
+	file    *os.File
+	slots   []int64 // of the file that are free, as offsets
+	size    int64   // of the file
+	next    uint64  // number of the next frame
+	offsets map[Kind]int64
+	readers map[*Reader]bool
+	taken   uint64 // the last frame that a reader has taken
+	idle    time.Time
+	ended   bool
+	changed chan struct{} // closed and replaced at each change
+}
+
+// block is a sequence of encoded frames.
+type block struct {
+	first, last uint64 // numbers of its frames
+	data        []byte // nil if it is in the file
+	at          int64  // offset in the file
+	size        int
+}
+
+// NewRecord returns an empty record. It keeps limit bytes; dir is for its file.
+func NewRecord(dir string, limit int64, overflow Overflow) *Record {
+	return &Record{
+		dir: dir, limit: limit, overflow: overflow, next: 1, idle: time.Now(),
+		offsets: map[Kind]int64{}, readers: map[*Reader]bool{}, changed: make(chan struct{}),
+	}
+}
+
+// Append adds output. If the record is full, it drops the oldest frames, or waits until a
+// reader has taken them or ctx ends.
+func (r *Record) Append(ctx context.Context, kind Kind, p []byte) error {
+	for len(p) > 0 {
+		part := p[:min(len(p), MaxData)]
+		p = p[len(part):]
+		if err := r.makeRoom(ctx, int64(frameHeader+len(part))); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		err := r.add(Frame{Kind: kind, Offset: r.offsets[kind], Data: part})
+		r.offsets[kind] += int64(len(part))
+		r.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// End adds the last frame.
+func (r *Record) End(exit Exit) error {
+	if len(exit.Error) > maxError {
+		exit.Error = strings.ToValidUTF8(exit.Error[:maxError], "")
+	}
+	data, err := json.Marshal(exit)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err = r.add(Frame{Kind: Ended, Data: data})
+	r.ended = true
+	return err
+}
+
+// add adds a frame. r.mu is held.
+func (r *Record) add(f Frame) error {
+	f.Seq, f.Time = r.next, time.Now()
+	size := frameHeader + len(f.Data)
+	if n := len(r.blocks); n == 0 || r.blocks[n-1].size+size > blockSize {
+		if n > 0 {
+			if err := r.store(&r.blocks[n-1]); err != nil {
+				return err
+			}
+		}
+		r.blocks = append(r.blocks, block{first: f.Seq})
+	}
+	last := &r.blocks[len(r.blocks)-1]
+	last.data = f.Append(last.data)
+	last.size, last.last = len(last.data), f.Seq
+	r.kept += int64(size)
+	r.next++
+	r.notify()
+	return nil
+}
+
+// store moves a block to the file.
+func (r *Record) store(b *block) error {
+	if r.file == nil {
+		file, err := spool.CreateUnnamed(r.dir)
+		if err != nil {
+			return err
+		}
+		r.file = file
+	}
+	if n := len(r.slots); n > 0 {
+		b.at, r.slots = r.slots[n-1], r.slots[:n-1]
+	} else {
+		b.at, r.size = r.size, r.size+blockSize
+	}
+	if _, err := r.file.WriteAt(b.data, b.at); err != nil {
+		return fmt.Errorf("storing the output of a process: %w", err)
+	}
+	b.data = nil
+	return nil
+}
+
+// makeRoom makes room for n bytes.
+func (r *Record) makeRoom(ctx context.Context, n int64) error {
+	for {
+		r.mu.Lock()
+		for r.kept+n > r.limit && len(r.blocks) > 1 && (r.overflow == Drop || r.blocks[0].last <= r.needless()) {
+			r.dropOldest()
+		}
+		fits, changed := r.kept+n <= r.limit, r.changed
+		r.mu.Unlock()
+		if fits {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// needless returns the last frame that all readers have taken, or that any has taken if
+// none reads now.
+func (r *Record) needless() uint64 {
+	if len(r.readers) == 0 {
+		return r.taken
+	}
+	least := r.next
+	for reader := range r.readers {
+		least = min(least, reader.taken)
+	}
+	return least
+}
+
+func (r *Record) dropOldest() {
+	oldest := r.blocks[0]
+	r.blocks = r.blocks[1:]
+	r.kept -= int64(oldest.size)
+	if oldest.data == nil {
+		r.slots = append(r.slots, oldest.at)
+	}
+}
+
+// notify wakes all that wait for a change. r.mu is held.
+func (r *Record) notify() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// Sizes returns the number of the last frame, and how many bytes the process has printed.
+func (r *Record) Sizes() (frames uint64, output int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next - 1, r.offsets[Stdout] + r.offsets[Stderr]
+}
+
+// Idle returns since when nobody has read the record; zero while somebody reads it.
+func (r *Record) Idle() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.readers) > 0 {
+		return time.Time{}
+	}
+	return r.idle
+}
+
+// Delivered reports whether a reader has taken the last frame of an ended process.
+func (r *Record) Delivered() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended && r.taken >= r.next-1
+}
+
+// Close frees the file. Readers fail.
+func (r *Record) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blocks, r.kept, r.ended = nil, 0, true
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+	r.notify()
+}
+
+// find returns the block with frame seq, or the first one after it; false if it is not
+// there yet. r.mu is held.
+func (r *Record) find(seq uint64) (block, bool) {
+	i := sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].last >= seq })
+	if i == len(r.blocks) {
+		return block{}, false
+	}
+	return r.blocks[i], true
+}

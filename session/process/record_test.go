@@ -1,0 +1,256 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// produce appends size bytes in pieces of random length, and ends the record. It returns the
+// hash of the bytes.
+func produce(t *testing.T, r *Record, size int) [32]byte {
+	hash := sha256.New()
+	random := rand.New(rand.NewPCG(1, 2))
+	for size > 0 {
+		p := make([]byte, min(size, 1+random.IntN(100_000)))
+		for i := 0; i < len(p); i += 97 {
+			p[i] = byte(random.Uint32())
+		}
+		if err := r.Append(t.Context(), Stdout, p); err != nil {
+			t.Error(err)
+			break
+		}
+		hash.Write(p)
+		size -= len(p)
+	}
+	if err := r.End(Exit{Code: 3}); err != nil {
+		t.Error(err)
+	}
+	return [32]byte(hash.Sum(nil))
+}
+
+// consume reads from frame next on, and checks the numbers and offsets. It stops after
+// count frames or at the end.
+func consume(t *testing.T, r *Record, next *uint64, offset *int64, out io.Writer, count int) (ended bool) {
+	t.Helper()
+	reader, err := r.Reader(*next)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	defer reader.Close()
+	for range count {
+		f, err := reader.Next(t.Context())
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		if f.Seq != *next {
+			t.Errorf("frame %d in place of %d", f.Seq, *next)
+			return true
+		}
+		*next++
+		if f.Kind == Ended {
+			if _, err := reader.Next(t.Context()); !errors.Is(err, io.EOF) {
+				t.Errorf("after the end: %v", err)
+			}
+			reader.Take(f.Seq)
+			return true
+		}
+		if f.Kind != Stdout || f.Offset != *offset {
+			t.Errorf("frame %d is %c at offset %d in place of %d", f.Seq, f.Kind, f.Offset, *offset)
+			return true
+		}
+		*offset += int64(len(f.Data))
+		_, _ = out.Write(f.Data)
+		reader.Take(f.Seq)
+	}
+	return false
+}
+
+func TestTenReadersGetIdenticalBytes(t *testing.T) {
+	r := NewRecord(t.TempDir(), 64<<20, Hold)
+	defer r.Close()
+	var group sync.WaitGroup
+	sums := make([][32]byte, 10)
+	for i := range sums {
+		group.Go(func() {
+			hash := sha256.New()
+			next, offset := uint64(1), int64(0)
+			consume(t, r, &next, &offset, hash, 1<<30)
+			sums[i] = [32]byte(hash.Sum(nil))
+		})
+	}
+	want := produce(t, r, 20<<20)
+	group.Wait()
+	for i, sum := range sums {
+		if sum != want {
+			t.Errorf("reader %d got other bytes", i)
+		}
+	}
+}
+
+// The record keeps far less than the output, and the reader leaves after every few frames.
+func TestReaderThatReconnectsLosesNothing(t *testing.T) {
+	r := NewRecord(t.TempDir(), minKeep, Hold)
+	defer r.Close()
+	done := make(chan [32]byte)
+	go func() { done <- produce(t, r, 30<<20) }()
+	hash := sha256.New()
+	next, offset := uint64(1), int64(0)
+	for n := 1; !consume(t, r, &next, &offset, hash, n%17); n++ {
+	}
+	if want := <-done; [32]byte(hash.Sum(nil)) != want {
+		t.Error("other bytes")
+	}
+	if r.size > minKeep+blockSize {
+		t.Errorf("the file has %d bytes", r.size)
+	}
+	if !r.Delivered() {
+		t.Error("the end was taken, and is not delivered")
+	}
+}
+
+func TestFullRecordHoldsTheProcessUntilFramesAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecord(t.TempDir(), minKeep, Hold)
+		defer r.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		appended := 0
+		for ctx.Err() == nil {
+			if r.Append(ctx, Stdout, make([]byte, 10_000)) == nil {
+				appended++
+			}
+		}
+		if size := appended * 10_000; size > minKeep || size < minKeep*9/10 {
+			t.Errorf("%d bytes were accepted", size)
+		}
+		slow, err := r.Reader(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, err := r.Reader(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast.Take(uint64(appended))
+		done := make(chan error, 1)
+		go func() { done <- r.Append(t.Context(), Stdout, make([]byte, 10_000)) }()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Fatal("frames that the slow reader needs were dropped")
+		default:
+		}
+		slow.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		fast.Close()
+	})
+}
+
+func TestDroppedFramesAreReportedToTheReader(t *testing.T) {
+	r := NewRecord(t.TempDir(), minKeep, Drop)
+	defer r.Close()
+	reader, err := r.Reader(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for i := range 1000 {
+		if err := r.Append(t.Context(), Stdout, bytes.Repeat([]byte{byte(i)}, 5000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.End(Exit{}); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := reader.Next(t.Context())
+	if err != nil || lost.Kind != Lost || lost.Seq != 1 {
+		t.Fatalf("got %+v, %v", lost, err)
+	}
+	gap, err := lost.Gap()
+	if err != nil || gap.Next < 100 {
+		t.Fatalf("got %+v, %v", gap, err)
+	}
+	for seq := gap.Next; ; seq++ {
+		f, err := reader.Next(t.Context())
+		if err != nil || f.Seq != seq {
+			t.Fatalf("got frame %d in place of %d, %v", f.Seq, seq, err)
+		}
+		if f.Kind == Ended {
+			break
+		}
+		if want := int64(seq-1) * 5000; f.Offset != want || f.Data[0] != byte(seq-1) {
+			t.Fatalf("frame %d has offset %d", seq, f.Offset)
+		}
+	}
+}
+
+func TestSmallOutputNeedsNoFile(t *testing.T) {
+	r := NewRecord("/nonexistent", DefaultKeep, Hold)
+	defer r.Close()
+	if err := errors.Join(r.Append(t.Context(), Stdout, make([]byte, 100_000)), r.End(Exit{})); err != nil {
+		t.Error(err)
+	}
+	if err := r.Append(t.Context(), Stdout, make([]byte, 300_000)); err == nil {
+		t.Error("output that could not be stored was accepted")
+	}
+}
+
+func TestReadersOfAStreamSeeItsOwnOffsets(t *testing.T) {
+	r := NewRecord(t.TempDir(), DefaultKeep, Hold)
+	defer r.Close()
+	for i := range 3 {
+		_ = r.Append(t.Context(), Stdout, []byte("out"))
+		_ = r.Append(t.Context(), Stderr, []byte(fmt.Sprintf("error %d", i)))
+	}
+	reader, err := r.Reader(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := reader.Next(t.Context())
+	out.Data = bytes.Clone(out.Data)
+	failed, _ := reader.Next(t.Context())
+	if out.Offset != 6 || string(out.Data) != "out" || failed.Offset != 14 || failed.Kind != Stderr {
+		t.Errorf("%+v, %+v", out, failed)
+	}
+	if _, err := r.Reader(8); err == nil {
+		t.Error("a frame that does not exist can be read from")
+	}
+	if _, err := r.Reader(0); err == nil {
+		t.Error("frame 0 can be read")
+	}
+}
+
+// FuzzRead feeds hostile bytes: the parser must neither panic nor accept too much, and what
+// it accepts must survive a round trip.
+func FuzzRead(f *testing.F) {
+	f.Add(Frame{Seq: 1, Kind: Stdout, Time: time.Unix(1, 2), Data: []byte("text")}.Append(nil))
+	f.Add(Frame{Seq: 2, Kind: Ended, Data: []byte(`{"code":1}`)}.Append(nil))
+	f.Fuzz(func(t *testing.T, encoded []byte) {
+		frame, err := Read(bytes.NewReader(encoded))
+		if err != nil {
+			return
+		}
+		if len(frame.Data) > MaxData || len(frame.Data) > len(encoded) {
+			t.Fatalf("accepted %d bytes", len(frame.Data))
+		}
+		again, rest, err := parse(frame.Append(nil))
+		if err != nil || len(rest) > 0 || again.Seq != frame.Seq || again.Offset != frame.Offset || !again.Time.Equal(frame.Time) || !bytes.Equal(again.Data, frame.Data) {
+			t.Fatalf("round trip: %+v, %v", again, err)
+		}
+		_, _ = frame.Exit()
+		_, _ = frame.Gap()
+	})
+}
