@@ -12,6 +12,7 @@ type Kind string
 // The kinds.
 const (
 	KindLifecycle Kind = "lifecycle" // start, sandbox, agent, end, repair, removal
+	KindProcesses Kind = "processes" // what the user runs in the sandbox, and copies
 	KindEgress    Kind = "egress"    // requests to the egress proxy, other packets, questions and policies
 	KindDNS       Kind = "dns"
 	KindInference Kind = "inference" // requests to the model
@@ -31,6 +32,7 @@ var kinds = []struct {
 		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, StopRequested, AgentEnded, BoxDestroyed,
 		SessionRepaired, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
+	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied}},
 	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},
 	{KindDNS, []Type{DNSRefused}},
 	{KindInference, []Type{ModelAnswered}},

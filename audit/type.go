@@ -18,6 +18,9 @@ const (
 	BoxStarted        Type = "box.started"
 	ProbesRan         Type = "probes.ran"
 	AgentStarted      Type = "agent.started"
+	ProcessStarted    Type = "process.started" // a process of the user in the sandbox; comes before its start
+	ProcessEnded      Type = "process.ended"
+	FilesCopied       Type = "files.copied" // between the user and the sandbox; in place of the end of its process
 	ModelAnswered     Type = "model.answered"
 	DNSRefused        Type = "dns.refused"    // its data is a Query
 	EgressAllowed     Type = "egress.allowed" // its data is an Egress

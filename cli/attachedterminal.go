@@ -29,6 +29,7 @@ type attachedTerminal struct {
 	in, out   *os.File
 	label     string // of the session, for the last row
 	closes    bool   // detaching ends the session
+	plain     bool   // there is no scrolling back
 	questions *questionLine
 
 	mu     sync.Mutex // guards out and what follows
@@ -184,7 +185,7 @@ func (t *attachedTerminal) status() error {
 		text = " " + t.label + "  ? " + asks
 	} else if t.notice != "" {
 		text += "  ! " + notice(t.notice)
-	} else {
+	} else if !t.plain {
 		text += " · ctrl-p ctrl-s scrolls back"
 	}
 	_, err := fmt.Fprintf(t.out, "\x1b7\x1b[%d;1H\x1b[0;7m%s\x1b[m\x1b8", size.Rows, screen.Fit(text, size.Cols))
@@ -217,7 +218,7 @@ func cannotSend(ctx context.Context) ending {
 
 // sendKeys sends the user's keys until the user detaches or ctx ends.
 func (t *attachedTerminal) sendKeys(ctx context.Context, attachment *control.Attachment) ending {
-	keys := detachKeys{asks: func() bool { return t.questions.text() != "" }}
+	keys := detachKeys{plain: t.plain, asks: func() bool { return t.questions.text() != "" }}
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := readKeys(ctx, t.in, buf, keys.wait())

@@ -55,8 +55,11 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	a.report(err)
-	return fault.KindOf(err).ExitCode()
+	code, err := exitCode(err)
+	if err != nil {
+		a.report(err)
+	}
+	return code
 }
 
 // cli is what every command works with: the console and the app.
@@ -143,7 +146,7 @@ changes as a diff, and accept or discard them.`,
 			root.AddCommand(command)
 		}
 	}
-	add("run", a.runCommand(), a.rerunCommand(), newListCommand(a), newAttachCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newOpenCommand(a), newAllowCommand(a), newDenyCommand(a), newAnswerCommand(a), newRemoveCommand(a))
+	add("run", a.runCommand(), a.rerunCommand(), newListCommand(a), newAttachCommand(a), newExecCommand(a), newShellCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newOpenCommand(a), newAllowCommand(a), newDenyCommand(a), newAnswerCommand(a), newRemoveCommand(a))
 	add("review", newDiffCommand(a), newCompareCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
 	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newAuditCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
 	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))

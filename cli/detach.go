@@ -49,8 +49,9 @@ func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) 
 // detachKeys finds the keys that are not for the agent: ctrl-p ctrl-q and ctrl-p ctrl-s,
 // and ctrl-p ctrl-a while a question waits.
 type detachKeys struct {
-	half bool
-	asks func() bool // a question waits; nil: never
+	half  bool
+	plain bool        // ctrl-p ctrl-s is for the program
+	asks  func() bool // a question waits; nil: never
 }
 
 const (
@@ -83,7 +84,9 @@ func (d *detachKeys) take(keys []byte) (send []byte, request error) {
 			case ctrlQ:
 				return send, errDetached
 			case ctrlS:
-				return send, errScrollBack
+				if !d.plain {
+					return send, errScrollBack
+				}
 			case ctrlA:
 				if d.asks != nil && d.asks() {
 					return send, errQuestions

@@ -1,10 +1,8 @@
 package control
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"aibox/internal/screen"
 )
@@ -21,26 +19,24 @@ func serveAttach(c Session) http.HandlerFunc {
 			http.Error(w, "it was not started with -i", http.StatusConflict)
 			return
 		}
-		rows, rowsErr := strconv.ParseUint(r.FormValue("rows"), 10, 16)
-		cols, colsErr := strconv.ParseUint(r.FormValue("cols"), 10, 16)
-		colors, colorsErr := strconv.ParseUint(r.FormValue("colors"), 10, 32)
-		if rowsErr != nil || colsErr != nil || colorsErr != nil || r.Header.Get("Upgrade") != attachProtocol {
-			http.Error(w, "attach takes rows, cols, colors and an upgrade to "+attachProtocol, http.StatusBadRequest)
-			return
-		}
-		conn, buffered, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		_ = conn.SetDeadline(time.Time{})
-		answer := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + attachProtocol + "\r\n\r\n"
-		if _, err := fmt.Fprint(conn, answer); err != nil {
-			_ = conn.Close()
-			return
-		}
-		term.Serve(conn, NewFrameReader(buffered), screen.Size{Rows: int(rows), Cols: int(cols)}, screen.Colors(colors))
+		serveTerminal(w, r, term)
 	}
+}
+
+// serveTerminal is serveAttach for one terminal.
+func serveTerminal(w http.ResponseWriter, r *http.Request, term Terminal) {
+	rows, rowsErr := strconv.ParseUint(r.FormValue("rows"), 10, 16)
+	cols, colsErr := strconv.ParseUint(r.FormValue("cols"), 10, 16)
+	colors, colorsErr := strconv.ParseUint(r.FormValue("colors"), 10, 32)
+	if rowsErr != nil || colsErr != nil || colorsErr != nil || r.Header.Get("Upgrade") != attachProtocol {
+		http.Error(w, "attach takes rows, cols, colors and an upgrade to "+attachProtocol, http.StatusBadRequest)
+		return
+	}
+	conn, buffered, err := upgrade(w, attachProtocol)
+	if err != nil {
+		return
+	}
+	term.Serve(conn, NewFrameReader(buffered), screen.Size{Rows: int(rows), Cols: int(cols)}, screen.Colors(colors))
 }
 
 // serveScreen sends the screen of the agent's terminal, as text with colors.

@@ -3,6 +3,7 @@ package control
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -55,27 +56,29 @@ type View struct {
 	Ended bool
 }
 
-// Attach attaches to the terminal.
+// Attach attaches to the terminal of the agent.
 func (c Client) Attach(ctx context.Context, size screen.Size, colors screen.Colors) (*Attachment, error) {
+	attachment, err := c.attach(ctx, "/v1/attach", size, colors)
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return nil, fault.New(fault.Usage, "the session has no terminal to attach to: %s", refused.Message)
+	}
+	return attachment, err
+}
+
+// attach attaches to the terminal at path.
+func (c Client) attach(ctx context.Context, path string, size screen.Size, colors screen.Colors) (*Attachment, error) {
 	query := url.Values{
 		"rows": {strconv.Itoa(size.Rows)}, "cols": {strconv.Itoa(size.Cols)}, "colors": {strconv.Itoa(int(colors))},
 	}
-	target := url.URL{Scheme: "http", Host: "session", Path: "/v1/attach", RawQuery: query.Encode()}
+	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Connection", "Upgrade")
-	request.Header.Set("Upgrade", attachProtocol)
-	response, err := c.http.Do(request)
+	conn, err := c.upgrade(ctx, request, attachProtocol)
 	if err != nil {
-		return nil, noAnswer(ctx, err)
-	}
-	conn, ok := response.Body.(io.ReadWriteCloser)
-	if response.StatusCode != http.StatusSwitchingProtocols || !ok {
-		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, fault.New(fault.Usage, "the session has no terminal to attach to: %s", text)
+		return nil, err
 	}
 	a := &Attachment{conn: conn, in: FrameReader{bufio.NewReader(conn), maxFrame}}
 	a.startTimeout(Heartbeat + Attempts*c.timeout)

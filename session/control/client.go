@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"aibox/session/output"
@@ -77,12 +76,7 @@ func (c Client) call(ctx context.Context, method, path string, query url.Values)
 	if err != nil {
 		return nil, noAnswer(ctx, err)
 	}
-	if response.StatusCode/100 != 2 {
-		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
-	}
-	return response, nil
+	return checkStatus(response)
 }
 
 func readHints(header http.Header) []string {

@@ -23,6 +23,7 @@ import (
 // fakeControls answers like a supervisor whose record is r.
 type fakeControls struct {
 	term    Terminal
+	procs   Processes
 	r       *output.Recorder
 	dir     string
 	reasons chan string
@@ -78,6 +79,8 @@ func (f fakeControls) OpenPort(_ context.Context, r ports.Request) (func(func(po
 
 func (f fakeControls) Terminal() Terminal { return f.term }
 
+func (f fakeControls) Processes() Processes { return f.procs }
+
 func (f fakeControls) Stop(reason string) { f.reasons <- reason }
 
 func (f fakeControls) Signal(number int) error {
@@ -100,7 +103,7 @@ func serveFake(t *testing.T, dir string) (fakeControls, Client) {
 		t.Fatal(err)
 	}
 	f := fakeControls{
-		r: r, dir: recorded, reasons: make(chan string, 1), signals: make(chan int, 1),
+		procs: &fakeProcesses{dir: recorded}, r: r, dir: recorded, reasons: make(chan string, 1), signals: make(chan int, 1),
 		log: log, extends: make(chan time.Duration, 1),
 	}
 	listener, err := Listen(dir)

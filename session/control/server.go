@@ -51,6 +51,16 @@ import (
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
 //	GET  /v1/screen           the screen of that terminal, as text
+//	POST /v1/processes        start a process.Request; the answer is its process.Info
+//	GET  /v1/processes        list the processes
+//	POST /v1/processes/ID/connect?from=N
+//	                          upgrade to frames of a process, from frame N on
+//	POST /v1/processes/ID/stdin?end=BOOL
+//	                          the body is input of a process; end ends its input after it
+//	POST /v1/processes/ID/signal?number=N
+//	POST /v1/processes/ID/resize?rows=R&cols=C
+//	POST /v1/processes/ID/attach?rows=R&cols=C&colors=N
+//	                          as /v1/attach, for the terminal of a process
 
 // Session is the running session that the control socket serves.
 type Session interface {
@@ -73,6 +83,7 @@ type Session interface {
 	// OpenPort opens a port of the sandbox on the host. The caller must call updates, which
 	// visits the port's updates until ctx or the session ends; then the port is closed.
 	OpenPort(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error)
+	Processes() Processes
 }
 
 // Terminal is the terminal of an interactive session's agent.
@@ -160,6 +171,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	mux.HandleFunc("GET /v1/screen", serveScreen(c))
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
+	handleProcesses(mux, c.Processes())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() { _ = server.Serve(ownPeers{listener}) }()
 	return server

@@ -63,6 +63,9 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 	return f, nil
 }
 
+// Ready reports whether Next does not wait.
+func (r *Reader) Ready() bool { return len(r.rest) > 0 }
+
 // fetch reads the block with the next frame. It returns a frame if frames are lost, or a
 // channel to wait for if there is no frame yet.
 func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {

@@ -201,6 +201,23 @@ func (r *Record) Idle() time.Time {
 	return r.idle
 }
 
+// AwaitReaders waits until nobody reads the record, or ctx ends.
+func (r *Record) AwaitReaders(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		reading, changed := len(r.readers) > 0, r.changed
+		r.mu.Unlock()
+		if !reading {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Delivered reports whether a reader has taken the last frame of an ended process.
 func (r *Record) Delivered() bool {
 	r.mu.Lock()

@@ -44,6 +44,8 @@ type sandbox struct {
 	line     *lifeline.Conn         // nil until the sandbox has connected
 	ports    *openPorts
 	watchdog *watchdog.Watchdog // nil until it guards the sandbox
+
+	agentFolder string // the agent's working folder; set before it runs
 }
 
 // startSandbox creates the sandbox while its network is being closed, starts it
@@ -246,6 +248,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 		Authority: s.policy.authority(),
 		Baseline:  k.workspace.AgentHead,
 	}
+	s.agentFolder = begin.Dir
 	s.term.Prepare(&begin)
 	// The event comes first: if this process is killed before it has stored that the agent
 	// runs, the repair must know that there may be work to keep.

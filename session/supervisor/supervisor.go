@@ -58,6 +58,7 @@ type supervisor struct {
 	*limits
 	*verifier
 
+	processes  *processes
 	attention  attention
 	held       *flock.Lock    // the session's lock, until the process ends
 	queue      *session.Queue // what the session waits for; nil: it may start
@@ -72,7 +73,7 @@ func newSupervisor(r *run) *supervisor {
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
 	return &supervisor{
-		run: r, modelWatch: models, preparation: prepared, sandbox: sb,
+		run: r, modelWatch: models, preparation: prepared, sandbox: sb, processes: newProcesses(sb),
 		limits: bounds, verifier: &verifier{run: r}, attention: attention{session: r},
 	}
 }
@@ -163,11 +164,13 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.watchModel(kit.agent.Info())
 	releaseMemory()
 	exit, cause := s.watch(ctx, kit, container)
+	s.processes.close()
 	s.scrollback.Close()
 	s.keepScreen()
 	s.term.Close()
 	s.finish(services, ctx.Done(), kit, container, exit, cause)
 	s.term.Wait()
+	s.processes.awaitReaders()
 	shutdown(control)
 	return nil
 }
@@ -295,6 +298,8 @@ func (s *supervisor) Ports(ctx context.Context) ([]ports.Listening, error) {
 func (s *supervisor) OpenPort(ctx context.Context, r ports.Request) (func(func(ports.Update) error) error, error) {
 	return s.ports.offer(ctx, r)
 }
+
+func (s *supervisor) Processes() control.Processes { return s.processes }
 
 func (s *supervisor) Stop(reason string) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})

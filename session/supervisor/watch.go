@@ -150,7 +150,7 @@ func (s *supervisor) receive() sandboxOutcome {
 			}
 			err = decodeErr
 		default:
-			if err := s.ports.dialer.Handle(frame); err != nil {
+			if err := errors.Join(s.ports.dialer.Handle(frame), s.processes.receive(frame)); err != nil {
 				out.cause = err
 				return out
 			}

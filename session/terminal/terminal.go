@@ -30,9 +30,9 @@ type Terminal struct {
 	mu      sync.Mutex
 	screen  *screen.Screen
 	viewers map[*viewer]bool
-	line    *lifeline.Conn // nil until the agent runs
-	answers []byte         // of the screen, not sent yet
-	notices []byte         // the last message of aibox itself
+	line    Line   // nil until the agent runs
+	answers []byte // of the screen, not sent yet
+	notices []byte // the last message of aibox itself
 	ended   bool
 	called  bool // the agent has called for the user, who has not typed since
 	// lastInput is when a viewer last typed.
@@ -45,6 +45,13 @@ type Terminal struct {
 	answer  chan struct{} // there are answers
 	resized chan struct{} // the size has changed
 	pumps   sync.WaitGroup
+}
+
+// Line is the other side of a terminal: the program that draws on it.
+type Line interface {
+	// Stdin sends input. It waits while the program does not read, until ctx ends.
+	Stdin(ctx context.Context, p []byte) error
+	Resize(rows, cols uint16) error
 }
 
 func New(size screen.Size) *Terminal {
@@ -78,7 +85,7 @@ func (t *Terminal) Prepare(start *lifeline.Start) {
 }
 
 // Connect starts to send the agent the answers of the screen and the input of viewers.
-func (t *Terminal) Connect(line *lifeline.Conn) {
+func (t *Terminal) Connect(line Line) {
 	if t == nil {
 		return
 	}

@@ -64,6 +64,8 @@ type terminalOnly struct {
 
 func (s terminalOnly) Terminal() control.Terminal { return s.term }
 
+func (s terminalOnly) Processes() control.Processes { return nil }
+
 // attached is the user's terminal on a stage.
 type attached struct {
 	*control.Attachment

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// passedSignals are passed on to a process that the user follows.
+var passedSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// killingInterrupt is the ctrl-c that kills a process.
+const killingInterrupt = 3
+
+// followProcess passes on what a process prints until it ends, and the user's signals and
+// input to it. in may be nil. Its error has the exit code of the process.
+func (c *console) followProcess(ctx context.Context, service *session.Sessions, id session.ID, info process.Info, in io.Reader) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, passedSignals...)
+	defer signal.Stop(signals)
+	if ctx.Err() != nil {
+		signals <- syscall.SIGTERM // it arrived before Notify
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go passSignals(ctx, signals, func(number int) { _ = service.SignalProcess(ctx, id, info.ID, number) })
+	if in != nil {
+		// The error is that of the end of the process, which is reported below.
+		go func() { _ = service.ProcessInput(ctx, id, info.ID, in, true) }()
+	}
+	printer := c.processPrinter()
+	exit, err := service.ReadProcess(ctx, id, info.ID, 1, printer.print)
+	if err = errors.Join(err, printer.close()); err != nil {
+		if errors.Is(err, syscall.EPIPE) {
+			_ = service.SignalProcess(ctx, id, info.ID, int(syscall.SIGHUP)) // nobody reads it any more
+			return &processExit{code: 128 + int(syscall.SIGPIPE)}
+		}
+		return err
+	}
+	name := "the process"
+	if len(info.Argv) > 0 {
+		name = info.Argv[0]
+	}
+	return exitError(name, exit)
+}
+
+// passSignals passes signals on until ctx ends.
+func passSignals(ctx context.Context, signals <-chan os.Signal, send func(number int)) {
+	interrupts := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			number := int(s.(syscall.Signal))
+			if s == os.Interrupt {
+				if interrupts++; interrupts >= killingInterrupt {
+					number = int(syscall.SIGKILL)
+				}
+			}
+			send(number)
+		}
+	}
+}
+
+// processPrinter prints the frames of a process: unchanged, but filtered on a terminal.
+type processPrinter struct {
+	stdout, stderr io.Writer
+	errOut         io.Writer
+	errTerm        terminal
+	filters        []*termtext.Filter
+}
+
+func (c *console) processPrinter() *processPrinter {
+	p := &processPrinter{errOut: c.err, errTerm: c.errTerm}
+	of := func(w io.Writer, t terminal) io.Writer {
+		if !t.interactive {
+			return w
+		}
+		filter := termtext.NewFilter(w, termtext.Stream)
+		p.filters = append(p.filters, filter)
+		return filter
+	}
+	p.stdout, p.stderr = of(c.out, c.term), of(c.err, c.errTerm)
+	return p
+}
+
+func (p *processPrinter) print(frame process.Frame) (err error) {
+	switch frame.Kind {
+	case process.Stdout:
+		_, err = p.stdout.Write(frame.Data)
+	case process.Stderr:
+		_, err = p.stderr.Write(frame.Data)
+	case process.Lost:
+		_, err = fmt.Fprintf(p.errOut, "%s earlier output is no longer kept\n", p.errTerm.warn("!"))
+	}
+	return err
+}
+
+func (p *processPrinter) close() error {
+	var errs []error
+	for _, filter := range p.filters {
+		errs = append(errs, filter.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// attachProcess shows the terminal of a process until it ends or the user detaches.
+func (c *console) attachProcess(ctx context.Context, service *session.Sessions, id session.ID, info process.Info) error {
+	out, ok := c.out.(*os.File)
+	if !ok || !c.isInteractive() {
+		return fault.New(fault.Usage, "the terminal of a process needs a terminal as input and output")
+	}
+	if info.Exit == nil {
+		t := &attachedTerminal{in: c.in, out: out, label: fmt.Sprintf("%s · %s", id, safe(firstLine(info.Argv[0], 20))), plain: true}
+		attachment, err := service.AttachProcess(ctx, id, info.ID, t.agentSize(), colorDepth(c.term))
+		if err != nil {
+			return err
+		}
+		left, err := t.run(ctx, attachment)
+		switch {
+		case errors.Is(err, errDetached):
+			fmt.Fprintf(c.err, "%s process %d is still running; `aibox exec --connect %d %s` reattaches\n", c.errTerm.faint("→"), info.ID, info.ID, id)
+			return nil
+		case ctx.Err() != nil:
+			// The terminal hung up, or aibox was asked to end.
+			_ = service.SignalProcess(context.WithoutCancel(ctx), id, info.ID, int(syscall.SIGHUP))
+			return fault.New(fault.Interrupted, "interrupted")
+		case err != nil:
+			return err
+		}
+		if _, err := out.Write(left); err != nil {
+			return err
+		}
+	}
+	exit, err := service.ReadProcess(ctx, id, info.ID, 1, func(process.Frame) error { return nil })
+	if err != nil {
+		return err
+	}
+	return exitError(info.Argv[0], exit)
+}

@@ -1,0 +1,205 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/session/process"
+)
+
+// processProtocol is the protocol to which a connect request upgrades its connection. The
+// supervisor sends encoded frames (see process.Frame), with an Alive frame at every
+// heartbeat without others. The client sends numbers of frames (8 bytes, big-endian): it
+// needs none up to that one any more.
+const processProtocol = "aibox-process/1"
+
+// Processes are the processes in a session's sandbox besides the agent.
+type Processes interface {
+	// Start starts a process, and returns when it runs or could not be run.
+	Start(ctx context.Context, request process.Request) (process.Info, error)
+	List() []process.Info
+	Read(id int, from uint64) (*process.Reader, error)
+	// Input sends input until in ends, and then ends the process's input if end is set.
+	Input(ctx context.Context, id int, in io.Reader, end bool) error
+	// Done returns a channel that is closed when the process has ended.
+	Done(id int) (<-chan struct{}, error)
+	Resize(id int, size screen.Size) error
+	Signal(id, number int) error
+	Terminal(id int) (Terminal, error)
+}
+
+// handleProcesses adds the endpoints of processes.
+func handleProcesses(mux *http.ServeMux, ps Processes) {
+	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, r *http.Request) {
+		var request process.Request
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, process.MaxRequest)).Decode(&request); err != nil {
+			writeResult(w, fault.New(fault.Usage, "the request for a process is no valid JSON: %w", err))
+			return
+		}
+		info, err := ps.Start(r.Context(), request)
+		writeJSON(w, info, err)
+	})
+	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, ps.List(), nil) })
+	handle := func(pattern string, serve func(w http.ResponseWriter, r *http.Request, id int)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			id, err := strconv.Atoi(r.PathValue("id"))
+			if err != nil {
+				writeResult(w, fault.New(fault.Usage, "the id of a process is a number"))
+				return
+			}
+			serve(w, r, id)
+		})
+	}
+	handle("POST /v1/processes/{id}/connect", func(w http.ResponseWriter, r *http.Request, id int) { serveConnect(w, r, ps, id) })
+	handle("POST /v1/processes/{id}/attach", func(w http.ResponseWriter, r *http.Request, id int) {
+		term, err := ps.Terminal(id)
+		if err != nil {
+			writeResult(w, err)
+			return
+		}
+		serveTerminal(w, r, term)
+	})
+	handle("POST /v1/processes/{id}/stdin", func(w http.ResponseWriter, r *http.Request, id int) { serveInput(w, r, ps, id) })
+	handle("POST /v1/processes/{id}/signal", func(w http.ResponseWriter, r *http.Request, id int) {
+		number, err := strconv.Atoi(r.FormValue("number"))
+		if err != nil {
+			err = fault.New(fault.Usage, "number must be the number of a signal")
+		} else {
+			err = ps.Signal(id, number)
+		}
+		writeResult(w, err)
+	})
+	handle("POST /v1/processes/{id}/resize", func(w http.ResponseWriter, r *http.Request, id int) {
+		rows, rowsErr := strconv.ParseUint(r.FormValue("rows"), 10, 16)
+		cols, colsErr := strconv.ParseUint(r.FormValue("cols"), 10, 16)
+		err := errors.Join(rowsErr, colsErr)
+		if err != nil {
+			err = fault.New(fault.Usage, "rows and cols must be numbers")
+		} else {
+			err = ps.Resize(id, screen.Size{Rows: int(rows), Cols: int(cols)})
+		}
+		writeResult(w, err)
+	})
+}
+
+// writeJSON answers with value, or with err if it is not nil.
+func writeJSON(w http.ResponseWriter, value any, err error) {
+	if err != nil {
+		writeResult(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+// serveInput passes the body on as the input of a process.
+func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
+	done, err := ps.Done(id)
+	if err != nil {
+		writeResult(w, err)
+		return
+	}
+	answered := make(chan struct{})
+	defer close(answered)
+	go func() {
+		select {
+		case <-done:
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // ends a read of the body
+		case <-answered:
+		}
+	}()
+	writeResult(w, ps.Input(r.Context(), id, r.Body, r.FormValue("end") == "true"))
+}
+
+// serveConnect upgrades a request's connection to frames of a process.
+func serveConnect(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
+	from, err := strconv.ParseUint(r.FormValue("from"), 10, 64)
+	if err != nil || r.Header.Get("Upgrade") != processProtocol {
+		writeResult(w, fault.New(fault.Usage, "connect takes from, the number of a frame, and an upgrade to %s", processProtocol))
+		return
+	}
+	reader, err := ps.Read(id, from)
+	if err != nil {
+		writeResult(w, err)
+		return
+	}
+	defer reader.Close()
+	conn, buffered, err := upgrade(w, processProtocol)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	go func() {
+		defer cancel()
+		var number [8]byte
+		for {
+			if _, err := io.ReadFull(buffered, number[:]); err != nil {
+				return
+			}
+			reader.Take(binary.BigEndian.Uint64(number[:]))
+		}
+	}()
+	if sendFrames(ctx, conn, reader) == nil {
+		// The client closes the connection when it has read all.
+		late := time.AfterFunc(Heartbeat, cancel)
+		<-ctx.Done()
+		late.Stop()
+	}
+}
+
+// sendFrames sends frames up to the last one. Frames that are there are sent together.
+func sendFrames(ctx context.Context, conn net.Conn, reader *process.Reader) error {
+	out := bufio.NewWriterSize(conn, process.MaxData)
+	var encoded []byte
+	for {
+		beat, cancel := context.WithTimeout(ctx, Heartbeat)
+		frame, err := reader.Next(beat)
+		cancel()
+		switch {
+		case errors.Is(err, io.EOF):
+			return out.Flush()
+		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			frame = process.Frame{Kind: process.Alive}
+		case err != nil:
+			return err
+		}
+		encoded = frame.Append(encoded[:0])
+		if _, err := out.Write(encoded); err != nil {
+			return err
+		}
+		if !reader.Ready() {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// upgrade answers with a switch of protocols, and returns the connection.
+func upgrade(w http.ResponseWriter, protocol string) (net.Conn, io.Reader, error) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return nil, nil, err
+	}
+	_ = conn.SetDeadline(time.Time{})
+	answer := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n"
+	if _, err := fmt.Fprint(conn, answer); err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	return conn, buffered, nil
+}

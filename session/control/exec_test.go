@@ -1,0 +1,208 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/session/process"
+)
+
+// fakeProcesses answers like a supervisor with at most one process, whose record is r.
+type fakeProcesses struct {
+	dir     string
+	request process.Request
+	r       *process.Record
+	done    chan struct{}
+	input   bytes.Buffer
+	ended   bool
+	size    screen.Size
+	number  int
+}
+
+func (f *fakeProcesses) Start(_ context.Context, request process.Request) (process.Info, error) {
+	if err := request.Validate(); err != nil {
+		return process.Info{}, err
+	}
+	f.request, f.r, f.done = request, process.NewRecord(f.dir, request.Keep, request.Overflow), make(chan struct{})
+	return process.Info{ID: 1, Argv: request.Argv, PID: 7}, nil
+}
+
+func (f *fakeProcesses) List() []process.Info {
+	frames, output := f.r.Sizes()
+	return []process.Info{{ID: 1, Argv: f.request.Argv, Frames: frames, Output: output}}
+}
+
+func (f *fakeProcesses) check(id int) error {
+	if id != 1 {
+		return fault.New(fault.Usage, "there is no process %d", id)
+	}
+	return nil
+}
+
+func (f *fakeProcesses) Read(id int, from uint64) (*process.Reader, error) {
+	if err := f.check(id); err != nil {
+		return nil, err
+	}
+	return f.r.Reader(from)
+}
+
+func (f *fakeProcesses) Input(_ context.Context, _ int, in io.Reader, end bool) error {
+	_, err := io.Copy(&f.input, in)
+	f.ended = end && err == nil
+	if err != nil {
+		return fault.New(fault.Conflict, "process 1 has ended")
+	}
+	return nil
+}
+
+func (f *fakeProcesses) Done(id int) (<-chan struct{}, error) { return f.done, f.check(id) }
+
+func (f *fakeProcesses) Resize(id int, size screen.Size) error {
+	f.size = size
+	return f.check(id)
+}
+
+func (f *fakeProcesses) Signal(id, number int) error {
+	f.number = number
+	return f.check(id)
+}
+
+func (f *fakeProcesses) Terminal(id int) (Terminal, error) {
+	return nil, errors.Join(f.check(id), fault.New(fault.Usage, "process %d has no terminal", id))
+}
+
+func startFake(t *testing.T, request process.Request) (*fakeProcesses, Client) {
+	t.Helper()
+	f, c := serveFake(t, t.TempDir())
+	info, err := c.StartProcess(t.Context(), request)
+	if err != nil || info.ID != 1 || info.PID != 7 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	fake := f.procs.(*fakeProcesses)
+	t.Cleanup(func() { fake.r.Close() })
+	return fake, c
+}
+
+// 100 MB arrive with equal hashes although the client reconnects again and again, and the
+// record keeps only a part.
+func TestAClientThatReconnectsLosesNothingOfAProcess(t *testing.T) {
+	f, c := startFake(t, process.Request{Argv: []string{"x"}, Keep: 1 << 20})
+	const size = 100 << 20
+	want := make(chan [32]byte)
+	go func() {
+		hash, random, p := sha256.New(), rand.NewChaCha8([32]byte{1}), make([]byte, 50_000)
+		for left := size; left > 0; {
+			n := min(len(p), left)
+			_, _ = random.Read(p[:n])
+			if err := f.r.Append(t.Context(), process.Stdout, p[:n]); err != nil {
+				t.Error(err)
+			}
+			hash.Write(p[:n])
+			left -= n
+		}
+		_ = f.r.End(process.Exit{Code: 5})
+		want <- [32]byte(hash.Sum(nil))
+	}()
+	hash, next, connections := sha256.New(), uint64(1), 0
+	for ended := false; !ended; connections++ {
+		r, err := c.ConnectProcess(t.Context(), 1, next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 40 {
+			frame, err := r.Next()
+			if err != nil || frame.Seq != next {
+				t.Fatalf("frame %d in place of %d: %v", frame.Seq, next, err)
+			}
+			next++
+			if frame.Kind == process.Ended {
+				exit, err := frame.Exit()
+				if _, after := r.Next(); err != nil || exit.Code != 5 || !errors.Is(after, io.EOF) {
+					t.Errorf("%+v, %v, %v", exit, err, after)
+				}
+				ended = true
+				break
+			}
+			hash.Write(frame.Data)
+		}
+		_ = r.Close()
+	}
+	if [32]byte(hash.Sum(nil)) != <-want || connections < 50 {
+		t.Errorf("other bytes after %d connections", connections)
+	}
+}
+
+func TestInputResizeAndSignalReachAProcess(t *testing.T) {
+	f, c := startFake(t, process.Request{Argv: []string{"x"}, Stdin: true})
+	if err := c.ProcessInput(t.Context(), 1, strings.NewReader("some input"), true); err != nil || f.input.String() != "some input" || !f.ended {
+		t.Errorf("%q, %v, %v", f.input.String(), f.ended, err)
+	}
+	if err := c.ResizeProcess(t.Context(), 1, screen.Size{Rows: 30, Cols: 90}); err != nil || f.size != (screen.Size{Rows: 30, Cols: 90}) {
+		t.Errorf("%+v, %v", f.size, err)
+	}
+	if err := c.SignalProcess(t.Context(), 1, 15); err != nil || f.number != 15 {
+		t.Errorf("%d, %v", f.number, err)
+	}
+	if all, err := c.Processes(t.Context()); err != nil || len(all) != 1 || all[0].Argv[0] != "x" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A client that sends input and waits for more must learn that the process has ended.
+func TestEndOfAProcessEndsItsInput(t *testing.T) {
+	f, c := startFake(t, process.Request{Argv: []string{"x"}, Stdin: true})
+	in, out := io.Pipe()
+	defer out.Close()
+	done := make(chan error, 1)
+	go func() { done <- c.ProcessInput(t.Context(), 1, in, true) }()
+	if _, err := out.Write([]byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	close(f.done)
+	select {
+	case err := <-done:
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.Kind() != fault.Conflict {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it still waits")
+	}
+}
+
+func TestWrongRequestsForProcessesAreRefused(t *testing.T) {
+	f, c := startFake(t, process.Request{Argv: []string{"x"}})
+	_ = f.r.End(process.Exit{})
+	attempts := map[string]func() error{
+		"no command":       func() error { _, err := c.StartProcess(t.Context(), process.Request{}); return err },
+		"an empty command": func() error { _, err := c.StartProcess(t.Context(), process.Request{Argv: []string{""}}); return err },
+		"a tiny record": func() error {
+			_, err := c.StartProcess(t.Context(), process.Request{Argv: []string{"x"}, Keep: 1})
+			return err
+		},
+		"a wrong overflow": func() error {
+			_, err := c.StartProcess(t.Context(), process.Request{Argv: []string{"x"}, Overflow: "lose"})
+			return err
+		},
+		"another process":   func() error { _, err := c.ConnectProcess(t.Context(), 2, 1); return err },
+		"signal of another": func() error { return c.SignalProcess(t.Context(), 2, 9) },
+		"input of another":  func() error { return c.ProcessInput(t.Context(), 2, strings.NewReader(""), false) },
+		"no terminal":       func() error { _, err := c.AttachProcess(t.Context(), 1, screen.Size{}, 0); return err },
+		"a later frame":     func() error { _, err := c.ConnectProcess(t.Context(), 1, 3); return err },
+	}
+	for name, attempt := range attempts {
+		var refused *RefusedError
+		if err := attempt(); !errors.As(err, &refused) {
+			t.Errorf("%s gave %v", name, err)
+		}
+	}
+}

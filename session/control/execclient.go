@@ -1,0 +1,215 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"aibox/internal/screen"
+	"aibox/session/process"
+)
+
+// maxProcesses is the maximum size of a list of processes as JSON.
+const maxProcesses = 64 << 20
+
+// takenSize is after how many bytes a client reports the frames that it has taken.
+const takenSize = 128 << 10
+
+// StartProcess starts a process in the sandbox.
+func (c Client) StartProcess(ctx context.Context, request process.Request) (process.Info, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return process.Info{}, err
+	}
+	response, err := c.send(ctx, "/v1/processes", nil, bytes.NewReader(body))
+	if err != nil {
+		return process.Info{}, err
+	}
+	defer response.Body.Close()
+	var info process.Info
+	return info, json.NewDecoder(io.LimitReader(response.Body, 2*process.MaxRequest)).Decode(&info)
+}
+
+// Processes lists the processes in the order of their starts.
+func (c Client) Processes(ctx context.Context) ([]process.Info, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/processes", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var all []process.Info
+	return all, json.NewDecoder(io.LimitReader(response.Body, maxProcesses)).Decode(&all)
+}
+
+// ProcessInput sends input to a process until in ends, and then ends its input if end is set.
+// It returns an error when the process ends before.
+func (c Client) ProcessInput(ctx context.Context, id int, in io.Reader, end bool) error {
+	query := url.Values{"end": {strconv.FormatBool(end)}}
+	// A reader of unknown type, so that each read is sent at once.
+	response, err := c.send(ctx, processPath(id, "stdin"), query, struct{ io.Reader }{in})
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// SignalProcess sends a signal to a process's group.
+func (c Client) SignalProcess(ctx context.Context, id, number int) error {
+	return c.post(ctx, processPath(id, "signal"), url.Values{"number": {strconv.Itoa(number)}})
+}
+
+// ResizeProcess sets the size of a process's terminal.
+func (c Client) ResizeProcess(ctx context.Context, id int, size screen.Size) error {
+	return c.post(ctx, processPath(id, "resize"), url.Values{"rows": {strconv.Itoa(size.Rows)}, "cols": {strconv.Itoa(size.Cols)}})
+}
+
+// AttachProcess attaches to the terminal of a process.
+func (c Client) AttachProcess(ctx context.Context, id int, size screen.Size, colors screen.Colors) (*Attachment, error) {
+	return c.attach(ctx, processPath(id, "attach"), size, colors)
+}
+
+func processPath(id int, action string) string {
+	return "/v1/processes/" + strconv.Itoa(id) + "/" + action
+}
+
+// send sends a POST request with a body, and returns the response if its status is 2xx.
+func (c Client) send(ctx context.Context, path string, query url.Values, body io.Reader) (*http.Response, error) {
+	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, noAnswer(ctx, err)
+	}
+	return checkStatus(response)
+}
+
+// checkStatus returns a response if its status is 2xx.
+func checkStatus(response *http.Response) (*http.Response, error) {
+	if response.StatusCode/100 != 2 {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
+	}
+	return response, nil
+}
+
+// ProcessReader reads the frames of a process. Its methods belong to one goroutine, except
+// Close.
+type ProcessReader struct {
+	conn    io.ReadWriteCloser
+	in      *bufio.Reader
+	last    uint64 // the last frame that was returned
+	untaken int    // bytes since the last report of what was taken
+	ended   bool
+
+	silence *time.Timer // closes conn when the supervisor has sent nothing for wait
+	wait    time.Duration
+	silent  atomic.Bool
+}
+
+// ConnectProcess reads the frames of a process from frame from on. A client that reconnects
+// names the frame after the last one that it has used.
+func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*ProcessReader, error) {
+	target := url.URL{Scheme: "http", Host: "session", Path: processPath(id, "connect"), RawQuery: url.Values{"from": {strconv.FormatUint(from, 10)}}.Encode()}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.upgrade(ctx, request, processProtocol)
+	if err != nil {
+		return nil, err
+	}
+	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, process.MaxData), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
+	r.silence = time.AfterFunc(r.wait, func() {
+		r.silent.Store(true)
+		_ = conn.Close()
+	})
+	return r, nil
+}
+
+// upgrade sends a request for another protocol, and returns the connection.
+func (c Client) upgrade(ctx context.Context, request *http.Request, protocol string) (io.ReadWriteCloser, error) {
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", protocol)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, noAnswer(ctx, err)
+	}
+	conn, ok := response.Body.(io.ReadWriteCloser)
+	if response.StatusCode == http.StatusSwitchingProtocols && ok {
+		return conn, nil
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
+}
+
+// Next returns the next frame. With that, the frames before count as used: the process may
+// wait for it. io.EOF comes after the last frame; ErrNoSupervisor means that frames are
+// missing.
+func (r *ProcessReader) Next() (process.Frame, error) {
+	for {
+		if r.ended {
+			return process.Frame{}, io.EOF
+		}
+		if r.untaken >= takenSize {
+			if err := r.take(); err != nil {
+				return process.Frame{}, err
+			}
+		}
+		frame, err := process.Read(r.in)
+		if r.silent.Load() {
+			return process.Frame{}, ErrTimeout
+		}
+		r.silence.Reset(r.wait)
+		switch {
+		case err != nil:
+			return process.Frame{}, fmt.Errorf("%w: %w", ErrNoSupervisor, err)
+		case frame.Kind == process.Alive:
+			continue
+		case frame.Seq != r.last+1:
+			return process.Frame{}, fmt.Errorf("frame %d came after frame %d", frame.Seq, r.last)
+		}
+		r.last, r.untaken = frame.Seq, r.untaken+len(frame.Data)
+		switch frame.Kind {
+		case process.Lost:
+			gap, err := frame.Gap()
+			if err != nil || gap.Next <= frame.Seq {
+				return process.Frame{}, fmt.Errorf("frame %d reports a wrong gap", frame.Seq)
+			}
+			r.last = gap.Next - 1
+		case process.Ended:
+			r.ended = true
+			_ = r.take()
+		}
+		return frame, nil
+	}
+}
+
+// take reports the frames that were used.
+func (r *ProcessReader) take() error {
+	r.untaken = 0
+	if _, err := r.conn.Write(binary.BigEndian.AppendUint64(nil, r.last)); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoSupervisor, err)
+	}
+	return nil
+}
+
+// Close disconnects. The process continues.
+func (r *ProcessReader) Close() error {
+	r.silence.Stop()
+	return r.conn.Close()
+}

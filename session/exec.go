@@ -1,0 +1,149 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/session/control"
+	"aibox/session/process"
+)
+
+// StartProcess starts a process in the sandbox of a running session, besides its agent. It
+// returns when the process runs or could not be run. What the process changes in the
+// workspace belongs to the session's changes, like the agent's own.
+func (s *contact) StartProcess(ctx context.Context, id ID, request process.Request) (info process.Info, err error) {
+	if err := s.checkRunning(id); err != nil {
+		return info, err
+	}
+	err = s.send(id, func(c control.Client) error {
+		info, err = c.StartProcess(ctx, request)
+		return err
+	})
+	return info, err
+}
+
+// checkRunning refuses a session whose agent does not run.
+func (s *contact) checkRunning(id ID) error {
+	session, err := s.store.Load(id)
+	if err != nil {
+		return err
+	}
+	switch session.State.Phase {
+	case Running:
+		return nil
+	case Preparing, Queued:
+		return fault.New(fault.Usage, "%s has not started its agent yet", id).
+			Hint("try again when `aibox ls` shows it running")
+	default:
+		return fault.New(fault.Usage, "%s has ended, and its sandbox with it", id).
+			Hint("`aibox workspace %s` opens a shell in a copy of its workspace", id).
+			Hint("`aibox run --resume %s` continues it", id)
+	}
+}
+
+// Processes lists the processes of a running session, in the order of their starts.
+func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err error) {
+	if err := s.checkRunning(id); err != nil {
+		return nil, err
+	}
+	err = s.send(id, func(c control.Client) error {
+		all, err = c.Processes(ctx)
+		return err
+	})
+	return all, err
+}
+
+// ReadProcess visits the frames of a process from frame from on, until it has ended, and
+// returns its exit. It reconnects when the connection is lost.
+func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+	dir := s.store.Dir(id)
+	for isLocked(dir) {
+		var exit *process.Exit
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
+			exit, from, err = readProcess(ctx, s.store.dial(id), number, from, visit)
+			return err
+		})
+		var refused *control.RefusedError
+		switch {
+		case err == nil && exit != nil:
+			return *exit, nil
+		case errors.As(err, &refused):
+			return process.Exit{}, fault.New(refused.Kind(), "%s", refused.Message)
+		case !errors.Is(err, control.ErrNoSupervisor):
+			return process.Exit{}, err
+		}
+		select {
+		case <-time.After(reconnectPause):
+		case <-ctx.Done():
+			return process.Exit{}, ctx.Err()
+		}
+	}
+	return process.Exit{}, fault.New(fault.AgentFailed, "%s ended before its process", id)
+}
+
+// readProcess reads frames from one connection. It returns the number of the next frame.
+func readProcess(ctx context.Context, c control.Client, number int, from uint64, visit func(process.Frame) error) (*process.Exit, uint64, error) {
+	reader, err := c.ConnectProcess(ctx, number, from)
+	if err != nil {
+		return nil, from, err
+	}
+	defer reader.Close()
+	stop := context.AfterFunc(ctx, func() { _ = reader.Close() })
+	defer stop()
+	for {
+		frame, err := reader.Next()
+		switch {
+		case ctx.Err() != nil:
+			return nil, from, ctx.Err()
+		case err != nil:
+			return nil, from, err
+		}
+		if err := visit(frame); err != nil {
+			return nil, from, err
+		}
+		from = frame.Seq + 1
+		switch frame.Kind {
+		case process.Lost:
+			gap, err := frame.Gap()
+			if err != nil {
+				return nil, from, err
+			}
+			from = gap.Next
+		case process.Ended:
+			exit, err := frame.Exit()
+			return &exit, from, err
+		}
+	}
+}
+
+// ProcessInput sends input to a process until in ends, and then ends the process's input if
+// end is set. It returns a Conflict when the process ends before.
+func (s *contact) ProcessInput(ctx context.Context, id ID, number int, in io.Reader, end bool) error {
+	return s.send(id, func(c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
+}
+
+// SignalProcess sends a signal to a process's group.
+func (s *contact) SignalProcess(ctx context.Context, id ID, number, signal int) error {
+	return s.send(id, func(c control.Client) error { return c.SignalProcess(ctx, number, signal) })
+}
+
+// ResizeProcess sets the size of a process's terminal.
+func (s *contact) ResizeProcess(ctx context.Context, id ID, number int, size screen.Size) error {
+	return s.send(id, func(c control.Client) error { return c.ResizeProcess(ctx, number, size) })
+}
+
+// AttachProcess attaches a terminal to that of a process, as Attach does to the agent's.
+func (s *contact) AttachProcess(ctx context.Context, id ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
+	err = s.send(id, func(c control.Client) error {
+		attachment, err = c.AttachProcess(ctx, number, size, colors)
+		return err
+	})
+	if err == nil {
+		attachment.OnTimeout(func() error { return s.unresponsiveFault(id) })
+	}
+	return attachment, err
+}

@@ -1,0 +1,312 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/screen"
+	"aibox/session/process"
+	"aibox/session/terminal"
+)
+
+// running is a process in the sandbox besides the agent, and what is kept of it after its
+// end.
+type running struct {
+	request process.Request
+	line    *lifeline.Conn
+	flow    *lifeline.Flow
+	record  *process.Record
+	term    *terminal.Terminal // nil without a TTY
+
+	work    context.Context //nolint:containedctx // ends with the process, which outlives requests
+	cancel  context.CancelFunc
+	started chan struct{} // closed when it runs, or could not be run
+	arrived chan struct{} // of length 1: there is output
+
+	mu          sync.Mutex
+	outputs     []processOutput // not recorded yet; its window bounds them
+	information process.Info
+	once        sync.Once // of started
+}
+
+// processOutput is output of a process, or its end.
+type processOutput struct {
+	stream uint8
+	bytes  []byte
+	exit   *process.Exit
+}
+
+func newRunning(id int, request process.Request, line *lifeline.Conn, dir string) *running {
+	p := &running{
+		request: request, line: line, flow: line.NewFlow(),
+		started: make(chan struct{}), arrived: make(chan struct{}, 1),
+		information: process.Info{ID: id, Argv: request.Argv, User: request.User, Dir: request.Dir, TTY: request.TTY, Started: time.Now().UTC()},
+	}
+	p.work, p.cancel = context.WithCancel(context.Background())
+	overflow := request.Overflow
+	if request.TTY {
+		// Its terminal is what is read, and the record would fill up.
+		overflow = process.Drop
+		p.term = terminal.New(screen.Size{Rows: request.Rows, Cols: request.Cols}.Bound())
+	}
+	p.record = process.NewRecord(dir, request.Keep, overflow)
+	return p
+}
+
+// message returns the request for init.
+func (p *running) message(s *sandbox) lifeline.Process {
+	m := lifeline.Process{
+		ID: p.flow.ID, Argv: p.request.Argv, Env: p.request.Env, Dir: p.information.Dir, User: p.request.User,
+		Stdin: p.request.Stdin || p.request.TTY, Nproc: uint64(max(s.launch.Spec.Pids, 0)),
+	}
+	if p.term != nil {
+		start := lifeline.Start{Env: m.Env}
+		p.term.Prepare(&start)
+		m.TTY, m.Rows, m.Cols, m.Env = true, start.Rows, start.Cols, start.Env
+	}
+	if c := p.request.Copy; c != nil {
+		m.Tool, m.Argv, m.Dir = true, copyCommand(c), p.information.Dir
+		m.Stdin = c.Into
+	}
+	return m
+}
+
+// copyCommand returns the arguments of init that copy files.
+func copyCommand(c *process.Copy) []string {
+	if c.Into {
+		return []string{"unpack", c.Path, c.Name}
+	}
+	return []string{"pack", c.Path}
+}
+
+func (p *running) startedEvent() map[string]any {
+	event := map[string]any{"process": p.information.ID, "dir": p.information.Dir}
+	if c := p.request.Copy; c != nil {
+		event["copy"], event["path"] = direction(c), c.Path
+		return event
+	}
+	event["argv"] = p.request.Argv
+	if p.request.User != "" {
+		event["user"] = p.request.User
+	}
+	if p.request.TTY {
+		event["tty"] = true
+	}
+	return event
+}
+
+func direction(c *process.Copy) string {
+	if c.Into {
+		return "into the sandbox"
+	}
+	return "out of the sandbox"
+}
+
+// endedEvent returns the event that logs the end.
+func (p *running) endedEvent() (audit.Type, map[string]any) {
+	info := p.info()
+	event := map[string]any{"process": info.ID, "exit_code": info.Exit.Code, "output": info.Output}
+	if info.Exit.Signal != 0 {
+		event["signal"] = info.Exit.Signal
+	}
+	if info.Exit.Error != "" {
+		event["error"] = info.Exit.Error
+	}
+	c := p.request.Copy
+	if c == nil {
+		return audit.ProcessEnded, event
+	}
+	event["copy"], event["path"] = direction(c), c.Path
+	return audit.FilesCopied, event
+}
+
+// runs records that the process runs.
+func (p *running) runs(pid int) {
+	p.mu.Lock()
+	p.information.PID = pid
+	p.mu.Unlock()
+	if p.term != nil {
+		p.term.Connect(p)
+	}
+	if p.request.Timeout > 0 {
+		late := time.AfterFunc(p.request.Timeout, func() { _ = p.signal(int(unix.SIGKILL)) })
+		context.AfterFunc(p.work, func() { late.Stop() })
+	}
+	if p.request.Linger > 0 {
+		go p.endUnread()
+	}
+	p.once.Do(func() { close(p.started) })
+}
+
+// endUnread ends the process when it has had no reader for its Linger: with SIGHUP, and
+// with SIGKILL after as long again.
+func (p *running) endUnread() {
+	number := unix.SIGHUP
+	for wait := p.request.Linger; ; {
+		select {
+		case <-p.work.Done():
+			return
+		case <-time.After(wait):
+		}
+		since := p.record.Idle()
+		switch idle := time.Since(since); {
+		case since.IsZero():
+			wait = p.request.Linger
+		case idle < p.request.Linger:
+			wait = p.request.Linger - idle
+		default:
+			_ = p.signal(int(number))
+			number, wait = unix.SIGKILL, p.request.Linger
+		}
+	}
+}
+
+// put queues output for the record.
+func (p *running) put(o processOutput) {
+	p.mu.Lock()
+	if n := len(p.outputs); n > 0 && o.exit == nil && p.outputs[n-1].exit == nil && p.outputs[n-1].stream == o.stream &&
+		len(p.outputs[n-1].bytes)+len(o.bytes) <= process.MaxData {
+		p.outputs[n-1].bytes = append(p.outputs[n-1].bytes, o.bytes...)
+	} else {
+		p.outputs = append(p.outputs, o)
+	}
+	p.mu.Unlock()
+	select {
+	case p.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// pump records output until the process has ended, and then calls ended. While the record
+// is full, it waits, and with it the process.
+func (p *running) pump(ended func(*running)) {
+	for range p.arrived {
+		p.mu.Lock()
+		outputs := p.outputs
+		p.outputs = nil
+		p.mu.Unlock()
+		for _, o := range outputs {
+			if o.exit != nil {
+				p.end(*o.exit)
+				ended(p)
+				return
+			}
+			p.recordOutput(o)
+		}
+	}
+}
+
+// recordOutput records output and acknowledges it. A process whose output cannot be
+// recorded is killed: nothing is lost without a report.
+func (p *running) recordOutput(o processOutput) {
+	kind := process.Stdout
+	if o.stream == lifeline.StreamStderr {
+		kind = process.Stderr
+	}
+	if err := p.record.Append(p.work, kind, o.bytes); err != nil {
+		p.mu.Lock()
+		first := p.information.Exit == nil
+		if first {
+			p.information.Exit = &process.Exit{Cut: true, Error: fmt.Sprintf("its output cannot be recorded: %v", err)}
+		}
+		p.mu.Unlock()
+		if first {
+			_ = p.signal(int(unix.SIGKILL))
+		}
+	}
+	if p.term != nil {
+		p.term.Feed(o.bytes, p.work.Done())
+	}
+	_ = p.flow.Acknowledge(len(o.bytes))
+}
+
+// end records the end of the process.
+func (p *running) end(exit process.Exit) {
+	p.mu.Lock()
+	if failed := p.information.Exit; failed != nil {
+		exit.Cut = true
+		if exit.Error == "" && p.work.Err() == nil {
+			exit.Error = failed.Error
+		}
+	}
+	p.information.Exit = &exit
+	p.information.Ended = time.Now().UTC()
+	p.mu.Unlock()
+	if err := p.record.End(exit); err != nil {
+		fmt.Fprintln(os.Stderr, "recording the end of a process:", err)
+		p.record.Close() // its readers fail
+	}
+	p.cancel()
+	p.flow.Close()
+	p.once.Do(func() { close(p.started) })
+	if p.term != nil {
+		p.term.Close()
+		p.term.Wait()
+	}
+}
+
+// input sends input until in ends.
+func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
+	if !p.request.Stdin && !p.request.TTY && (p.request.Copy == nil || !p.request.Copy.Into) {
+		return fault.New(fault.Usage, "process %d was started without an input", p.information.ID)
+	}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := in.Read(buf)
+		if n > 0 && p.flow.Send(ctx, lifeline.StreamStdin, buf[:n]) != nil {
+			return fault.New(fault.Conflict, "process %d has ended", p.information.ID)
+		}
+		switch {
+		case errors.Is(err, io.EOF) && end:
+			return p.flow.End()
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && p.hasEnded():
+			return fault.New(fault.Conflict, "process %d has ended", p.information.ID)
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Stdin sends input of the terminal.
+func (p *running) Stdin(ctx context.Context, keys []byte) error {
+	return p.flow.Send(ctx, lifeline.StreamStdin, keys)
+}
+
+// Resize sets the size of the terminal.
+func (p *running) Resize(rows, cols uint16) error {
+	return p.line.ResizeProcess(p.flow.ID, rows, cols)
+}
+
+func (p *running) signal(number int) error { return p.line.SignalProcess(p.flow.ID, number) }
+
+func (p *running) hasEnded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.information.Ended.IsZero()
+}
+
+// info describes the process.
+func (p *running) info() process.Info {
+	p.mu.Lock()
+	info := p.information
+	p.mu.Unlock()
+	info.Frames, info.Output = p.record.Sizes()
+	info.Argv = slices.Clone(info.Argv)
+	if info.Ended.IsZero() {
+		info.Exit = nil
+	}
+	return info
+}

@@ -1,0 +1,288 @@
+package supervisor
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/screen"
+	"aibox/session"
+	"aibox/session/control"
+	"aibox/session/process"
+	"aibox/session/terminal"
+)
+
+const (
+	// maxEndedProcesses is how many ended processes are listed, and can be read.
+	maxEndedProcesses = 32
+	// readEndTime is how long the end of the session waits for readers of processes.
+	readEndTime = 2 * time.Second
+)
+
+// processes are the processes that the user has started in the sandbox besides the agent.
+// It is safe for concurrent use.
+type processes struct {
+	sandbox *sandbox
+
+	mu     sync.Mutex
+	last   int        // the number of the last process
+	all    []*running // in the order of their starts, without forgotten ones
+	flows  map[uint32]*running
+	closed bool // the sandbox has ended
+	pumps  sync.WaitGroup
+}
+
+func newProcesses(s *sandbox) *processes {
+	return &processes{sandbox: s, flows: map[uint32]*running{}}
+}
+
+// Start starts a process, and returns when it runs or could not be run.
+func (ps *processes) Start(ctx context.Context, request process.Request) (process.Info, error) {
+	if err := request.Validate(); err != nil {
+		return process.Info{}, err
+	}
+	p, err := ps.add(request)
+	if err != nil {
+		return process.Info{}, err
+	}
+	ps.sandbox.audit(audit.ProcessStarted, p.startedEvent())
+	if err := p.line.SendMessage(lifeline.TypeProcess, p.message(ps.sandbox)); err != nil {
+		return process.Info{}, fault.New(fault.Conflict, "the sandbox has ended")
+	}
+	select {
+	case <-p.started:
+		return p.info(), nil
+	case <-ctx.Done():
+		p.signal(9)
+		return process.Info{}, ctx.Err()
+	}
+}
+
+// add registers a process.
+func (ps *processes) add(request process.Request) (*running, error) {
+	s := ps.sandbox
+	s.mu.Lock()
+	line, phase, ending := s.line, s.current.Phase, s.cause != nil
+	s.mu.Unlock()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	active := 0
+	for _, p := range ps.all {
+		if !p.hasEnded() {
+			active++
+		}
+	}
+	switch {
+	case ps.closed || ending || phase != session.Preparing && phase != session.Running && phase != session.Queued:
+		return nil, fault.New(fault.Conflict, "the session is ending")
+	case line == nil || phase != session.Running:
+		return nil, fault.New(fault.Conflict, "its agent does not run yet")
+	case active >= lifeline.MaxProcesses:
+		return nil, fault.New(fault.Conflict, "%d processes run in its sandbox already, which is the limit", active)
+	}
+	ps.forget()
+	ps.last++
+	p := newRunning(ps.last, request, line, s.dir)
+	if p.information.Dir == "" {
+		p.information.Dir = s.agentFolder
+	}
+	ps.all = append(ps.all, p)
+	ps.flows[p.flow.ID] = p
+	ps.pumps.Go(func() { p.pump(ps.ended) })
+	return p, nil
+}
+
+// forget removes the processes that ended first if there are too many. ps.mu is held.
+func (ps *processes) forget() {
+	ended := 0
+	for _, p := range ps.all {
+		if p.hasEnded() {
+			ended++
+		}
+	}
+	ps.all = slices.DeleteFunc(ps.all, func(p *running) bool {
+		if ended <= maxEndedProcesses || !p.hasEnded() {
+			return false
+		}
+		ended--
+		p.record.Close()
+		return true
+	})
+}
+
+// ended logs the end of a process.
+func (ps *processes) ended(p *running) {
+	kind, event := p.endedEvent()
+	ps.sandbox.audit(kind, event)
+}
+
+// receive handles a frame of the lifeline. It never waits for a process or a reader.
+func (ps *processes) receive(frame lifeline.Frame) error {
+	switch frame.Type {
+	case lifeline.TypeProcessStarted:
+		started, err := lifeline.Decode[lifeline.ProcessStarted](frame)
+		if p := ps.byFlow(started.ID); err == nil && p != nil {
+			p.runs(started.PID)
+		}
+		return err
+	case lifeline.TypeData:
+		data, err := lifeline.ParseData(frame.Payload)
+		if p := ps.byFlow(data.Flow); err == nil && p != nil {
+			p.put(processOutput{stream: data.Stream, bytes: slices.Clone(data.Bytes)})
+		}
+		return err
+	case lifeline.TypeProcessExit:
+		exit, err := lifeline.Decode[lifeline.ProcessExit](frame)
+		if p := ps.byFlow(exit.ID); err == nil && p != nil {
+			p.put(processOutput{exit: &process.Exit{Code: exit.Code, Signal: exit.Signal, Cut: exit.Cut, Error: exit.Error}})
+			ps.mu.Lock()
+			delete(ps.flows, exit.ID)
+			ps.mu.Unlock()
+		}
+		return err
+	default:
+		return nil
+	}
+}
+
+func (ps *processes) byFlow(id uint32) *running {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.flows[id]
+}
+
+// close ends all processes, since the sandbox has ended. What they printed stays readable
+// until awaitReaders returns.
+func (ps *processes) close() {
+	ps.mu.Lock()
+	ps.closed = true
+	left := make([]*running, 0, len(ps.flows))
+	for _, p := range ps.flows {
+		left = append(left, p)
+	}
+	clear(ps.flows)
+	ps.mu.Unlock()
+	for _, p := range left {
+		p.put(processOutput{exit: &process.Exit{Code: 137, Signal: 9, Error: "the session ended"}})
+	}
+	late := time.AfterFunc(readEndTime, func() {
+		ps.mu.Lock()
+		defer ps.mu.Unlock()
+		for _, p := range ps.all {
+			p.cancel() // no reader takes its output
+		}
+	})
+	defer late.Stop()
+	ps.pumps.Wait()
+}
+
+// awaitReaders waits until the readers have the ends of their processes, and frees the
+// records.
+func (ps *processes) awaitReaders() {
+	ctx, cancel := context.WithTimeout(context.Background(), readEndTime)
+	defer cancel()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.all {
+		p.record.AwaitReaders(ctx)
+		p.record.Close()
+	}
+}
+
+// find returns a process.
+func (ps *processes) find(id int) (*running, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.all {
+		if p.information.ID == id {
+			return p, nil
+		}
+	}
+	return nil, fault.New(fault.Usage, "there is no process %d", id)
+}
+
+// List returns the processes in the order of their starts.
+func (ps *processes) List() []process.Info {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	all := make([]process.Info, len(ps.all))
+	for i, p := range ps.all {
+		all[i] = p.info()
+	}
+	return all
+}
+
+// Read returns a reader of a process's frames.
+func (ps *processes) Read(id int, from uint64) (*process.Reader, error) {
+	p, err := ps.find(id)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := p.record.Reader(from)
+	if err != nil {
+		return nil, fault.New(fault.Usage, "%w", err)
+	}
+	return reader, nil
+}
+
+// Input sends input to a process until in ends, and then ends its input if end is set. It
+// fails when the process ends.
+func (ps *processes) Input(ctx context.Context, id int, in io.Reader, end bool) error {
+	p, err := ps.find(id)
+	if err != nil {
+		return err
+	}
+	return p.input(ctx, in, end)
+}
+
+// Done returns a channel that is closed when the process has ended.
+func (ps *processes) Done(id int) (<-chan struct{}, error) {
+	p, err := ps.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return p.work.Done(), nil
+}
+
+// Resize sets the size of a process's terminal.
+func (ps *processes) Resize(id int, size screen.Size) error {
+	p, err := ps.find(id)
+	if err != nil {
+		return err
+	}
+	size = size.Bound()
+	return p.Resize(uint16(size.Rows), uint16(size.Cols))
+}
+
+// Signal sends a signal to a process's group.
+func (ps *processes) Signal(id, number int) error {
+	p, err := ps.find(id)
+	switch {
+	case err != nil:
+		return err
+	case number < 1 || number > 31:
+		return fault.New(fault.Usage, "%d is not a signal", number)
+	case p.hasEnded():
+		return fault.New(fault.Conflict, "process %d has ended", id)
+	}
+	return p.signal(number)
+}
+
+// Terminal returns the terminal of a process.
+func (ps *processes) Terminal(id int) (control.Terminal, error) {
+	p, err := ps.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if p.term == nil {
+		return nil, fault.New(fault.Usage, "process %d has no terminal", id)
+	}
+	return p.term, nil
+}
+
+var _ terminal.Line = (*running)(nil)
