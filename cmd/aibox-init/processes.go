@@ -125,8 +125,9 @@ func (ps *processes) signal(s lifeline.ProcessSignal) error {
 }
 
 // end ends all processes, and waits until their exits are sent: with SIGTERM, with SIGKILL
-// after leftoverGrace, and without the rest of their output flushTime later.
-func (ps *processes) end() {
+// after leftoverGrace, and without the rest of their output flushTime later. It reports
+// whether there were any.
+func (ps *processes) end() bool {
 	ps.mu.Lock()
 	ps.ended = true
 	left := make([]*process, 0, len(ps.byID))
@@ -141,14 +142,15 @@ func (ps *processes) end() {
 	}
 	each((*process).terminate)
 	if awaitAll(left, leftoverGrace) {
-		return
+		return len(left) > 0
 	}
 	each(func(p *process) { p.signal(unix.SIGKILL) })
 	if awaitAll(left, flushTime) {
-		return
+		return true
 	}
 	each(func(p *process) { p.cancel() })
 	awaitAll(left, killLimit)
+	return true
 }
 
 // awaitAll waits until all processes have ended, or limit is over.

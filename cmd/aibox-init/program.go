@@ -75,7 +75,7 @@ func (c command) launchArgs() []string {
 func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, err error) {
 	sys = &syscall.SysProcAttr{Setsid: true}
 	if c.tty {
-		master, slave, err := pty.Open()
+		master, slave, err := openTerminal()
 		if err != nil {
 			return child, nil, fmt.Errorf("opening a terminal: %w", err)
 		}
@@ -117,6 +117,25 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 	return [3]*os.File{childIn, childOut, childErr}, sys, err
 }
 
+// openTerminal opens a PTY. Reading its master can have a deadline: package pty leaves it
+// blocking.
+func openTerminal() (master, slave *os.File, err error) {
+	blocking, slave, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer blocking.Close()
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		slave.Close()
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fd), blocking.Name()), slave, nil
+}
+
 // resize sets the PTY's size; zero means 24 by 80. Without a PTY it does nothing.
 func (p *program) resize(rows, cols uint16) {
 	if p.pty == nil {
@@ -125,7 +144,11 @@ func (p *program) resize(rows, cols uint16) {
 	if rows == 0 || cols == 0 {
 		rows, cols = 24, 80
 	}
-	_ = pty.Setsize(p.pty, &pty.Winsize{Rows: rows, Cols: cols})
+	if raw, err := p.pty.SyscallConn(); err == nil { // Fd would make it blocking
+		_ = raw.Control(func(fd uintptr) {
+			_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})
+		})
+	}
 	p.notifySize()
 }
 

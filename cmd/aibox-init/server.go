@@ -205,7 +205,9 @@ func (srv *server) runAgent(s lifeline.Start) {
 	srv.input.connect(a.input, a.pty != nil)
 	srv.adopt(a)
 	exit := exitOf(<-a.status)
-	srv.others.end()
+	if srv.others.end() {
+		srv.reaper.waitNone(leftoverGrace, nil) // the children of those that were ended
+	}
 	if !srv.reaper.collect() {
 		exit.Left = true
 		srv.reaper.killAll(leftoverGrace, killLimit)
