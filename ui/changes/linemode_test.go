@@ -6,6 +6,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/ui/uitest"
 )
 
 func TestSingleLinesAreTakenAndUndone(t *testing.T) {
@@ -44,4 +45,23 @@ func TestANewFileHasNoSingleLinesToTake(t *testing.T) {
 	p.goTo("src/blob.bin")
 	p.Press("L")
 	p.Sees("this change can only be taken as a whole")
+}
+
+func TestTakingLinesMatchesItsGoldenViews(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		p, _ := open(t)
+		p.Resize(size[0], size[1])
+		p.goTo("src/big.txt")
+		p.Press("L")
+		p.Show("begun")
+		p.Press("space")
+		p.Show("one line taken")
+		p.Press("v", "down", "down")
+		p.Show("a range")
+		p.Press("space")
+		p.Show("the range taken")
+		p.Press("esc")
+		p.Show("ended")
+		p.Golden("lines-")
+	}
 }

@@ -123,6 +123,7 @@ func TestPagesLeaveOutNoWrappedLine(t *testing.T) {
 
 func TestAClickOnAWrappedLineGoesToIt(t *testing.T) {
 	p := longLines(t, 40)
+	p.Resize(80, 30)
 	p.ClickOn("+the end")
 	if r := p.m.diff.Current(); r.New != 32 {
 		t.Errorf("it goes to %+v", r)

@@ -183,11 +183,13 @@ func cells(text string, from, to int) string {
 }
 
 // wrap returns the columns at which a text starts when it is broken into at most so many
-// lines of a width. It cuts no character in half.
+// lines of a width: after blanks, beside wide characters, or within a word that is too long
+// for a line. It cuts no character in half.
 func wrap(text string, width, most int) []int {
 	starts := []int{0}
-	for at, begin := 0, 0; text != "" && len(starts) <= most; {
-		wide := 1
+	// possible is the last column to break at; it is 0 in the blanks that a line begins with.
+	for at, begin, possible, inWord := 0, 0, 0, false; text != "" && len(starts) <= most; {
+		wide, blank := 1, text[0] == ' '
 		if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
 			text = text[1:]
 		} else {
@@ -195,11 +197,22 @@ func wrap(text string, width, most int) []int {
 			cluster, wide = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 			text = text[len(cluster):]
 		}
+		if wide > 1 && inWord {
+			possible = at
+		}
 		if at+wide > begin+width && at > begin {
 			begin = at
-			starts = append(starts, at)
+			if !blank && possible > 0 {
+				begin = possible
+			}
+			starts = append(starts, begin)
+			possible, inWord = 0, begin < at
 		}
 		at += wide
+		inWord = inWord || !blank
+		if (blank || wide > 1) && inWord {
+			possible = at
+		}
 	}
 	return starts[:min(len(starts), most)]
 }
