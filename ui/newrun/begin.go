@@ -124,7 +124,7 @@ func (m *Model) setModel(msg modelChecked) tea.Cmd {
 		m.note.Say("", nil)
 	}
 	if !ready {
-		return nil
+		return m.model.retry()
 	}
 	return m.begin(false)
 }

@@ -2,6 +2,7 @@ package newrun
 
 import (
 	"context"
+	"time"
 
 	"aibox/app/run"
 	"aibox/ui/page"
@@ -17,9 +18,22 @@ type modelCheck struct {
 	err     error // why there is no model
 	waiting bool  // the user wants to start as soon as the answer is there
 	series  page.Latest
+
+	delay time.Duration // before the last retry
+	after func(time.Duration, tea.Msg) tea.Cmd
 }
 
-type modelChecked struct{ err error }
+type (
+	modelChecked struct{ err error }
+	modelRetry   struct{} // it is time to ask again
+)
+
+// A check that found no model is repeated, since a server may have been started: soon at
+// first, and then less often.
+const (
+	firstRetry = 2 * time.Second
+	lastRetry  = 15 * time.Second
+)
 
 // modelRequest is the part of a request that decides which model is used.
 func modelRequest(r run.Request) run.Request {
@@ -34,7 +48,7 @@ func (c *modelCheck) check(ctx context.Context, runs Runs, r run.Request) tea.Cm
 	if r = modelRequest(r); r.Equal(c.request) {
 		return nil
 	}
-	c.request = r
+	c.request, c.delay = r, 0
 	return c.again(ctx, runs)
 }
 
@@ -44,6 +58,11 @@ func (c *modelCheck) again(ctx context.Context, runs Runs) tea.Cmd {
 		return nil
 	}
 	c.running = true
+	return c.ask(ctx, runs)
+}
+
+// ask asks, and drops the answers and retries of earlier requests.
+func (c *modelCheck) ask(ctx context.Context, runs Runs) tea.Cmd {
 	r := c.request.Clone()
 	return c.series.Replace(func() tea.Msg { return modelChecked{runs.CheckModel(ctx, r)} })
 }
@@ -53,4 +72,14 @@ func (c *modelCheck) finish(msg modelChecked) (ready bool) {
 	c.running, c.err = false, msg.err
 	ready, c.waiting = c.waiting && msg.err == nil, false
 	return ready
+}
+
+// retry asks again after a while if there is no model.
+func (c *modelCheck) retry() tea.Cmd {
+	if c.err == nil {
+		c.delay = 0
+		return nil
+	}
+	c.delay = min(max(2*c.delay, firstRetry), lastRetry)
+	return c.series.Continue(c.after(c.delay, modelRetry{}))
 }

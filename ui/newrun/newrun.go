@@ -40,6 +40,7 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	b := newBindings()
 	m := &Model{bindings: b, now: time.Now, wanted: wanted, inside: true}
 	m.ctx, m.services = ctx, services
+	m.model.after = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	if edit := wanted.Edit; edit != nil {
 		m.given = edit.Settings.Keys()
 	}
@@ -164,6 +165,8 @@ func (m *Model) receive(msg tea.Msg) (received bool, cmd tea.Cmd) {
 		cmd = m.setCheck(msg)
 	case modelChecked:
 		cmd = m.setModel(msg)
+	case modelRetry:
+		cmd = m.model.ask(m.ctx, m.services.Runs)
 	case promptsListed:
 		m.setPrompts(msg)
 	case stageChanged:

@@ -270,6 +270,37 @@ func TestEnterChecksAgainAndStartsWhenTheModelServerIsUp(t *testing.T) {
 	}
 }
 
+func TestAModelServerThatIsStartedMeanwhileIsSeen(t *testing.T) {
+	w := newWorld(t)
+	w.noModel = fault.New(fault.Environment, "no model server was found")
+	p := open(t, w)
+	p.tell("fix it")
+	p.Sees("✗ no model server was found")
+	retry := func() {
+		t.Helper()
+		if len(p.Dark) == 0 {
+			t.Fatal("the model server is not asked again")
+		}
+		last := p.Dark[len(p.Dark)-1]
+		p.Dark = nil
+		p.Send(last)
+	}
+	p.Dark = p.Dark[len(p.Dark)-1:]
+	for range 5 {
+		retry()
+		p.Sees("✗ no model server was found")
+	}
+	if got := p.retries[len(p.retries)-6:]; got[0] != firstRetry || got[1] != 2*firstRetry || got[5] != lastRetry {
+		t.Errorf("it is asked after %v", got)
+	}
+	w.noModel = nil
+	retry()
+	p.Sees("ready; nothing changes until you accept")
+	if len(p.Dark) > 0 {
+		t.Errorf("it is asked again although a model is there: %v", p.Dark)
+	}
+}
+
 func TestAStartThatFailsWithoutAModelOffersTheRemedies(t *testing.T) {
 	w := newWorld(t)
 	p := open(t, w)

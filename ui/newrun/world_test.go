@@ -210,6 +210,8 @@ type person struct {
 	*uitest.Person
 	m *Model
 	w *world
+
+	retries []time.Duration // before the model server is asked again
 }
 
 // sit opens the screen for somebody.
@@ -217,8 +219,18 @@ func sit(t testing.TB, w *world, width, height int, wanted page.NewRun) *person 
 	t.Helper()
 	m := New(t.Context(), w.services(), wanted)
 	m.now = func() time.Time { return noon }
-	p := &person{uitest.New(t, m, width, height), m, w}
-	p.Quiet = func(msg tea.Msg) bool { _, ticks := msg.(tick); return ticks }
+	p := &person{Person: uitest.New(t, m, width, height), m: m, w: w}
+	m.model.after = func(d time.Duration, msg tea.Msg) tea.Cmd {
+		p.retries = append(p.retries, d)
+		return func() tea.Msg { return msg }
+	}
+	p.Quiet = func(msg tea.Msg) bool {
+		switch msg.(type) {
+		case tick, modelRetry:
+			return true
+		}
+		return false
+	}
 	p.Run(m.Init())
 	return p
 }
