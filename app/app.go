@@ -13,6 +13,7 @@ import (
 
 	"aibox/config"
 	"aibox/internal/initbin"
+	"aibox/internal/notification"
 	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/session"
@@ -110,8 +111,9 @@ func (a *App) deps() (session.Deps, error) {
 	// Unreadable settings are reported by what opens the daemon.
 	rootful, _ := a.SystemDocker()
 	var auditCommand string
+	var notifications session.Notifications
 	if own, err := a.UserSettings(); err == nil {
-		auditCommand = own.Settings.AuditCommand
+		auditCommand, notifications = own.Settings.AuditCommand, notificationsOf(&own.Settings)
 	}
 	return session.Deps{
 		Dirs:      dirs,
@@ -120,8 +122,18 @@ func (a *App) deps() (session.Deps, error) {
 		Docker:    a.Docker,
 		Looking:   a.scan,
 
-		AuditCommand: session.NewAuditCommand(auditCommand),
+		AuditCommand:  session.NewAuditCommand(auditCommand),
+		Notifications: notifications,
 	}, nil
+}
+
+// notificationsOf returns the notifications that the user's settings ask for.
+func notificationsOf(s *config.Settings) session.Notifications {
+	n := session.Notifications{On: s.NotifyOn, Command: session.NewNotifyCommand(s.NotifyCommand)}
+	if s.Notify {
+		n.Desktop = notification.OnDesktop
+	}
+	return n
 }
 
 // scan is session.Deps.Looking.

@@ -107,10 +107,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 		p.output.printf("%s %s; `aibox answer %s %d %s` allows it, %s\n", warn, waitingQuestion(r), r.Session, r.ID, r.Answers()[0], expiry(r))
 		return
 	}
-	signal := ""
-	if notify := p.notifier(); notify != nil {
-		signal = notify(ctx, string(r.Session)+" asks", waitingQuestion(r))
-	}
+	signal := p.notifier()(session.NotifyAsks, string(r.Session)+" asks", waitingQuestion(r))
 	p.output.printf("%s%s %s. %s, then enter (%s)\n", signal, warn, waitingQuestion(r), waitingChoices(r), expiry(r))
 	pause(ctx, promptGrace)
 	dropKeys(p.in) // they were meant for something else

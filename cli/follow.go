@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/session"
@@ -28,6 +30,7 @@ type follower struct {
 	id       session.ID
 	output   *agentOutput
 	signals  <-chan os.Signal
+	notify   func(ended *session.Session) // notifies the user of the session's end; may be nil
 }
 
 // followRun shows the agent's output until the session has ended; quiet shows it on
@@ -53,8 +56,28 @@ func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id sess
 		f.output.renderEvents(service, id)
 	}
 	f.attend = func(ctx context.Context, output *agentOutput) func() { return a.attend(ctx, service, id, output) }
+	f.notify = func(ended *session.Session) { a.notifyEnd(f.output, ended) }
 	return f.run(context.WithoutCancel(ctx), from)
 }
+
+// notifyEnd makes the user's terminal notify them of the end of a session that ran for a
+// while, since they may look at another window.
+func (a *cli) notifyEnd(output *agentOutput, ended *session.Session) {
+	if !output.errTerm.interactive || time.Since(ended.State.Started) < notifyAfter {
+		return
+	}
+	event, what := session.NotifyEnded, " has ended"
+	if r := ended.State.Result; r != nil && r.Fault != nil {
+		event, what = session.NotifyFailed, " failed"
+	}
+	if sequence := a.notifier()(event, string(ended.ID)+what, ended.Repository); sequence != "" {
+		_, _ = io.WriteString(a.err, sequence)
+	}
+}
+
+// notifyAfter is how long a session must have run for a notification of its end on the
+// terminal that follows it.
+const notifyAfter = 10 * time.Second
 
 // run follows the session from a byte offset of its output.
 func (f *follower) run(ctx context.Context, from int64) (session.Session, error) {
@@ -66,6 +89,9 @@ func (f *follower) run(ctx context.Context, from int64) (session.Session, error)
 		stop = f.attend(ctx, f.output)
 	}
 	ended, err := f.sessions.Follow(ctx, f.id, from, f.output.show)
+	if err == nil && f.notify != nil {
+		f.notify(&ended)
+	}
 	if hungUp := context.Cause(ctx); hungUp != nil && err != nil {
 		err = hungUp
 	}

@@ -1,21 +1,25 @@
 package cli
 
 import (
-	"context"
 	"os"
+	"slices"
 
 	"aibox/internal/notification"
+	"aibox/session"
 )
 
-// notifier returns what notifies the user about a question, on the desktop and by the
-// sequence for the terminal that it returns; nil if the user's settings turn that off.
-func (a *cli) notifier() func(ctx context.Context, title, text string) (sequence string) {
+// notifier returns what makes the user's terminal notify them of an event: a function that
+// returns a control sequence, or "" if the user's settings leave the event out. The
+// session's supervisor notifies the desktop.
+func (a *cli) notifier() func(event session.NotifyEvent, title, text string) (sequence string) {
 	own, err := a.app.UserSettings()
 	if err != nil || !own.Settings.Notify {
-		return nil
+		return func(session.NotifyEvent, string, string) string { return "" }
 	}
-	return func(ctx context.Context, title, text string) string {
-		_ = notification.OnDesktop(ctx, title, text) // the question is on the terminal, too
+	return func(event session.NotifyEvent, title, text string) string {
+		if !slices.Contains(own.Settings.NotifyOn, string(event)) {
+			return ""
+		}
 		return notification.Sequence(os.Getenv, title, text)
 	}
 }

@@ -31,7 +31,9 @@ type Settings struct {
 	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, such as 30d" default:"30d" min:"0s"`
 	Pager   string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
 
-	Notify bool `label:"Notify" help:"Show a notification of the desktop or the terminal when a session asks you something" default:"true"`
+	Notify        bool     `label:"Notify" help:"Show notifications of the desktop and the terminal" default:"true"`
+	NotifyOn      []string `label:"Notify on" help:"Notify when a session asks a question, waits for you, has ended or has failed" choices:"asks waiting ended failed" default:"asks,waiting,ended,failed"`
+	NotifyCommand string   `label:"Notify command" help:"Run this program for each notification, with the notification as JSON on its standard input" placeholder:"COMMAND"`
 
 	AuditKeep    time.Duration `label:"Keep audit logs" help:"How long aibox gc keeps the audit logs of removed sessions, such as 90d; 0 for ever" default:"90d" min:"0s"`
 	AuditCommand string        `label:"Audit command" help:"Run this program for each event of the audit logs, with the event as JSON on its standard input" placeholder:"COMMAND"`
@@ -173,7 +175,7 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	if text, ok := value.(string); ok && field.Key == "inference" && c.Inference != nil {
 		return c.Inference(text, c.providers...)
 	}
-	if text, ok := value.(string); ok && field.Key == "audit-command" {
+	if text, ok := value.(string); ok && (field.Key == "audit-command" || field.Key == "notify-command") {
 		return checkCommand(field.Key, text)
 	}
 	words, _ := value.([]string)

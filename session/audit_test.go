@@ -188,7 +188,7 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 
 func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
 	store := testStore(t)
-	slow := AuditCommand{words: []string{"sleep", "60"}, limit: 50 * time.Millisecond}
+	slow := AuditCommand{userCommand{words: []string{"sleep", "60"}, limit: 50 * time.Millisecond}}
 	for name, command := range map[string]AuditCommand{"missing": NewAuditCommand("/no/such/program"), "failing": NewAuditCommand("false"), "slow": slow} {
 		s := newSessions(Deps{AuditCommand: command}, store)
 		id := past(t, s)

@@ -1,61 +1,26 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"aibox/audit"
-	"aibox/internal/command"
-	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 )
 
 // AuditCommand is the user's command that receives each event of the audit logs. The zero
 // value is none.
-type AuditCommand struct {
-	words []string
-	limit time.Duration // of one run
-}
+type AuditCommand struct{ userCommand }
 
-// auditCommandTimeout is how long the command may take for one event.
-const auditCommandTimeout = 5 * time.Second
+// NewAuditCommand returns the command in the setting audit-command.
+func NewAuditCommand(text string) AuditCommand { return AuditCommand{newUserCommand(text)} }
 
-// NewAuditCommand returns the command in the setting audit-command: a program and its
-// arguments, quoted as for a shell. Settings are checked when they are read, so a text that
-// cannot be split is the name of a program, which will not be found.
-func NewAuditCommand(text string) AuditCommand {
-	words, err := shellquote.Split(text)
-	if err != nil {
-		words = []string{text}
-	}
-	return AuditCommand{words: words, limit: auditCommandTimeout}
-}
-
-// IsSet reports whether there is a command.
-func (c AuditCommand) IsSet() bool { return len(c.words) > 0 }
-
-// Run runs the command with the event as a line of JSON on its standard input, and waits
-// for its end, a few seconds at most. Its output is discarded. It runs with the variables of
-// command.User and with the user's rights.
-func (c AuditCommand) Run(ctx context.Context, e Logged) error {
-	if !c.IsSet() {
-		return nil
-	}
-	line, err := json.Marshal(e.Line())
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.limit)
-	defer cancel()
-	return command.Cmd{
-		Name: c.words[0], Args: c.words[1:], Dir: "/", Env: command.User(), Stdin: bytes.NewReader(append(line, '\n')), Stdout: io.Discard, Group: true,
-	}.Run(ctx)
-}
+// Run runs the command with the event as a line of JSON on its standard input; see
+// userCommand.
+func (c AuditCommand) Run(ctx context.Context, e Logged) error { return c.run(ctx, e.Line()) }
 
 // AuditCommandFailure describes a failed run in a line that is safe for a terminal.
 func AuditCommandFailure(err error) string {

@@ -186,7 +186,7 @@ func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, err
 // user can read /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
-	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

@@ -27,6 +27,8 @@ type Deps struct {
 	Docker func(ctx context.Context) (Docker, error)
 	// AuditCommand receives each event.
 	AuditCommand AuditCommand
+	// Notifications are how a supervisor notifies the user.
+	Notifications Notifications
 	// Looking is called when a command starts to scan a workspace: progress receives the
 	// number of scanned names, and over is called at the end. Looking and progress may be
 	// nil.

@@ -40,6 +40,7 @@ type app struct {
 	width, height int
 	over          overlay
 	questions     *approvals.Model     // of sessions that run
+	alerts        alerts
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 	closed        page.Close           // by the only screen
@@ -82,6 +83,7 @@ func newApp(ctx context.Context, r Request) *app {
 	a.questions.Remember = r.Remember
 	if r.Notify != nil {
 		a.questions.Notify = a.notify
+		a.alerts = alerts{ctx: ctx, sessions: r.Sessions, notify: r.Notify}
 	}
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a
@@ -92,7 +94,7 @@ func (a *app) page() *layer { return a.open[len(a.open)-1] }
 
 // Init asks the terminal for its background and starts the first screen.
 func (a *app) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, a.page().Init(), a.questions.Init())
+	return tea.Batch(tea.RequestBackgroundColor, a.page().Init(), a.questions.Init(), a.alerts.Init())
 }
 
 // Update routes.
@@ -101,6 +103,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	msg, current := page.Current(msg)
 	if !current {
 		return a, nil
+	}
+	if cmd, own := a.alerts.take(msg); own {
+		return a, cmd
 	}
 	if msg, pressed := msg.(tea.KeyPressMsg); pressed && a.pressedTwice(msg) {
 		return a, a.quit()

@@ -43,8 +43,7 @@ func (a *app) showQuestions() {
 
 // notify shows a notification about a question.
 func (a *app) notify(r session.Request) tea.Cmd {
-	ctx, show := a.ctx, a.request.Notify
-	return func() tea.Msg { return tea.Raw(show(ctx, string(r.Session)+" asks", r.Question))() }
+	return a.alerts.show(session.NotifyAsks, string(r.Session)+" asks", r.Question)
 }
 
 // withQuestion draws the open question over a screen.

@@ -53,9 +53,9 @@ type Request struct {
 	// session, and returns their
 	// file; nil if nothing may be added.
 	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
-	// Notify shows a notification on the desktop, and returns what makes the terminal show one;
-	// nil shows none.
-	Notify func(ctx context.Context, title, text string) (sequence string)
+	// Notify returns what makes the terminal show a notification; "" shows none. Nil never
+	// shows one.
+	Notify func(event session.NotifyEvent, title, text string) (sequence string)
 	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
 	// the dashboard.
 	Only page.Request

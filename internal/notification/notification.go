@@ -1,55 +1,17 @@
-// Package notification tells the user about a question while they look at something else:
-// on the desktop through notify-send, and through the terminal's own notifications. It never
-// fails a caller, and its texts contain no control character and no markup.
-//
-// It speaks to the desktop through notify-send of libnotify, which every desktop with
-// org.freedesktop.Notifications has, and not through a D-Bus library: that would be a large
-// dependency for one call.
+// Package notification notifies the user of something while they look at something else: on
+// the desktop by D-Bus, and by the terminal's own notifications. Its texts contain no control
+// character and no markup. It decides nothing about what to notify of.
 package notification
 
 import (
-	"context"
 	"fmt"
-	"html"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
 
-	"aibox/internal/command"
 	"aibox/internal/termtext"
 )
 
-const (
-	maxText = 200             // bytes of a title or text
-	timeout = 5 * time.Second // for notify-send
-)
-
-// OnDesktop shows a notification on the desktop. It does nothing without a session bus or
-// without notify-send, and returns when the desktop has taken it.
-func OnDesktop(ctx context.Context, title, text string) error {
-	program, err := exec.LookPath("notify-send")
-	if err != nil || !hasSessionBus() {
-		return nil // there is no desktop to notify
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return command.Cmd{
-		Name: program, Env: command.User(),
-		// The text may contain markup, the title may not.
-		Args: []string{"--app-name=aibox", "--", clean(title), html.EscapeString(clean(text))},
-	}.Run(ctx)
-}
-
-// hasSessionBus reports whether the user has a D-Bus session.
-func hasSessionBus() bool {
-	if os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "bus"))
-	return os.Getenv("XDG_RUNTIME_DIR") != "" && err == nil
-}
+// maxText is the size of a title or text in bytes.
+const maxText = 200
 
 // Sequence returns what makes the terminal with the variables getenv notify the user: its
 // bell, and the control sequence for notifications that it knows.

@@ -35,6 +35,7 @@ func (a *attention) look(agent agents.Agent) {
 	a.waiting = waiting
 	a.mu.Unlock()
 	if changed {
+		a.session.notifier.setWaiting(waiting)
 		a.session.publishing.flush()
 	}
 }

@@ -146,15 +146,15 @@ func (s *limits) limitFolders(l *limitedFolders) {
 
 // warnOfFolders warns that folders are near their limit, and asks whether to raise it.
 func (s *limits) warnOfFolders(l *limitedFolders, used, limit amountOnDisk) {
-	near := fmt.Sprintf("%s %s of %s", l.what, amount.Bytes(used.bytes), amount.Bytes(limit.bytes))
+	near, by := fmt.Sprintf("%s %s of %s", l.what, amount.Bytes(used.bytes), amount.Bytes(limit.bytes)), amount.Bytes(l.first.bytes)
 	if used.bytes <= limit.bytes/5*4 {
-		near = fmt.Sprintf("%s %d of %d files", l.what, used.files, limit.files)
+		near, by = fmt.Sprintf("%s %d of %d files", l.what, used.files, limit.files), amount.Of(int(l.first.files), "file")
 	}
 	if !l.raises {
 		s.postNotice(near + "; the session is ended when they take more")
 		return
 	}
-	s.askToRaise(l.name, near, amount.Bytes(l.first.bytes), func() string {
+	s.askToRaise(l.name, near, by, func() string {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.meter.raise(l.first)

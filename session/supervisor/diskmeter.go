@@ -10,12 +10,14 @@ const (
 	// diskCheckInterval is how often the free space of a file system is read, which costs
 	// one system call.
 	diskCheckInterval = 250 * time.Millisecond
-	// diskMeasureInterval is the longest time between two measurements while the free
-	// space does not change.
-	diskMeasureInterval = time.Minute
 	// diskMeasureFactor is how many times the duration of a measurement must pass before
 	// the next one.
 	diskMeasureFactor = 20
+	// While the free space does not fall, diskIdleFactor times that duration pass, within
+	// these bounds: others may free as much as the session writes.
+	diskIdleFactor      = 200
+	minDiskIdleInterval = 5 * time.Second
+	maxDiskIdleInterval = time.Minute
 	// minFilesWritten is how many new files on a file system are worth a measurement.
 	minFilesWritten = 1000
 )
@@ -49,7 +51,8 @@ func (m *diskMeter) due(now time.Time, free amountOnDisk) bool {
 // measured records a measurement that ran from begin to end, and reports whether to warn.
 func (m *diskMeter) measured(begin, end time.Time, used, free amountOnDisk) (warn bool) {
 	m.used, m.free = used, free
-	m.rest, m.latest = end.Add(end.Sub(begin)*diskMeasureFactor), end.Add(diskMeasureInterval)
+	took := end.Sub(begin)
+	m.rest, m.latest = end.Add(took*diskMeasureFactor), end.Add(min(max(took*diskIdleFactor, minDiskIdleInterval), maxDiskIdleInterval))
 	warn = !m.warned && (used.bytes > m.limit.bytes/5*4 || used.files > m.limit.files/5*4)
 	m.warned = m.warned || warn
 	return warn

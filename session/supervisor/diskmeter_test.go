@@ -27,7 +27,7 @@ func TestFoldersAreMeasuredOnDiskUseOrAtIntervals(t *testing.T) {
 		{"an eighth of the rest was written", time.Second, onDisk(10<<30 - 101<<20), true},
 		{"a few files were made", time.Second, amountOnDisk{10 << 30, 1<<20 - 9_999}, false},
 		{"an eighth of the remaining files was made", time.Second, amountOnDisk{10 << 30, 1<<20 - 10_001}, true},
-		{"a long time has gone by", diskMeasureInterval + time.Second, onDisk(10 << 30), true},
+		{"a long time has gone by", minDiskIdleInterval + time.Second, onDisk(10 << 30), true},
 	} {
 		if got := m.due(begin.Add(c.after), c.free); got != c.due {
 			t.Errorf("%s: due is %v", c.name, got)
@@ -46,6 +46,9 @@ func TestSlowMeasurementsAreMadeLessOften(t *testing.T) {
 	m.measured(begin, begin.Add(time.Second), amountOnDisk{}, onDisk(1<<30))
 	if m.due(begin.Add(15*time.Second), onDisk(0)) || !m.due(begin.Add(22*time.Second), onDisk(0)) {
 		t.Error("it takes more than a twentieth of the time")
+	}
+	if m.due(begin.Add(60*time.Second), onDisk(1<<30)) || !m.due(begin.Add(62*time.Second), onDisk(1<<30)) {
+		t.Error("while nothing is written it is not measured once a minute")
 	}
 }
 

@@ -31,9 +31,9 @@ func (s *supervisor) recordEnd(ended session.Result) {
 // finish ends the sandbox, computes the agent's changes and stores the result. Meanwhile
 // the daemon removes the dead sandbox; finish waits for that last. A crash during that
 // wait leaves nothing: the sandbox removes itself, and the network's lease ends with this
-// process. finish returns no error: errors are part of the result. Closing stop ends
+// process. It returns the result, which holds the errors. Closing stop ends
 // waits that a client may cancel.
-func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, container runtime.Sandbox, out sandboxOutcome, cause error) {
+func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, container runtime.Sandbox, out sandboxOutcome, cause error) session.Result {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
@@ -87,6 +87,11 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 		fmt.Fprintln(os.Stderr, "releasing:", err)
 	}
 	s.audit(audit.BoxDestroyed, s.counters.totals())
+	return result
+}
+
+// closeLog closes the log, after the user's audit command has received all of it.
+func (s *supervisor) closeLog() {
 	s.stopAuditCommand()
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)

@@ -167,6 +167,7 @@ func (s *limits) askAboutIdleTime(limit time.Duration, until time.Time) {
 	}, func(answer session.Answer) error {
 		if answer.Allows() {
 			s.noteActivity()
+			s.audit(audit.LimitExtended, map[string]string{"limit": session.RequestIdle, "by": limit.String(), "value": limit.String()})
 		}
 		return nil
 	})

@@ -199,6 +199,7 @@ func (s *limits) ask(r session.Request, end func(session.Answer) error) (session
 	} else {
 		s.audit(audit.RequestMade, r)
 	}
+	s.notifier.notify(session.NotifyAsks, "asks", r.Question)
 	s.publishing.flush()
 	return r, true
 }

@@ -29,6 +29,7 @@ type run struct {
 	publishing throttle           // of the running session's counters
 	commands   commandQueue       // of events to the user's audit command
 	activity                      // of the agent and its user
+	notifier   notifier
 	// stopAuditCommand ends commands. It may be called again.
 	stopAuditCommand func()
 

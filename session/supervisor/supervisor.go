@@ -67,6 +67,7 @@ type supervisor struct {
 }
 
 func newSupervisor(r *run) *supervisor {
+	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
 	sb := &sandbox{preparation: prepared, ports: &openPorts{session: models}}
@@ -165,10 +166,13 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	releaseMemory()
 	exit, cause := s.watch(ctx, kit, container)
 	s.processes.close()
+	watched := s.notifier.isWatched()
 	s.scrollback.Close()
 	s.keepScreen()
 	s.term.Close()
-	s.finish(services, ctx.Done(), kit, container, exit, cause)
+	result := s.finish(services, ctx.Done(), kit, container, exit, cause)
+	s.notifier.notifyEnd(&result, watched)
+	s.closeLog()
 	s.term.Wait()
 	s.processes.awaitReaders()
 	shutdown(control)
@@ -279,6 +283,8 @@ func shutdown(server *http.Server) {
 }
 
 func (s *supervisor) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {
+	s.notifier.followers.Add(1)
+	defer s.notifier.followers.Add(-1)
 	return s.record.Follow(ctx, s.dir, from, visit)
 }
 

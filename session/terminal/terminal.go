@@ -224,6 +224,16 @@ func (t *Terminal) Shown() (text string, called bool) {
 	return t.screen.Plain(), t.called
 }
 
+// HasViewers reports whether a client shows the terminal.
+func (t *Terminal) HasViewers() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.viewers) > 0
+}
+
 // LastInput returns when the user last typed; zero for never.
 func (t *Terminal) LastInput() time.Time {
 	if t == nil {

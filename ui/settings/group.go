@@ -17,7 +17,7 @@ var groups = []struct {
 	{"limits", []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "disk", "state-size", "max-output", "allow-degraded"}},
 	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-cost", "max-upload"}},
 	{"review", []string{"accept", "require-changes", "verify", "verify-timeout", "pager"}},
-	{"this machine", []string{"rootful", "max-parallel", "keep", "notify", "audit-keep", "audit-command"}},
+	{"this machine", []string{"rootful", "max-parallel", "keep", "notify", "notify-on", "notify-command", "audit-keep", "audit-command"}},
 }
 
 // place is where a setting belongs: a group, and its rank in there.

@@ -1,0 +1,131 @@
+package ui
+
+import (
+	"context"
+
+	"aibox/session"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// alerts make the terminal notify the user when a session ends, fails or begins to wait for
+// them, on every screen. The zero value does nothing.
+type alerts struct {
+	ctx      context.Context //nolint:containedctx // it ends with the program
+	sessions interface {
+		Changed(ctx context.Context) (<-chan struct{}, error)
+		Summaries() ([]session.Summary, error)
+	}
+	notify  func(event session.NotifyEvent, title, text string) (sequence string)
+	changed <-chan struct{}
+	known   map[session.ID]session.Status // nil before the first list
+}
+
+// The messages of alerts, which no screen gets.
+type (
+	alertsWatching struct{ changed <-chan struct{} }
+	alertsChanged  struct{}
+	alertsLoaded   struct{ all []session.Summary }
+)
+
+// Init starts to watch the sessions.
+func (a *alerts) Init() tea.Cmd {
+	if a.notify == nil {
+		return nil
+	}
+	ctx, sessions := a.ctx, a.sessions
+	return tea.Batch(a.load(), func() tea.Msg {
+		changed, err := sessions.Changed(ctx)
+		if err != nil {
+			return nil // the dashboard watches the same, and shows the error
+		}
+		return alertsWatching{changed}
+	})
+}
+
+func (a *alerts) load() tea.Cmd {
+	sessions := a.sessions
+	return func() tea.Msg {
+		all, _ := sessions.Summaries() // damaged sessions are not in it
+		return alertsLoaded{all}
+	}
+}
+
+func (a *alerts) await() tea.Cmd {
+	changed := a.changed
+	return func() tea.Msg {
+		if _, ok := <-changed; !ok {
+			return nil
+		}
+		return alertsChanged{}
+	}
+}
+
+// take handles a message, and reports whether it was one of its own.
+func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
+	switch msg := msg.(type) {
+	case alertsWatching:
+		a.changed = msg.changed
+		return a.await(), true
+	case alertsChanged:
+		return a.load(), true // the next change is awaited after it
+	case alertsLoaded:
+		cmd := a.compare(msg.all)
+		if a.changed != nil {
+			cmd = tea.Batch(cmd, a.await())
+		}
+		return cmd, true
+	}
+	return nil, false
+}
+
+// compare notifies the user of the first change since the last list that they may wait for.
+func (a *alerts) compare(all []session.Summary) tea.Cmd {
+	first := a.known == nil
+	var cmd tea.Cmd
+	known := make(map[session.ID]session.Status, len(all))
+	for i := range all {
+		s := &all[i]
+		was, listed := a.known[s.ID]
+		known[s.ID] = s.Status()
+		if event, what := alertOf(was, s); !first && listed && event != "" && cmd == nil {
+			cmd = a.show(event, string(s.ID)+what, s.Task)
+		}
+	}
+	a.known = known
+	return cmd
+}
+
+// alertOf returns the event between a status and the current one; "" for none.
+func alertOf(was session.Status, now *session.Summary) (event session.NotifyEvent, what string) {
+	switch status := now.Status(); {
+	case status == was:
+	case status == session.StatusWaiting:
+		return session.NotifyWaiting, " waits for you"
+	case now.Phase != session.Ended || !active(was):
+	case status == session.StatusFailed:
+		return session.NotifyFailed, " failed"
+	default:
+		return session.NotifyEnded, " has ended"
+	}
+	return "", ""
+}
+
+// active reports whether a session with the status has not ended.
+func active(s session.Status) bool {
+	switch s {
+	case session.StatusStarting, session.StatusRunning, session.StatusEnding, session.StatusComputing, session.StatusVerifying, session.StatusAsks, session.StatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// show makes the terminal show a notification.
+func (a *alerts) show(event session.NotifyEvent, title, text string) tea.Cmd {
+	sequence := a.notify(event, title, text)
+	if sequence == "" {
+		return nil
+	}
+	return tea.Raw(sequence)
+}

@@ -1,0 +1,38 @@
+package ui
+
+import (
+	"testing"
+
+	"aibox/session"
+)
+
+func TestTheTerminalNotifiesOfSessionsThatEndFailOrWait(t *testing.T) {
+	var got []string
+	a := alerts{notify: func(event session.NotifyEvent, title, _ string) string {
+		got = append(got, string(event)+": "+title)
+		return "\a"
+	}}
+	list := func(change func(one, two *session.Summary)) {
+		one := session.Summary{ID: "0aaaa-codex", Phase: session.Running}
+		two := session.Summary{ID: "0bbbb-codex", Phase: session.Ended, Failed: true}
+		change(&one, &two)
+		a.compare([]session.Summary{one, two})
+	}
+	list(func(_, _ *session.Summary) {}) // what the first list has is not new
+	list(func(one, _ *session.Summary) { one.Prompting = true })
+	list(func(one, _ *session.Summary) { one.Prompting = true })
+	list(func(one, _ *session.Summary) { one.Phase = session.Computing })
+	list(func(one, _ *session.Summary) { one.Phase, one.Changed = session.Ended, true })
+	list(func(one, two *session.Summary) {
+		one.Phase, one.Changed, one.Review = session.Ended, true, session.Accepted
+		two.Review = session.Discarded
+	})
+	if len(got) != 2 || got[0] != "waiting: 0aaaa-codex waits for you" || got[1] != "ended: 0aaaa-codex has ended" {
+		t.Errorf("notified are %q", got)
+	}
+	a.known = map[session.ID]session.Status{"0bbbb-codex": session.StatusRunning}
+	list(func(_, _ *session.Summary) {})
+	if len(got) != 3 || got[2] != "failed: 0bbbb-codex failed" {
+		t.Errorf("notified are %q", got)
+	}
+}
