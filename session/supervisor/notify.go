@@ -27,7 +27,8 @@ const (
 	notifyDrainTimeout = 6 * time.Second
 )
 
-// notifier notifies the user of the session. It never delays or fails the session.
+// notifier notifies the user of the session. It never delays or fails the session. The zero
+// value notifies of nothing.
 type notifier struct {
 	session   *run
 	followers atomic.Int64 // clients that show the session's output
@@ -44,6 +45,9 @@ func (n *notifier) isWatched() bool { return n.followers.Load() > 0 || n.session
 
 // notify notifies the user of an event, unless another notification has just been sent.
 func (n *notifier) notify(event session.NotifyEvent, what, text string) {
+	if n.session == nil {
+		return
+	}
 	now := time.Now()
 	n.mu.Lock()
 	tooSoon := now.Sub(n.last) < notifyPause
@@ -100,7 +104,7 @@ func (n *notifier) setWaiting(waiting bool) {
 		n.waiting.Stop()
 		n.waiting = nil
 	}
-	if waiting {
+	if waiting && n.session != nil {
 		n.waiting = time.AfterFunc(waitingSettle, func() {
 			if !n.isWatched() {
 				n.notify(session.NotifyWaiting, "waits for you", n.subject())

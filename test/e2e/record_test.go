@@ -111,7 +111,9 @@ func (m *machine) stored() []record {
 	entries, _ := os.ReadDir(m.sessions())
 	var all []record
 	for _, entry := range entries {
-		all = append(all, m.record(entry.Name()))
+		if entry.IsDir() { // no lock or cache of all sessions
+			all = append(all, m.record(entry.Name()))
+		}
 	}
 	return all
 }
