@@ -39,7 +39,7 @@ type app struct {
 
 	width, height int
 	over          overlay
-	questions     *approvals.Model     // of sessions that run
+	questions     *approvals.Model // of sessions that run
 	alerts        alerts
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
