@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
+	"aibox/internal/peer/peertest"
 	"aibox/internal/relay"
 )
 
@@ -96,6 +97,19 @@ func TestConnectionToAPortWithoutAServerIsResetAndReportedOnce(t *testing.T) {
 	if len(f.notices) > 0 || f.Counts() != (Counts{Refused: 3}) {
 		t.Errorf("%d more notices, %+v", len(f.notices), f.Counts())
 	}
+}
+
+func TestConnectionOfAnotherUserIsRefused(t *testing.T) {
+	s := newSandbox(t)
+	s.echo(3000)
+	f := forward(t, s.dialer.Dial, Request{Port: 3000})
+	if got := peertest.Dial(t, f.Address()); !strings.Contains(got, "reset") {
+		t.Errorf("another user receives %q", got)
+	}
+	if got := <-f.notices; !strings.Contains(got, "another user of this machine") {
+		t.Errorf("got %q", got)
+	}
+	roundTrip(t, f.call(t), "the user's own processes connect")
 }
 
 func TestConnectionsOverTheLimitAreRefused(t *testing.T) {

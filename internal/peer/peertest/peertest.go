@@ -34,10 +34,63 @@ func Main(m *testing.M) {
 // Child does not return in the process that Start has started. A TestMain that does
 // more than Main calls it first.
 func Child() {
-	if os.Getenv(role) != "" {
+	switch address, dials := strings.CutPrefix(os.Getenv(role), dialing); {
+	case dials:
+		fmt.Println(dial(address))
+		os.Exit(0)
+	case address != "":
 		fmt.Fprintln(os.Stderr, serve())
 		os.Exit(1)
 	}
+}
+
+// dialing begins the role of a client, before its address.
+const dialing = "dial "
+
+// Dial connects to a TCP address as another user of this machine. It returns what it
+// received, or "error: " and the error.
+func Dial(t testing.TB, address string) string {
+	t.Helper()
+	out, err := asOther(t, dialing+address).Output()
+	if err != nil {
+		t.Fatalf("a client of another user needs unshare and subordinate ids: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func dial(address string) string {
+	err := syscall.Setresuid(other, other, other)
+	if err != nil {
+		return "not another user: " + err.Error()
+	}
+	conn, err := net.Dial("tcp", address) //nolint:noctx // it ends with the process
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n")
+	got, err := io.ReadAll(io.LimitReader(conn, 1<<10))
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(got)
+}
+
+// asOther returns a command that runs this test binary in a role, as another user.
+func asOther(t testing.TB, as string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{self}
+	if os.Getuid() != 0 {
+		words = []string{"unshare", "--user", "--map-root-user", "--map-auto", "--kill-child", "--fork", "--", self}
+	}
+	cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // its caller ends it
+	cmd.Env = append(os.Environ(), role+"="+as)
+	cmd.Stderr = os.Stderr
+	return cmd
 }
 
 // Server is a model server of another user.
@@ -74,17 +127,7 @@ func (s *Server) Requests() []string {
 // "theirs".
 func Start(t testing.TB) *Server {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := []string{self}
-	if os.Getuid() != 0 {
-		words = []string{"unshare", "--user", "--map-root-user", "--map-auto", "--kill-child", "--fork", "--", self}
-	}
-	cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // the cleanup ends it
-	cmd.Env = append(os.Environ(), role+"=1")
-	cmd.Stderr = os.Stderr
+	cmd := asOther(t, "serve")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
