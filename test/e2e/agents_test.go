@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/agents/conversation"
 )
 
 const (
@@ -56,6 +59,7 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 			if !strings.Contains(o.stderr, "That was all.") {
 				t.Errorf("the agent's last words are missing:\n%s", o.stderr)
 			}
+			m.checkConversation(r.ID)
 			if len(r.Files) != 5 || r.result().Changes.Files != 5 || r.Accepted.Files != 5 {
 				t.Errorf("the files are %+v", r.Files)
 			}
@@ -83,6 +87,36 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 				t.Errorf("the commit is %q", commit)
 			}
 		})
+	}
+}
+
+// checkConversation checks that the conversation of a session holds a command of the
+// script, its result and the last message, and no event that aibox does not know.
+func (m *machine) checkConversation(id string) {
+	m.t.Helper()
+	o := m.aibox(0, "logs", "--format", "json", id)
+	var call, result, last conversation.Event
+	for line := range strings.Lines(o.stdout) {
+		var e conversation.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			m.t.Fatalf("%v: %s", err, line)
+		}
+		switch {
+		case e.Kind == conversation.Call && strings.Contains(e.Command, "uname -a > kernel.txt"):
+			call = e
+		case e.Kind == conversation.Result && e.ID == call.ID && call.ID != "":
+			result = e
+		case e.Kind == conversation.Message && e.Role == conversation.Agent:
+			last = e
+		case e.Kind == conversation.Other:
+			m.t.Errorf("%s: the event %q is unknown: %s", id, e.Name, e.Raw)
+		}
+	}
+	if call.ID == "" || result.ID == "" || result.Failed || result.Time.Before(call.Time) {
+		m.t.Errorf("%s: the call is %+v, its result %+v:\n%s", id, call, result, o)
+	}
+	if !strings.HasSuffix(last.Text, "That was all.") {
+		m.t.Errorf("%s: the last message is %q", id, last.Text)
 	}
 }
 

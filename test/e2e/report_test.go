@@ -75,6 +75,8 @@ type report struct {
 		Watchdog    json.RawMessage `json:"watchdog"`
 		Workspace   json.RawMessage `json:"workspace"`
 		Degraded    []string        `json:"degraded"`
+		Output      json.RawMessage `json:"output"`
+		Terminal    json.RawMessage `json:"terminal"`
 		Started     time.Time       `json:"started"`
 		Ended       time.Time       `json:"ended"`
 		Result      *result         `json:"result"`

@@ -21,12 +21,13 @@ import (
 type keys struct {
 	attach, past, review, stop, interrupt, extend, again key.Binding
 	diff, sendBack                                       key.Binding
-	network, pane, hide, back                            key.Binding
+	network, pane, hide, raw, back                       key.Binding
 }
 
 func newKeys() keys {
 	return keys{
 		pane: keymap.Bind("other pane", "tab"), hide: keymap.Bind("show or hide the events", "v"),
+		raw:    keymap.Bind("raw output", "t"),
 		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scrollback", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
 		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"),
@@ -47,6 +48,10 @@ func (m *Model) current() keys {
 	k.review.SetEnabled(can.Review)
 	k.diff.SetEnabled(can.Diff)
 	k.sendBack.SetEnabled(can.SendBack)
+	k.raw.SetEnabled(m.talk.Started())
+	if m.raw {
+		k.raw.SetHelp(k.raw.Help().Key, "conversation")
+	}
 	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
 }
@@ -66,13 +71,13 @@ func (m *Model) Keys() []keymap.Group {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
-	case m.log.Typing():
-		return []keymap.Group{{Title: "Search", Keys: m.log.TypingKeys()}}
+	case m.output().Typing():
+		return []keymap.Group{{Title: "Search", Keys: m.output().TypingKeys()}}
 	}
 	return []keymap.Group{
 		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
-		{Title: "Output", Keys: m.log.Keys().All()},
-		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
+		m.outputKeys(),
+		{Title: "Panes", Keys: []key.Binding{k.raw, k.pane, k.hide}},
 	}
 }
 
@@ -82,11 +87,23 @@ func (m *Model) Short() []key.Binding {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
-	case m.log.Typing():
-		return m.log.TypingKeys()
+	case m.output().Typing():
+		return m.output().TypingKeys()
+	}
+	if m.converses() {
+		in := m.talk.Keys()
+		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
 	}
 	in := m.log.Keys()
-	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network, k.raw}
+}
+
+// outputKeys returns the keys of the pane with the output.
+func (m *Model) outputKeys() keymap.Group {
+	if m.converses() {
+		return keymap.Group{Title: "Conversation", Keys: m.talk.Keys().All()}
+	}
+	return keymap.Group{Title: "Output", Keys: m.log.Keys().All()}
 }
 
 // press handles a key.
@@ -95,8 +112,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.ask != nil:
 		return dialog.Act(&m.ask, msg, m.now(), &m.note)
-	case m.log.Typing():
-		return m.log.Press(msg)
+	case m.output().Typing():
+		return m.output().Press(msg)
+	case key.Matches(msg, k.raw):
+		return m.toggleRaw()
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
 	case key.Matches(msg, k.pane):
@@ -114,7 +133,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.events.focused && m.scrollEvents(msg) {
 		return nil
 	}
-	return m.log.Press(msg)
+	return m.output().Press(msg)
 }
 
 // act handles a key that acts on the session.
@@ -201,13 +220,17 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 		m.events.scroll(logview.Turn(msg))
 		return nil
 	}
-	return m.log.Scroll(logview.Turn(msg))
+	return m.output().Scroll(logview.Turn(msg))
 }
 
 // click focuses the pane below the pointer.
 func (m *Model) click(msg tea.MouseClickMsg) {
-	if m.ask == nil && !m.log.Typing() && msg.Button == tea.MouseLeft {
-		m.events.focused = m.inEvents(msg.X, msg.Y)
-		m.fit()
+	if m.ask != nil || m.output().Typing() || msg.Button != tea.MouseLeft {
+		return
+	}
+	m.events.focused = m.inEvents(msg.X, msg.Y)
+	m.fit()
+	if m.converses() && !m.events.focused && msg.Y >= headRows {
+		m.talk.Click(msg.Y - headRows)
 	}
 }

@@ -1,6 +1,6 @@
-// Package sessionview is the screen of one session: its agent's live output, or the screen
-// of an interactive agent's terminal, next to its network accesses and events. It never
-// prints the agent's bytes raw.
+// Package sessionview is the screen of one session: the conversation with its agent, the
+// agent's live output, or the screen of an interactive agent's terminal, next to its network
+// accesses and events. It never prints the agent's bytes raw.
 package sessionview
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/ui/conversation"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
@@ -45,6 +46,8 @@ type Model struct {
 	loaded        bool // session was read
 
 	log      *logview.Model
+	talk     *conversation.Model // of an agent that prints events
+	raw      bool                // the log is shown in place of the conversation
 	terminal terminal
 
 	stream *stream.Stream[audit.Event]
@@ -59,6 +62,7 @@ type Model struct {
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	m := &Model{ctx: ctx, sessions: sessions, id: id, keys: newKeys(), now: time.Now, side: true}
 	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
+	m.talk = conversation.New(ctx, events{sessions, id}, &m.note)
 	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
 	m.SetTheme(theme.New(true))
 	return m
@@ -68,6 +72,7 @@ func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 func (m *Model) SetTheme(t theme.Theme) {
 	m.theme, m.events.theme = t, t
 	m.log.SetTheme(t)
+	m.talk.SetTheme(t)
 }
 
 // SetSize changes the size, in cells.
@@ -80,7 +85,7 @@ func (m *Model) SetSize(width, height int) {
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text for the search, or answers.
-func (m *Model) Typing() bool { return m.log.Typing() || m.ask != nil }
+func (m *Model) Typing() bool { return m.output().Typing() || m.ask != nil }
 
 // Init reads the session and starts to watch it.
 func (m *Model) Init() tea.Cmd {
@@ -142,8 +147,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
-	default: // answers to the log's commands, and pastes
-		return m.log.Update(msg)
+	case tea.PasteMsg:
+		return m.output().Update(msg)
+	default: // answers to the commands of the log and the conversation
+		return tea.Batch(m.log.Update(msg), m.talk.Update(msg))
 	}
 	return nil
 }
@@ -158,6 +165,13 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	first := !m.loaded
 	m.session, m.loaded = msg.session, true
 	m.log.SetOver(m.finished())
+	m.talk.SetOver(m.finished())
+	if m.session.State.Output.Format.Known() && !m.talk.Started() {
+		m.side = false // the conversation shows the events, too
+		m.talk.SetPrompt(m.session.Task(), m.session.Created)
+		m.fit()
+		return m.talk.Start()
+	}
 	m.fit()
 	switch {
 	case !first:
@@ -169,9 +183,13 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	}
 }
 
+// converses reports whether the conversation is shown in place of the log.
+func (m *Model) converses() bool { return m.talk.Started() && !m.raw }
+
 // takeEvents stores events of the session.
 func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 	var find tea.Cmd
+	var notes []conversation.Note
 	for _, e := range msg.All {
 		if live, ok := session.LiveOf(e); ok {
 			m.live = live
@@ -179,6 +197,12 @@ func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 			find = m.find()
 		}
 		m.events.add(m.id, e)
+		if note, ok := noteOf(m.id, e); ok {
+			notes = append(notes, note)
+		}
+	}
+	if len(notes) > 0 {
+		m.talk.AddNotes(notes...)
 	}
 	if !msg.Over() {
 		return tea.Batch(find, m.awaitEvents())

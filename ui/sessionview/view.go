@@ -52,6 +52,7 @@ func (m *Model) layout() layout {
 func (m *Model) fit() {
 	l := m.layout()
 	m.log.SetSize(l.left, l.output)
+	m.talk.SetSize(l.left, l.output)
 }
 
 // inEvents reports whether a cell belongs to the event pane.
@@ -160,7 +161,7 @@ func (m *Model) outputView(l layout) []string {
 	if m.showsScreen() {
 		return m.terminal.view(l.left, l.output)
 	}
-	return m.log.View()
+	return m.output().View()
 }
 
 // noEvents returns the text for an event pane without events.
@@ -176,8 +177,8 @@ func (m *Model) finished() bool { return m.loaded && m.session.State.Phase == se
 
 // foot returns the note or the search field.
 func (m *Model) foot() string {
-	if m.log.Typing() {
-		return m.log.Line()
+	if out := m.output(); out.Typing() {
+		return out.Line()
 	}
 	return m.note.View(m.theme, m.width)
 }

@@ -76,6 +76,9 @@ func (m *Model) SetSize(width, height int) {
 // SetOver sets whether the output is complete.
 func (m *Model) SetOver(over bool) { m.over = over }
 
+// Started reports whether the log is being read.
+func (m *Model) Started() bool { return m.started }
+
 // Start starts to read, at the end of the log.
 func (m *Model) Start() tea.Cmd {
 	m.started = true

@@ -1,0 +1,221 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	events "aibox/agents/conversation"
+	"aibox/ui/uitest"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/stream"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// script is a source whose events are what a test says.
+type script struct{ parts [][]events.Event }
+
+func (s *script) Follow(_ context.Context, visit func([]events.Event) error) error {
+	for _, part := range s.parts {
+		if err := visit(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// screen is a conversation that has a screen for itself.
+type screen struct {
+	*Model
+	note          frame.Note
+	width, height int
+}
+
+func (s *screen) Init() tea.Cmd { return s.Start() }
+
+func (s *screen) Update(msg tea.Msg) tea.Cmd {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		return s.Press(press)
+	}
+	return s.Model.Update(msg)
+}
+
+func (s *screen) View() string {
+	foot := s.note.View(s.theme, s.width)
+	if s.Typing() {
+		foot = s.Line()
+	}
+	return strings.Join(append(frame.Fill(s.Model.View(), s.height-1), foot), "\n")
+}
+
+func (s *screen) SetSize(width, height int) {
+	s.width, s.height = width, height
+	s.Model.SetSize(width, height-1)
+}
+
+func (s *screen) Keys() []keymap.Group { return []keymap.Group{{Keys: s.Model.Keys().All()}} }
+func (s *screen) Short() []key.Binding { return nil }
+
+// person is a user before the screen.
+type person struct {
+	*uitest.Person
+	m *screen
+}
+
+func open(t testing.TB, width, height int, all ...events.Event) *person {
+	t.Helper()
+	s := &screen{}
+	s.Model = New(t.Context(), &script{[][]events.Event{all}}, &s.note)
+	p := &person{uitest.New(t, s, width, height), s}
+	p.Run(s.Init())
+	return p
+}
+
+// noon is when conversations begin.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+// work is n calls with their results, a second apart, and a message after every tenth.
+func work(n int) []events.Event {
+	var all []events.Event
+	for i := range n {
+		id, at := fmt.Sprint(i), noon.Add(time.Duration(i)*time.Second)
+		all = append(all,
+			events.Event{Kind: events.Call, Time: at, ID: id, Tool: "bash", Command: "make step-" + id},
+			events.Event{Kind: events.Result, Time: at.Add(time.Second / 2), ID: id, Text: "made " + id + "\nand more"})
+		if i%10 == 9 {
+			all = append(all, events.Event{Kind: events.Message, Role: events.Agent, Time: at.Add(time.Second / 2), Text: "That was step " + id + "."})
+		}
+	}
+	return all
+}
+
+func TestNewEventsFollowAtTheEndUntilTheUserScrollsUp(t *testing.T) {
+	p := open(t, 80, 12, work(30)...)
+	p.Sees("That was step 29.")
+	p.m.take(batchOf(events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Hour), Text: "One more."}))
+	p.Sees("One more.")
+	p.Press("up", "up")
+	p.Sees("end follows")
+	p.m.take(batchOf(events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Hour), Text: "Unseen."}))
+	p.DoesNotSee("Unseen.")
+	p.Press("end")
+	p.Sees("Unseen.")
+	p.DoesNotSee("end follows")
+}
+
+func TestPiecesOfAMessageAreOneItem(t *testing.T) {
+	p := open(t, 80, 12,
+		events.Event{Kind: events.Message, Role: events.Agent, Text: "one ", Delta: true},
+		events.Event{Kind: events.Message, Role: events.Agent, Text: "message", Delta: true},
+		events.Event{Kind: events.Text, Text: "first line"}, events.Event{Kind: events.Text, Text: "second line", Stderr: true})
+	p.Sees("● one message\n")
+	if n := len(p.m.list.items); n != 2 {
+		t.Errorf("there are %d items", n)
+	}
+}
+
+func TestNotesAreMergedByTime(t *testing.T) {
+	p := open(t, 80, 40, work(5)...)
+	p.m.AddNotes(Note{Time: noon.Add(3700 * time.Millisecond), Text: "late"}, Note{Time: noon.Add(1700 * time.Millisecond), Mark: "✗", Text: "early", Tone: Bad})
+	shown := p.View()
+	order := []string{"step-1", "✗ early", "step-2", "step-3", "· late", "step-4"}
+	for i, want := range order[1:] {
+		if strings.Index(shown, order[i]) > strings.Index(shown, want) || !strings.Contains(shown, want) {
+			t.Errorf("%q is not after %q:\n%s", want, order[i], shown)
+		}
+	}
+}
+
+func TestAResultWithoutItsCallChangesNothing(t *testing.T) {
+	p := open(t, 80, 12, events.Event{Kind: events.Result, ID: "1", Text: "x"}, events.Event{Kind: events.Result, Text: "y"})
+	if len(p.m.list.items) != 0 {
+		t.Errorf("there are %d items", len(p.m.list.items))
+	}
+	p.Sees("no output yet")
+	p.Press("up", "down", "pgup", "pgdown", "home", "end", "enter", "z", "n")
+}
+
+func TestSearchFindsItemsInBothDirectionsAndUnfoldsThem(t *testing.T) {
+	p := open(t, 80, 12, work(100)...)
+	p.Press("home", "/")
+	p.Type("MADE 50")
+	p.Press("enter")
+	p.Sees("│ made 50")
+	p.Sees("1/1 · ")
+	p.Press("/")
+	p.Type("that was")
+	p.Press("enter")
+	p.Sees("That was step 59.")
+	p.Sees("6/10 · ")
+	p.Press("N")
+	p.Sees("5/10 · ")
+	p.Press("n", "n")
+	p.Sees("That was step 69.")
+	p.Press("/")
+	p.Type("nowhere")
+	p.Press("enter")
+	p.Sees("no match for nowhere")
+}
+
+func TestEveryItemIsReachedByTheArrowKeys(t *testing.T) {
+	all := work(20)
+	all = append(all, events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Minute), Text: strings.Repeat("a line of a long message\n", 60) + "its end"})
+	all = append(all, events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Minute), Text: "after it"})
+	p := open(t, 80, 10, all...)
+	p.Press("home")
+	seen := map[*item]bool{}
+	for range 200 {
+		seen[p.m.window.selected] = true
+		p.Press("down")
+	}
+	if len(seen) != len(p.m.list.items) || !p.m.window.follow {
+		t.Errorf("%d of %d items are reached, following %t", len(seen), len(p.m.list.items), p.m.window.follow)
+	}
+	for range 200 {
+		p.Press("up")
+	}
+	if p.m.window.selected != p.m.list.items[0] || p.m.window.row != 0 {
+		t.Error("the first item is not reached")
+	}
+}
+
+// Three hundred thousand events stay fast: keys and views take a few milliseconds, even on
+// a slow machine.
+func BenchmarkKeysInALongConversation(b *testing.B) {
+	s := &screen{}
+	s.Model = New(b.Context(), &script{}, &s.note)
+	all := work(143_000) // 300,300 events
+	begin := time.Now()
+	for len(all) > 0 {
+		n := min(1000, len(all))
+		s.list.add(all[:n])
+		s.window.settle()
+		all = all[n:]
+	}
+	loaded := time.Since(begin)
+	s.SetSize(120, 40)
+	keys := []string{"home", "down", "pgdown", "end", "up", "pgup"}
+	i := 0
+	for b.Loop() {
+		s.Press(press(keys[i%len(keys)]))
+		_ = s.View()
+		i++
+	}
+	b.ReportMetric(float64(loaded.Milliseconds()), "ms/load")
+}
+
+// press is a key by name.
+func press(name string) tea.KeyPressMsg {
+	codes := map[string]rune{"home": tea.KeyHome, "end": tea.KeyEnd, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
+	return tea.KeyPressMsg{Code: codes[name]}
+}
+
+// batchOf is events as they come from the stream.
+func batchOf(all ...events.Event) stream.Batch[[]events.Event] {
+	return stream.Batch[[]events.Event]{All: [][]events.Event{all}}
+}
