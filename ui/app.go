@@ -215,7 +215,9 @@ func (a *app) layerOf(request page.Request) *layer {
 		screen.Remember = a.request.Remember
 		l.Page = screen
 	case page.Settings:
-		l.Page = settings.New(ctx, a.request.Settings)
+		screen := settings.New(ctx, a.request.Settings)
+		screen.Select(of.Key)
+		l.Page = screen
 	case page.Images:
 		l.Page = images.New(ctx, a.request.Images)
 	case page.Doctor:

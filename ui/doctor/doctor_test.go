@@ -186,6 +186,21 @@ func TestAFixForTheUserIsShownAndCopiedButNotRun(t *testing.T) {
 	p.Sees("copied: start Ollama")
 }
 
+func TestAKeyLeadsFromAMissingModelToItsSetting(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	goTo(p, "git")
+	p.Press("i")
+	if len(p.Asked) != 0 {
+		t.Errorf("at git, i asks for %+v", p.Asked)
+	}
+	goTo(p, "model")
+	p.Sees("i choose the model server")
+	p.Press("i")
+	if !slices.Equal(p.Asked, []page.Request{page.Settings{Key: "inference"}}) {
+		t.Errorf("asked %+v", p.Asked)
+	}
+}
+
 func TestAFixForRootIsShownAndRunByAKey(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	goTo(p, "user namespaces")

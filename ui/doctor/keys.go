@@ -14,14 +14,15 @@ import (
 
 // keys are the screen's keys.
 type keys struct {
-	fix, setUp, again, prove, copy, list, back key.Binding
+	fix, setUp, again, prove, server, copy, list, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
 		fix: keymap.Bind("fix", "enter", "f"), setUp: keymap.Bind("set up everything that is missing", "F"),
 		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove the isolation", "p"),
-		copy: keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
+		server: keymap.Bind("choose the model server", "i"),
+		copy:   keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
 
@@ -36,12 +37,16 @@ func (m *Model) enableKeys() {
 	}
 	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command || root))
 	m.keys.copy.SetEnabled(!m.proving && bad)
+	m.keys.server.SetEnabled(!m.proving && isModel(row))
 	m.keys.again.SetEnabled(!m.proving)
 	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proof.run.running())
 	m.keys.setUp.SetEnabled(!m.proving && m.setUpHelps())
 	m.keys.list.SetEnabled(m.proving)
 	m.keys.back.SetEnabled(!m.proving)
 }
+
+// isModel reports whether a row is about the model server.
+func isModel(row *checkup.Row) bool { return row != nil && !row.Looking && row.Part == doctor.Model }
 
 // setUpHelps reports whether the setup fixes any row.
 func (m *Model) setUpHelps() bool {
@@ -57,7 +62,7 @@ func (m *Model) setUpHelps() bool {
 func (m *Model) Short() []key.Binding {
 	m.enableKeys()
 	k := m.keys
-	return []key.Binding{k.fix, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
+	return []key.Binding{k.fix, k.server, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
 }
 
 // Keys returns the active keys.
@@ -65,7 +70,7 @@ func (m *Model) Keys() []keymap.Group {
 	m.enableKeys()
 	k := m.keys
 	return []keymap.Group{
-		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.copy, k.list, k.back}},
+		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.server, k.copy, k.list, k.back}},
 		cursor.Keys(),
 	}
 }
@@ -89,6 +94,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.fix(m.current())
 	case key.Matches(msg, k.setUp):
 		return setUp()
+	case key.Matches(msg, k.server):
+		return page.Ask(page.Settings{Key: "inference"})
 	case key.Matches(msg, k.copy):
 		text := m.current().Fix
 		m.note.Say("copied: "+termtext.Escape(text), nil)

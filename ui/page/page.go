@@ -62,8 +62,9 @@ type (
 	Network struct{ ID session.ID }
 	// Doctor shows the state of this machine.
 	Doctor struct{}
-	// Settings shows the user's settings.
-	Settings struct{}
+	// Settings shows the user's settings, with the cursor at one of them. An empty Key
+	// means the first.
+	Settings struct{ Key string }
 )
 
 // Command runs one of aibox's own commands on the whole terminal.

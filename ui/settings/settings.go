@@ -49,6 +49,10 @@ func New(ctx context.Context, settings Settings) *Model {
 	return &Model{ctx: ctx, settings: settings, theme: theme.New(true), keys: newKeys(), list: list{filter: keymap.Field("/")}}
 }
 
+// Select selects the setting with a key before the screen is shown. An unknown key selects
+// the first setting.
+func (m *Model) Select(key string) { m.list.at = key }
+
 // SetTheme changes the styles.
 func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 

@@ -353,3 +353,13 @@ func TestEveryGeneralSettingHasAGroup(t *testing.T) {
 		}
 	}
 }
+
+func TestTheScreenOpensAtTheSettingThatWasAskedFor(t *testing.T) {
+	m := New(t.Context(), newFake())
+	m.Select("pids")
+	p := uitest.New(t, m, 120, 40)
+	p.Run(m.Init())
+	if got, _ := m.list.current(); got.Key != "pids" {
+		t.Errorf("the cursor is at %q", got.Key)
+	}
+}

@@ -3,6 +3,7 @@ package welcome
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"aibox/app/doctor"
 	"aibox/app/firstrun"
 	"aibox/bakery"
+	"aibox/internal/golden"
 	"aibox/internal/secret"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
@@ -174,6 +176,53 @@ func (s *screen) sees(wants ...string) {
 // bakes reports the state of the bakes.
 func (s *screen) bakes(jobs ...bakery.Job) {
 	s.run(func() tea.Msg { return bakes.Changed{Jobs: jobs} })
+}
+
+// TestThePanelsMatchTheirGoldenViews goes through all panels of the steps.
+func TestThePanelsMatchTheirGoldenViews(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		w := newWorld(daemon)
+		s := open(t, w)
+		s.width, s.height = size[0], size[1]-4 // the dashboard has a head and a foot
+		var views strings.Builder
+		show := func(what string) {
+			lines := strings.Split(s.view(), "\n")
+			fmt.Fprintf(&views, "== %s\n", what)
+			for _, line := range lines {
+				if wide := ansi.StringWidth(line); wide > s.width {
+					t.Errorf("%dx%d, %s: %d columns in %q", s.width, s.height, what, wide, line)
+				}
+				fmt.Fprintln(&views, strings.TrimRight(line, " "))
+			}
+			if len(lines) > s.height {
+				t.Errorf("%dx%d, %s: %d rows", s.width, s.height, what, len(lines))
+			}
+		}
+		show("choose an agent")
+		s.press("down", "enter")
+		base := bakery.Job{Name: bakery.Base, State: bakery.Baking, Began: noon.Add(-12 * time.Second), Steps: []bakery.JobStep{
+			{Text: "[1/9] FROM debian", Kind: bakery.StepDone, Began: noon.Add(-12 * time.Second)},
+			{Text: "[2/9] RUN apt-get install", Kind: bakery.StepStarted, Began: noon.Add(-9 * time.Second)},
+		}, Log: []string{"▸ [2/9] RUN apt-get install", "  unpacking git", "  unpacking \x1b[2J ripgrep"}}
+		s.bakes(bakery.Job{Name: "codex"}, base)
+		show("the base image is baked")
+		base.State = bakery.Done
+		s.bakes(bakery.Job{Name: "codex", State: bakery.Failed, Began: noon.Add(-3 * time.Second), Ended: noon, Err: errors.New("no space left on the device")}, base)
+		show("the image failed to bake")
+		s.press("enter")
+		s.bakes(bakery.Job{Name: "codex", State: bakery.Done, Began: noon, Ended: noon}, base)
+		show("choose a model")
+		s.press("down", "down")
+		show("at a hosted server")
+		s.press("enter")
+		s.types("sk-1")
+		show("a key is asked for")
+		s.press("enter")
+		show("a model is asked for")
+		s.press("esc", "esc")
+		show("back at the models")
+		golden.Check(t, fmt.Sprintf("panels-%dx%d.golden", size[0], size[1]), views.String())
+	}
 }
 
 func TestAMachineThatIsNotReadyIsSetUpByAKey(t *testing.T) {
