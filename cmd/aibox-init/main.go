@@ -37,6 +37,12 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == connectCommand {
 		os.Exit(connect(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == packCommand {
+		os.Exit(pack(os.Args[2:], os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == unpackCommand {
+		os.Exit(unpack(os.Args[2:], os.Stdin, os.Stderr))
+	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: aibox-init HOST:PORT")
 		os.Exit(2)

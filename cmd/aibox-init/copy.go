@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"aibox/internal/archive"
+)
+
+// The commands of init that copy files between the sandbox and its user. They run as
+// processes in the sandbox, so that a symlink leads only to places in it.
+const (
+	packCommand   = "pack"
+	unpackCommand = "unpack"
+)
+
+// pack writes a file or folder as an archive; its args are PATH. It returns the exit code.
+func pack(args []string, out, errs io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(errs, "usage: aibox-init pack PATH")
+		return 2
+	}
+	buffered := bufio.NewWriterSize(out, 256<<10)
+	err := archive.Pack(buffered, args[0], func(name string) {
+		fmt.Fprintf(errs, "%q is left out: it is a device, a pipe or a socket\n", name)
+	})
+	if err == nil {
+		err = buffered.Flush()
+	}
+	return ended(err, errs)
+}
+
+// unpack extracts an archive; its args are PATH NAME, as for archive.Extract. It returns the
+// exit code.
+func unpack(args []string, in io.Reader, errs io.Writer) int {
+	if len(args) != 2 {
+		fmt.Fprintln(errs, "usage: aibox-init unpack PATH NAME")
+		return 2
+	}
+	result, err := archive.Extract(bufio.NewReaderSize(in, 256<<10), args[0], args[1], archive.Options{AnyLinks: true, Git: true})
+	if result.Refused.Count > 0 {
+		fmt.Fprintf(errs, "%d entries are left out, since they are no files, folders or symlinks: %q\n", result.Refused.Count, strings.Join(result.Refused.Names, ", "))
+	}
+	return ended(err, errs)
+}
+
+// ended reports an error and returns the exit code.
+func ended(err error, errs io.Writer) int {
+	if err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}

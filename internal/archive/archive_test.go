@@ -1,0 +1,293 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+var isGit = func(name string) bool { return strings.EqualFold(name, ".git") }
+
+// made returns an archive of the headers. Files contain their own name.
+func made(t testing.TB, headers ...tar.Header) *bytes.Buffer {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, h := range headers {
+		if h.Typeflag == tar.TypeReg {
+			h.Size = int64(len(h.Name))
+		}
+		if h.Mode == 0 {
+			h.Mode = 0o644
+		}
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			_, _ = io.WriteString(w, h.Name)
+		}
+	}
+	_ = w.Close()
+	return &out
+}
+
+// outside makes a folder that must stay as it is, and a destination in it.
+func outside(t *testing.T) (top, dest string) {
+	t.Helper()
+	top = t.TempDir()
+	dest = filepath.Join(top, "dest")
+	if err := os.Mkdir(dest, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(top, "precious"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return top, dest
+}
+
+// tree lists the files below dir, links with their targets.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, file)
+		if entry.Type()&fs.ModeSymlink != 0 {
+			target, _ := os.Readlink(file)
+			name += " -> " + target
+		}
+		if !entry.IsDir() {
+			all = append(all, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func file(name string) tar.Header { return tar.Header{Typeflag: tar.TypeReg, Name: name} }
+
+func link(name, target string) tar.Header {
+	return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}
+}
+
+func TestHostileArchivesWriteNothingOutsideTheDestination(t *testing.T) {
+	for name, attack := range map[string][]tar.Header{
+		"an absolute name":              {file("/tmp/x")},
+		"dots":                          {file("../precious")},
+		"dots inside":                   {file("top/../../precious")},
+		"another top":                   {file(".bashrc")},
+		"a link and a file through it":  {link("top", ".."), file("top/precious")},
+		"a link inside, then through":   {{Typeflag: tar.TypeDir, Name: "top"}, link("top/l", ".."), file("top/l/../../precious")},
+		"a link to a link":              {{Typeflag: tar.TypeDir, Name: "top/a/b"}, link("top/a/b/d", "../.."), link("top/x", "a/b/d/../../../precious"), file("top/x")},
+		"an absolute link":              {link("top", "/etc/passwd")},
+		"a hard link":                   {{Typeflag: tar.TypeLink, Name: "top", Linkname: "../precious"}},
+		"a hard link to a host file":    {{Typeflag: tar.TypeLink, Name: "top", Linkname: "/etc/passwd"}},
+		"a device":                      {{Typeflag: tar.TypeChar, Name: "top", Devmajor: 1, Devminor: 3}},
+		"a pipe":                        {{Typeflag: tar.TypeFifo, Name: "top"}},
+		"a folder in place of a link":   {link("top", "../precious"), {Typeflag: tar.TypeDir, Name: "top"}},
+		"the destination as a file":     {file(".")},
+		"the destination as a link":     {link(".", "/etc")},
+		"git":                           {file("top/.git/hooks/pre-commit"), file("top/.GIT/config")},
+		"git through a link":            {{Typeflag: tar.TypeDir, Name: "top"}, link("top/l", ".git"), file("top/l/config")},
+		"git as a link":                 {link("top/.git", "evil")},
+		"an endless name":               {file("top/" + strings.Repeat("a/", 5000) + "x")},
+		"a set-uid file, which is fine": {{Typeflag: tar.TypeReg, Name: "top", Mode: 0o6755}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top, dest := outside(t)
+			_, _ = Extract(made(t, attack...), dest, "top", Options{IsGit: isGit})
+			data, err := os.ReadFile(filepath.Join(top, "precious"))
+			if err != nil || string(data) != "mine" {
+				t.Fatalf("the file outside is %q, %v", data, err)
+			}
+			for _, found := range tree(t, top) {
+				switch {
+				case found == "precious":
+				case found == "dest/top":
+					if info, err := os.Lstat(filepath.Join(top, found)); err != nil || info.Mode() != 0o755 {
+						t.Errorf("%s has mode %v", found, info.Mode())
+					}
+				case strings.HasPrefix(found, "dest/top/l ->"): // what it leads to is checked by what exists
+				case strings.Contains(found, "->"):
+					if real, err := filepath.EvalSymlinks(filepath.Join(top, strings.Split(found, " ->")[0])); err == nil && !strings.HasPrefix(real, dest) {
+						t.Errorf("there is a link that leads to %s", real)
+					}
+				case !strings.HasPrefix(found, "dest/top/") || strings.Contains(strings.ToLower(found), ".git"):
+					t.Errorf("there is %s", found)
+				}
+			}
+		})
+	}
+}
+
+// A link that the user has in the destination must not be followed either.
+func TestExtractedFilesReplaceLinksAndDoNotFollowThem(t *testing.T) {
+	top, dest := outside(t)
+	if err := os.Symlink(filepath.Join(top, "precious"), filepath.Join(dest, "top")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(top, filepath.Join(dest, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Extract(made(t, file("top")), dest, "top", Options{IsGit: isGit}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Extract(made(t, file("folder/new")), dest, "folder", Options{IsGit: isGit}); err == nil {
+		t.Error("a link in place of a folder was followed")
+	}
+	if got := tree(t, top); !slices.Equal(got, []string{"dest/folder -> " + top, "dest/top", "precious"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLinksStayInside(t *testing.T) {
+	for target, want := range map[string]bool{
+		"b": true, "../b": true, "../../b": true, "./x/y": true, "..": true, "../..": true,
+		"../../../b": false, "/etc": false, "": false, "x/../../y": false, "x/..": false, "a\x00": false,
+	} {
+		if got := staysInside("top/dir/link", target); got != want {
+			t.Errorf("%q: %v", target, got)
+		}
+	}
+}
+
+// packed packs a file or folder.
+func packed(t *testing.T, path string) *bytes.Buffer {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Pack(&out, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
+func TestCopiesAreWholeAndPlacedAsCpDoes(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "src")
+	for _, dir := range []string{"sub/empty", "sub/deep"} {
+		if err := os.MkdirAll(filepath.Join(source, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	big := bytes.Repeat([]byte("0123456789"), 100_000)
+	for name, data := range map[string][]byte{"a": []byte("a"), "sub/run": []byte("#!"), "sub/deep/big": big} {
+		if err := os.WriteFile(filepath.Join(source, name), data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../a", filepath.Join(source, "sub/link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(source, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole := []string{"a", "sub/deep/big", "sub/link -> ../a", "sub/run"}
+	below := func(prefix string) []string {
+		var all []string
+		for _, name := range whole {
+			all = append(all, prefix+"/"+name)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		source, dest string
+		want         []string
+	}{
+		"a folder into a folder":   {source, "", below("src")},
+		"a folder as a new one":    {source, "new", below("new")},
+		"contents into a folder":   {source + "/.", "", whole},
+		"contents as a new folder": {source + "/.", "new", below("new")},
+		"a file into a folder":     {source + "/a", "", []string{"a"}},
+		"a file as another":        {source + "/a", "b", []string{"b"}},
+		"a link to a file":         {source + "/sub/link", "", []string{"link"}},
+	} {
+		dest := t.TempDir()
+		if _, err := Extract(packed(t, c.source), filepath.Join(dest, c.dest), Name(c.source), Options{IsGit: isGit}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := tree(t, dest); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	dest := t.TempDir()
+	if _, err := Extract(packed(t, source), dest, "src", Options{IsGit: isGit}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dest, "src/sub/deep/big")); err != nil || !bytes.Equal(got, big) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if info, err := os.Stat(filepath.Join(dest, "src/sub/run")); err != nil || info.Mode() != 0o755 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for name, c := range map[string]struct{ dest, top string }{
+		"a missing folder":         {filepath.Join(dest, "no/such"), "src"},
+		"a new folder with /":      {filepath.Join(dest, "new") + "/", "src"},
+		"contents onto a file":     {filepath.Join(dest, "src/a"), Contents},
+		"any entries as something": {filepath.Join(dest, "new"), ""},
+	} {
+		if _, err := Extract(packed(t, source), c.dest, c.top, Options{IsGit: isGit}); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+func TestFileThatIsLargerThanTheDiskIsRefused(t *testing.T) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "top", Size: 1 << 55, Format: tar.FormatPAX}); err != nil {
+		t.Fatal(err)
+	}
+	dest := t.TempDir()
+	if _, err := Extract(&out, dest, "top", Options{IsGit: isGit}); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("got %v", err)
+	}
+	if got := tree(t, dest); len(got) > 0 {
+		t.Errorf("left %q", got)
+	}
+}
+
+func TestCutOffArchiveLeavesNoPartOfAFile(t *testing.T) {
+	whole := made(t, file("top/a"), file("top/b")).Bytes()
+	dest := t.TempDir()
+	if _, err := Extract(bytes.NewReader(whole[:512+512+512+3]), dest, "top", Options{IsGit: isGit}); err == nil {
+		t.Error("it was accepted")
+	}
+	if got := tree(t, dest); !slices.Equal(got, []string{"top/a"}) {
+		t.Errorf("left %q", got)
+	}
+}
+
+// FuzzExtract extracts hostile bytes: nothing outside the destination may change.
+func FuzzExtract(f *testing.F) {
+	f.Add(made(f, file("top/a"), link("top/l", "../a")).Bytes())
+	f.Add(made(f, link("top", ".."), file("top/x")).Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		top := t.TempDir()
+		dest := filepath.Join(top, "dest")
+		if err := os.Mkdir(dest, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = Extract(bytes.NewReader(data), dest, "top", Options{IsGit: isGit})
+		entries, err := os.ReadDir(top)
+		if err != nil || len(entries) != 1 {
+			t.Fatalf("%d entries are outside, %v", len(entries)-1, err)
+		}
+		for _, found := range tree(t, dest) {
+			if !strings.HasPrefix(found, "top") {
+				t.Fatalf("there is %q", found)
+			}
+		}
+	})
+}

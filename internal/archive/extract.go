@@ -1,0 +1,310 @@
+package archive
+
+import (
+	"archive/tar"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// reservedSpace and reservedInodes stay free on the disk.
+	reservedSpace  = 256 << 20
+	reservedInodes = 1000
+	// checkEvery is after how many entries the free inodes are checked.
+	checkEvery = 500
+	// maxListed bounds the names in a Result.
+	maxListed = 20
+	// maxNameLength bounds the path of an entry, in bytes.
+	maxNameLength = 4096
+)
+
+// Options say what Extract accepts.
+type Options struct {
+	// AnyLinks keeps all symlinks. Otherwise those that could lead out of the destination
+	// are refused.
+	AnyLinks bool
+	// Git keeps entries that git could take for a repository's own.
+	Git bool
+	// IsGit reports whether an entry's name is one that git could take for .git. It is
+	// needed unless Git is set.
+	IsGit func(name string) bool
+}
+
+// Result is what Extract did.
+type Result struct {
+	Files   int   // regular files and symlinks
+	Bytes   int64 // of the files
+	Refused List  // links that lead out, devices, pipes, hard links
+	Git     List  // see Options.Git
+}
+
+// List is the beginning of a list of names, which are the archive's own: escape.
+type List struct {
+	Names []string
+	Count int
+}
+
+func (l *List) add(name string) {
+	if l.Count++; len(l.Names) < maxListed {
+		l.Names = append(l.Names, name)
+	}
+}
+
+// Extract extracts an archive. name is the name of its only top entry, Contents if it has
+// the contents of a folder, or "" for any entries, which need an existing folder. If dest is
+// a folder, the entries come into it; otherwise the top entry becomes dest.
+func Extract(r io.Reader, dest, name string, o Options) (Result, error) {
+	base, rename, err := place(dest, name)
+	if err != nil {
+		return Result{}, err
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return Result{}, err
+	}
+	defer root.Close()
+	x := &extraction{Options: o, root: root, base: base, top: name, rename: rename, folders: map[string]bool{".": true}}
+	err = x.run(tar.NewReader(r))
+	if err == nil {
+		// The rest of the stream, so that its writer can end.
+		_, err = io.Copy(io.Discard, r)
+	}
+	return x.result, err
+}
+
+// place returns the folder to extract to, and the new name of the top entry, "" if it keeps
+// its own.
+func place(dest, name string) (base, rename string, err error) {
+	info, err := os.Stat(dest)
+	switch {
+	case err == nil && info.IsDir():
+		return dest, "", nil
+	case err == nil && (name == Contents || name == "" || strings.HasSuffix(dest, "/")):
+		return "", "", fmt.Errorf("%s is not a folder", dest)
+	case err == nil:
+		return filepath.Dir(dest), filepath.Base(dest), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", "", err
+	case name == "":
+		return "", "", fmt.Errorf("there is no folder %s", dest)
+	case name == Contents:
+		return dest, "", os.Mkdir(dest, 0o777) //nolint:gosec // the umask decides
+	case strings.HasSuffix(dest, "/"):
+		return "", "", fmt.Errorf("there is no folder %s", dest)
+	}
+	base = filepath.Dir(dest)
+	if info, err := os.Stat(base); err != nil || !info.IsDir() {
+		return "", "", fmt.Errorf("there is no folder %s", base)
+	}
+	return base, filepath.Base(dest), nil
+}
+
+// extraction is the extraction of one archive.
+type extraction struct {
+	Options
+
+	root    *os.Root
+	base    string
+	top     string
+	rename  string
+	folders map[string]bool // that are known to be folders, and no symlinks
+	entries int
+	result  Result
+}
+
+func (x *extraction) run(in *tar.Reader) error {
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the archive: %w", err)
+		}
+		if x.entries++; x.entries%checkEvery == 1 {
+			if err := x.checkSpace(0); err != nil {
+				return err
+			}
+		}
+		if err := x.entry(h, in); err != nil {
+			return err
+		}
+	}
+}
+
+// entry extracts one entry.
+func (x *extraction) entry(h *tar.Header, in io.Reader) error {
+	name, err := x.name(h.Name)
+	if err != nil {
+		return err
+	}
+	if !x.Git && (x.hasGit(name) || x.hasGit(path.Clean(h.Name))) {
+		x.result.Git.add(path.Clean(h.Name))
+		return nil
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return x.folder(name, fs.FileMode(h.Mode).Perm())
+	case tar.TypeReg:
+		if name == Contents {
+			return fmt.Errorf("the archive has a file in place of the folder %s", x.base)
+		}
+		return x.file(name, h, in)
+	case tar.TypeSymlink:
+		if name == Contents || !x.AnyLinks && !staysInside(name, h.Linkname) {
+			x.result.Refused.add(name + " -> " + h.Linkname)
+			return nil
+		}
+		return x.link(name, h.Linkname)
+	default:
+		x.result.Refused.add(name)
+		return nil
+	}
+}
+
+// name returns the path of an entry beneath the base.
+func (x *extraction) name(given string) (string, error) {
+	name := path.Clean(given)
+	if !filepath.IsLocal(name) || strings.ContainsRune(given, 0) || len(name) > maxNameLength {
+		return "", fmt.Errorf("the archive has an entry %.100q, which is not beneath its top", given)
+	}
+	first, rest, _ := strings.Cut(name, "/")
+	if x.top != Contents && x.top != "" && first != x.top {
+		return "", fmt.Errorf("the archive has an entry %.100q beside %.100q", given, x.top)
+	}
+	if x.rename != "" {
+		name = path.Join(x.rename, rest)
+	}
+	return name, nil
+}
+
+func (x *extraction) hasGit(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if x.IsGit == nil || x.IsGit(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// staysInside reports whether a symlink cannot lead out of the destination. Dots may only
+// come first: after a name they would start from where another link leads.
+func staysInside(name, target string) bool {
+	if target == "" || path.IsAbs(target) || strings.ContainsRune(target, 0) {
+		return false
+	}
+	named := false
+	for part := range strings.SplitSeq(target, "/") {
+		if part == ".." && named {
+			return false
+		}
+		named = named || part != ".." && part != "." && part != ""
+	}
+	return filepath.IsLocal(path.Join(path.Dir(name), target)) || path.Join(path.Dir(name), target) == "."
+}
+
+// folder creates a folder, or accepts an existing one.
+func (x *extraction) folder(name string, mode fs.FileMode) error {
+	if x.folders[name] {
+		return nil
+	}
+	if err := x.parents(name); err != nil {
+		return err
+	}
+	err := x.root.Mkdir(name, mode|0o700)
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = x.root.Lstat(name); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is in the way of a folder: it is a file or a link", filepath.Join(x.base, name))
+		}
+	}
+	if err == nil && len(x.folders) < 100_000 {
+		x.folders[name] = true
+	}
+	return err
+}
+
+// parents creates the folders of an entry. None may be a symlink: it could be the archive's.
+func (x *extraction) parents(name string) error {
+	parent := path.Dir(name)
+	if parent == "." {
+		return nil
+	}
+	return x.folder(parent, 0o777)
+}
+
+// file writes a file beside its place and renames it, so that it replaces a link and never
+// writes through one.
+func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) {
+	if err := x.parents(name); err != nil {
+		return err
+	}
+	if err := x.checkSpace(h.Size); err != nil {
+		return err
+	}
+	temporary := path.Join(path.Dir(name), ".aibox-"+rand.Text())
+	f, err := x.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode).Perm()|0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = x.root.Remove(temporary)
+		}
+	}()
+	n, err := io.Copy(f, in)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", filepath.Join(x.base, name), err)
+	}
+	if !h.ModTime.IsZero() {
+		_ = x.root.Chtimes(temporary, h.ModTime, h.ModTime) // the copy is as good without
+	}
+	if err := x.root.Rename(temporary, name); err != nil {
+		return fmt.Errorf("replacing %s: %w", filepath.Join(x.base, name), err)
+	}
+	x.result.Files++
+	x.result.Bytes += n
+	return nil
+}
+
+// link creates a symlink. It replaces a file or a link, but no folder.
+func (x *extraction) link(name, target string) error {
+	if err := x.parents(name); err != nil {
+		return err
+	}
+	if info, err := x.root.Lstat(name); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("%s is in the way of a link: it is a folder", filepath.Join(x.base, name))
+		}
+		if err := x.root.Remove(name); err != nil {
+			return err
+		}
+	}
+	x.result.Files++
+	return x.root.Symlink(target, name)
+}
+
+// checkSpace refuses to fill the disk.
+func (x *extraction) checkSpace(size int64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(x.base, &disk); err != nil {
+		return err
+	}
+	free := int64(min(disk.Bavail, 1<<50)) * disk.Bsize
+	if size > free-min(reservedSpace, free/10) {
+		return fmt.Errorf("the disk of %s has no room for %d bytes more", x.base, size)
+	}
+	if disk.Files > 0 && disk.Ffree < reservedInodes {
+		return fmt.Errorf("the disk of %s has no room for more files", x.base)
+	}
+	return nil
+}
