@@ -62,6 +62,13 @@ func keeps(pid int, sandbox string) bool {
 		slices.ContainsFunc(args[1:], func(arg string) bool { return filepath.Base(arg) == sandbox })
 }
 
+// Runs reports whether the name by which the process was started begins with prefix.
+func (p Process) Runs(prefix string) bool {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline")
+	program, _, _ := strings.Cut(string(line), "\x00")
+	return err == nil && strings.HasPrefix(filepath.Base(program), prefix)
+}
+
 // KillBelonging kills the remaining processes of a sandbox whose daemon is gone, and waits
 // for their end. It does not kill those that end by themselves within patience.
 func KillBelonging(sandbox string, patience time.Duration) error {

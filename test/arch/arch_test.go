@@ -59,7 +59,7 @@ func leaves(more ...string) []string { return append([]string{"internal"}, more.
 
 // adapters are the packages that speak to a daemon, the kernel or the network, and the
 // process that owns a running session. Only the wiring imports them.
-var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", "netguard/rules", "runtime/docker", "session/supervisor"}
+var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", "netguard/rules", "runtime/docker", "runtime/limit/process", "runtime/limit/scope", "session/supervisor"}
 
 // wiring is the only package that knows concrete adapters. The packages below it do not.
 const wiring = "app"
@@ -69,10 +69,12 @@ var owners = map[string][]string{
 	"charm.land":                         {"ui"},
 	"github.com/charmbracelet/x/vt":      {"internal/screen"},
 	"github.com/coreos/go-iptables":      {"netguard/rules"},
+	"github.com/coreos/go-systemd":       {"runtime/limit/scope"},
 	"github.com/creack/pty":              {"cmd/aibox-init"},
 	"github.com/docker/docker":           {"bakery/docker", "runtime/docker"},
 	"github.com/go-git/go-git/v5":        {"review"},
 	"github.com/go-json-experiment/json": {"netguard/gateway/schema"},
+	"github.com/godbus/dbus":             {"internal/notification", "runtime/limit/scope"},
 	"github.com/google/go-cmp":           {"internal/golden", "review/reviewtest"},
 	"github.com/miekg/dns":               {"netguard/egress"},
 	"github.com/pelletier/go-toml/v2":    {"agents", "config", "internal/scripted"},
@@ -84,6 +86,7 @@ var owners = map[string][]string{
 	"aibox/internal/golden":              {"ui/uitest"},
 	"aibox/internal/peer/peertest":       nil,
 	"aibox/review/reviewtest":            nil,
+	"aibox/runtime/limit/limittest":      nil,
 	"aibox/runtime/runtimetest":          nil,
 	"aibox/ui/uitest":                    nil,
 }

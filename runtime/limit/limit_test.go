@@ -1,0 +1,90 @@
+package limit_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"aibox/runtime"
+	"aibox/runtime/limit"
+	"aibox/runtime/limit/limittest"
+)
+
+func TestMain(m *testing.M) { limittest.Main(m) }
+
+func measure(t *testing.T, m *limit.Meter) limit.Usage {
+	t.Helper()
+	used, err := m.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+func TestAMeterMeasuresMemoryProcessesAndProcessorTime(t *testing.T) {
+	s := limittest.Start(t)
+	m := limit.NewMeter(s.Process)
+	before := measure(t, m)
+	s.Do("memory 67108864")
+	s.Do("child")
+	s.Do("child")
+	after := measure(t, m)
+	if grown := after.Memory - before.Memory; grown < 60<<20 || grown > 100<<20 {
+		t.Errorf("64 MiB are measured as %d bytes", grown)
+	}
+	if before.Processes != 0 || after.Processes != 2 {
+		t.Errorf("%d and then %d processes", before.Processes, after.Processes)
+	}
+	s.Do("burn 1")
+	for deadline := time.Now().Add(30 * time.Second); measure(t, m).CPU < after.CPU+200*time.Millisecond; {
+		if time.Now().After(deadline) {
+			t.Fatalf("the time on processors stays at %v", after.CPU)
+		}
+	}
+}
+
+func TestASandboxThatHasEndedIsNotMeasured(t *testing.T) {
+	s := limittest.Start(t)
+	m := limit.NewMeter(s.Process)
+	_ = measure(t, m)
+	if err := runtime.KillProcess(s.Process); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Exited()
+	if _, err := m.Memory(); !errors.Is(err, runtime.ErrGone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A process without gVisor's memory files would seem to use next to nothing.
+func TestAProcessThatIsNoSandboxCannotBeMeasured(t *testing.T) {
+	init, err := runtime.FindProcess(1)
+	if err != nil {
+		t.Skip("PID 1 cannot be seen here")
+	}
+	if used, err := limit.NewMeter(init).Memory(); err == nil {
+		t.Errorf("PID 1 uses %d bytes", used)
+	}
+}
+
+func TestASandboxIsItsKernelItsFileServerAndTheirDescendants(t *testing.T) {
+	s := limittest.Start(t)
+	s.Do("child")
+	pids, err := s.Processes()
+	if err != nil || len(pids) != 2 || pids[0] != s.Process.PID {
+		t.Errorf("%v, %v", pids, err)
+	}
+}
+
+func TestLimitsAreWordsForUsers(t *testing.T) {
+	for want, l := range map[string]limit.Limits{
+		"":                        {Processes: 7},
+		"2.1 GB of memory":        {Memory: 2 << 30},
+		"2.1 GB of memory, 1 CPU": {Memory: 2 << 30, CPUs: 1},
+		"1.5 CPUs":                {CPUs: 1.5},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

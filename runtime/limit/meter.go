@@ -1,0 +1,158 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/runtime"
+)
+
+// Usage is what a sandbox uses.
+type Usage struct {
+	Memory    int64         // bytes
+	CPU       time.Duration // time on processors since its start
+	Processes int           // of the host that run the sandbox's processes, about one for each
+}
+
+// memoryFiles are the files without a name in which gVisor keeps the memory of a sandbox's
+// processes.
+var memoryFiles = []string{"/memfd:runsc-memory", "/memfd:systrap-memory"}
+
+// clockTick is the unit of times in /proc/PID/stat (proc_pid_stat(5)): always 1/100 s.
+const clockTick = 10 * time.Millisecond
+
+// Meter measures the use of a sandbox from /proc. It needs no cgroup: Docker's own numbers
+// are those of the whole host under gVisor. It is safe for concurrent use.
+type Meter struct {
+	process runtime.Process
+	dir     string // of the sandbox's process in /proc
+
+	mu    sync.Mutex
+	files []string // the descriptors of memoryFiles, found at the first measurement
+}
+
+// NewMeter returns a meter of the sandbox whose process on the host is p.
+func NewMeter(p runtime.Process) *Meter {
+	return &Meter{process: p, dir: "/proc/" + strconv.Itoa(p.PID)}
+}
+
+// Memory measures the memory, with a few system calls.
+func (m *Meter) Memory() (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.process.Alive() {
+		return 0, runtime.ErrGone
+	}
+	if err := m.findFiles(); err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, file := range m.files {
+		var st unix.Stat_t
+		if err := unix.Stat(file, &st); err != nil {
+			return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
+		}
+		sum += st.Blocks * 512
+	}
+	own, err := anonymousMemory(m.dir)
+	return sum + own, err
+}
+
+// findFiles finds the descriptors of memoryFiles.
+func (m *Meter) findFiles() error {
+	if m.files != nil {
+		return nil
+	}
+	entries, err := os.ReadDir(m.dir + "/fd")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		file := m.dir + "/fd/" + entry.Name()
+		target, err := os.Readlink(file)
+		if err != nil {
+			continue // closed meanwhile
+		}
+		for _, name := range memoryFiles {
+			if strings.HasPrefix(target, name) {
+				m.files = append(m.files, file)
+			}
+		}
+	}
+	if m.files == nil {
+		return errors.New("the sandbox's process has no memory file of gVisor")
+	}
+	return nil
+}
+
+// anonymousMemory returns the resident memory of a process that is in no file: gVisor's own
+// tables, which grow with the files, pipes and sockets of the sandbox.
+func anonymousMemory(dir string) (int64, error) {
+	data, err := os.ReadFile(dir + "/statm")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data))
+	if len(fields) < 3 {
+		return 0, fmt.Errorf("%s/statm cannot be read", dir)
+	}
+	resident, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	shared, err := strconv.ParseInt(fields[2], 10, 64)
+	return (resident - shared) * int64(os.Getpagesize()), err
+}
+
+// Usage measures everything. The cost grows with the number of processes.
+func (m *Meter) Usage() (Usage, error) {
+	memory, err := m.Memory()
+	if err != nil {
+		return Usage{}, err
+	}
+	own, err := cpuTime(m.process.PID)
+	if err != nil {
+		return Usage{}, err
+	}
+	u := Usage{Memory: memory, CPU: own}
+	children, err := Descendants(m.process.PID)
+	if err != nil {
+		return Usage{}, err
+	}
+	for _, pid := range children {
+		if used, err := cpuTime(pid); err == nil { // otherwise it has ended
+			u.CPU += used
+			u.Processes++
+		}
+	}
+	return u, nil
+}
+
+// cpuTime returns the time that a process and its children that it waited for have spent on
+// processors.
+func cpuTime(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("/proc/%d/stat cannot be read", pid)
+	}
+	var ticks int64
+	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}

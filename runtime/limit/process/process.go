@@ -1,0 +1,144 @@
+// Package process enforces limits where no systemd of the user runs. It needs neither root
+// nor cgroups, so it can do less than they: processors by affinity, in whole numbers; memory
+// only if the caller measures it and ends the sandbox.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/runtime/limit"
+)
+
+// Enforcer is the limit.Enforcer. The zero value works.
+type Enforcer struct{}
+
+// Name returns "aibox".
+func (Enforcer) Name() string { return "aibox" }
+
+// Gaps returns a limit of processors that is no whole number.
+func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
+	if l.CPUs <= 0 || l.CPUs == math.Trunc(l.CPUs) || l.CPUs >= float64(len(available())) {
+		return nil
+	}
+	return []limit.Gap{{
+		Text: fmt.Sprintf("without a systemd of yours, a sandbox can only have whole processors, not %s", strconv.FormatFloat(l.CPUs, 'f', -1, 64)),
+		Hint: fmt.Sprintf("--cpus %d can be enforced", int(math.Ceil(l.CPUs))),
+	}}
+}
+
+// Enforce binds the sandbox's threads to as many processors as its limit allows, rounded
+// up. New threads inherit that, and nothing in the sandbox can change it: gVisor never
+// passes such a call to the host.
+func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (limit.Control, error) {
+	if err := l.Check(); err != nil {
+		return nil, err
+	}
+	processors := available()
+	if l.CPUs <= 0 || l.CPUs >= float64(len(processors)) {
+		return control{}, nil
+	}
+	set := choose(processors, int(math.Ceil(l.CPUs)), s.ID)
+	if err := bind(ctx, s, set); err != nil {
+		return nil, fmt.Errorf("limiting the sandbox to %v processors: %w", l.CPUs, err)
+	}
+	return control{}, nil
+}
+
+// control holds nothing: what Enforce sets ends with the sandbox's processes.
+type control struct{}
+
+func (control) OutOfMemory() <-chan struct{} { return nil }
+func (control) Close() error                 { return nil }
+
+// available returns the processors that this process can use.
+func available() []int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	var all []int
+	for cpu := range len(set) * strconv.IntSize {
+		if set.IsSet(cpu) {
+			all = append(all, cpu)
+		}
+	}
+	return all
+}
+
+// choose returns n of the processors, other ones for other sandboxes, so that sessions do
+// not share one processor while others are idle.
+func choose(processors []int, n int, sandbox string) *unix.CPUSet {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(sandbox))
+	first := int(hash.Sum32() % uint32(len(processors)))
+	set := new(unix.CPUSet)
+	for i := range n {
+		set.Set(processors[(first+i)%len(processors)])
+	}
+	return set
+}
+
+// rounds bounds how often bind looks for threads that started while it worked.
+const rounds = 20
+
+// bind sets the affinity of all threads of the sandbox. A thread that is not bound yet may
+// start another one, so it repeats until it finds none.
+func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
+	for range rounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		pids, err := s.Processes()
+		if err != nil {
+			return err
+		}
+		changed := false
+		for _, pid := range pids {
+			more, err := bindProcess(pid, set)
+			if err != nil {
+				return err
+			}
+			changed = changed || more
+		}
+		if !changed {
+			return nil
+		}
+	}
+	return errors.New("the sandbox starts threads faster than they can be limited")
+}
+
+// bindProcess sets the affinity of a process's threads, and reports whether it differed.
+func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(strings.TrimSpace(task.Name()))
+		if err != nil {
+			return false, err
+		}
+		var now unix.CPUSet
+		err = unix.SchedGetaffinity(tid, &now)
+		if err == nil && now != *set {
+			changed = true
+			err = unix.SchedSetaffinity(tid, set)
+		}
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			return false, err
+		}
+	}
+	return changed, nil
+}

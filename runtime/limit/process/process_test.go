@@ -1,0 +1,93 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/runtime/limit"
+	"aibox/runtime/limit/limittest"
+)
+
+func TestMain(m *testing.M) { limittest.Main(m) }
+
+func TestTheSuite(t *testing.T) {
+	limittest.Suite(t, Enforcer{}, limit.Limits{Memory: 1 << 30, CPUs: 1, Processes: 64})
+}
+
+// processorsOf returns the largest number of processors that any thread of a process can use.
+func processorsOf(t *testing.T, pid int) int {
+	t.Helper()
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for _, task := range tasks {
+		var tid int
+		var set unix.CPUSet
+		_, _ = fmt.Sscan(task.Name(), &tid)
+		if err := unix.SchedGetaffinity(tid, &set); err == nil {
+			most = max(most, set.Count())
+		}
+	}
+	return most
+}
+
+func TestProcessesOfASandboxUseOnlyAsManyProcessorsAsAllowed(t *testing.T) {
+	if len(available()) < 2 {
+		t.Skip("this machine has one processor")
+	}
+	s := limittest.Start(t)
+	s.Do("child")
+	s.Do("burn 3")
+	if before := processorsOf(t, s.Process.PID); before < 2 {
+		t.Fatalf("the stand-in has %d processors", before)
+	}
+	c, err := Enforcer{}.Enforce(context.Background(), s.Sandbox, limit.Limits{CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.Do("burn 3") // new threads
+	s.Do("child")  // and a new process
+	pids, err := s.Processes()
+	if err != nil || len(pids) != 3 {
+		t.Fatal(pids, err)
+	}
+	for _, pid := range pids {
+		if n := processorsOf(t, pid); n != 1 {
+			t.Errorf("process %d can use %d processors", pid, n)
+		}
+	}
+}
+
+func TestOnlyWholeProcessorsCanBeEnforced(t *testing.T) {
+	all := float64(len(available()))
+	for cpus, gaps := range map[float64]int{0: 0, 1: 0, 0.5: 1, all: 0, all - 0.5: 1, all + 0.5: 0} {
+		if got := (Enforcer{}).Gaps(limit.Limits{CPUs: cpus}); len(got) != gaps {
+			t.Errorf("%v: %v", cpus, got)
+		}
+	}
+}
+
+func TestSandboxesGetDifferentProcessors(t *testing.T) {
+	processors := make([]int, 16)
+	for i := range processors {
+		processors[i] = i * 2
+	}
+	used := map[unix.CPUSet]bool{}
+	for i := range 64 {
+		set := choose(processors, 2, fmt.Sprintf("%064d", i))
+		if set.Count() != 2 {
+			t.Fatalf("%d processors", set.Count())
+		}
+		used[*set] = true
+	}
+	if len(used) < 8 {
+		t.Errorf("64 sandboxes share %d sets of processors", len(used))
+	}
+}

@@ -1,0 +1,101 @@
+package scope
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// control is a scope with a sandbox.
+type control struct {
+	systemd  manager
+	unit     string
+	events   *events
+	watching sync.WaitGroup
+	killed   chan struct{} // closed when the kernel has ended processes for memory
+}
+
+// OutOfMemory is closed when the kernel has ended processes of the scope for memory.
+func (c *control) OutOfMemory() <-chan struct{} { return c.killed }
+
+// Close ends the watch and releases the scope, which systemd then removes.
+func (c *control) Close() error {
+	err := c.events.close()
+	c.watching.Wait()
+	c.systemd.Close()
+	return err
+}
+
+// resultTimeout is how long systemd may take to report how a scope ended.
+const resultTimeout = 2 * time.Second
+
+// watch waits until the kernel reports that it ended processes for memory, or until the
+// scope has ended. After that systemd knows the reason: the kernel's report may come too
+// late to be read.
+func (c *control) watch() {
+	for {
+		if c.events.kills() > 0 {
+			close(c.killed)
+			return
+		}
+		switch err := c.events.wait(); {
+		case errors.Is(err, errRemoved):
+			ctx, cancel := context.WithTimeout(context.Background(), resultTimeout)
+			result, err := c.systemd.GetUnitTypePropertyContext(ctx, c.unit, "Scope", "Result")
+			cancel()
+			if err == nil && result.Value.Value() == "oom-kill" {
+				close(c.killed)
+			}
+			return
+		case err != nil:
+			return
+		}
+	}
+}
+
+// events are the memory events of a cgroup, memory.events, which the kernel reports through
+// inotify.
+type events struct {
+	file   string
+	notify *os.File
+}
+
+// errRemoved reports that the cgroup is gone.
+var errRemoved = errors.New("the cgroup was removed")
+
+func watchEvents(dir string) (*events, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	e := &events{file: filepath.Join(dir, "memory.events"), notify: os.NewFile(uintptr(fd), "inotify")}
+	if _, err := unix.InotifyAddWatch(fd, e.file, unix.IN_MODIFY|unix.IN_DELETE_SELF); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+// kills returns how many processes the kernel has ended for memory; 0 if unknown.
+func (e *events) kills() int64 {
+	n, _ := readField(e.file, "oom_kill")
+	return n
+}
+
+// wait waits for the next event.
+func (e *events) wait() error {
+	buffer := make([]byte, 4096)
+	if _, err := e.notify.Read(buffer); err != nil {
+		return err
+	}
+	if _, err := os.Stat(e.file); err != nil {
+		return errRemoved
+	}
+	return nil
+}
+
+func (e *events) close() error { return e.notify.Close() }

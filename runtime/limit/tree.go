@@ -1,0 +1,87 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"aibox/runtime"
+)
+
+// Descendants returns the processes that pid has started, and those that they have started,
+// without pid. It is not atomic: a process that starts meanwhile may be missing.
+func Descendants(pid int) ([]int, error) {
+	children, err := childrenOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	all := children
+	for _, child := range children {
+		more, err := Descendants(child)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+// childrenOf returns the children of all threads of a process (proc_tid_children(5)).
+func childrenOf(pid int) ([]int, error) {
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	tasks, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, task := range tasks {
+		data, err := os.ReadFile(dir + "/" + task.Name() + "/children")
+		if err != nil {
+			continue // the thread has ended
+		}
+		for text := range strings.FieldsSeq(string(data)) {
+			child, err := strconv.Atoi(text)
+			if err != nil {
+				return nil, err
+			}
+			children = append(children, child)
+		}
+	}
+	return children, nil
+}
+
+// Processes returns the processes of a sandbox on the host: its kernel, its file server, and
+// all that they have started. The container shim is not one of them.
+func (s Sandbox) Processes() ([]int, error) {
+	keepers, err := runtime.Belonging(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	pids := []int{s.Process.PID}
+	for _, keeper := range keepers {
+		if keeper.PID != s.Process.PID && keeper.Runs("runsc") {
+			pids = append(pids, keeper.PID)
+		}
+	}
+	for _, pid := range pids {
+		more, err := Descendants(pid)
+		if err != nil {
+			return nil, fmt.Errorf("listing the sandbox's processes: %w", err)
+		}
+		pids = append(pids, more...)
+	}
+	return unique(pids), nil
+}
+
+func unique(pids []int) []int {
+	seen, kept := map[int]bool{}, pids[:0]
+	for _, pid := range pids {
+		if !seen[pid] {
+			seen[pid], kept = true, append(kept, pid)
+		}
+	}
+	return kept
+}
