@@ -88,8 +88,9 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 		Inference: func(ctx context.Context, value string, env func(string) (string, bool)) (supervisor.Inference, error) {
 			return openInference(ctx, value, env, a.providers())
 		},
-		Names: serveNames,
-		Proxy: openProxy,
+		Names:  serveNames,
+		Proxy:  openProxy,
+		Limits: limitEnforcer,
 	}, in, out)
 }
 

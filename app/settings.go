@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"aibox/agents"
@@ -14,7 +13,6 @@ import (
 	"aibox/config"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/preset"
-	"aibox/runtime/limit"
 	"aibox/workspace"
 )
 
@@ -36,15 +34,6 @@ func (a *App) Catalog() config.Catalog {
 		catalog.Unread = append(catalog.Unread, strings.TrimSuffix(filepath.Base(broken.Path), ".toml"))
 	}
 	return catalog
-}
-
-// machineLimits returns the limits that depend on this machine's size, as settings.
-func machineLimits() map[string]string {
-	limits := limit.ThisMachine().Default()
-	return map[string]string{
-		"memory": strconv.FormatInt(limits.Memory>>20, 10),
-		"cpus":   strconv.FormatFloat(limits.CPUs, 'f', -1, 64),
-	}
 }
 
 // Settings resolves the settings for the repository at repo, a path or a URL; "" is

@@ -19,6 +19,8 @@ const (
 
 // Live holds the current counters of a running session.
 type Live struct {
+	Usage // of the sandbox, if a client measured it in the last seconds
+
 	Tokens   Tokens       `json:"tokens"`
 	Models   []ModelUsage `json:"models,omitempty"`   // as in a Result
 	Calls    int          `json:"calls"`              // all requests to the model

@@ -248,12 +248,22 @@ func (s *resolution) atEnd() error {
 	return nil
 }
 
+// The smallest limits under which a sandbox works.
+const (
+	minMemory amount.MiB     = 64
+	minCPUs   amount.Decimal = 10 // a tenth
+)
+
 // limits checks what tags cannot say about numbers and combinations.
 func (s *resolution) limits() error {
 	launched := &s.plan.Launch.Spec
 	switch {
 	case launched.Timeout < 0:
 		return fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
+	case launched.Memory > 0 && launched.Memory < minMemory:
+		return fault.New(fault.Usage, "--memory must be at least %d, because gVisor itself needs some", minMemory).Hint("0 means no limit")
+	case launched.CPUs > 0 && launched.CPUs < minCPUs:
+		return fault.New(fault.Usage, "--cpus must be at least %v", minCPUs).Hint("0 means no limit")
 	case launched.ModelTimeout < 0:
 		return fault.New(fault.Usage, "--model-timeout cannot be negative").Hint("0 means no limit")
 	case s.request.NoFeedback && s.resumed == nil:

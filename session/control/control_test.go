@@ -33,6 +33,8 @@ type fakeControls struct {
 	extends chan time.Duration
 }
 
+func (f fakeControls) Usage() (any, error) { return map[string]int{"memory": 7}, nil }
+
 func (f fakeControls) Snapshot() any { return map[string]string{} }
 
 func (f fakeControls) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {

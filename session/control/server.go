@@ -44,6 +44,7 @@ import (
 //	                          extend the session's time limit
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
+//	GET  /v1/usage            measure what the sandbox uses; the answer is JSON
 //	GET  /v1/ports            the ports on which programs in the sandbox listen, as JSON
 //	POST /v1/open?port=N&local=N&address=IP
 //	                          open a port of the sandbox on the host's loopback, and stream
@@ -78,6 +79,8 @@ type Session interface {
 	Stop(reason string)
 	Signal(number int) error
 	Terminal() Terminal // nil: the session is not interactive
+	// Usage measures what the sandbox uses, for JSON.
+	Usage() (any, error)
 	// Ports lists the ports on which programs in the sandbox listen.
 	Ports(ctx context.Context) ([]ports.Listening, error)
 	// OpenPort opens a port of the sandbox on the host. The caller must call updates, which
@@ -169,6 +172,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	})
 	mux.HandleFunc("POST /v1/attach", serveAttach(c))
 	mux.HandleFunc("GET /v1/screen", serveScreen(c))
+	mux.HandleFunc("GET /v1/usage", serveUsage(c))
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
 	handleProcesses(mux, c.Processes())

@@ -42,13 +42,22 @@ func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Bac
 		}
 	}
 	lacking := unenforcedLimits(info)
+	var hints []string
+	if len(lacking) > 0 {
+		hints = []string{"`aibox doctor --fix` registers gVisor with a limit"}
+	}
+	for _, gap := range s.deps.Limits().Gaps(s.resourceLimits()) {
+		lacking, hints = append(lacking, gap.Text), append(hints, gap.Hint)
+	}
 	if len(lacking) == 0 {
 		return nil
 	}
 	if !s.launch.Spec.AllowDegraded {
-		return fault.New(fault.Environment, "a limit cannot be enforced here: %s", strings.Join(lacking, "; ")).
-			Hint("`aibox doctor --fix` registers gVisor with a limit").
-			Hint("--allow-degraded runs without it")
+		refusal := fault.New(fault.Environment, "a limit cannot be enforced here: %s", strings.Join(lacking, "; "))
+		for _, hint := range hints {
+			refusal = refusal.Hint("%s", hint)
+		}
+		return refusal.Hint("--allow-degraded runs without it")
 	}
 	s.audit(audit.LimitsDegraded, map[string]any{"unenforced": lacking})
 	s.report.warn("limits", fmt.Sprintf("not enforced: %s", strings.Join(lacking, "; ")))

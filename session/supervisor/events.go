@@ -78,6 +78,7 @@ func (s *supervisor) publish() {
 	live.Refused, live.Tokens = s.counters.result()
 	live.Models = s.counters.models()
 	live.Egress = s.counters.egressResult()
+	live.Usage = s.usage.recent()
 	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {
 		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists work without them

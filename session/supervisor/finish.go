@@ -158,7 +158,7 @@ func (s *sandbox) release(ctx context.Context, k *resources, container runtime.S
 	closed := async(func() (struct{}, error) {
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})
-	err := container.Destroy(ctx)
+	err := errors.Join(s.closeLimits(), container.Destroy(ctx))
 	if errors.Is(err, runtime.ErrDaemonLost) { // nothing cleans up after the sandbox
 		err = errors.Join(err, runtime.KillBelonging(container.ID(), session.RemainsTimeout))
 	}

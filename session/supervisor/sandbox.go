@@ -23,6 +23,7 @@ import (
 	"aibox/internal/watchdog"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/runtime/limit"
 	"aibox/session"
 	"aibox/session/ports"
 )
@@ -44,6 +45,8 @@ type sandbox struct {
 	line     *lifeline.Conn         // nil until the sandbox has connected
 	ports    *openPorts
 	watchdog *watchdog.Watchdog // nil until it guards the sandbox
+	meter    *limit.Meter       // nil until the sandbox is under its limits
+	control  limit.Control      // nil until then, and at the end
 
 	agentFolder string // the agent's working folder; set before it runs
 }
@@ -143,6 +146,9 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 	if err == nil {
 		err = s.guardSandbox(container.ID(), state.Process, watched)
 	}
+	if err == nil {
+		err = s.enforceLimits(ctx, container.ID(), state.Process)
+	}
 	if err != nil {
 		_ = listener.Close()
 	}
@@ -202,7 +208,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	if err != nil {
 		_ = s.line.Close() // ends the probes
 	} else {
-		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel})
+		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
 	}
 	results, proofErr := proven()
 	if results != nil {

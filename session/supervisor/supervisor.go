@@ -24,6 +24,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/runtime"
+	"aibox/runtime/limit"
 	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/output"
@@ -47,6 +48,8 @@ type Deps struct {
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 	// Proxy makes the egress proxy of a session. It does no I/O.
 	Proxy func(ProxyAccess) (Proxy, error)
+	// Limits returns what enforces the limits of sandboxes on this machine.
+	Limits func() limit.Enforcer
 }
 
 // supervisor runs one session from its start to its record.
@@ -60,6 +63,7 @@ type supervisor struct {
 
 	processes  *processes
 	attention  attention
+	usage      usageMeter
 	held       *flock.Lock    // the session's lock, until the process ends
 	queue      *session.Queue // what the session waits for; nil: it may start
 	scrollback *output.ScrollbackWriter

@@ -29,6 +29,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	defer measuring.Wait()
 	defer cancel()
 	measuring.Go(func() { s.limitDisk(watching, k) })
+	measuring.Go(func() { s.limitMemory(watching) })
 	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
 	dead, silent := make(chan error, 2), make(chan error, 1)
@@ -60,6 +61,9 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 			s.mu.Lock()
 			cause := s.cause
 			s.mu.Unlock()
+			if out.exit == nil && cause == nil {
+				cause = s.unreportedCause()
+			}
 			return out, cause
 		case <-interrupted:
 			interrupted = nil

@@ -1,0 +1,147 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/runtime/limit"
+)
+
+// resourceLimits returns the limits of the sandbox's memory, processors and processes.
+func (s *run) resourceLimits() limit.Limits {
+	spec := &s.launch.Spec
+	return limit.Limits{Memory: spec.Memory.Bytes(), CPUs: spec.CPUs.Float(), Processes: spec.Pids}
+}
+
+// enforceLimits puts the sandbox, in which no agent runs yet, under its limits.
+func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.Process) error {
+	limits := s.resourceLimits()
+	meter := limit.NewMeter(process)
+	control, err := s.deps.Limits().Enforce(ctx, limit.Sandbox{ID: id, Session: string(s.id), Process: process}, limits)
+	if err != nil {
+		return fault.New(fault.Environment, "the limits of the sandbox could not be set: %w", err).
+			Hint("`aibox doctor` reports what enforces limits on this machine").
+			Hint("--memory 0 --cpus 0 runs without these limits")
+	}
+	s.onUndo(func(context.Context) error { return control.Close() })
+	s.mu.Lock()
+	s.meter, s.control = meter, control
+	s.mu.Unlock()
+	return nil
+}
+
+// closeLimits releases what enforced the limits. The sandbox has ended.
+func (s *sandbox) closeLimits() error {
+	s.mu.Lock()
+	control := s.control
+	s.control = nil
+	s.mu.Unlock()
+	if control == nil {
+		return nil
+	}
+	return control.Close()
+}
+
+const (
+	// memoryWarning is the part of the memory limit above which the session warns, in
+	// percent.
+	memoryWarning = 85
+	// fastestGrowth bounds how fast a sandbox can use more memory, in bytes per second. The
+	// next measurement comes before it could use what is left.
+	fastestGrowth = 4 << 30
+)
+
+// memoryPause returns the time until the next measurement with that much memory left.
+func memoryPause(left int64) time.Duration {
+	return min(max(time.Duration(float64(left)/fastestGrowth*float64(time.Second)), 5*time.Millisecond), 500*time.Millisecond)
+}
+
+// limitMemory ends the session when the sandbox uses more memory than its limit, at once:
+// a sandbox that continues for the time of a question or of a graceful end can exhaust the
+// host. It warns before. It returns when ctx or the sandbox ends.
+func (s *limits) limitMemory(ctx context.Context) {
+	s.mu.Lock()
+	meter, control := s.meter, s.control
+	s.mu.Unlock()
+	allowed := s.resourceLimits().Memory
+	if meter == nil || control == nil || allowed == 0 {
+		return
+	}
+	warned := false
+	for {
+		used, err := meter.Memory()
+		switch {
+		case errors.Is(err, runtime.ErrGone), err != nil && !s.state().Sandbox.Alive():
+			return
+		case err != nil && control.OutOfMemory() == nil:
+			fmt.Fprintln(os.Stderr, "measuring memory:", err)
+			s.end(fault.New(fault.Environment, "the sandbox's memory cannot be measured, so the session was ended").
+				Hint("its memory limit could not be enforced; the agent's work so far is kept"))
+			s.killSandbox()
+			return
+		case err != nil: // the kernel enforces the limit
+			fmt.Fprintln(os.Stderr, "measuring memory:", err)
+			return
+		case used > allowed:
+			s.endForMemory()
+			return
+		case !warned && used > allowed/100*memoryWarning:
+			warned = true
+			s.postNotice(fmt.Sprintf("the sandbox uses %s of its memory limit of %s; the session is ended if it uses more",
+				amount.Bytes(used), amount.Bytes(allowed)))
+		}
+		timer := time.NewTimer(memoryPause(allowed - used))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-control.OutOfMemory():
+			timer.Stop()
+			s.endForMemory()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// endForMemory ends the session and kills the sandbox because of its memory limit.
+func (s *limits) endForMemory() {
+	s.end(s.memoryFault())
+	s.killSandbox()
+}
+
+// memoryFault reports and logs that the memory limit was reached.
+func (s *sandbox) memoryFault() error {
+	text := amount.Bytes(s.resourceLimits().Memory)
+	s.audit(audit.LimitReached, map[string]string{"limit": "memory", "value": text})
+	return fault.New(fault.Limit, "the sandbox reached its memory limit of %s, so it was ended", text).
+		Hint("--memory sets another limit, in MiB; the agent's work so far is kept")
+}
+
+// kernelReportTime is how long the kernel's report that it ended a sandbox for memory can
+// come after the end.
+const kernelReportTime = time.Second
+
+// unreportedCause returns why a sandbox ended without a report: its memory limit, or nil
+// if that is unknown.
+func (s *sandbox) unreportedCause() error {
+	s.mu.Lock()
+	control := s.control
+	s.mu.Unlock()
+	if control == nil || control.OutOfMemory() == nil {
+		return nil
+	}
+	select {
+	case <-control.OutOfMemory():
+		return s.memoryFault()
+	case <-time.After(kernelReportTime):
+		return nil
+	}
+}

@@ -1,0 +1,33 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"aibox/session/control"
+)
+
+// Usage is what a running session's sandbox uses. It is zero if it was not measured lately.
+type Usage struct {
+	Memory      int64     `json:"memory,omitempty"`       // bytes
+	CPU         float64   `json:"cpu,omitempty"`          // percent of one processor, now
+	CPUSeconds  float64   `json:"cpu_seconds,omitempty"`  // time on processors since the sandbox's start
+	Processes   int       `json:"processes,omitempty"`    // of the host that run the sandbox's processes
+	Measured    time.Time `json:"measured,omitzero"`      // when
+	MemoryLimit int64     `json:"memory_limit,omitempty"` // bytes; 0 for none
+	CPULimit    float64   `json:"cpu_limit,omitempty"`    // processors; 0 for none
+}
+
+// Usage measures what a running session's sandbox uses. A session that is not running is a
+// Conflict.
+func (s *contact) Usage(ctx context.Context, id ID) (used Usage, err error) {
+	err = s.send(id, func(c control.Client) error {
+		data, err := c.Usage(ctx)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &used)
+	})
+	return used, err
+}
