@@ -20,6 +20,7 @@ func (a *App) Doctor() *doctor.Doctor {
 		Images:        a.imageReport,
 		ModelServer:   a.findModelServer,
 		StaleSessions: a.staleSessions,
+		Unrepaired:    a.unrepaired,
 	})
 }
 
@@ -58,4 +59,12 @@ func (a *App) staleSessions() int {
 		return 0
 	}
 	return service.Stale(own.Settings.Keep)
+}
+
+func (a *App) unrepaired(ctx context.Context) []string {
+	service, err := a.Sessions()
+	if err != nil {
+		return nil // the checks of folders report it
+	}
+	return service.Unrepaired(ctx)
 }

@@ -168,8 +168,13 @@ func TestARepairedRecordHoldsNoLeftovers(t *testing.T) {
 			d.write(filepath.Join(dir, name), "{")
 		}
 		d.write(filepath.Join(dir, "output.raw"), "kept")
+		pack := filepath.Join(d.loaded("00001-shell").State.Workspace.GitDir, "objects/pack/tmp_pack_abc")
+		d.write(pack, "PACK")
 		_, err := d.Repair(t.Context())
 		d.must(err)
+		if _, err := os.Lstat(pack); err == nil {
+			t.Error("an unfinished pack is left")
+		}
 		var names []string
 		for name := range d.content("00001-shell") {
 			names = append(names, name)
@@ -233,6 +238,48 @@ func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	})
 	if result := d.loaded("00001-shell").State.Result; result.Seconds < 0 {
 		t.Errorf("it ran %v seconds", result.Seconds)
+	}
+}
+
+// A session that is just being created, or whose record is being removed, has no spec.
+func TestAFolderWithoutASpecIsNoError(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-shell", "one.txt")
+	d.must(os.Mkdir(d.store.Dir("00002-shell"), 0o700))
+	all, err := d.List()
+	if err != nil || len(all) != 1 {
+		t.Errorf("listed are %d sessions, %v", len(all), err)
+	}
+}
+
+func TestWhatCannotBeRepairedIsReported(t *testing.T) {
+	d := newFixture(t)
+	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {
+		t.Errorf("on a new machine: %q", problems)
+	}
+	d.worked("00001-shell", Running) // is repaired, not reported
+	d.worked("00002-shell", Running)
+	d.replaceIn("00002-shell", stateFile, `"format": 1`, `"format": 9`)
+	made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00003-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "1"}})
+	d.must(err)
+	other, err := d.daemon.Create(t.Context(), runtime.Spec{Session: "00003-shell-000000", Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "2"}})
+	d.must(err)
+	problems := d.Unrepaired(t.Context())
+	if len(problems) != 2 || !strings.Contains(problems[0], "00002-shell") || !strings.Contains(problems[1], "belongs to no session") {
+		t.Errorf("reported is %q", problems)
+	}
+	if n, err := d.store.RemoveOrphans(t.Context(), d.daemon); n != 1 || err != nil {
+		t.Errorf("removed are %d, %v", n, err)
+	}
+	gone, err := made.State(t.Context())
+	d.must(err)
+	kept, err := other.State(t.Context())
+	d.must(err)
+	if gone.Status != runtime.Gone || kept.Status == runtime.Gone {
+		t.Errorf("the orphan is %v, and that of another folder is %v", gone.Status, kept.Status)
+	}
+	if problems := d.Unrepaired(t.Context()); len(problems) != 1 {
+		t.Errorf("afterwards: %q", problems)
 	}
 }
 

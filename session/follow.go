@@ -40,6 +40,10 @@ func (s *reader) List() ([]Session, error) {
 	sessions := loaded[:0]
 	position := 0
 	for i, session := range loaded {
+		if errors.Is(errs[i], fs.ErrNotExist) {
+			errs[i] = nil // about to be created, or just removed
+			continue
+		}
 		if errs[i] == nil {
 			if session.State.Phase == Queued && !session.ID.Hidden() {
 				position++

@@ -133,6 +133,12 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 	if err := s.endSandbox(ctx, session); err != nil {
 		return err
 	}
+	if ws := session.State.Workspace; ws != nil {
+		// While another process writes to the repository, the files may be its own.
+		if err := workspace.RemoveTorn(ws.GitDir); err != nil && !errors.Is(err, workspace.ErrBusy) {
+			return err
+		}
+	}
 	if h := s.store.history(session.ID); session.State.Phase == Preparing && !h.agent.IsZero() {
 		// The supervisor died before it could store that the agent had started.
 		h.complete(&session.State)

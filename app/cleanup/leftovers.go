@@ -60,21 +60,13 @@ func (c *cleaner) sandboxesAndNetworks(ctx context.Context) error {
 	return errors.Join(c.sandboxes(ctx, docker.Backend), c.networks(ctx, docker.Networks))
 }
 
-// sandboxes removes the sandboxes of sessions that are not on record. A session is on record
-// before its sandbox is created, so a sandbox without a record is orphaned.
+// sandboxes removes the sandboxes of sessions that are not on record.
 func (c *cleaner) sandboxes(ctx context.Context, backend runtime.Backend) error {
-	sandboxes, err := backend.Sandboxes(ctx)
+	orphans, err := c.store.Orphans(ctx, backend)
 	if err != nil {
 		return err
 	}
-	for _, sandbox := range sandboxes {
-		id, ours := c.store.IDOf(sandbox.Session())
-		if !ours {
-			continue
-		}
-		if _, err := os.Lstat(c.store.Dir(id)); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+	for _, sandbox := range orphans {
 		if !c.options.DryRun {
 			if err := sandbox.Destroy(ctx); err != nil {
 				return err

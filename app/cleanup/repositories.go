@@ -35,6 +35,9 @@ func (c *cleaner) references() (references, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.damaged = true
 		}
+		if s.State.Workspace == nil && !s.State.Started.IsZero() { // its record was damaged, and only partly restored
+			r.damaged = true
+		}
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
 		if ws := s.State.Workspace; ws != nil {
 			r.refs[ws.Session], r.stores[ws.GitDir], r.folders[ws.Path] = true, true, true

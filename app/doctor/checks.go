@@ -20,6 +20,8 @@ type Sources struct {
 	Images        func(context.Context) ([]bakery.Status, error)
 	ModelServer   func(ctx context.Context, inference string) (ModelServer, error)
 	StaleSessions func() int // how many sessions gc would remove
+	// Unrepaired repairs what crashes have left, and reports what it could not repair.
+	Unrepaired func(context.Context) []string
 }
 
 // CustomAgents sums up the user's agent files.
@@ -73,7 +75,21 @@ func (d *Doctor) Checks() []Check {
 	}
 	return append(all,
 		Check{Name: "model", Part: Model, Run: d.modelFindings},
+		Check{Name: "sessions", Part: Tools, Run: d.sessionFindings},
 		single("disk", Tools, d.diskFinding))
+}
+
+// sessionFindings are about sessions that a crash has left and that could not be repaired.
+func (d *Doctor) sessionFindings(ctx context.Context) []Finding {
+	problems := d.sources.Unrepaired(ctx)
+	if len(problems) == 0 {
+		return []Finding{{Name: "sessions", State: OK, Detail: "nothing is left of crashes"}}
+	}
+	findings := make([]Finding, 0, len(problems))
+	for _, problem := range problems {
+		findings = append(findings, Finding{Name: "sessions", State: Warning, Detail: problem, Fix: "`aibox gc` removes what belongs to no session"})
+	}
+	return findings
 }
 
 // single is a quick check with one finding.

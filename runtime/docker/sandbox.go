@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -122,9 +121,14 @@ func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 	}
 }
 
-// Destroy kills and removes the container. When the daemon does not answer, the
-// sandbox last seen by State is killed, and the error wraps ErrDaemonLost, since the container's record is still there.
+// Destroy kills and removes the container. If the daemon does not answer, Destroy kills only
+// the sandbox last seen by State, and the error wraps ErrDaemonLost, since the container's
+// record is still there.
 func (b *sandbox) Destroy(ctx context.Context) error {
+	// The daemon cannot end a sandbox whose process is stopped by a signal.
+	if err := b.kill(); err != nil {
+		return err
+	}
 	var err error
 	for range removals {
 		err = b.api.ContainerRemove(ctx, b.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
@@ -139,7 +143,7 @@ func (b *sandbox) Destroy(ctx context.Context) error {
 			// It ended just before the daemon killed it. The daemon's own removal, which
 			// cannot run beside this one, has given up.
 		case lost(err):
-			return errors.Join(fmt.Errorf("removing the sandbox: %w: %w", runtime.ErrDaemonLost, err), b.kill())
+			return fmt.Errorf("removing the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 		default:
 			return fmt.Errorf("removing the sandbox: %w", err)
 		}

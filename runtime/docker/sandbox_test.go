@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/internal/lifeline"
 	"aibox/internal/probe"
 	"aibox/runtime"
@@ -60,6 +62,22 @@ func TestSandboxHasTheDocumentedProperties(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out)
+	}
+}
+
+// The daemon asks the runtime to kill a sandbox, and waits in vain for one that is stopped.
+func TestStoppedSandboxIsDestroyedAtOnce(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := unix.Kill(r.state.Process.PID, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	if err := r.sandbox.Destroy(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := r.sandbox.State(t.Context()); err != nil || state.Status != runtime.Gone || r.state.Process.Alive() {
+		t.Errorf("the sandbox is %+v, %v", state, err)
 	}
 }
 

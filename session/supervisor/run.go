@@ -33,9 +33,11 @@ type run struct {
 	// stopAuditCommand ends commands. It may be called again.
 	stopAuditCommand func()
 
-	mu      sync.Mutex // guards what follows
-	undo    undo.Stack // undoes a failed start
-	current session.State
+	mu   sync.Mutex // guards what follows
+	undo undo.Stack // undoes a failed start
+	// undoFailed is set when a step of undo failed.
+	undoFailed bool
+	current    session.State
 	// interrupted is set when the user asked the agent to stop, by ctrl-c. Agents exit with
 	// any code then, with 0, too.
 	interrupted bool
@@ -103,7 +105,23 @@ func (s *run) wasInterrupted() bool {
 func (s *run) onUndo(step func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.undo.Add(step)
+	s.undo.Add(func(ctx context.Context) error {
+		err := step(ctx)
+		if err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.undoFailed = true
+		}
+		return err
+	})
+}
+
+// isUndoIncomplete reports whether an undo step failed, so that the record must stay: the
+// next repair needs it to remove the rest.
+func (s *run) isUndoIncomplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.undoFailed
 }
 
 func (s *run) state() session.State {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -166,6 +167,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.report.send(session.LaunchMessage{Started: s.id})
 	_ = s.report.out.Close()
 
+	orphans := async(func() (int, error) { return s.store.RemoveOrphans(services, kit.docker.Backend) })
 	s.watchModel(kit.agent.Info())
 	releaseMemory()
 	exit, cause := s.watch(ctx, kit, container)
@@ -180,7 +182,22 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.term.Wait()
 	s.processes.awaitReaders()
 	shutdown(control)
+	if err := removeSocket(s.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "removing the control socket:", err)
+	}
+	if _, err := orphans(); err != nil {
+		fmt.Fprintln(os.Stderr, "removing sandboxes of no session:", err)
+	}
 	return nil
+}
+
+// removeSocket removes the file of a control socket that is closed.
+func removeSocket(dir string) error {
+	err := os.Remove(filepath.Join(dir, control.SocketFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // open makes the session's folder with its lock, log and record.
@@ -201,7 +218,7 @@ func (s *supervisor) open() error {
 	}
 	s.dir = s.store.Dir(s.id)
 	s.onUndo(func(context.Context) error {
-		if s.keepsRecord() {
+		if s.keepsRecord() || s.isUndoIncomplete() {
 			return nil
 		}
 		return os.RemoveAll(s.dir)
