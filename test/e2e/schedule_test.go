@@ -1,0 +1,448 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"aibox/runtime"
+)
+
+// Random schedules of faults. The number and the seed determine a schedule; only the machine's
+// timing differs between two runs of it.
+var (
+	faultCount  = flag.Int("faults", 100, "how many schedules of faults to run")
+	faultLanes  = flag.Int("faults.lanes", 3, "how many of them run side by side")
+	faultDaemon = flag.Int("faults.daemon", 4, "how many of them use a Docker of their own, which they may kill")
+	faultDisk   = flag.Int("faults.disk", 6, "how many of them use a small disk, which they may fill")
+	faultTime   = flag.Duration("faults.time", time.Hour, "start no more schedules after this time")
+	faultSeed   = flag.Uint64("faults.seed", uint64(time.Now().UnixNano()), "which schedules")
+	faultOnly   = flag.Int("faults.only", -1, "run only the schedule with this number")
+)
+
+// lane is a machine that runs schedules one after the other.
+type lane struct {
+	m          *machine
+	repo       string
+	facts      string  // of the user's repository, which nothing may change
+	daemon     *daemon // of its own, or nil
+	daemonDied bool
+	disk       *disk // small, with the records, or nil
+	image      string
+}
+
+// schedule is one session with what goes wrong.
+type schedule struct {
+	lane       *lane
+	n          int
+	random     *rand.Rand
+	args       []string
+	client     *background
+	clientGone bool
+	id         string
+	last       record   // the last one that could be read
+	output     *os.File // the record of the output, which stays open if it is removed
+	struck     []disaster
+	stopped    []runtime.Process
+	trace      []string
+}
+
+// moments are when a fault can happen: each reports whether it has come.
+var moments = []struct {
+	name string
+	come func(*schedule, record) bool
+}{
+	{"at once", func(*schedule, record) bool { return true }},
+	{"the record exists", func(_ *schedule, r record) bool { return r.State.Supervisor.PID > 0 }},
+	{"the network is taken", func(_ *schedule, r record) bool { return r.State.Network.ID != "" }},
+	{"the sandbox exists", func(_ *schedule, r record) bool { return r.State.Box != "" }},
+	{"the agent runs", func(_ *schedule, r record) bool { return r.State.Phase == "running" }},
+	{"the agent works", func(s *schedule, _ record) bool { return s.acknowledged() > 3 }},
+	{"the agent has worked", func(s *schedule, _ record) bool { return s.acknowledged() > 20 }},
+	{"the changes are computed", func(_ *schedule, r record) bool {
+		return slices.Contains([]string{"computing", "verifying", "ended"}, r.State.Phase)
+	}},
+	{"the work is verified", func(_ *schedule, r record) bool { return r.State.Phase == "verifying" || r.State.Phase == "ended" }},
+	{"the session has ended", func(_ *schedule, r record) bool { return r.State.Phase == "ended" }},
+}
+
+func (l *lane) schedule(n int) *schedule {
+	s := &schedule{lane: l, n: n, random: rand.New(rand.NewPCG(*faultSeed, uint64(n)))}
+	s.args = []string{"run", "shell", "--network", "none", "--repo", l.repo, "--timeout", "2m"}
+	if l.image != "" {
+		s.args = append(s.args, "--image", l.image)
+	}
+	if s.random.IntN(6) == 0 {
+		s.args = append(s.args, "--verify", "sleep 0.2")
+	}
+	s.args = append(s.args, "--", "./worker", "lines")
+	return s
+}
+
+func (s *schedule) note(format string, args ...any) {
+	s.trace = append(s.trace, fmt.Sprintf(format, args...))
+}
+
+// pause waits for some milliseconds: the moment of a fault is random.
+func (s *schedule) pause(milliseconds int) {
+	<-time.After(time.Duration(milliseconds) * time.Millisecond)
+}
+
+// read reads the session's state, or returns the last one if it cannot be read.
+func (s *schedule) read() record {
+	if s.id == "" {
+		entries, _ := os.ReadDir(s.lane.m.sessions())
+		for _, entry := range entries {
+			if name := entry.Name(); entry.IsDir() && strings.HasSuffix(name, "-shell") {
+				s.id = name
+			}
+		}
+	}
+	dir := filepath.Join(s.lane.m.sessions(), s.id)
+	if s.output == nil && s.id != "" {
+		s.output, _ = os.Open(filepath.Join(dir, "output.raw"))
+	}
+	r := record{ID: s.id}
+	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if s.id == "" || err != nil || json.Unmarshal(data, &r.State) != nil {
+		return s.last
+	}
+	s.last = r
+	return r
+}
+
+// acknowledged is the number of the last line that the worker has synced, by what it printed.
+func (s *schedule) acknowledged() int {
+	if s.output == nil {
+		return 0
+	}
+	data, _ := io.ReadAll(io.NewSectionReader(s.output, 0, 1<<20))
+	last := 0
+	for line := range strings.Lines(string(data)) {
+		if n, err := strconv.Atoi(strings.TrimSuffix(line, "\n")); err == nil && strings.HasSuffix(line, "\n") {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// run runs the schedule and returns what is wrong afterwards.
+func (s *schedule) run() []string {
+	s.client = s.lane.m.start(s.args...)
+	picked := s.lane.pickDisasters(s.random)
+	at := make([]int, len(picked))
+	for i := range at {
+		at[i] = s.random.IntN(len(moments))
+	}
+	slices.Sort(at)
+	for i, d := range picked {
+		s.await(at[i])
+		s.pause(s.random.IntN(60))
+		hit := d.strike(s)
+		s.note("%s when %s: %v", d.name, moments[at[i]].name, hit)
+		if hit {
+			s.struck = append(s.struck, d)
+		}
+	}
+	problems := s.settle()
+	problems = append(problems, s.check()...)
+	if s.output != nil {
+		_ = s.output.Close()
+	}
+	return problems
+}
+
+// await waits for a moment, or until it can no longer come.
+func (s *schedule) await(moment int) {
+	deadline := time.Now().Add(30 * time.Second)
+	for !moments[moment].come(s, s.read()) && time.Now().Before(deadline) {
+		select {
+		case <-s.client.done:
+			if r := s.read(); s.id == "" || !r.State.Supervisor.Alive() {
+				return
+			}
+		default:
+			if r := s.read(); s.clientGone && r.State.Supervisor.PID > 0 && !r.State.Supervisor.Alive() {
+				return
+			}
+		}
+		s.pause(2)
+	}
+}
+
+// settle does what a user would do now, until the session has ended.
+func (s *schedule) settle() (problems []string) {
+	m := s.lane.m
+	if s.lane.daemonDied {
+		select {
+		case <-s.lane.daemon.exited:
+		case <-time.After(5 * time.Second):
+		}
+		m.exec(aibox, "ls")
+		s.lane.daemon.start()
+		s.lane.daemonDied = false
+	}
+	s.read()
+	ended := func() bool {
+		r := s.read()
+		return s.id == "" || !r.State.Supervisor.Alive()
+	}
+	patience := 60 * time.Second
+	for _, p := range s.stopped {
+		if p == s.last.State.Supervisor || s.named("stop the file server") {
+			patience = 0 // it does not end by itself
+		}
+	}
+	for deadline := time.Now().Add(patience); !ended() && time.Now().Before(deadline); s.pause(10) {
+	}
+	if !ended() {
+		o := m.exec(aibox, "stop", "--force", s.id)
+		s.note("stop --force: %s", o.stderr)
+		if o.code != 0 {
+			problems = append(problems, "stop --force: "+o.String())
+		}
+	}
+	_ = s.last.State.Supervisor.AwaitEnd(hung)
+	if s.clientGone {
+		_ = s.client.Process.Kill()
+	}
+	s.client.wait()
+	if s.lane.disk != nil {
+		m.exec(aibox, "ls")
+		s.lane.disk.room()
+	}
+	return problems
+}
+
+func (s *schedule) named(name string) bool {
+	return slices.ContainsFunc(s.struck, func(d disaster) bool { return d.name == name })
+}
+
+// awaitUnlaunched waits until the folder of a session without a spec is old enough for the
+// repair. FUSE keeps the folder of a process that still has files in it open.
+func (s *schedule) awaitUnlaunched() {
+	dir := filepath.Join(s.lane.m.sessions(), s.id)
+	_, err := os.Stat(filepath.Join(dir, "spec.json"))
+	if info, dirErr := os.Stat(dir); s.id != "" && dirErr == nil && errors.Is(err, os.ErrNotExist) {
+		<-time.After(time.Until(info.ModTime().Add(11 * time.Second)))
+	}
+}
+
+// workLine is a line of the work in a diff.
+var workLine = regexp.MustCompile(`(?m)^\+line (\d+)$`)
+
+// check runs the next command and returns what is wrong.
+func (s *schedule) check() (problems []string) {
+	m := s.lane.m
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if s.lane.disk != nil {
+		s.awaitUnlaunched()
+	}
+	o := m.exec(aibox, "ls", "--json")
+	s.note("ls: %s", strings.TrimSpace(o.stderr))
+	if o.code != 0 {
+		wrong("ls: %s", o)
+	}
+	if again := m.exec(aibox, "ls", "--json"); again.stderr != "" {
+		wrong("it is not repaired at once: %q, then %q", o.stderr, again.stderr)
+	}
+	acknowledged := s.acknowledged()
+	_, err := os.Stat(filepath.Join(m.sessions(), s.id))
+	switch {
+	case s.id == "" || errors.Is(err, os.ErrNotExist):
+		if acknowledged > 0 {
+			wrong("the session is gone, and %d lines are lost", acknowledged)
+		}
+		if !s.clientGone && s.client.code == 0 {
+			wrong("nothing was started, and the client exits with 0")
+		} else if !s.clientGone && !strings.Contains(s.client.stderr.String(), "aibox: ") {
+			wrong("the client names no cause: %q", s.client.stderr.String())
+		}
+	default:
+		problems = append(problems, s.checkEnded(acknowledged)...)
+	}
+	if facts := m.facts(nil, s.lane.repo); facts != s.lane.facts {
+		wrong("the user's repository changed from\n%s\nto\n%s", s.lane.facts, facts)
+	}
+	if s.id != "" && err == nil {
+		if o := m.exec(aibox, "rm", "--force", s.id); o.code != 0 {
+			wrong("rm: %s", o)
+		}
+	}
+	left := (&soak{m: m}).left(nil)
+	for kind, what := range left {
+		if kind != "branches" {
+			wrong("%s are left: %q", kind, what)
+		}
+	}
+	return problems
+}
+
+// checkEnded checks the session's result and its work.
+func (s *schedule) checkEnded(acknowledged int) (problems []string) {
+	m := s.lane.m
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	r := s.read()
+	if r.State.Phase != "ended" || r.State.Result == nil {
+		wrong("the session is %q", r.State.Phase)
+		return problems
+	}
+	diff := m.exec(aibox, "diff", s.id)
+	kept := map[string]bool{}
+	for _, match := range workLine.FindAllStringSubmatch(diff.stdout, -1) {
+		kept[match[1]] = true
+	}
+	lost := 0
+	for n := 1; n <= acknowledged; n++ {
+		if !kept[strconv.Itoa(n)] {
+			lost += len(fmt.Sprintf("line %d\n", n))
+		}
+	}
+	if lost > 0 {
+		wrong("%d bytes of %d lines are lost:\n%s", lost, acknowledged, diff)
+	}
+	switch fault := r.State.Result.Fault; {
+	case fault == nil && r.State.Result.ExitCode == 0 && len(kept) == 30: // it was done before
+	case fault == nil && r.State.Result.ExitCode == 0:
+		wrong("no fault is named, and %d of 30 lines are there", len(kept))
+	case fault == nil:
+		wrong("no fault is named: %+v", r.State.Result)
+	default:
+		s.note("cause: %s", fault.Message)
+		if !slices.ContainsFunc(s.struck, func(d disaster) bool {
+			return slices.ContainsFunc(d.causes, func(cause string) bool { return strings.Contains(fault.Message, cause) })
+		}) {
+			wrong("the cause is %q", fault.Message)
+		}
+	}
+	return problems
+}
+
+// newLane makes a lane. Each has its own home, so that it can tell what its sessions left.
+func newLane(t *testing.T, worker string, withDaemon, withDisk bool) *lane {
+	t.Helper()
+	l := &lane{m: newMachine(t)}
+	if withDaemon {
+		l.daemon = newDaemon(l.m)
+		l.image = l.daemon.image()
+	}
+	if withDisk {
+		l.disk = l.m.disk(filepath.Join(l.m.home, ".local/state/aibox"), 24)
+	}
+	l.repo = filepath.Join(l.m.home, "src/p")
+	l.m.write(filepath.Join(l.repo, "worker"), worker)
+	if err := os.Chmod(filepath.Join(l.repo, "worker"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	l.m.repo("p", nil)
+	l.facts = l.m.facts(nil, l.repo)
+	return l
+}
+
+// tally counts what the schedules did. It is safe for concurrent use.
+type tally struct {
+	mu        sync.Mutex
+	schedules int
+	faults    map[string]int
+	failed    int
+}
+
+func (c *tally) add(s *schedule, problems []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.schedules++
+	for _, d := range s.struck {
+		c.faults[d.name]++
+	}
+	if len(problems) > 0 {
+		c.failed++
+	}
+}
+
+func (c *tally) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\nschedules\t%d\nfailed\t%d\n\nFAULT\tTIMES\n", c.schedules, c.failed)
+	total := 0
+	for _, d := range disasters {
+		fmt.Fprintf(w, "%s\t%d\n", d.name, c.faults[d.name])
+		total += c.faults[d.name]
+	}
+	fmt.Fprintf(w, "all\t%d\n", total)
+	_ = w.Flush()
+	return b.String()
+}
+
+// Whatever processes die or stop at whatever moment, and whatever files are torn: what the
+// agent has synced is kept, nothing is left, the user's repository is as it was, and the
+// result names the cause.
+func TestRandomFaultsLoseNothingAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "worker")
+	if err := goBuild("-o", program, "./testdata/worker"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &tally{faults: map[string]int{}}
+	plain := *faultCount - *faultDaemon - *faultDisk
+	work := func(withDaemon, withDisk bool, take func() int) {
+		var l *lane
+		for n := take(); n >= 0; n = take() {
+			if l == nil {
+				l = newLane(t, string(data), withDaemon, withDisk)
+			}
+			s := l.schedule(n)
+			problems := s.run()
+			count.add(s, problems)
+			for _, problem := range problems {
+				t.Errorf("schedule %d (-faults.seed %d -faults.only %d):\n  %s\n%s\n%s", n, *faultSeed, n, strings.Join(s.trace, "\n  "), problem, s.client.stderr.String())
+			}
+			if len(problems) > 0 && !withDaemon {
+				l = nil // what is left must not count twice
+			}
+		}
+	}
+	// within returns the numbers from first on, below limit, one after the other.
+	deadline := time.Now().Add(*faultTime)
+	within := func(first, limit int, taken *atomic.Int64) func() int {
+		return func() int {
+			for time.Now().Before(deadline) {
+				n := first + int(taken.Add(1)) - 1
+				if n >= limit {
+					return -1
+				}
+				if *faultOnly < 0 || *faultOnly == n {
+					return n
+				}
+			}
+			return -1
+		}
+	}
+	var lanes sync.WaitGroup
+	var taken, daemons, disks atomic.Int64
+	for range *faultLanes {
+		lanes.Go(func() { work(false, false, within(0, plain, &taken)) })
+	}
+	lanes.Go(func() { work(true, false, within(plain, plain+*faultDaemon, &daemons)) })
+	lanes.Go(func() { work(false, true, within(plain+*faultDaemon, *faultCount, &disks)) })
+	lanes.Wait()
+	t.Log(count)
+	t.Logf("again: -faults.seed %d", *faultSeed)
+}
