@@ -61,7 +61,11 @@ func (s *reader) Find(text string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return s.store.Load(id)
+	session, err := s.store.Load(id)
+	if err == nil && session.State.Phase == Queued {
+		session.Position = s.store.queuePosition(id)
+	}
+	return session, err
 }
 
 // contact talks to the supervisors of running sessions.

@@ -54,7 +54,7 @@ type Queue struct {
 // queueMember is a session that runs or waits.
 type queueMember struct {
 	id     ID
-	memory int64  // its limit in bytes, 0 without one
+	memory int64  // that it reserves, in bytes
 	queue  *Queue // nil if it has a place
 }
 
@@ -79,7 +79,7 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 	if err != nil {
 		return nil, err
 	}
-	queue, err := decideTurn(id, spec.MaxParallel, spec.memoryLimit(), s.queueMembers(id, spec), machine)
+	queue, err := decideTurn(id, spec.MaxParallel, spec.reservedMemory(), s.queueMembers(id, spec), machine)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 // queueMembers returns the other sessions that run or wait, oldest first. A session that
 // waits for nothing needs none of them.
 func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
-	if spec.MaxParallel == 0 && spec.memoryLimit() == 0 {
+	if spec.MaxParallel == 0 && spec.reservedMemory() == 0 {
 		return nil
 	}
 	ids, _ := s.IDs() // without them it starts at once
@@ -102,7 +102,7 @@ func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
 		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended {
 			continue
 		}
-		member := queueMember{id: other, memory: session.memoryLimit()} // a damaged record has a place
+		member := queueMember{id: other, memory: session.reservedMemory()} // a damaged record has a place
 		if session.State.Phase == Queued {
 			member.queue = session.State.Queue
 		}
@@ -112,7 +112,7 @@ func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
 }
 
 // decideTurn returns what the session has to wait for, or nil if it may start. limit is its
-// --max-parallel and memory its memory limit in bytes, both 0 for none. others are the
+// --max-parallel and memory what it reserves in bytes, both 0 for none. others are the
 // sessions that run or wait, and machine is the machine's memory in bytes.
 //
 // A session with --max-parallel starts after all that came earlier. One without it passes
@@ -160,8 +160,15 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine in
 	return queue, nil
 }
 
-// memoryLimit is the session's memory limit in bytes; 0 means none.
-func (spec *Spec) memoryLimit() int64 { return 0 }
+// reservedMemory is the memory in bytes that the session reserves: its limit, if the user set
+// one. The default limit is a ceiling for one session, far above what most need, and reserves
+// nothing.
+func (spec *Spec) reservedMemory() int64 {
+	if spec.DefaultMemory {
+		return 0
+	}
+	return spec.Memory.Bytes()
+}
 
 // memoryOfMachine is the memory of this machine in bytes.
 func memoryOfMachine() (int64, error) {
@@ -184,6 +191,18 @@ func (s Store) MustWait(queue *Queue) bool {
 }
 
 func (s Store) isQueued(id ID) bool { return s.storedPhase(id) == Queued }
+
+// queuePosition returns the place of a queued session in the queue, from 1.
+func (s Store) queuePosition(id ID) int {
+	ids, _ := s.IDs()
+	position := 1
+	for _, other := range ids {
+		if other < id && !other.Hidden() && s.isQueued(other) {
+			position++
+		}
+	}
+	return position
+}
 
 // setPositions numbers the queued sessions among the summaries, which are in the order of
 // their ids.

@@ -62,6 +62,9 @@ type Spec struct {
 	// State; Inference is a description without credentials.
 	config.Run
 
+	// DefaultMemory reports that Memory is the built-in limit; see reservedMemory.
+	DefaultMemory bool `json:"default_memory,omitempty"`
+
 	// Sources say where the lists come from, by setting: "allow" from "your settings".
 	Sources map[string]string `json:"sources,omitempty"`
 	// CloudHosts are the hosts of the agent's own cloud, as entries of an allow list, if

@@ -78,7 +78,7 @@ func summarize(s Session) Summary {
 		Phase: s.State.Phase, Batch: s.Batch, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
 	}
 	if queue := s.State.Queue; queue != nil && b.Phase == Queued {
-		b.Queue = queue.Text
+		b.Queue, b.Position = queue.Text, s.Position
 	}
 	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
 		b.Repository = ws.Repo // the user named a folder in it

@@ -7,6 +7,7 @@ import (
 	"aibox/app/run"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
+	"aibox/ui/compare"
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
@@ -210,6 +211,8 @@ func (a *app) layerOf(request page.Request) *layer {
 		l.Page = sessionview.New(ctx, a.request.Sessions, of.ID)
 	case page.Scrollback:
 		l.Page = scrollback.New(ctx, a.request.Sessions, of.ID)
+	case page.Compare:
+		l.Page = compare.New(ctx, a.request.Sessions, of)
 	case page.Network:
 		screen := network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
 		screen.Remember = a.request.Remember

@@ -29,6 +29,8 @@ func (one) Summaries() ([]session.Summary, error) {
 	return []session.Summary{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
 }
 
+func (one) Verifications(session.ID) ([]session.Verification, error) { return nil, nil }
+
 func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }

@@ -224,6 +224,7 @@ var monkeyScreens = []page.Request{
 	page.Session{ID: "0eeee-codex"},
 	page.Session{ID: "0aaaa-codex"},
 	page.Network{},
+	page.Compare{Batch: "b-0aaaa"},
 	page.Settings{},
 	page.Images{},
 	page.Doctor{},

@@ -14,6 +14,7 @@ import (
 	"aibox/session"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
+	"aibox/ui/compare"
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
@@ -34,6 +35,7 @@ type Sessions interface {
 	sessionview.Sessions
 	scrollback.Sessions
 	network.Sessions
+	compare.Sessions
 	approvals.Sessions
 }
 

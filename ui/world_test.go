@@ -105,6 +105,12 @@ func (w *world) FinalChanges(session.ID) (*review.ChangeSet, error) {
 	return &review.ChangeSet{Changes: []review.Change{{Path: "main.go", Kind: review.Modified, Added: 3, Deleted: 1}, {Path: "evil\x1b[2J", Kind: review.Added, Added: 1}}}, w.err()
 }
 
+func (w *world) Batch(text string) (session.BatchID, []session.Session, error) {
+	one, _ := w.Find("0aaaa-codex")
+	two, _ := w.Find("0cccc-qwen")
+	return session.BatchID(text), []session.Session{one, two}, w.err()
+}
+
 func (w *world) Screen(context.Context, session.ID) ([]byte, error) {
 	return []byte("$ make\r\n\x1b[31mred\x1b[m\r\n"), nil
 }

@@ -90,6 +90,7 @@ func (s *resolution) settings() error {
 	s.plan.Settings = resolved
 	launched := &s.plan.Launch.Spec
 	launched.Run = resolved.Settings.Run
+	launched.DefaultMemory = s.hasDefaultMemory(resolved)
 	launched.Env = addNames(resolved.Settings.Env, s.request.Settings.Words("env"))
 	if launched.Agent == "" {
 		launched.Agent = resolved.Settings.Agent
@@ -106,6 +107,16 @@ func (s *resolution) settings() error {
 		launched.RequireChanges = launched.RequireChanges && s.request.Settings.Has("require-changes")
 	}
 	return nil
+}
+
+// hasDefaultMemory reports whether the memory limit is the built-in one, also if the session
+// inherits it.
+func (s *resolution) hasDefaultMemory(resolved *config.Resolved) bool {
+	if s.resumed != nil && !s.request.Settings.Has("memory") {
+		return s.resumed.DefaultMemory
+	}
+	setting, err := resolved.Find("memory")
+	return err == nil && setting.Source().Kind == config.BuiltIn
 }
 
 // ofAgent adds the agent, whose own table of the settings counts. An unknown one is

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aibox/internal/amount"
@@ -27,6 +28,8 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 		m.askRestore(m.list.able(canRestore))
 	case key.Matches(msg, k.remove):
 		m.askRemove(m.list.able(canRemove))
+	case key.Matches(msg, k.compare):
+		return page.Ask(m.compared())
 	case key.Matches(msg, k.newRun):
 		return page.Ask(page.NewRun{})
 	default:
@@ -65,6 +68,23 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 		return tea.SetClipboard(command)
 	}
 	return nil
+}
+
+// compared returns the sessions to compare: the marked ones, or the batch of the selected
+// one. It is zero if there are none.
+func (m *Model) compared() page.Compare {
+	if len(m.list.marked) > 1 {
+		ids := make([]string, 0, len(m.list.marked))
+		for id := range m.list.marked {
+			ids = append(ids, string(id))
+		}
+		slices.Sort(ids)
+		return page.Compare{IDs: strings.Join(ids, ",")}
+	}
+	if b := m.list.current(); b != nil {
+		return page.Compare{Batch: b.Batch}
+	}
+	return page.Compare{}
 }
 
 // open opens a session: its agent's terminal if that can be attached to, else its output.

@@ -151,3 +151,30 @@ func TestTheFirstOfSeveralFailuresIsReportedAndMarksStay(t *testing.T) {
 	p.Sees("2 of 2 failed: the disk is full")
 	p.Sees("4 marked")
 }
+
+func TestABatchOrTheMarkedSessionsAreCompared(t *testing.T) {
+	s := &fakeSessions{briefs: []session.Summary{
+		{ID: "0aaaa-codex", Batch: "b-0aaaa", Phase: session.Running, Created: noon, Started: noon},
+		{ID: "0bbbb-claude", Batch: "b-0aaaa", Phase: session.Queued, Position: 1, Queue: "1 session running", Created: noon},
+		{ID: "0cccc-qwen", Phase: session.Ended, Created: noon, Ended: noon},
+	}}
+	p := newUser(t, s, 120, 40)
+	p.Press("g", "=")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Compare{Batch: "b-0aaaa"}) {
+		t.Fatalf("asks for %v", p.Asked)
+	}
+	p.Sees("⋯ queued 1")
+	p.Press("G", "=") // a single session
+	if len(p.Asked) != 1 {
+		t.Fatalf("asks for %v", p.Asked)
+	}
+	p.Press("v", "v", "v", "v")
+	p.Sees("b-0aaaa (2)")
+	p.Sees("no batch (1)")
+	p.Press("g", "j")
+	p.Sees("place 1 in the queue: 1 session running")
+	p.Press("ctrl+a", "=")
+	if len(p.Asked) != 2 || p.Asked[1] != (page.Compare{IDs: "0aaaa-codex,0bbbb-claude,0cccc-qwen"}) {
+		t.Errorf("asks for %v", p.Asked)
+	}
+}

@@ -43,6 +43,9 @@ type kind struct {
 
 var kinds = [columnCount]kind{
 	byState: {"STATE", "what waits for you first", false, func(_ time.Time, b *session.Summary) string {
+		if b.Position > 0 {
+			return fmt.Sprintf("%s %d", status.Text(b.Status()), b.Position)
+		}
 		return status.Text(b.Status())
 	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
 	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *session.Summary) string {

@@ -74,7 +74,13 @@ func (d *details) facts() []string {
 	if b.Branch != "" {
 		place += " on " + termtext.Escape(b.Branch)
 	}
+	if b.Batch != "" {
+		place += " · batch " + string(b.Batch)
+	}
 	out = append(out, t.Faint.Render(place))
+	if b.Queue != "" {
+		out = append(out, t.Warn.Render(fmt.Sprintf("place %d in the queue: ", b.Position)+termtext.Escape(b.Queue)))
+	}
 	if numbers := d.numbers(); numbers != "" {
 		out = append(out, numbers)
 	}

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"slices"
 
+	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
@@ -18,7 +20,7 @@ type keys struct {
 	accept, discard, restore             key.Binding
 	stop, remove                         key.Binding
 	newRun, again, sendBack              key.Binding
-	network, shell, copy                 key.Binding
+	network, shell, copy, compare        key.Binding
 	filter, clear, order, reverse, group key.Binding
 	preview, mark, markAll               key.Binding
 	keep, drop                           key.Binding // while filtering
@@ -30,7 +32,7 @@ func newKeys() keys {
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), restore: keymap.Bind("restore", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"), sendBack: keymap.Bind("send back", "S"),
-		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
+		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", ">"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
@@ -62,6 +64,7 @@ func (m *Model) enableKeys() {
 	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.reverse, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
 	}
+	k.compare.SetEnabled(m.compared() != page.Compare{})
 	k.clear.SetEnabled(len(m.list.marked) > 0 || m.filter.Value() != "")
 }
 
@@ -79,7 +82,7 @@ func (m *Model) Short() []key.Binding {
 		return m.firstKeys()
 	}
 	if len(m.list.marked) > 0 {
-		return []key.Binding{k.stop, k.discard, k.restore, k.remove, k.mark, k.markAll, k.clear}
+		return []key.Binding{k.compare, k.stop, k.discard, k.restore, k.remove, k.mark, k.markAll, k.clear}
 	}
 	return []key.Binding{k.attach, k.open, k.review, k.accept, k.discard, k.restore, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
 }
@@ -98,7 +101,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First session", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.network, k.shell, k.copy),
+		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.compare, k.network, k.shell, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}
@@ -149,7 +152,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.reverse):
 		m.list.reversed = !m.list.reversed
 	case key.Matches(msg, k.group):
-		m.list.grouping = (m.list.grouping + 1) % groupings
+		m.list.grouping = m.nextGrouping()
 		m.note.Say(m.list.grouping.String(), nil)
 	case key.Matches(msg, k.preview):
 		m.preview.on = !m.preview.on
@@ -164,6 +167,16 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.arrange()
 	return m.loadPreview()
+}
+
+// nextGrouping returns the grouping after the current one, without the one by batch if there
+// is no batch.
+func (m *Model) nextGrouping() grouping {
+	next := (m.list.grouping + 1) % groupings
+	if next == perBatch && !slices.ContainsFunc(m.all, func(b session.Summary) bool { return b.Batch != "" }) {
+		next = (next + 1) % groupings
+	}
+	return next
 }
 
 // move handles a key that moves the selection.

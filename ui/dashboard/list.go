@@ -18,11 +18,12 @@ const (
 	perRepository
 	perState
 	perAgent
+	perBatch
 	groupings
 )
 
 func (g grouping) String() string {
-	return [...]string{"not grouped", "grouped by repository", "grouped by state", "grouped by agent"}[g]
+	return [...]string{"not grouped", "grouped by repository", "grouped by state", "grouped by agent", "grouped by batch"}[g]
 }
 
 // heading returns the heading of a session's group.
@@ -34,6 +35,11 @@ func (g grouping) heading(b *session.Summary) string {
 		return string(b.Status())
 	case perAgent:
 		return b.Agent
+	case perBatch:
+		if b.Batch == "" {
+			return "no batch"
+		}
+		return string(b.Batch)
 	default:
 		return ""
 	}
@@ -42,8 +48,11 @@ func (g grouping) heading(b *session.Summary) string {
 // compare orders sessions by group.
 func (g grouping) compare(a, b *session.Summary) int {
 	first := 0
-	if g == perState {
+	switch g {
+	case perState:
 		first = cmp.Compare(urgency(a), urgency(b))
+	case perBatch: // the newest first, and single sessions last
+		first = cmp.Compare(b.Batch, a.Batch)
 	}
 	return cmp.Or(first, cmp.Compare(g.heading(a), g.heading(b)))
 }

@@ -60,6 +60,11 @@ type (
 	// Network shows what sandboxes reached and what was refused. ID limits it to one
 	// session; empty means all.
 	Network struct{ ID session.ID }
+	// Compare sets the results of several sessions side by side.
+	Compare struct {
+		Batch session.BatchID // the sessions of this batch
+		IDs   string          // without a batch: these sessions, separated by commas
+	}
 	// Doctor shows the state of this machine.
 	Doctor struct{}
 	// Settings shows the user's settings, with the cursor at one of them. An empty Key
@@ -99,6 +104,7 @@ func (Scrollback) request() {}
 func (NewRun) request()     {}
 func (Images) request()     {}
 func (Network) request()    {}
+func (Compare) request()    {}
 func (Doctor) request()     {}
 func (Settings) request()   {}
 func (Command) request()    {}

@@ -112,6 +112,9 @@ func (m *Model) head() []string {
 		b.Waiting, b.Prompting = len(m.live.Requests), m.live.Waiting
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
+		if b.Position > 0 {
+			left += fmt.Sprintf(" %d", b.Position)
+		}
 	}
 	var right []string
 	if m.live.Tokens.Lost {
@@ -153,6 +156,9 @@ func (m *Model) task() string {
 		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
 	}
 	b := m.session.Summary()
+	if b.Queue != "" {
+		return m.theme.Warn.Render(ansi.Truncate("in the queue: "+termtext.Escape(b.Queue), m.width, "…"))
+	}
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 

@@ -18,6 +18,7 @@ var synonyms = map[string]string{
 	"clone":       "copy",
 	"command":     "shell cli",
 	"comment":     "feedback note reply send",
+	"compare":     "batch versus side difference",
 	"copy":        "clipboard yank",
 	"diff":        "changes compare patch",
 	"discard":     "delete drop abandon throw",

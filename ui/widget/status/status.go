@@ -18,6 +18,7 @@ type look struct {
 var looks = map[session.Status]look{
 	session.StatusAsks:      {"?", warn},
 	session.StatusWaiting:   {"◆", warn},
+	session.StatusQueued:    {"⋯", faint},
 	session.StatusStarting:  {"◌", live},
 	session.StatusRunning:   {"●", live},
 	session.StatusEnding:    {"○", live},

@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/session"
+	"aibox/session/comparison"
+	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
+	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
+}
+
+// acceptText describes an accept.
+func acceptText(member *comparison.Member) string {
+	return fmt.Sprintf("Commits its %s (+%d -%d), except risky files, to the branch aibox/%s. Your files and branches stay unchanged.",
+		amount.Of(member.Files, "changed file"), member.Added, member.Deleted, member.ID)
+}
+
+// accept accepts a member's work on the whole terminal.
+func accept(id session.ID) tea.Cmd {
+	return page.Ask(page.Command{Args: []string{"accept", string(id)}, Wait: true})
+}
+
+func (m *Model) askAccept(member *comparison.Member) {
+	m.accepting, m.drops = "", nil
+	m.confirm("Accept "+string(member.ID)+"?", acceptText(member), "accept", accept(member.ID))
+}
+
+// askChoose asks whether to accept one member and to discard the others.
+func (m *Model) askChoose(member *comparison.Member) {
+	id, rest := member.ID, m.rest(member.ID)
+	text := acceptText(member) + "\n\nThen discards " + joinIDs(rest) + ". You can restore them for 30 days."
+	m.accepting, m.drops = id, rest
+	m.confirm("Accept "+string(id)+" and discard "+amount.Of(len(rest), "other")+"?", text, "accept", accept(id))
+}
+
+func (m *Model) askDiscard(member *comparison.Member) {
+	m.accepting, m.drops = "", nil
+	m.confirm("Discard "+string(member.ID)+"?", "Removes its workspace. You can restore it for 30 days.", "discard",
+		m.discard([]session.ID{member.ID}, string(member.ID)+" is discarded; `aibox recover` restores it"))
+}
+
+// dropRest discards the other members after one was accepted. If the acceptance failed or
+// was canceled, it discards nothing.
+func (m *Model) dropRest(failed error) tea.Cmd {
+	id, drops := m.accepting, m.drops
+	m.accepting, m.drops = "", nil
+	if id == "" || failed != nil {
+		return nil
+	}
+	sessions, discard := m.sessions, m.discard(drops, amount.Of(len(drops), "other session")+" discarded; `aibox recover` restores them")
+	return func() tea.Msg {
+		one, err := sessions.Find(string(id))
+		if err != nil || one.State.Review != session.Accepted && one.State.Review != session.PartlyAccepted {
+			return discarded{text: string(id) + " was not accepted, so nothing was discarded", err: err}
+		}
+		return discard()
+	}
+}
+
+// discard discards the work of sessions.
+func (m *Model) discard(ids []session.ID, done string) tea.Cmd {
+	ctx, sessions := m.ctx, m.sessions
+	return func() tea.Msg {
+		for _, id := range ids {
+			if _, err := sessions.Discard(ctx, id); err != nil {
+				return discarded{err: fmt.Errorf("discarding %s: %w", id, err)}
+			}
+		}
+		return discarded{text: done}
+	}
+}
+
+// maxNamed is the maximum number of ids that a question names.
+const maxNamed = 6
+
+// joinIDs joins the first ids.
+func joinIDs(ids []session.ID) string {
+	words := make([]string, 0, maxNamed+1)
+	for i, id := range ids {
+		if i == maxNamed {
+			words = append(words, fmt.Sprintf("and %d more", len(ids)-maxNamed))
+			break
+		}
+		words = append(words, string(id))
+	}
+	return strings.Join(words, ", ")
+}
