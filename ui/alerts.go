@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"time"
 
 	"aibox/session"
 
@@ -19,7 +20,13 @@ type alerts struct {
 	notify  func(event session.NotifyEvent, title, text string) (sequence string)
 	changed <-chan struct{}
 	known   map[session.ID]session.Status // nil before the first list
+	now     func() time.Time
+	waited  time.Time // of the last notification of an agent that waits
 }
+
+// waitingPause is the shortest time between two notifications of agents that wait. What an
+// agent's terminal shows decides whether it waits, so an agent could cause them without end.
+const waitingPause = 5 * time.Second
 
 // The messages of alerts, which no screen gets.
 type (
@@ -88,9 +95,17 @@ func (a *alerts) compare(all []session.Summary) tea.Cmd {
 		s := &all[i]
 		was, listed := a.known[s.ID]
 		known[s.ID] = s.Status()
-		if event, what := alertOf(was, s); !first && listed && event != "" && cmd == nil {
-			cmd = a.show(event, string(s.ID)+what, s.Task)
+		event, what := alertOf(was, s)
+		if first || event == "" || cmd != nil || !listed && event != session.NotifyWaiting {
+			continue
 		}
+		if event == session.NotifyWaiting {
+			if a.now().Sub(a.waited) < waitingPause {
+				continue
+			}
+			a.waited = a.now()
+		}
+		cmd = a.show(event, string(s.ID)+what, s.Task)
 	}
 	a.known = known
 	return cmd

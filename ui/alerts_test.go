@@ -2,13 +2,14 @@ package ui
 
 import (
 	"testing"
+	"time"
 
 	"aibox/session"
 )
 
 func TestTheTerminalNotifiesOfSessionsThatEndFailOrWait(t *testing.T) {
 	var got []string
-	a := alerts{notify: func(event session.NotifyEvent, title, _ string) string {
+	a := alerts{now: time.Now, notify: func(event session.NotifyEvent, title, _ string) string {
 		got = append(got, string(event)+": "+title)
 		return "\a"
 	}}
@@ -34,5 +35,21 @@ func TestTheTerminalNotifiesOfSessionsThatEndFailOrWait(t *testing.T) {
 	list(func(_, _ *session.Summary) {})
 	if len(got) != 3 || got[2] != "failed: 0bbbb-codex failed" {
 		t.Errorf("notified are %q", got)
+	}
+}
+
+func TestAnAgentThatWaitsAgainAndAgainNotifiesRarely(t *testing.T) {
+	now, notified := time.Unix(1_700_000_000, 0), 0
+	a := alerts{now: func() time.Time { return now }, notify: func(session.NotifyEvent, string, string) string {
+		notified++
+		return "\a"
+	}}
+	a.compare(nil)
+	for i := range 20 {
+		now = now.Add(time.Second)
+		a.compare([]session.Summary{{ID: "0aaaa-codex", Phase: session.Running, Prompting: i%2 == 0}})
+	}
+	if notified != 4 {
+		t.Errorf("in 20 seconds it notifies %d times", notified)
 	}
 }

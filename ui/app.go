@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"slices"
+	"time"
 
 	"aibox/app/run"
 	"aibox/ui/approvals"
@@ -84,7 +85,7 @@ func newApp(ctx context.Context, r Request) *app {
 	a.questions.Remember = r.Remember
 	if r.Notify != nil {
 		a.questions.Notify = a.notify
-		a.alerts = alerts{ctx: ctx, sessions: r.Sessions, notify: r.Notify}
+		a.alerts = alerts{ctx: ctx, sessions: r.Sessions, notify: r.Notify, now: time.Now}
 	}
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a

@@ -153,7 +153,8 @@ func (s *supervisor) receive() sandboxOutcome {
 				return out
 			}
 			err = decodeErr
-		default:
+		default: // of a program or a connection that the user has started
+			s.noteActivity()
 			if err := errors.Join(s.ports.dialer.Handle(frame), s.processes.receive(frame)); err != nil {
 				out.cause = err
 				return out

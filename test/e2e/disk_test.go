@@ -277,3 +277,32 @@ func TestChangesThatAReadOnlyDiskDoesNotTakeAreUnknownUntilItIsWritable(t *testi
 	}
 	m.aibox(0, "accept", id)
 }
+
+// A full disk hurts every program of the user, so a session ends before.
+func TestASessionEndsBeforeADiskOfTheHostIsFull(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := m.disk(filepath.Join(m.home, ".local/state/aibox"), 64)
+	repo := m.repo("p", nil)
+	b := m.start("run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "echo work > work.txt; echo ready; sleep 1000")
+	b.stdout.await(t, "ready")
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(d.folder, &fs); err != nil {
+		t.Fatal(err)
+	}
+	const left = 800 << 10 // less than a fiftieth
+	m.write(d.filler(), strings.Repeat("x", int(int64(fs.Bavail)*fs.Bsize-left)))
+	if code := b.wait(); code != 3 || !strings.Contains(b.stderr.String(), "is nearly full") || !strings.Contains(b.stderr.String(), "df -h") {
+		t.Fatalf("it ends with %d:\n%s", code, b.stderr.String())
+	}
+	m.tidied()
+	id := m.stored()[0].ID
+	if o := m.aibox(3, "run", "shell", "--network", "none", "--repo", repo, "--", "true"); !strings.Contains(o.stderr, "is nearly full") || len(m.stored()) > 1 {
+		t.Errorf("a session starts on it:\n%s", o)
+	}
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is lost:\n%s", o)
+	}
+	d.room()
+	m.aibox(0, "run", "--resume", id, "--", "true")
+}

@@ -66,8 +66,7 @@ type Model struct {
 	welcome       *welcome.Model
 	changed       <-chan struct{}
 	counter       counter
-	covered       bool      // another screen covers it
-	rang          time.Time // when the bell rang last
+	covered       bool // another screen covers it
 }
 
 // debounce is how long to collect changes, so that many active sessions do not keep the
@@ -237,12 +236,11 @@ func (m *Model) say(text string, err error) {
 
 // take stores a new list of sessions.
 func (m *Model) take(msg sessionsLoaded) tea.Cmd {
-	bell := m.bell(msg.all)
 	m.all, m.listErr, m.loaded = msg.all, msg.err, true
 	m.list.forget(m.all)
 	m.counter.apply(m.all)
 	m.arrange()
-	return tea.Batch(bell, m.loadPreview(), m.scheduleTick(), m.checkMachine())
+	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
 // arrange rebuilds the rows of the list.

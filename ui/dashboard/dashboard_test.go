@@ -34,25 +34,11 @@ func TestTheDashboardLooksAsItDid(t *testing.T) {
 	}
 }
 
-func TestSessionsThatWaitForTheUserComeFirstAndRingTheBellOnce(t *testing.T) {
+func TestSessionsThatWaitForTheUserComeFirst(t *testing.T) {
 	p, sessions := openAsIs(t, 120, 40)
-	rings := func() bool {
-		t.Helper()
-		p.now = p.now.Add(bellPause)
-		return p.m.bell(sessions.briefs) != nil
-	}
-	if rings() {
-		t.Error("it rings although nothing has changed")
-	}
 	waiting := session.Summary{ID: "0eeee-claude", Agent: "claude", Interactive: true, Prompting: true, Repository: "/r", Created: noon.Add(-24 * time.Hour), Phase: session.Running}
 	sessions.briefs = append(sessions.briefs, waiting)
-	if !rings() {
-		t.Error("it does not ring for an agent that waits")
-	}
 	p.Run(p.m.load())
-	if rings() {
-		t.Error("it rings again")
-	}
 	if got := p.order(); got != "e d a c b" {
 		t.Errorf("the order is %s", got)
 	}
@@ -61,11 +47,6 @@ func TestSessionsThatWaitForTheUserComeFirstAndRingTheBellOnce(t *testing.T) {
 	sessions.briefs[4].Prompting = false
 	p.Run(p.m.load())
 	p.Sees("5 sessions · 2 running")
-	sessions.briefs[4].Prompting = true
-	p.m.rang = p.now
-	if p.m.bell(sessions.briefs) != nil {
-		t.Error("an agent can ring without end")
-	}
 }
 
 func TestTheHeaderCountsWhatTheFilterFinds(t *testing.T) {
