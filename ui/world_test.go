@@ -284,6 +284,8 @@ func (w *world) Images(context.Context) (map[string]string, error) {
 }
 func (w *world) Models(context.Context, string) []string { return []string{"qwen3"} }
 
+func (w *world) AcceptCloud(context.Context, run.UnacceptedCloud) error { return w.err() }
+
 func (w *world) Again(context.Context, session.ID) (run.Request, error) {
 	return run.Request{Agent: "codex", Repository: "/home/ann/shop", Prompt: "again"}, w.err()
 }

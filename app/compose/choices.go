@@ -58,6 +58,12 @@ func (c Choices) Agents(context.Context) ([]Agent, error) {
 	return all, nil
 }
 
+// AcceptCloud writes to the user's settings that an agent may talk to its vendor's servers.
+func (c Choices) AcceptCloud(ctx context.Context, cloud run.UnacceptedCloud) error {
+	key, value := cloud.Accept()
+	return c.app.SettingsEditor().Set(ctx, key, value)
+}
+
 // Images returns the state of each agent's image by the agent's name.
 func (c Choices) Images(ctx context.Context) (map[string]string, error) {
 	builder, err := c.app.Builder(ctx)

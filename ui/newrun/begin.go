@@ -162,7 +162,8 @@ func (m *Model) begin(bake bool) tea.Cmd {
 		m.note.Say("still checking; the run starts after that", nil)
 		return nil
 	case m.invalid() != nil:
-		return nil // the footer shows it
+		m.askCloud(m.invalid()) // the footer shows anything else
+		return nil
 	case m.model.running, m.model.err != nil:
 		m.model.waiting = true
 		m.note.Say("checking the model server", nil)

@@ -165,6 +165,8 @@ func (m *Model) receive(msg tea.Msg) (received bool, cmd tea.Cmd) {
 		cmd = m.setCheck(msg)
 	case modelChecked:
 		cmd = m.setModel(msg)
+	case cloudAccepted:
+		cmd = m.setCloud(msg)
 	case modelRetry:
 		cmd = m.model.ask(m.ctx, m.services.Runs)
 	case promptsListed:
@@ -242,7 +244,9 @@ func (m *Model) pick() tea.Cmd {
 	if m.at == stepRepository {
 		return m.choose(m.repository.chosen)
 	}
-	if err := m.agent.choose(); err != nil {
+	if err := m.agent.choose(); m.askCloud(err) {
+		return nil
+	} else if err != nil {
 		m.note.Say("", err)
 		return nil
 	}

@@ -1,10 +1,12 @@
 package newrun
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/agents/spec"
 )
@@ -16,6 +18,59 @@ func TestAnAgentThatNoBoxCanServeIsNotTaken(t *testing.T) {
 	p.Sees("Amp talks to its vendor's servers only")
 	if p.m.request.Agent != "" {
 		t.Errorf("took %q", p.m.request.Agent)
+	}
+}
+
+func TestTheCloudOfAnAgentIsAcceptedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.clouds = true
+	p := open(t, w)
+	now := noon
+	p.m.now = func() time.Time { now = now.Add(time.Second); return now } // longer than questions ignore keys
+	p.Type("amp")
+	p.Press("enter")
+	p.Sees("Let Amp talk to its vendor's servers?")
+	p.Sees("amp.example")
+	p.Sees(`evil\x1b[2J.example`)
+	p.Press("enter") // cancel has the focus
+	if p.m.request.Agent != "" || len(w.accepted) > 0 {
+		t.Errorf("took %q, accepted %v", p.m.request.Agent, w.accepted)
+	}
+	p.Press("enter", "y")
+	if p.m.request.Agent != "amp" || !w.accepted["amp"] || p.m.at != stepTask {
+		t.Errorf("took %q, accepted %v, at step %v", p.m.request.Agent, w.accepted, p.m.at)
+	}
+	p.Press("shift+tab")
+	p.Type("amp")
+	p.Press("enter")
+	if p.m.ask != nil || p.m.at != stepTask {
+		t.Errorf("it asks again:\n%s", p.View())
+	}
+}
+
+func TestTheCloudOfARunIsAcceptedAtTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.clouds, w.unwritable = true, errors.New("the settings are read-only")
+	p := open(t, w)
+	now := noon
+	p.m.now = func() time.Time { now = now.Add(time.Second); return now }
+	p.tell("fix it")
+	if err := p.m.sandbox.part.Set("inference", "cloud"); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(p.m.compose())
+	p.Press("ctrl+s")
+	p.Sees("Codex talks to its vendor's servers")
+	p.Press("enter")
+	p.Sees("Let Codex talk to its vendor's servers?")
+	p.Press("y")
+	p.Sees("the settings are read-only")
+	w.unwritable = nil
+	p.Press("enter", "y")
+	p.Sees("accepted")
+	p.Press("enter")
+	if len(w.started) != 1 || !strings.Contains(w.started[0], "--inference=cloud") {
+		t.Errorf("started %q", w.started)
 	}
 }
 

@@ -33,6 +33,9 @@ type Choices interface {
 	Images(ctx context.Context) (map[string]string, error)
 	// Models returns the models of a model server; nil if it does not list them.
 	Models(ctx context.Context, inference string) []string
+	// AcceptCloud writes to the user's settings that an agent may talk to its vendor's
+	// servers.
+	AcceptCloud(ctx context.Context, cloud run.UnacceptedCloud) error
 	// Again returns the request that repeats a session.
 	Again(ctx context.Context, id session.ID) (run.Request, error)
 }

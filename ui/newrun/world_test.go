@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app/compose"
 	"aibox/app/run"
@@ -46,7 +47,10 @@ type world struct {
 	asked    int      // how often the model server was asked
 	output   []string // of the bake that fails
 	delivers bool
+	clouds   bool // the user can accept the clouds of agents
 
+	accepted   map[string]bool // the clouds that are accepted, by agent
+	unwritable error           // of the user's settings
 	started    []string
 	remembered []run.Request
 	secrets    []string
@@ -133,8 +137,30 @@ func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
 		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
 		{Name: "shell", Title: "Shell", Summary: "Runs a command", Shell: true, Options: new(noOptions), Flag: flag},
-		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(noOptions), Flag: flag},
+		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: w.unserved("amp"), Options: new(noOptions), Flag: flag},
 	}, nil
+}
+
+// unserved is why an agent cannot run.
+func (w *world) unserved(name string) error {
+	switch {
+	case !w.clouds:
+		return fault.New(fault.Refused, "Amp talks to its vendor's servers only")
+	case w.accepted[name]:
+		return nil
+	}
+	return fault.New(fault.Refused, "%w", run.UnacceptedCloud{Agent: agents.Info{Name: name, Title: strings.ToUpper(name[:1]) + name[1:], Hosts: []string{name + ".example", "evil\x1b[2J.example"}}})
+}
+
+func (w *world) AcceptCloud(_ context.Context, cloud run.UnacceptedCloud) error {
+	if w.unwritable != nil {
+		return w.unwritable
+	}
+	if w.accepted == nil {
+		w.accepted = map[string]bool{}
+	}
+	w.accepted[cloud.Agent.Name] = true
+	return nil
 }
 
 func (w *world) Images(context.Context) (map[string]string, error) { return w.states, nil }
@@ -165,6 +191,9 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 
 func (w *world) Check(_ context.Context, d run.Request) (compose.Checked, error) {
 	c := compose.Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
+	if w.clouds && d.Agent == "codex" && d.Settings.Text("inference") == "cloud" && !w.accepted["codex"] {
+		return c, w.unserved("codex")
+	}
 	if d.Prompt == "" && len(d.Args) == 0 && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}

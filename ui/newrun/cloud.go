@@ -1,0 +1,62 @@
+package newrun
+
+import (
+	"strings"
+
+	"aibox/app/run"
+	"aibox/internal/termtext"
+	"aibox/ui/widget/dialog"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// cloudAccepted brings the agents after the user has accepted the cloud of one of them.
+type cloudAccepted struct {
+	agent  string
+	agents agentsLoaded
+}
+
+// askCloud asks whether an agent may talk to its vendor's servers if err is that the user
+// has not accepted that. It reports whether it asks.
+func (m *Model) askCloud(err error) bool {
+	unaccepted, ok := run.IsUnacceptedCloud(err)
+	if !ok {
+		return false
+	}
+	ctx, services, info := m.ctx, m.services, unaccepted.Agent
+	var hosts []string
+	for _, host := range info.Hosts {
+		hosts = append(hosts, "  "+termtext.Escape(host))
+	}
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Let " + termtext.Escape(info.Title) + " talk to its vendor's servers?", Yes: "allow",
+		Text: strings.Join(hosts, "\n") + "\nThe agent can send them anything in the workspace. aibox sees how much it sends, not what. Your settings keep the answer.",
+		Do: func() tea.Msg {
+			if err := services.Choices.AcceptCloud(ctx, unaccepted); err != nil {
+				return cloudAccepted{agents: agentsLoaded{err: err}}
+			}
+			all, err := services.Choices.Agents(ctx)
+			return cloudAccepted{info.Name, agentsLoaded{all, err}}
+		},
+	}, m.now())
+	return true
+}
+
+// setCloud takes over the agents after the user has accepted a cloud. In the step of the
+// agent, it chooses that agent; at the start, the request is checked again.
+func (m *Model) setCloud(msg cloudAccepted) tea.Cmd {
+	if msg.agents.err != nil {
+		m.note.Say("", msg.agents.err)
+		return nil
+	}
+	cmd := m.setAgents(msg.agents)
+	if m.at == stepAgent {
+		m.agent.name = msg.agent
+		m.agent.list.input.SetValue("")
+		m.agent.refresh()
+		return tea.Batch(cmd, m.refill(), m.enter(stepTask))
+	}
+	m.note.Say("accepted", nil)
+	m.checker.request = run.Request{}
+	return cmd
+}
