@@ -3,8 +3,10 @@ package agentcheck
 import (
 	"strings"
 
+	"aibox/agents/conversation"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
+	"aibox/session"
 	"aibox/session/output"
 )
 
@@ -12,20 +14,43 @@ import (
 type outputTail struct {
 	screen *screen.Screen
 	tail   []byte
+	events *session.Conversation // of an agent that prints events; nil otherwise
+	text   conversation.TextRenderer
 }
 
+// take takes a chunk of the output of a session.
 func (w *outputTail) take(chunk output.Chunk) error {
-	const limit = 64 << 10
-	if w.tail = append(w.tail, chunk.Data...); len(w.tail) > limit {
-		w.tail = w.tail[len(w.tail)-limit:]
+	if w.events != nil {
+		w.render(w.events.Add(chunk))
+		return nil
 	}
+	w.add(chunk.Data)
 	_, err := w.screen.Write(chunk.Data)
 	return err
+}
+
+func (w *outputTail) add(text []byte) {
+	const limit = 64 << 10
+	if w.tail = append(w.tail, text...); len(w.tail) > limit {
+		w.tail = w.tail[len(w.tail)-limit:]
+	}
+}
+
+// render adds events as text.
+func (w *outputTail) render(events []conversation.Event) {
+	for _, e := range events {
+		for _, part := range w.text.Render(e) {
+			w.add([]byte(part.Text))
+		}
+	}
 }
 
 // lines returns the last lines that are not empty: of the screen for an interactive
 // agent, or else of the output.
 func (w *outputTail) lines(interactive bool) []string {
+	if w.events != nil {
+		w.render(w.events.Close())
+	}
 	text := w.tail
 	if interactive {
 		text = w.screen.Text(0, false)

@@ -101,6 +101,9 @@ func (t trial) script() (inference string, remove func(), err error) {
 func (c *check) watch(ctx context.Context, service *session.Sessions, id session.ID, t trial) (trialResult, error) {
 	result := trialResult{ended: session.Session{Spec: session.Spec{ID: id}}}
 	tail := &outputTail{screen: screen.New(screen.Size{Rows: 40, Cols: 120})}
+	if found, err := service.Find(string(id)); err == nil && found.State.Output.Format.Known() {
+		tail.events = session.NewConversation(&found)
+	}
 	finished := make(chan error, 1)
 	go func() {
 		ended, err := service.Follow(context.WithoutCancel(ctx), id, 0, tail.take)

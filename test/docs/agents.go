@@ -93,6 +93,12 @@ func facts(info agents.Info) []string {
 	case len(info.Dialects) > 0:
 		all = append(all, fmt.Sprintf("Speaks %s to the gateway, which adds your key.", speech(info)))
 	}
+	switch e := info.Events; {
+	case e.Format.Known() && e.OnRequest:
+		all = append(all, fmt.Sprintf("Prints its conversation as events with `%s=%s`.", e.Option, e.Value))
+	case e.Format.Known():
+		all = append(all, fmt.Sprintf("Prints its conversation as events, which aibox shows as text. Set `%s` to choose another output.", e.Option))
+	}
 	if len(info.StateDirs) > 0 {
 		all = append(all, fmt.Sprintf("Keeps its conversations in %s, which a session keeps for `--resume`.", codes(info.StateDirs)))
 	}
