@@ -28,6 +28,9 @@ const previousFile = "state.previous.json"
 // damagedSuffix ends the names of damaged files that were set aside.
 const damagedSuffix = ".damaged"
 
+// keptAs is followed by the name of a damaged file that was set aside.
+const keptAs = " and is kept as "
+
 // keepPrevious keeps the stored state, which is about to be replaced. It is a second copy:
 // without it only a damaged state loses more, so errors do not matter.
 func (s Store) keepPrevious(id ID) {
@@ -125,13 +128,16 @@ func (s Store) restoreState(id ID, h history) (State, string, error) {
 		if err != nil {
 			return State{}, "", err
 		}
-		note = stateFile + " was damaged and is kept as " + kept
+		note = stateFile + " was damaged" + keptAs + kept
 	}
 	state = State{Phase: Preparing}
-	if data, err := os.ReadFile(filepath.Join(s.Dir(id), previousFile)); err == nil {
-		if previous, err := decodeState(data); err == nil {
-			state, note = previous, note+"; the state before the last step was restored"
-		}
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), previousFile))
+	previous, decodeErr := decodeState(data)
+	switch {
+	case err == nil && decodeErr == nil:
+		state, note = previous, note+"; the state before the last step was restored"
+	case h.started.Time.IsZero(): // the log does not prove that the agent never started
+		state.Started = now()
 	}
 	h.complete(&state)
 	return state, note, s.WriteState(id, state)
@@ -175,7 +181,7 @@ func (s Store) restoreSpec(id ID, h history, state State) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		note = specFile + " was damaged and is kept as " + kept
+		note = specFile + " was damaged" + keptAs + kept
 	}
 	var started struct {
 		Agent      string `json:"agent"`

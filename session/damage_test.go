@@ -103,6 +103,12 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 			d.must(os.Remove(filepath.Join(dir, stateFile)))
 			d.must(os.Remove(filepath.Join(dir, previousFile)))
 		},
+		"state and log damaged": func(d *fixture, dir string) {
+			for _, file := range []string{stateFile, previousFile, auditFile} {
+				d.write(filepath.Join(dir, file), "\x00\x00")
+			}
+			d.must(os.Remove(audit.LastPath(filepath.Join(dir, auditFile))))
+		},
 		"all missing but the log": func(d *fixture, dir string) {
 			for _, file := range []string{stateFile, previousFile, specFile} {
 				d.must(os.Remove(filepath.Join(dir, file)))

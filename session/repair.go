@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"aibox/audit"
@@ -152,6 +153,9 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 	}
 	if session.State.Started.IsZero() {
 		repaired.Kept, repaired.Returned = false, session.Resumes
+		for i, note := range repaired.Restored {
+			repaired.Restored[i], _, _ = strings.Cut(note, keptAs) // it goes with the record
+		}
 		return s.forget(ctx, session)
 	}
 	if err := s.store.clearTemporary(session.ID); err != nil {

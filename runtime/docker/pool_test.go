@@ -142,3 +142,22 @@ func TestBridgeWithAWayOutIsNeverUsed(t *testing.T) {
 		t.Error("it was given")
 	}
 }
+
+// The system removes a user's runtime folder, and the leases in it, when the user's last login
+// ends, even while sessions run.
+func TestABridgeInUseIsNotTakenAfterItsLeaseFileWasRemoved(t *testing.T) {
+	r := prepare(t)
+	running := r.boot(t, nil)
+	if err := os.RemoveAll(r.pool.dir); err != nil {
+		t.Fatal(err)
+	}
+	next := newNetworks(r.backend, Options{Leases: r.pool.dir, Pool: r.pool.pool}) // as another process would
+	got, err := next.Acquire(t.Context(), "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = next.Release(context.Background(), got) })
+	if got.Bridge == running.network.Bridge {
+		t.Error("two sessions have the same bridge")
+	}
+}

@@ -39,7 +39,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	if cause == nil {
 		cause = s.exitFault(k.agent, out)
 	}
-	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: ended.Sub(s.current.Started).Seconds(), Dropped: s.record.Dropped()}
+	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: time.Since(s.began).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
 		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
 		result.Left, result.Commits = out.exit.Left, boundCommits(out.exit.Commits)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -23,6 +24,7 @@ type run struct {
 
 	id         session.ID
 	dir        string
+	began      time.Time // when the agent started, by the monotonic clock
 	log        *audit.Log
 	record     *output.Recorder
 	term       *terminal.Terminal // nil unless the session is interactive

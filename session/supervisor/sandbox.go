@@ -264,7 +264,8 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	s.term.Connect(s.line)
 	done(string(s.id))
-	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, time.Now().UTC() })
+	s.began = time.Now()
+	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, s.began.UTC() })
 }
 
 // prove runs the probes in the sandbox. A probe with an unexpected result is an error,

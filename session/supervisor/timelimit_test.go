@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,5 +188,15 @@ func TestAnAnswerReturnsTheErrorOfItsAction(t *testing.T) {
 	l.ask(session.Request{}, func(session.Answer) error { return failed })
 	if err := l.answer(1, session.AnswerYes); !errors.Is(err, failed) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Times in records and files come from the wall clock, which can be set. Limits count the time
+// that has passed: their times keep the monotonic reading that Go shows as "m=".
+func TestTheTimeLimitDoesNotDependOnTheWallClock(t *testing.T) {
+	s := limited(t, time.Hour)
+	defer s.timeLimit.stop()
+	if at, _ := s.timeLimit.time.due(); !strings.Contains(at.String(), "m=") {
+		t.Errorf("it is due at %v", at)
 	}
 }

@@ -141,11 +141,16 @@ func (d *daemon) remove() {
 		_ = d.cmd.Process.Kill()
 	}
 	d.sweep()
+	d.removeAll(d.dir)
+}
+
+// removeAll deletes a folder with files that belong to subordinate ids.
+func (d *daemon) removeAll(dir string) {
 	kit := "rootlesskit"
 	if _, err := exec.LookPath(kit); err != nil {
 		kit = "docker-rootlesskit"
 	}
-	if o := d.m.exec(kit, "rm", "-rf", d.dir); o.code != 0 {
+	if o := d.m.exec(kit, "rm", "-rf", dir); o.code != 0 {
 		d.m.t.Errorf("removing the daemon's data: %s", o)
 	}
 }
