@@ -178,7 +178,10 @@ func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
 	if err != nil || time.Since(info.ModTime()).Abs() < launchTimeout || isLocked(dir) { // the clock may have been set back
 		return nil, nil //nolint:nilerr // removed meanwhile, or about to be used
 	}
-	return &Repaired{ID: id}, os.RemoveAll(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	return &Repaired{ID: id}, nil
 }
 
 // containers ends the remaining sandboxes of sessions.

@@ -260,12 +260,22 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	// runs, the repair must know that there may be work to keep.
 	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
 	if err := s.line.Start(begin); err != nil {
-		return fmt.Errorf("starting the agent: %w", err)
+		return lineFault(ctx, "starting the agent", err)
 	}
 	s.term.Connect(s.line)
 	done(string(s.id))
 	s.began = time.Now()
 	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, s.began.UTC() })
+}
+
+// lineFault explains an error of the lifeline during the start. The sandbox was killed or
+// stopped, unless the start was canceled.
+func lineFault(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fault.New(fault.Environment, "the sandbox ended or stopped answering before the agent ran (%s: %w)", doing, err).
+		Hint("the machine may have run out of memory, or something killed the sandbox; `aibox doctor` checks Docker and runsc")
 }
 
 // prove runs the probes in the sandbox. A probe with an unexpected result is an error,
@@ -282,7 +292,7 @@ func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, erro
 	}
 	results, err := s.line.Probe(ctx, plan, ended)
 	if err != nil {
-		return nil, fmt.Errorf("probing the sandbox: %w", err)
+		return nil, lineFault(ctx, "probing the sandbox", err)
 	}
 	failed := probe.Failed(results)
 	if len(failed) > 0 {

@@ -39,6 +39,25 @@ func TestEveryThreatHasAControlAndATestThatExists(t *testing.T) {
 	}
 }
 
+// TestEveryFaultHasATestThatExists keeps docs/reliability.md true.
+func TestEveryFaultHasATestThatExists(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(pages, "reliability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{"What the repair compares", "Faults and what happens"} {
+		_, section, _ := strings.Cut(string(page), "\n## "+title+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		rows := threatRows(section)
+		if len(rows) < 2 {
+			t.Errorf("section %q has no rows", title)
+		}
+		for _, row := range rows[1:] { // the first one is the head
+			checkThreatRow(t, row)
+		}
+	}
+}
+
 // threatRows are the rows of the tables in a section, without their heads.
 func threatRows(section string) []string {
 	var rows []string

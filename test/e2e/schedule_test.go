@@ -233,12 +233,17 @@ func (s *schedule) named(name string) bool {
 }
 
 // awaitUnlaunched waits until the folder of a session without a spec is old enough for the
-// repair. FUSE keeps the folder of a process that still has files in it open.
+// repair, and repairs it. On FUSE a file that was open stays for another moment.
 func (s *schedule) awaitUnlaunched() {
 	dir := filepath.Join(s.lane.m.sessions(), s.id)
-	_, err := os.Stat(filepath.Join(dir, "spec.json"))
-	if info, dirErr := os.Stat(dir); s.id != "" && dirErr == nil && errors.Is(err, os.ErrNotExist) {
+	for range 10 {
+		_, err := os.Stat(filepath.Join(dir, "spec.json"))
+		info, dirErr := os.Stat(dir)
+		if s.id == "" || dirErr != nil || !errors.Is(err, os.ErrNotExist) {
+			return
+		}
 		<-time.After(time.Until(info.ModTime().Add(11 * time.Second)))
+		s.lane.m.exec(aibox, "ls")
 	}
 }
 
