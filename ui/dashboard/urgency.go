@@ -10,12 +10,13 @@ import (
 const (
 	asks = iota
 	active
+	queued
 	toReview
 	rest
 )
 
 var urgencies = map[session.Status]int{
-	session.StatusAsks: asks, session.StatusWaiting: asks,
+	session.StatusAsks: asks, session.StatusWaiting: asks, session.StatusQueued: queued,
 	session.StatusToReview: toReview, session.StatusPartly: toReview,
 	session.StatusFailed: rest, session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
 }

@@ -87,7 +87,7 @@ func (m *Model) head() (left, right string) {
 		what  string
 		style lipgloss.Style
 	}{
-		{counts[asks], "waiting for you", t.Warn}, {counts[active], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.list.marked), "marked", t.Key},
+		{counts[asks], "waiting for you", t.Warn}, {counts[active], "running", t.Live}, {counts[queued], "queued", t.Faint}, {counts[toReview], "to review", t.Warn}, {len(m.list.marked), "marked", t.Key},
 	} {
 		if part.n > 0 {
 			words = append(words, part.style.Render(fmt.Sprintf("%d %s", part.n, part.what)))
