@@ -30,7 +30,7 @@ var kinds = []struct {
 }{
 	{KindLifecycle, []Type{
 		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, StopRequested, AgentEnded, BoxDestroyed,
-		SessionRepaired, SessionContinued, SessionReturned, SessionRemoved, LogCut,
+		SessionRepaired, SessionForked, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
 	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied}},
 	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},

@@ -49,6 +49,7 @@ const (
 	ChangesDiscarded  Type = "changes.discarded"
 	ChangesRecovered  Type = "changes.recovered"
 	SessionRepaired   Type = "session.repaired"
+	SessionForked     Type = "session.forked"
 	SessionContinued  Type = "session.continued"
 	SessionReturned   Type = "session.returned"
 	LogCut            Type = "log.cut"         // the end of the log had been lost; its data is a Cut

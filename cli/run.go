@@ -45,7 +45,7 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 		return a.runBatch(ctx, runner, service, request, show)
 	}
 	plan, err := a.resolve(ctx, runner, request)
-	a.about = plan.Launch.Spec.Resumes
+	a.about = plan.Launch.Spec.Continues()
 	a.warnRepositorySettings(plan.RepositorySettings)
 	if err != nil {
 		return err

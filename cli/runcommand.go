@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"aibox/agents"
@@ -61,13 +62,18 @@ func (a *cli) run(cmd *cobra.Command, o *runOptions, args []string) error {
 	if err := o.read(cmd, args); err != nil {
 		return err
 	}
+	return a.runWithPromptFile(cmd.Context(), o)
+}
+
+// runWithPromptFile runs the request, with the task from a file if there is one.
+func (a *cli) runWithPromptFile(ctx context.Context, o *runOptions) error {
 	if o.promptFile != "" {
 		var err error
 		if o.request.Prompt, err = a.readPromptFile(o.promptFile); err != nil {
 			return err
 		}
 	}
-	return a.runRequest(cmd.Context(), o.request, o.show)
+	return a.runRequest(ctx, o.request, o.show)
 }
 
 // bind declares the flags that every agent has.

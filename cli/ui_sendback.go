@@ -12,32 +12,37 @@ import (
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/ui/page"
 )
 
-// sendBack asks for feedback on a session's work in the user's editor, and resumes the
-// session with it on the whole terminal.
-func (a *cli) sendBack(ctx context.Context, id session.ID) error {
+// sendBack asks for feedback on a session's work in the user's editor, and resumes or forks
+// the session with it on the whole terminal.
+func (a *cli) sendBack(ctx context.Context, asked page.SendBack) error {
 	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
-	found, err := service.Find(string(id))
+	found, err := service.Find(string(asked.ID))
 	if err != nil {
 		return err
 	}
-	given, err := service.Feedback(id)
+	given, err := service.Feedback(asked.ID)
 	if err != nil {
 		return err
 	}
-	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open()))
+	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork))
 	if err != nil {
 		return err
 	}
-	return a.runOnTerminal(ctx, run.Request{Resumes: string(id), Prompt: text, Interactive: found.Interactive})
+	request := run.Request{Resumes: string(asked.ID), Prompt: text, Interactive: found.Interactive}
+	if asked.Fork {
+		request.Resumes, request.Forks = "", string(asked.ID)
+	}
+	return a.runOnTerminal(ctx, request)
 }
 
 // feedbackTemplate returns what the editor shows first.
-func feedbackTemplate(of session.Session, open feedback.Feedback) string {
+func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool) string {
 	var given []string
 	if n := len(open.Comments); n > 0 {
 		given = append(given, amount.Of(n, "comment"))
@@ -45,7 +50,11 @@ func feedbackTemplate(of session.Session, open feedback.Feedback) string {
 	if n := len(open.Rejected); n > 0 {
 		given = append(given, amount.Of(n, "rejected hunk"))
 	}
-	text, below := "", fmt.Sprintf("# Write above what %s should do now with the work of %s.\n", of.Agent, of.ID)
+	work := "the work"
+	if fork {
+		work = "a copy of the work"
+	}
+	text, below := "", fmt.Sprintf("# Write above what %s should do now with %s of %s.\n", of.Agent, work, of.ID)
 	if len(given) > 0 {
 		text = "Address my comments and the rejected hunks."
 		below += "# It also gets your " + strings.Join(given, " and ") + ".\n"

@@ -29,6 +29,8 @@ type fixture struct {
 	daemon   *runtimetest.Fake
 	pool     runtime.Networks
 	noDocker error
+
+	duringFork func(ws *workspace.Workspace) // called before the fork's agent works
 }
 
 func newFixture(t testing.TB) *fixture {

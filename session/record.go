@@ -51,6 +51,7 @@ type Spec struct {
 	Prompt      string            `json:"prompt,omitempty"`
 	Prompts     []SystemPrompt    `json:"system,omitempty"`      // texts for the agent before the task, in order
 	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it continues
+	Forks       ID                `json:"forks,omitempty"`       // the session whose work and conversation it has a copy of
 	Batch       BatchID           `json:"batch,omitempty"`       // the sessions that were started together on the same task
 	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with the user
 	Args        []string          `json:"args,omitempty"`        // the arguments after "--"

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -40,6 +41,10 @@ func decodeSpec(data []byte) (Spec, error) {
 // Inherits reports whether a new session may take over the setting: whether the record
 // holds it.
 func (spec *Spec) Inherits(key string) bool { return !slices.Contains(spec.unrecorded, key) }
+
+// Continues returns the session whose work and conversation this one goes on with: the one
+// that it resumes or forks. Empty means none.
+func (spec *Spec) Continues() ID { return cmp.Or(spec.Resumes, spec.Forks) }
 
 // Task returns the agent's prompt: the feedback on its work, if there is any, and then
 // the user's prompt.

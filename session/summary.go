@@ -89,7 +89,7 @@ func summarize(s Session) Summary {
 	}
 	b.Task, _, _ = strings.Cut(strings.TrimSpace(b.Task), "\n")
 	if s.Prompt == "" && s.Feedback != "" {
-		b.Task = "(feedback on " + string(s.Resumes) + ")"
+		b.Task = "(feedback on " + string(s.Continues()) + ")"
 	}
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
 	if r := s.State.Result; r != nil {

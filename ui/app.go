@@ -182,7 +182,7 @@ func (a *app) do(request page.Request) tea.Cmd {
 		}
 		return a.handOver(func(ctx context.Context) error { return a.request.Run(ctx, of.Request) })
 	case page.SendBack:
-		return a.handOver(func(ctx context.Context) error { return a.request.SendBack(ctx, of.ID) })
+		return a.handOver(func(ctx context.Context) error { return a.request.SendBack(ctx, of) })
 	case page.Close:
 		return a.leave(of)
 	default:

@@ -71,7 +71,7 @@ type Request struct {
 	Run func(ctx context.Context, request run.Request) error
 	// SendBack asks for feedback on a session's work in an editor on the whole terminal, and
 	// resumes the session with it, as Run does.
-	SendBack func(ctx context.Context, id session.ID) error
+	SendBack func(ctx context.Context, request page.SendBack) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

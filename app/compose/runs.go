@@ -50,7 +50,7 @@ func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
 	checked := Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
 	sandbox, failed := r.runner.Preview(plan)
 	checked.Command = sandbox
-	if err == nil && request.Resumes == "" { // the task of a resumed session may be its feedback
+	if err == nil && request.Resumes == "" && request.Forks == "" { // the task of a resumed session may be its feedback
 		err = failed
 	}
 	if err == nil {

@@ -12,12 +12,15 @@ import (
 )
 
 // CommandLine returns the words of the command that runs r, to be shown to the user:
-// "aibox", "run", the agent, the flags and the arguments. own reports which of the
+// "aibox", "run" (or "fork" and the session), the agent, the flags and the arguments. own reports which of the
 // agent's options are flags of their own; the others use --set, and so do all when own is
 // nil. more are further flags. Secrets are not among the words.
 func (r Request) CommandLine(own func(key string) bool, more ...string) []string {
 	words := []string{"aibox", "run"}
-	if r.Agent != "" {
+	switch {
+	case r.Forks != "":
+		words = append([]string{"aibox", "fork", r.Forks}, flagUnlessEmpty("agent", r.Agent)...)
+	case r.Agent != "":
 		words = append(words, r.Agent)
 	}
 	words = append(words, flagUnlessEmpty("repo", r.Repository)...)

@@ -144,6 +144,9 @@ func (s *resolution) overrides() []config.Override {
 		if given.Has(key) {
 			return "--" + key
 		}
+		if s.request.Forks != "" {
+			return "the forked session " + string(s.resumed.ID)
+		}
 		return "--resume " + string(s.resumed.ID)
 	})
 }

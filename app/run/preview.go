@@ -40,7 +40,7 @@ func (r *Runner) Preview(plan Plan) (string, error) {
 		model = standInModel
 	}
 	invocation, err := agent.Command(agents.Task{
-		Prompt: launched.Prompt, Interactive: launched.Interactive, Resume: launched.Resumes != "", Workdir: "/workspace", Args: launched.Args,
+		Prompt: launched.Prompt, Interactive: launched.Interactive, Resume: launched.Continues() != "", Workdir: "/workspace", Args: launched.Args,
 		Inference: agents.Inference{BaseURL: standInGateway, Key: dots, Model: model},
 	})
 	if err != nil {

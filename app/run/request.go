@@ -27,6 +27,7 @@ type Request struct {
 	Interactive bool   `json:"interactive,omitempty"` // on a terminal, with the user
 	Detached    bool   `json:"-"`                     // nothing waits for the end
 	Resumes     string `json:"-"`                     // a session, by its id or a unique prefix of it
+	Forks       string `json:"-"`                     // a session whose work is copied, by its id or a unique prefix of it
 	NoFeedback  bool   `json:"-"`                     // the feedback on the resumed session is not sent
 	Times       int    `json:"-"`                     // how many sessions of each agent and model; 0: one
 
@@ -76,7 +77,7 @@ func (r Request) Clone() Request {
 // Equal reports whether both requests ask for the same run.
 func (r Request) Equal(other Request) bool {
 	return r.Agent == other.Agent && r.Repository == other.Repository && r.Branch == other.Branch && r.Prompt == other.Prompt &&
-		r.Interactive == other.Interactive && r.Detached == other.Detached && r.Resumes == other.Resumes && r.NoFeedback == other.NoFeedback && r.Times == other.Times && r.Batch == other.Batch &&
+		r.Interactive == other.Interactive && r.Detached == other.Detached && r.Resumes == other.Resumes && r.Forks == other.Forks && r.NoFeedback == other.NoFeedback && r.Times == other.Times && r.Batch == other.Batch &&
 		r.Settings.Equal(other.Settings) && maps.Equal(r.Options, other.Options) && maps.Equal(r.Secrets, other.Secrets) && slices.Equal(r.Args, other.Args)
 }
 

@@ -9,19 +9,34 @@ import (
 	"aibox/session"
 )
 
-// resume finds the session that the request resumes, whose workspace is kept, and takes
+// resume finds the session that the request resumes or forks, whose workspace is kept or copied, and takes
 // over its agent.
 func (s *resolution) resume() error {
-	if s.request.Resumes == "" {
+	name, verb := s.request.Resumes, "resume"
+	if s.request.Forks != "" {
+		name, verb = s.request.Forks, "fork"
+	}
+	switch {
+	case name == "":
 		return nil
+	case s.request.Resumes != "" && s.request.Forks != "":
+		return fault.New(fault.Usage, "a session resumes another or forks it, not both").Hint("leave out --resume")
 	}
 	launched := &s.plan.Launch.Spec
-	old, err := s.Sessions.Find(s.request.Resumes)
-	launched.Resumes = old.ID
+	old, err := s.Sessions.Find(name)
+	if verb == "fork" {
+		launched.Forks = old.ID
+	} else {
+		launched.Resumes = old.ID
+	}
 	if err != nil {
 		return err
 	}
 	if old.State.Phase != session.Ended {
+		if verb == "fork" {
+			return fault.New(fault.Usage, "%s is still running, and only a session that has ended can be forked", old.ID).
+				Hint("`aibox stop %s` ends it; its files may be half written until then", old.ID)
+		}
 		return fault.New(fault.Usage, "%s is still running", old.ID).
 			Hint("`aibox attach %s` follows it, `aibox stop %s` ends it", old.ID, old.ID)
 	}
@@ -35,6 +50,9 @@ func (s *resolution) resume() error {
 		{"hide", s.request.Settings.Has("hide")},
 	} {
 		if flag.given {
+			if verb == "fork" {
+				return fault.New(fault.Usage, "--%s cannot be used with a fork, which has a copy of the workspace", flag.name).Hint("leave it out")
+			}
 			return fault.New(fault.Usage, "--%s cannot be used with --resume: a resumed session keeps its workspace", flag.name).
 				Hint("keep one of them")
 		}

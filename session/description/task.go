@@ -64,7 +64,7 @@ func (w work) title() (title, rest string) {
 	line = termtext.Escape(strings.TrimSpace(line))
 	switch {
 	case line == "" && w.Feedback != "":
-		return "Follow the review of " + string(w.Resumes), ""
+		return "Follow the review of " + string(w.Continues()), ""
 	case line == "":
 		return "Work of " + w.Agent, ""
 	case t.command:

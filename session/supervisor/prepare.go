@@ -126,7 +126,7 @@ func (s *preparation) task(k *resources, inference agents.Inference) agents.Task
 	asked := s.launch.Spec
 	return agents.Task{
 		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: sandboxWorkdir,
-		Resume:       asked.Resumes != "" && s.hasConversation(k.agent.Info().StateDirs),
+		Resume:       asked.Continues() != "" && s.hasConversation(k.agent.Info().StateDirs),
 		Instructions: instructions(asked),
 		Inference:    inference,
 	}
@@ -241,8 +241,11 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 
 // makeWorkspace makes the workspace, and passes its path to made when it exists.
 func (s *preparation) makeWorkspace(ctx context.Context, k *resources, made func(path string)) (*workspace.Workspace, error) {
-	if s.launch.Spec.Verifies != nil {
+	switch spec := &s.launch.Spec; {
+	case spec.Verifies != nil:
 		return s.copyWorkspace(ctx, made)
+	case spec.Forks != "":
+		return s.forkWorkspace(ctx, k.agent.Info().Scratch, made)
 	}
 	return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
 }

@@ -146,3 +146,26 @@ func TestQueuedSessionsStartOneAfterTheOtherWhateverIsKilled(t *testing.T) {
 		m.aibox(0, "rm", id)
 	}
 }
+
+func TestAForkContinuesACopyAndTheOriginalStaysReviewable(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", map[string]string{"a.txt": "one\n"})
+	script := m.script("[[step]]\nrun = \"echo more >> a.txt\"\n[[step]]\nsay = \"done\"\n")
+	first := m.ended(m.aibox(0, "run", "codex", "--repo", repo, "--prompt", "go", "--inference", script, "--json"))
+	second := m.ended(m.aibox(0, "fork", first.ID, "--prompt", "again", "--json"))
+	if second.Forks != first.ID || second.Agent != "codex" || len(second.Files) != 1 || second.Files[0].Added != 2 {
+		t.Errorf("the fork is %+v", second)
+	}
+	if o := m.aibox(0, "diff", first.ID); strings.Count(o.stdout, "+more") != 1 {
+		t.Errorf("the original changes\n%s", o)
+	}
+	running := m.detached("shell", "--network", "none", "--repo", repo, "--", "sh", "-c", waiting)
+	if o := m.aibox(2, "fork", running, "--", "true"); !strings.Contains(o.stderr, "still running") || !strings.Contains(o.stderr, "aibox stop "+running) {
+		t.Errorf("forking a running session says\n%s", o)
+	}
+	m.aibox(0, "stop", running)
+	for _, id := range []string{first.ID, second.ID} {
+		m.aibox(0, "discard", id)
+	}
+}

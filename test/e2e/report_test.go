@@ -19,6 +19,7 @@ type report struct {
 	} `json:"system"`
 	Resumes     string   `json:"resumes"`
 	Batch       string   `json:"batch"`
+	Forks       string   `json:"forks"`
 	Interactive bool     `json:"interactive"`
 	Args        []string `json:"args"`
 	Repository  string   `json:"repository"`

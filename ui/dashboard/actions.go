@@ -54,6 +54,8 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 		return page.Ask(page.NewRun{Again: b.ID})
 	case key.Matches(msg, k.sendBack):
 		return page.Ask(page.SendBack{ID: b.ID})
+	case key.Matches(msg, k.fork):
+		return page.Ask(page.SendBack{ID: b.ID, Fork: true})
 	case key.Matches(msg, k.diff):
 		return page.Ask(page.Command{Args: []string{"diff", string(b.ID)}, Wait: true})
 	case key.Matches(msg, k.accept):

@@ -19,7 +19,7 @@ type keys struct {
 	attach, open, read, review, diff     key.Binding
 	accept, discard, restore             key.Binding
 	stop, remove                         key.Binding
-	newRun, again, sendBack              key.Binding
+	newRun, again, sendBack, fork        key.Binding
 	network, shell, copy, compare        key.Binding
 	filter, clear, order, reverse, group key.Binding
 	preview, mark, markAll               key.Binding
@@ -31,7 +31,7 @@ func newKeys() keys {
 		attach: keymap.Bind("attach", "enter"), open: keymap.Bind("open", "enter"), read: keymap.Bind("follow its output", "l"),
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), restore: keymap.Bind("restore", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
-		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"), sendBack: keymap.Bind("send back", "S"),
+		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", ">"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
@@ -43,7 +43,7 @@ func newKeys() keys {
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	k, b := &m.keys, m.list.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.network, &k.shell, &k.copy, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.shell, &k.copy, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
@@ -56,6 +56,7 @@ func (m *Model) enableKeys() {
 		k.accept.SetEnabled(can.Accept)
 		k.shell.SetEnabled(can.Workspace)
 		k.sendBack.SetEnabled(can.SendBack)
+		k.fork.SetEnabled(can.SendBack)
 	}
 	k.stop.SetEnabled(len(m.list.able(canStop)) > 0)
 	k.discard.SetEnabled(len(m.list.able(canDiscard)) > 0)
@@ -101,7 +102,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First session", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.compare, k.network, k.shell, k.copy),
+		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.fork, k.compare, k.network, k.shell, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}

@@ -86,7 +86,10 @@ type System struct{ Command []string }
 
 // SendBack asks the user for feedback on a session's work in an editor, on the whole
 // terminal, and resumes the session with it. An empty text cancels.
-type SendBack struct{ ID session.ID }
+type SendBack struct {
+	ID   session.ID
+	Fork bool // continue a copy of the work instead, and leave the session as it is
+}
 
 // Run starts a run on the whole terminal and follows it to its end. The output stays on
 // the screen until the user presses a key.

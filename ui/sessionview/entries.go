@@ -27,6 +27,7 @@ var stateChanges = map[audit.Type]bool{
 // plain are the events without data to show.
 var plain = map[audit.Type]string{
 	audit.SessionStarted: "the session started", audit.SessionAdmitted: "its turn in the queue came", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the sandbox was removed",
+	audit.SessionForked:   "another session got a copy of its work",
 	audit.SessionRepaired: "repaired after its supervisor died", audit.ChangesDiscarded: "its changes were discarded",
 	audit.ChangesRecovered: "its changes were restored", audit.ChangesAccepted: "changes were accepted",
 }

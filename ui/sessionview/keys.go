@@ -20,7 +20,7 @@ import (
 // keys are the screen's own keys.
 type keys struct {
 	attach, past, review, stop, interrupt, extend, again key.Binding
-	diff, sendBack                                       key.Binding
+	diff, sendBack, fork                                 key.Binding
 	network, pane, hide, raw, back                       key.Binding
 }
 
@@ -30,7 +30,7 @@ func newKeys() keys {
 		raw:    keymap.Bind("raw output", "t"),
 		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scrollback", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
-		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"),
+		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
 		network: keymap.Bind("network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -48,6 +48,7 @@ func (m *Model) current() keys {
 	k.review.SetEnabled(can.Review)
 	k.diff.SetEnabled(can.Diff)
 	k.sendBack.SetEnabled(can.SendBack)
+	k.fork.SetEnabled(can.SendBack)
 	k.raw.SetEnabled(m.talk.Started())
 	if m.raw {
 		k.raw.SetHelp(k.raw.Help().Key, "conversation")
@@ -75,7 +76,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Search", Keys: m.output().TypingKeys()}}
 	}
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.fork, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
 		m.outputKeys(),
 		{Title: "Panes", Keys: []key.Binding{k.raw, k.pane, k.hide}},
 	}
@@ -150,6 +151,8 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 		return page.Ask(page.Command{Args: []string{"diff", string(id)}, Wait: true}), true
 	case key.Matches(msg, k.sendBack):
 		return page.Ask(page.SendBack{ID: id}), true
+	case key.Matches(msg, k.fork):
+		return page.Ask(page.SendBack{ID: id, Fork: true}), true
 	case key.Matches(msg, k.again):
 		return page.Ask(page.NewRun{Again: id}), true
 	case key.Matches(msg, k.network):

@@ -131,6 +131,7 @@ func TestEveryKeyOpensItsScreen(t *testing.T) {
 		{ended(), "d", page.Command{Args: []string{"diff", string(id)}, Wait: true}},
 		{running(), "S", nil},
 		{ended(), "S", page.SendBack{ID: id}},
+		{ended(), "F", page.SendBack{ID: id, Fork: true}},
 		{ended(), "s", nil},
 		{ended(), "esc", page.Close{}},
 		{ended(), "q", page.Close{}},

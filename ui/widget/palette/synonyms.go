@@ -26,6 +26,7 @@ var synonyms = map[string]string{
 	"feedback":    "back comment reply send",
 	"filter":      "search find",
 	"fix":         "repair",
+	"fork":        "copy branch clone duplicate",
 	"group":       "sort",
 	"help":        "keys shortcuts",
 	"images":      "bake build docker agents",
