@@ -63,6 +63,7 @@ type options struct {
 func suite() []plan {
 	return []plan{
 		{"cold run", coldRun},
+		{"side by side", sideBySide},
 		{"codex run", agentRun("codex")},
 		{"opencode run", agentRun("opencode")},
 		{"claude run", agentRun("claude")},
