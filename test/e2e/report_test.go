@@ -60,7 +60,13 @@ type report struct {
 	NoFeedback    bool   `json:"no_feedback"`
 	Feedback      string `json:"feedback"`
 
-	MaxParallel int `json:"max_parallel"`
+	MaxParallel   int     `json:"max_parallel"`
+	Memory        int64   `json:"memory"`
+	DefaultMemory bool    `json:"default_memory"`
+	CPUs          float64 `json:"cpus"`
+	IdleTimeout   string  `json:"idle_timeout"`
+	DiskLimit     int64   `json:"disk_limit"`
+	OutputLimit   int64   `json:"output_limit"`
 
 	Alive    bool `json:"alive"`
 	Position int  `json:"position"`
