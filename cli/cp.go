@@ -90,7 +90,7 @@ func (o *copyOptions) run(ctx context.Context, source, dest string) error {
 	if sourcePath == "" || destPath == "" {
 		return fault.New(fault.Usage, "a path is missing after the session id").Hint("`aibox cp 0dq4f:/workspace/file .`")
 	}
-	service, found, err := o.find(ctx, from+to)
+	service, found, err := o.findRunning(ctx, from+to)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (o *execOptions) run(ctx context.Context, text string, command []string) er
 	if err != nil {
 		return err
 	}
-	service, found, err := o.find(ctx, text)
+	service, found, err := o.findRunning(ctx, text)
 	if err != nil {
 		return err
 	}

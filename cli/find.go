@@ -23,6 +23,20 @@ func (a *cli) find(ctx context.Context, text string) (*session.Sessions, session
 	return service, found, err
 }
 
+// findRunning is find for commands that need a running session. One that runs needs no
+// clean-up, so that they start faster.
+func (a *cli) findRunning(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+	service, err := a.app.Sessions()
+	if err != nil {
+		return nil, session.Session{}, err
+	}
+	if found, err := service.Find(text); err == nil && found.State.Phase == session.Running && found.State.Supervisor.Alive() {
+		a.about = found.ID
+		return service, found, nil
+	}
+	return a.find(ctx, text)
+}
+
 // findChanges returns the session with the id or unique prefix text, and its changes.
 func (a *cli) findChanges(ctx context.Context, text string) (*session.Sessions, session.Session, *review.ChangeSet, error) {
 	service, found, err := a.find(ctx, text)

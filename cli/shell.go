@@ -54,7 +54,7 @@ func (o *shellOptions) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	service, found, err := o.find(ctx, text)
+	service, found, err := o.findRunning(ctx, text)
 	if err != nil {
 		return err
 	}

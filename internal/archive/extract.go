@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type Result struct {
 	Files   int   // regular files and symlinks
 	Bytes   int64 // of the files
 	Refused List  // links that lead out, devices, pipes, hard links
-	Git     List  // see Options.Git
+	Git     List  // names that were left out with all below them; see Options.Git
 }
 
 // List is the beginning of a list of names, which are the archive's own: escape.
@@ -118,6 +119,7 @@ type extraction struct {
 	rename  string
 	folders map[string]bool // that are known to be folders, and no symlinks
 	entries int
+	lastGit string // the last name of git that was left out
 	result  Result
 }
 
@@ -147,9 +149,14 @@ func (x *extraction) entry(h *tar.Header, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if !x.Git && (x.hasGit(name) || x.hasGit(path.Clean(h.Name))) {
-		x.result.Git.add(path.Clean(h.Name))
-		return nil
+	if !x.Git {
+		found := cmp.Or(x.findGit(path.Clean(h.Name)), x.findGit(name))
+		if found != "" && found != x.lastGit {
+			x.result.Git.add(found)
+		}
+		if x.lastGit = cmp.Or(found, x.lastGit); found != "" {
+			return nil
+		}
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -187,13 +194,17 @@ func (x *extraction) name(given string) (string, error) {
 	return name, nil
 }
 
-func (x *extraction) hasGit(name string) bool {
+// findGit returns the part of a path up to the first name that is git's, or "".
+func (x *extraction) findGit(name string) string {
+	end := 0
 	for part := range strings.SplitSeq(name, "/") {
+		end += len(part)
 		if x.IsGit == nil || x.IsGit(part) {
-			return true
+			return name[:end]
 		}
+		end++
 	}
-	return false
+	return ""
 }
 
 // staysInside reports whether a symlink cannot lead out of the destination. Dots may only

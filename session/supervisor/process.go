@@ -196,6 +196,7 @@ func (p *running) pump(ended func(*running)) {
 		outputs := p.outputs
 		p.outputs = nil
 		p.mu.Unlock()
+		recorded := 0 // bytes that are not acknowledged yet
 		for _, o := range outputs {
 			if o.exit != nil {
 				p.end(*o.exit)
@@ -203,11 +204,19 @@ func (p *running) pump(ended func(*running)) {
 				return
 			}
 			p.recordOutput(o)
+			if recorded += len(o.bytes); recorded >= acknowledgeSize {
+				_ = p.flow.Acknowledge(recorded)
+				recorded = 0
+			}
 		}
+		_ = p.flow.Acknowledge(recorded)
 	}
 }
 
-// recordOutput records output and acknowledges it. A process whose output cannot be
+// acknowledgeSize is after how many bytes at the latest a process may print as many more.
+const acknowledgeSize = 64 << 10
+
+// recordOutput records output. A process whose output cannot be
 // recorded is killed: nothing is lost without a report.
 func (p *running) recordOutput(o processOutput) {
 	kind := process.Stdout
@@ -228,7 +237,6 @@ func (p *running) recordOutput(o processOutput) {
 	if p.term != nil {
 		p.term.Feed(o.bytes, p.work.Done())
 	}
-	_ = p.flow.Acknowledge(len(o.bytes))
 }
 
 // end records the end of the process.

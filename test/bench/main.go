@@ -71,6 +71,7 @@ func suite() []plan {
 		{"qwen run", agentRun("qwen")},
 		{"copilot run", agentRun("copilot")},
 		{"stop", stopping},
+		{"exec", executing},
 		{"gateway throughput", throughput},
 		{"gateway latency", latency},
 		{"egress proxy", egressProxy},
