@@ -247,6 +247,27 @@ func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// NFS and FUSE keep files that are open under another name, so a folder with a lock that is held
+// cannot be removed as a whole.
+func TestTheRestOfARemovedRecordIsRemovedByTheNextRepair(t *testing.T) {
+	d := newFixture(t)
+	rest := filepath.Join(d.dirs.Sessions(), ".aibox-removed-abc")
+	d.write(filepath.Join(rest, ".fuse_hidden0001"), "")
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if _, err := os.Lstat(rest); err != nil {
+		t.Error("a folder that another process removes was removed")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(50 * 365 * 24 * time.Hour) // from the year 2000 on
+		_, err = d.Repair(t.Context())
+	})
+	d.must(err)
+	if _, err := os.Lstat(rest); err == nil {
+		t.Error("it is left")
+	}
+}
+
 // A session that is just being created, or whose record is being removed, has no spec.
 func TestAFolderWithoutASpecIsNoError(t *testing.T) {
 	d := newFixture(t)

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -206,8 +210,31 @@ func unreviewedFault(id ID) error {
 // Remove deletes the session's folder, which holds files of an agent. A crash during the
 // removal leaves nothing that looks like a session.
 func (s Store) Remove(ctx context.Context, id ID) error {
-	if err := workspace.RemoveFolder(ctx, s.Dir(id)); err != nil {
+	err := workspace.RemoveFolder(ctx, s.Dir(id))
+	if errors.Is(err, unix.ENOTEMPTY) {
+		// NFS and FUSE keep a file that is open, such as the session's lock, under another name
+		// until it is closed. The next repair removes the rest.
+		if _, statErr := os.Lstat(s.Dir(id)); errors.Is(statErr, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("removing the record of %s: %w", id, err)
 	}
 	return nil
+}
+
+// removalTimeout is how long a folder that is being removed has not changed when its removal
+// counts as interrupted.
+const removalTimeout = 10 * time.Second
+
+// sweep deletes the rest of folders whose removal was interrupted. What it cannot delete, the
+// next repair or a cleanup deletes.
+func (s Store) sweep(ctx context.Context, names []string) {
+	for _, name := range names {
+		rest := workspace.Leftover{Path: filepath.Join(s.root, name)}
+		if workspace.Unchanged(rest.Path, removalTimeout) {
+			_ = rest.Remove(ctx)
+		}
+	}
 }

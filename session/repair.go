@@ -51,10 +51,11 @@ type repairs struct {
 // sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	_, _ = s.RepairWorktrees() // callers that report the result call it themselves
-	ids, err := s.store.IDs()
+	ids, removed, err := s.store.folders()
 	if err != nil {
 		return nil, err
 	}
+	s.store.sweep(ctx, removed)
 	var repaired []Repaired
 	var errs []error
 	for _, id := range ids {
@@ -96,7 +97,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 		damaged = !s.store.history(id).agent.IsZero()
 	}
 	if unlaunched && !damaged {
-		return s.repairUnlaunched(id)
+		return s.repairUnlaunched(ctx, id)
 	}
 	if !damaged && (err != nil || session.State.Phase == Ended || session.Alive) {
 		return nil, err
@@ -172,13 +173,13 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
-func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
+func (s *repairs) repairUnlaunched(ctx context.Context, id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()).Abs() < launchTimeout || isLocked(dir) { // the clock may have been set back
 		return nil, nil //nolint:nilerr // removed meanwhile, or about to be used
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := s.store.Remove(ctx, id); err != nil {
 		return nil, err
 	}
 	return &Repaired{ID: id}, nil

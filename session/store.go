@@ -22,6 +22,7 @@ import (
 	"aibox/internal/spelling"
 	"aibox/review"
 	"aibox/session/control"
+	"aibox/workspace"
 )
 
 const (
@@ -189,18 +190,29 @@ func (s Store) Age(id ID) time.Duration {
 
 // IDs lists the sessions' folders, oldest first; none when the folder does not exist.
 func (s Store) IDs() ([]ID, error) {
+	ids, _, err := s.folders()
+	return ids, err
+}
+
+// folders lists the sessions' folders, oldest first, and the names of those whose removal was
+// interrupted.
+func (s Store) folders() (ids []ID, removed []string, err error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
-	ids := make([]ID, 0, len(entries))
+	ids = make([]ID, 0, len(entries))
 	for _, entry := range entries {
-		if entry.IsDir() && isID(entry.Name()) {
-			ids = append(ids, ID(entry.Name()))
+		switch name := entry.Name(); {
+		case !entry.IsDir():
+		case isID(name):
+			ids = append(ids, ID(name))
+		case workspace.IsRemoved(name):
+			removed = append(removed, name)
 		}
 	}
 	slices.Sort(ids)
-	return ids, nil
+	return ids, removed, nil
 }
 
 // resolve finds the one session that text names: an id or a unique prefix.

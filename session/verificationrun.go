@@ -180,7 +180,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	defer file.Close()
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(s.store.Dir(id))
+		return s.store.Remove(ctx, id)
 	}
 	if err != nil {
 		return err
@@ -195,14 +195,14 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 			return err
 		}
 	}
-	return os.RemoveAll(s.store.Dir(id))
+	return s.store.Remove(ctx, id)
 }
 
 // repairVerification removes a verification whose client is gone.
 func (s *repairs) repairVerification(ctx context.Context, id ID) error {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = s.repairUnlaunched(id)
+		_, err = s.repairUnlaunched(ctx, id)
 		return err
 	}
 	if err != nil || session.Alive || session.Verifies != nil && session.Verifies.For.Alive() {

@@ -20,6 +20,10 @@ import (
 // removedPrefix is the prefix of folders that are being removed.
 const removedPrefix = ".aibox-removed-"
 
+// IsRemoved reports whether name is that of a folder that RemoveFolder has not deleted
+// completely.
+func IsRemoved(name string) bool { return strings.HasPrefix(name, removedPrefix) }
+
 // Remove deletes the workspace's folder and its baseline, whatever the agent
 // made of it, and never follows a symlink. Call it only when a ref holds the
 // work (review.Discard does). A workspace that is gone already is no error.

@@ -217,11 +217,11 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.dir = s.store.Dir(s.id)
-	s.onUndo(func(context.Context) error {
+	s.onUndo(func(ctx context.Context) error {
 		if s.keepsRecord() || s.isUndoIncomplete() {
 			return nil
 		}
-		return os.RemoveAll(s.dir)
+		return s.store.Remove(ctx, s.id)
 	})
 	if s.held, err = s.store.Lock(s.id); err != nil {
 		return fmt.Errorf("taking the session's lock: %w", err)

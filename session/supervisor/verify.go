@@ -147,7 +147,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 // result.
 func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := s.store.Remove(context.Background(), s.id); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
 		}
 	}
