@@ -15,17 +15,7 @@ func (c *console) edit(ctx context.Context, path string) error {
 	if !c.term.interactive || !terminalOf(c.in).interactive {
 		return fault.New(fault.Usage, "editing needs a terminal").Hint("the file is %s", path)
 	}
-	var words []string
-	for _, name := range []string{"VISUAL", "EDITOR"} {
-		if words = strings.Fields(os.Getenv(name)); len(words) > 0 {
-			break
-		}
-	}
-	for _, program := range []string{"editor", "nano", "vi"} {
-		if _, err := exec.LookPath(program); err == nil && len(words) == 0 {
-			words = []string{program}
-		}
-	}
+	words := editorCommand()
 	if len(words) == 0 {
 		return fault.New(fault.Environment, "no editor was found").Hint("export EDITOR=…, or edit %s another way", path)
 	}
@@ -34,6 +24,22 @@ func (c *console) edit(ctx context.Context, path string) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fault.New(fault.Environment, "the editor %s failed: %w", words[0], err).Hint("export EDITOR=…   # another one")
+	}
+	return nil
+}
+
+// editorCommand returns the user's editor with its arguments, or else the first common one
+// that is installed; nil if there is none.
+func editorCommand() []string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
+			return words
+		}
+	}
+	for _, program := range []string{"editor", "nano", "vi"} {
+		if _, err := exec.LookPath(program); err == nil {
+			return []string{program}
+		}
 	}
 	return nil
 }
