@@ -1,7 +1,6 @@
 package app
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func describeProvider(name string, s config.Provider) (modelserver.Provider, err
 		return modelserver.Provider{}, fault.New(fault.Usage, "key-command of [providers.%s] cannot be read: %w", name, err).
 			Hint(`for a pipe or a variable, name a script: key-command = "/home/me/bin/key"`)
 	}
-	file, err := expandHome(s.KeyFile)
+	file, err := paths.ExpandHome(s.KeyFile)
 	if err != nil {
 		return modelserver.Provider{}, fault.New(fault.Usage, "key-file of [providers.%s] %w", name, err).Hint(`write a whole path, such as "~/.config/aibox/key"`)
 	}
@@ -51,18 +50,6 @@ func describeProvider(name string, s config.Provider) (modelserver.Provider, err
 		Name: name, Kind: s.Kind, URL: s.URL, Dialects: s.Dialect, Region: s.Region, Project: s.Project, APIVersion: s.APIVersion,
 		KeyEnv: s.KeyEnv, KeyFile: file, KeyCommand: argv, KeyLifetime: s.KeyLifetime,
 	}, nil
-}
-
-// expandHome returns a path with the user's folder in place of "~/".
-func expandHome(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		dirs, err := paths.Default()
-		return filepath.Join(dirs.Home, rest), err
-	}
-	if path != "" && !filepath.IsAbs(path) {
-		return "", fault.New(fault.Usage, "is not a whole path")
-	}
-	return path, nil
 }
 
 // checkProvider is config.Catalog.Provider.

@@ -16,7 +16,7 @@ import (
 // stands for, as in a variable. Comments, order and everything else stay as they
 // are.
 func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
-	c.providers = providerNames(d)
+	c.named = tablesIn(d)
 	e, err := c.entry(key)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 // Without returns the file d without the setting key, or d as it is when it does not
 // have it.
 func (c Catalog) Without(d *Document, key string) ([]byte, error) {
-	c.providers = providerNames(d)
+	c.named = tablesIn(d)
 	e, err := c.entry(key)
 	if err != nil || d == nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 
 // entry returns the setting with the key.
 func (c Catalog) entry(key string) (entry, error) {
-	sections, err := c.sections(append(providerOf(key), c.providers...)...)
+	sections, err := c.sections(c.named.with(key))
 	if err != nil {
 		return entry{}, err
 	}
@@ -180,7 +180,7 @@ func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]by
 	if err != nil {
 		return nil, byHand
 	}
-	sections, err := c.sections(append(providerOf(e.key), c.providers...)...)
+	sections, err := c.sections(c.named.with(e.key))
 	if err != nil {
 		return nil, err
 	}

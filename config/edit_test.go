@@ -165,7 +165,7 @@ func TestEveryTemplateLineIsACommentedSetting(t *testing.T) {
 		}
 		live.WriteString(line + "\n")
 	}
-	if want := len(fieldsOf(t, Settings{})) + len(fieldsOf(t, Images{})) + 6; settings != want {
+	if want := len(fieldsOf(t, Settings{})) + len(fieldsOf(t, Images{})) + 8; settings != want {
 		t.Errorf("the template has %d settings and tables, not %d:\n%s", settings, want, template)
 	}
 	for _, text := range []string{string(template), live.String()} {

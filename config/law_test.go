@@ -60,7 +60,7 @@ func drawnEnvironment(t *rapid.T, entries []entry) []string {
 }
 
 func plainEntries(t interface{ Fatal(...any) }) []entry {
-	sections, err := catalog().sections()
+	sections, err := catalog().sections(namedTables{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,22 +26,20 @@ type Provider struct {
 // providersTable is the table above all [providers.NAME].
 const providersTable = "providers"
 
-// providerNames returns the names of the providers in documents, sorted.
-func providerNames(documents ...*Document) []string {
+// namesUnder returns the names of the tables under a table of a document, sorted.
+func namesUnder(d *Document, table string) []string {
+	if d == nil {
+		return nil
+	}
 	var names []string
-	for _, d := range documents {
-		if d == nil {
-			continue
-		}
-		table, _ := d.tree[providersTable].(map[string]any)
-		for name, value := range table {
-			if _, ok := value.(map[string]any); ok && !strings.Contains(name, ".") {
-				names = append(names, name)
-			}
+	under, _ := d.tree[table].(map[string]any)
+	for name, value := range under {
+		if _, ok := value.(map[string]any); ok && !strings.Contains(name, ".") {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // providerSections returns the tables of providers with their settings.
@@ -56,13 +54,4 @@ func providerSections(names []string) ([]*section, error) {
 		all = append(all, s)
 	}
 	return all, nil
-}
-
-// providerOf returns the name in a key such as "providers.work.url".
-func providerOf(key string) []string {
-	parts := strings.Split(key, ".")
-	if len(parts) == 3 && parts[0] == providersTable && parts[1] != "" {
-		return parts[1:2]
-	}
-	return nil
 }

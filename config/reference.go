@@ -12,7 +12,7 @@ import (
 // Template returns a file of settings in which every line is a comment but the headers,
 // for a person to begin with.
 func Template() ([]byte, error) {
-	sections, err := Catalog{}.sections()
+	sections, err := Catalog{}.sections(namedTables{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +36,8 @@ func Template() ([]byte, error) {
 	}
 	out.WriteString("\n# A model server of your own, for --inference work; aibox reads the key, and no sandbox gets it.\n" +
 		"# [providers.work]\n# url = \"https://llm.example.org/v1\"\n# key-command = \"pass show work/llm\"\n")
+	out.WriteString("\n# A secret for --secret GITHUB_TOKEN=github.com:git; the proxy outside of the sandbox adds it.\n" +
+		"# [secrets.GITHUB_TOKEN]\n# command = \"gh auth token\"\n")
 	out.WriteString("\n# An agent's own options; `aibox agents show codex` lists those of Codex.\n# [agents.codex]\n# reasoning-effort = \"high\"\n")
 	return []byte(out.String()), nil
 }
@@ -69,7 +71,7 @@ func example(field spec.Field, defaults any) string {
 
 // Reference writes the tables of all settings but the agents' in Markdown.
 func Reference(w io.Writer) error {
-	sections, err := Catalog{}.sections("NAME")
+	sections, err := Catalog{}.sections(namedTables{[]string{"NAME"}, []string{"NAME"}})
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (s Setting) May() string { return entry{field: s.Field}.may() }
 
 // Schema returns a JSON Schema (draft 2020-12) of a file of settings.
 func (c Catalog) Schema() (map[string]any, error) {
-	sections, err := c.sections()
+	sections, err := c.sections(namedTables{})
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +149,11 @@ func (c Catalog) Schema() (map[string]any, error) {
 	root["title"] = "Settings of aibox"
 	provider := spec.Schema(new(Provider))
 	delete(provider, "$schema")
+	source := spec.Schema(new(SecretSource))
+	delete(source, "$schema")
 	if properties, ok := root["properties"].(map[string]any); ok {
 		properties[providersTable] = map[string]any{"type": "object", "additionalProperties": provider}
+		properties[secretsTable] = map[string]any{"type": "object", "additionalProperties": source}
 	}
 	for _, s := range sections[1:] {
 		table := spec.Schema(s.defaults)

@@ -48,8 +48,8 @@ func (o Override) value(field spec.Field, scratch any) (any, error) {
 // Resolve merges the sources. What a person got wrong, and what a repository's
 // file may not do, is a Usage fault that names the place.
 func (c Catalog) Resolve(in Input) (*Resolved, error) {
-	c.providers = providerNames(in.User)
-	sections, err := c.sections(c.providers...)
+	c.named = tablesIn(in.User)
+	sections, err := c.sections(c.named)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 		return nil, err
 	}
 	agent := agentOf(in.Flags)
-	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}}
+	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}, Secrets: map[string]SecretSource{}}
 	for _, s := range sections {
 		values := spec.Clone(s.defaults)
 		for _, e := range s.entries() {
@@ -87,6 +87,11 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 				return nil, err
 			}
 		}
+		if name, ok := strings.CutPrefix(s.name, secretsTable+"."); ok {
+			if err := r.Secrets[name].check(name); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return r, nil
 }
@@ -95,6 +100,9 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 func (r *Resolved) keep(s *section, values any) error {
 	if p, ok := values.(*Provider); ok {
 		r.Providers[strings.TrimPrefix(s.name, providersTable+".")] = *p
+	}
+	if source, ok := values.(*SecretSource); ok {
+		r.Secrets[strings.TrimPrefix(s.name, secretsTable+".")] = *source
 	}
 	switch s.name {
 	case "":

@@ -22,7 +22,7 @@ type Run struct {
 	EgressUpload   amount.MiB      `json:"egress_upload" label:"Egress upload limit" help:"Limit the MiB that a session sends to allowed hosts; 0 for no limit" default:"256" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	EgressDownload amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	Inspect        []string        `json:"inspect,omitempty" label:"Inspected hosts" help:"Decrypt the traffic to these hosts in the egress proxy" placeholder:"HOST" inherit:"always"`
-	Secret         []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
+	Secret         []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME, or of [secrets.NAME] in your settings, to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
 	Learn          bool            `json:"learn,omitempty" label:"Learn" help:"Propose an allow list after a run under the policy public"`
 	Inference      string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
 	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`

@@ -66,8 +66,9 @@ func (s Setting) Source() Source { return s.From[len(s.From)-1] }
 type Resolved struct {
 	Settings  Settings
 	Images    Images
-	Versions  map[string]string   // by image; holds only those that are set
-	Providers map[string]Provider // by name
+	Versions  map[string]string       // by image; holds only those that are set
+	Providers map[string]Provider     // by name
+	Secrets   map[string]SecretSource // by name
 	all       []Setting
 }
 

@@ -66,7 +66,7 @@ type Catalog struct {
 	// setting's key. A setting without one keeps the word.
 	Auto map[string]string
 
-	providers []string // the names of the user's
+	named namedTables // of the user
 }
 
 // Agent is an agent whose options can be set under [agents.NAME].
@@ -95,9 +95,9 @@ type entry struct {
 	field   spec.Field
 }
 
-// sections lists the tables and their settings, with those of the named providers, in the
+// sections lists the tables and their settings, with those that the user names, in the
 // order of documentation. Errors are a programmer's.
-func (c Catalog) sections(providers ...string) ([]*section, error) {
+func (c Catalog) sections(named namedTables) ([]*section, error) {
 	versions, err := versions(c.Images)
 	if err != nil {
 		return nil, err
@@ -112,11 +112,16 @@ func (c Catalog) sections(providers ...string) ([]*section, error) {
 			return nil, err
 		}
 	}
-	more, err := providerSections(providers)
-	if err != nil {
-		return nil, err
+	for _, sections := range []func() ([]*section, error){
+		func() ([]*section, error) { return providerSections(named.providers) },
+		func() ([]*section, error) { return secretSections(named.secrets) },
+	} {
+		more, err := sections()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
 	}
-	all = append(all, more...)
 	for _, agent := range c.Agents {
 		policy, err := c.policySection(agent)
 		if err != nil {
@@ -173,7 +178,7 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 		return c.checkAgent(name)
 	}
 	if text, ok := value.(string); ok && field.Key == "inference" && c.Inference != nil {
-		return c.Inference(text, c.providers...)
+		return c.Inference(text, c.named.providers...)
 	}
 	if text, ok := value.(string); ok && (field.Key == "audit-command" || field.Key == "notify-command") {
 		return checkCommand(field.Key, text)

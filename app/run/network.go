@@ -1,14 +1,11 @@
 package run
 
 import (
-	"os"
 	"slices"
 	"strings"
 
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/internal/redact"
-	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -117,45 +114,6 @@ func (s *resolution) checkWithoutProxy(mode netguard.Mode) error {
 		}
 		return fault.New(fault.Usage, "--%s has no effect with the network policy %s, which has no egress proxy", key, mode).
 			Hint("use --network %s, or drop --%s", wanted, key)
-	}
-	return nil
-}
-
-// secrets reads the values of the secrets that the egress proxy adds.
-func (s *resolution) secrets() error {
-	launch := &s.plan.Launch
-	if !launch.Spec.Mode().HasProxy() {
-		return nil
-	}
-	var missing []string
-	for _, text := range launch.Spec.Secret {
-		rule, err := netguard.ParseSecretRule(text)
-		if err != nil {
-			return err
-		}
-		value, ok := os.LookupEnv(rule.Name)
-		switch {
-		case !ok || value == "":
-			missing = append(missing, rule.Name)
-			continue
-		case len(value) < redact.Least || len(value) > redact.Most:
-			return fault.New(fault.Usage, "the value of %s has %d bytes: a secret has from %d to %d", rule.Name, len(value), redact.Least, redact.Most)
-		}
-		if _, err := rule.Value(secret.New(value)); err != nil {
-			return fault.New(fault.Usage, "%w", err)
-		}
-		if launch.Injected == nil {
-			launch.Injected = map[string]string{}
-		}
-		launch.Injected[rule.Name] = value
-	}
-	if err := s.checkSecretHosts(); err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return fault.New(fault.Usage, "--secret needs the value of %s, and the variable is not set", strings.Join(slices.Compact(missing), ", ")).
-			Hint("export %s=…   # the value stays on this side of the sandbox", missing[0])
 	}
 	return nil
 }

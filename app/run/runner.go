@@ -103,6 +103,9 @@ func (r *Runner) CheckModel(ctx context.Context, request Request) error {
 // Start starts a plan and returns when its agent runs. When it fails, or ctx ends,
 // nothing is left but a baked image.
 func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.ID, error) {
+	if err := plan.readSecrets(ctx); err != nil {
+		return "", err
+	}
 	supervisor, err := r.Sessions.Spawn() // first, so that it starts during the rest
 	if err != nil {
 		return "", err

@@ -1,23 +1,15 @@
 package modelserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
-	"aibox/internal/termtext"
-)
-
-const (
-	keyTimeout = 30 * time.Second // for a command; some ask the user for a password
-	keyOutput  = 64 << 10         // bytes
+	"aibox/internal/secretsource"
 )
 
 // commandKey is a key that a program prints: "pass show …", "gcloud auth
@@ -28,32 +20,13 @@ type commandKey struct {
 	lifetime time.Duration // 0 means until it is refused
 }
 
-// boundedBuffer keeps what fits, and fails a program that prints more.
-type boundedBuffer struct {
-	kept bytes.Buffer
-	full bool // the program printed more
-}
-
-var errLongOutput = errors.New("the output is too long")
-
-func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if b.kept.Len()+len(p) > keyOutput {
-		b.full = true
-		return 0, errLongOutput
-	}
-	return b.kept.Write(p)
-}
-
 // load runs the program. Its output is never part of an error.
 func (c commandKey) load(ctx context.Context) (Credential, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
-	defer cancel()
-	var out boundedBuffer
-	err := command.Cmd{Name: c.argv[0], Args: c.argv[1:], Env: command.User(), Stdout: &out, Group: true}.Run(ctx)
+	output, err := secretsource.Run(ctx, c.argv, "key command")
 	if err != nil {
-		return Credential{}, c.failed(ctx, err, out.full)
+		return Credential{}, err
 	}
-	credential, err := readCredential(out.kept.Bytes(), time.Now())
+	credential, err := readCredential(output, time.Now())
 	if err != nil {
 		return Credential{}, fault.New(fault.Environment, "the key command %s %w", printable(c.argv[0]), err).
 			Hint("run it yourself: it has to print the key alone, or a token as JSON")
@@ -63,26 +36,6 @@ func (c commandKey) load(ctx context.Context) (Credential, error) {
 	}
 	u := Server{Key: credential.Key, keyPlace: "the output of " + printable(c.argv[0])}
 	return credential, u.CheckKey()
-}
-
-// failed explains a failure with the last line that the program printed on stderr.
-func (c commandKey) failed(ctx context.Context, err error, tooLong bool) error {
-	failure, _ := errors.AsType[*command.Error](err)
-	why := "cannot be run"
-	switch {
-	case tooLong: // the exit code depends on how the program takes it
-		why = fmt.Sprintf("printed more than %d bytes", keyOutput)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		why = "took longer than " + keyTimeout.String()
-	case failure != nil && failure.Code > 0:
-		lines := strings.Split(strings.TrimSpace(failure.Stderr), "\n")
-		why = "failed"
-		if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-			why += ": " + termtext.Escape(last[:min(len(last), 200)])
-		}
-	}
-	return fault.New(fault.Environment, "the key command %s %s", printable(c.argv[0]), why).
-		Hint("run it yourself; it runs without a shell, and has 30 seconds")
 }
 
 // readCredential reads what a program prints: a key alone on its line; the answer of an

@@ -9,6 +9,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/internal/secretsource"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -170,7 +171,7 @@ func (p Provider) unlock(u *Server, names []string, env func(string) (string, bo
 		u.keyPlace = "the output of " + printable(p.KeyCommand[0])
 		return nil
 	case p.KeyFile != "":
-		key, err := readKeyFile(p.KeyFile)
+		key, err := secretsource.ReadFile(p.KeyFile, "key file")
 		u.Key, u.keyPlace = key, "the file "+printable(p.KeyFile)
 		if err != nil {
 			return err

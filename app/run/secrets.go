@@ -1,0 +1,135 @@
+package run
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/internal/redact"
+	"aibox/internal/secret"
+	"aibox/internal/secretsource"
+	"aibox/internal/shellquote"
+	"aibox/netguard"
+)
+
+// secrets reads the values of the secrets that the egress proxy adds, as far as the
+// environment has them. The start of the session reads those that a file has or a program
+// prints: the program may ask the user for a password.
+func (s *resolution) secrets() error {
+	launch := &s.plan.Launch
+	if !launch.Spec.Mode().HasProxy() {
+		return nil
+	}
+	var missing []string
+	for _, text := range launch.Spec.Secret {
+		rule, err := netguard.ParseSecretRule(text)
+		if err != nil {
+			return err
+		}
+		if source, ok := s.plan.Settings.Secrets[rule.Name]; ok {
+			if _, _, err := locateSecret(rule.Name, source); err != nil {
+				return err
+			}
+			continue
+		}
+		value, ok := os.LookupEnv(rule.Name)
+		if !ok || value == "" {
+			missing = append(missing, rule.Name)
+			continue
+		}
+		if err := s.plan.inject(rule, secret.New(value)); err != nil {
+			return err
+		}
+	}
+	if err := s.checkSecretHosts(); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fault.New(fault.Usage, "--secret needs the value of %s, and the variable is not set", strings.Join(slices.Compact(missing), ", ")).
+			Hint("export %s=…   # the value stays on this side of the sandbox", missing[0]).
+			Hint("or name a program that prints it: aibox config set secrets.%s.command 'gh auth token'", missing[0])
+	}
+	return nil
+}
+
+// inject gives the egress proxy the value of a secret.
+func (p *Plan) inject(rule netguard.SecretRule, value secret.Value) error {
+	if size := len(value.Reveal()); size < redact.Least || size > redact.Most {
+		return fault.New(fault.Usage, "the value of %s has %d bytes: a secret has from %d to %d", rule.Name, size, redact.Least, redact.Most)
+	}
+	if _, err := rule.Value(value); err != nil {
+		return fault.New(fault.Usage, "%w", err)
+	}
+	if p.Launch.Injected == nil {
+		p.Launch.Injected = map[string]string{}
+	}
+	p.Launch.Injected[rule.Name] = value.Reveal()
+	return nil
+}
+
+// readSecrets reads the secrets that the user's settings have a file or a program for. Each
+// program runs once.
+func (p *Plan) readSecrets(ctx context.Context) error {
+	if p.Settings == nil || !p.Launch.Spec.Mode().HasProxy() {
+		return nil
+	}
+	p.Launch.Injected = maps.Clone(p.Launch.Injected)
+	read := map[string]secret.Value{}
+	for _, text := range p.Launch.Spec.Secret {
+		rule, err := netguard.ParseSecretRule(text)
+		if err != nil {
+			return err
+		}
+		source, ok := p.Settings.Secrets[rule.Name]
+		if !ok {
+			continue
+		}
+		value, ok := read[rule.Name]
+		if !ok {
+			if value, err = readSecret(ctx, rule.Name, source); err != nil {
+				return err
+			}
+			read[rule.Name] = value
+		}
+		if err := p.inject(rule, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSecret reads a secret from its source.
+func readSecret(ctx context.Context, name string, source config.SecretSource) (secret.Value, error) {
+	file, argv, err := locateSecret(name, source)
+	switch {
+	case err != nil:
+		return secret.Value{}, err
+	case file != "":
+		return secretsource.ReadFile(file, "file of the secret "+name+",")
+	}
+	return secretsource.RunForLine(ctx, argv, "command of the secret "+name+",")
+}
+
+// locateSecret returns the path of the file or the words of the command that has a secret.
+func locateSecret(name string, source config.SecretSource) (file string, argv []string, err error) {
+	if source.File != "" {
+		if file, err = paths.ExpandHome(source.File); err != nil {
+			return "", nil, fault.New(fault.Usage, "file of [secrets.%s] %w", name, err).Hint(`write a whole path, such as "~/.config/aibox/token"`)
+		}
+		return file, nil, nil
+	}
+	if argv, err = shellquote.Split(source.Command); err == nil && len(argv) > 0 {
+		return "", argv, nil
+	}
+	if err == nil {
+		return "", nil, fault.New(fault.Usage, "command of [secrets.%s] names no program", name)
+	}
+	return "", nil, fault.New(fault.Usage, "command of [secrets.%s] cannot be read: %w", name, err).
+		Hint(`for a pipe or a variable, name a script: command = "/home/me/bin/token"`)
+}
