@@ -2,7 +2,10 @@ package compose
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"aibox/app/run"
 	"aibox/internal/paths"
@@ -33,9 +36,10 @@ type Checked struct {
 
 // Started is the result of a start.
 type Started struct {
-	ID           session.ID // empty if it failed
-	MissingImage bool       // it failed because the agent's image has to be baked first
-	Output       []string   // the last lines of a bake step that failed, raw
+	ID           session.ID      // empty if it failed; of several, the first
+	Batch        session.BatchID // of several sessions
+	MissingImage bool            // it failed because the agent's image has to be baked first
+	Output       []string        // the last lines of a bake step that failed, raw
 }
 
 // Files returns the files of the repository that the agent of a request would get
@@ -46,7 +50,16 @@ func (r Runs) Files(ctx context.Context, request run.Request) (visible, hidden [
 
 // Check validates a request without starting anything.
 func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
-	plan, err := r.runner.Resolve(request)
+	members, err := request.Members()
+	if err != nil {
+		return Checked{}, err
+	}
+	plan, err := r.runner.Resolve(members[0])
+	for _, member := range members[1:] {
+		if err == nil {
+			_, err = r.runner.Resolve(member)
+		}
+	}
 	checked := Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
 	sandbox, failed := r.runner.Preview(plan)
 	checked.Command = sandbox
@@ -62,7 +75,17 @@ func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
 // CheckModel reports why a start of the request would find no model; see
 // run.Runner.CheckModel.
 func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
-	return r.runner.CheckModel(ctx, request)
+	request.Times = 0 // each time is the same
+	members, err := request.Members()
+	if err != nil {
+		return nil //nolint:nilerr // Check reports it
+	}
+	for _, member := range members {
+		if err := r.runner.CheckModel(ctx, member); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Start starts a request and returns when its agent runs or it is queued. With bake a missing image is
@@ -70,6 +93,9 @@ func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
 func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (Started, error) {
 	if err := r.refuse(request); err != nil {
 		return Started{}, err
+	}
+	if request.IsBatch() {
+		return r.startBatch(ctx, request, bake, step)
 	}
 	plan, err := r.runner.Resolve(request)
 	if err != nil {
@@ -83,6 +109,44 @@ func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step fu
 	}
 	id, err := r.runner.Start(ctx, plan, with)
 	return Started{ID: id, MissingImage: run.IsMissingImage(err), Output: stage.tail}, err
+}
+
+// startBatch starts a request for several sessions. It fails if none could be started.
+func (r Runs) startBatch(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (Started, error) {
+	batch, err := r.runner.ResolveBatch(ctx, request, nil)
+	if err != nil {
+		return Started{}, err
+	}
+	stage := &bakeStage{step: step}
+	var with run.Callbacks
+	if bake {
+		with.Bake = stage.bake
+	}
+	begun := time.Now()
+	progress := func(done int) {
+		step(session.Step{Name: "sessions", Done: done == len(batch.Plans), Detail: fmt.Sprintf("%d of %d started", done, len(batch.Plans)), Took: time.Since(begun)})
+	}
+	progress(0)
+	var mu sync.Mutex // guards done, and calls of step
+	done := 0
+	starts, err := r.runner.StartBatch(ctx, batch, with, func(int, run.BatchStart) {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		progress(done)
+	})
+	started := Started{Batch: batch.ID, MissingImage: run.IsMissingImage(err), Output: stage.tail}
+	for _, one := range starts {
+		if one.Err != nil {
+			err = one.Err
+		} else if started.ID == "" {
+			started.ID = one.ID
+		}
+	}
+	if started.ID != "" { // the comparison shows the others
+		err = nil
+	}
+	return started, err
 }
 
 // Remember keeps the choices for the next run of the repository.

@@ -75,7 +75,7 @@ func (c *choices) compose() tea.Cmd {
 		Agent: c.agent.name, Repository: c.repository.path(), Branch: c.repository.branch.chosen, Interactive: c.agent.interactive,
 		Prompt: c.task.prompt(), Args: c.initial.Args, Options: c.options.chosen(), Secrets: c.options.secrets(),
 		Detached: c.initial.Detached, Settings: c.initial.Settings.Without(run.FormKeys()...),
-		Resumes: c.initial.Resumes, NoFeedback: c.initial.NoFeedback,
+		Resumes: c.initial.Resumes, Forks: c.initial.Forks, NoFeedback: c.initial.NoFeedback, Times: c.initial.Times,
 	}
 	if r.Resumes != "" { // it has them from the session
 		r.Repository, r.Branch = "", ""

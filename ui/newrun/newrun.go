@@ -229,6 +229,10 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 		return page.Leave(string(m.start.id)+" is running", nil)
 	case copyLine:
 		return m.copyCommand()
+	case moreTimes:
+		return m.runTimes(max(m.initial.Times, 1) + 1)
+	case fewerTimes:
+		return m.runTimes(m.initial.Times - 1)
 	case useScripted:
 		return m.useScripted()
 	case chooseServer:
@@ -237,6 +241,15 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 		return tea.Batch(cmd, m.listPrompts())
 	}
 	return cmd
+}
+
+// runTimes sets how many sessions run the task side by side.
+func (m *Model) runTimes(times int) tea.Cmd {
+	m.initial.Times = max(0, min(times, run.MaxBatch))
+	if m.initial.Times == 1 {
+		m.initial.Times = 0
+	}
+	return m.compose()
 }
 
 // pick applies the repository or the agent that was picked.
@@ -267,6 +280,10 @@ func (m *Model) returned(msg page.Returned) tea.Cmd {
 func (m *Model) watch() tea.Cmd {
 	id := m.start.id
 	m.start.left = true
+	if batch := m.start.batch; batch != "" {
+		m.note.Say(string(batch)+" is running", nil)
+		return page.Ask(page.Compare{Batch: batch})
+	}
 	m.note.Say(string(id)+" is running", nil)
 	if m.request.Interactive {
 		return page.Ask(page.Command{Args: []string{"attach", string(id)}})

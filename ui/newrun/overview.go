@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"fmt"
 	"strings"
 
 	"aibox/config"
@@ -83,6 +84,9 @@ func (o overview) run(row func(name, text string)) {
 		how = "interactive, on this terminal; ctrl-p ctrl-q leaves it running"
 	}
 	row("agent", termtext.Escape(o.request.Agent)+", "+how)
+	if members, err := o.request.Members(); err == nil && len(members) > 1 {
+		row("sessions", fmt.Sprintf("%d side by side", len(members)))
+	}
 	if o.agent.needsBake() {
 		text := "has to be baked first, some minutes"
 		if o.agent.images[o.agent.name] == imageOutdated {

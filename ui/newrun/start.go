@@ -44,9 +44,10 @@ type startStep struct {
 	stages       []stage
 	err          error
 	missingImage bool
-	output       []string   // of the bake step that failed, raw
-	id           session.ID // once it runs
-	left         bool       // the user is on the way to what was started
+	output       []string        // of the bake step that failed, raw
+	id           session.ID      // once it runs
+	batch        session.BatchID // of the sessions that were started, if they are several
+	left         bool            // the user is on the way to what was started
 	series       page.Latest
 }
 
@@ -93,7 +94,7 @@ func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, bake bo
 // clear forgets an earlier start.
 func (s *startStep) clear() {
 	s.series.Cancel()
-	s.state, s.stages, s.err, s.missingImage, s.output, s.id = notStarted, nil, nil, false, nil, ""
+	s.state, s.stages, s.err, s.missingImage, s.output, s.id, s.batch = notStarted, nil, nil, false, nil, "", ""
 }
 
 // busy reports whether a start is under way or done: nothing else can be changed then.
@@ -135,7 +136,7 @@ func (s *startStep) setStage(step session.Step) {
 
 // finish records how the start ended.
 func (s *startStep) finish(msg startDone) {
-	s.err, s.missingImage, s.output, s.id = msg.err, msg.started.MissingImage, msg.started.Output, msg.started.ID
+	s.err, s.missingImage, s.output, s.id, s.batch = msg.err, msg.started.MissingImage, msg.started.Output, msg.started.ID, msg.started.Batch
 	s.state = started
 	if s.err != nil {
 		s.state = failed
@@ -194,6 +195,10 @@ func (s *startStep) press(msg tea.KeyPressMsg) outcome {
 		return useScripted
 	case key.Matches(msg, s.server) && s.noModel:
 		return chooseServer
+	case key.Matches(msg, s.more):
+		return moreTimes
+	case key.Matches(msg, s.fewer):
+		return fewerTimes
 	case name == "c":
 		return copyLine
 	case name == "shift+tab":
@@ -223,7 +228,7 @@ func (s *startStep) keys() []key.Binding {
 	if s.noModel {
 		keys = append(keys, s.scripted, s.server)
 	}
-	return append(keys, s.back, s.copyCommand, s.talk, s.toSteps)
+	return append(keys, s.back, s.copyCommand, s.talk, s.toSteps, s.more, s.fewer)
 }
 
 func (*startStep) takesEsc() bool { return false }

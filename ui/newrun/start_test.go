@@ -355,3 +355,18 @@ func TestTheShellAgentAsksForACommand(t *testing.T) {
 		t.Errorf("started %q", w.started)
 	}
 }
+
+func TestATaskIsRunInSeveralSessionsSideBySide(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.tell("fix it")
+	p.Press("ctrl+s", "-", "+", "+", "+", "-")
+	p.Sees("3 side by side")
+	p.Sees("--times=3")
+	p.Press("enter")
+	if len(p.w.started) != 1 || !strings.Contains(p.w.started[0], "--times=3") {
+		t.Fatalf("started %q", p.w.started)
+	}
+	if p.last() != page.Request(page.Compare{Batch: "b-0dq4f"}) {
+		t.Errorf("asked for %+v", p.last())
+	}
+}

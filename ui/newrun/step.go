@@ -60,5 +60,7 @@ const (
 	copyLine             // copy the command line
 	useScripted          // choose the scripted model, and start the run
 	chooseServer         // go to the setting of the model server
+	moreTimes            // run the task once more, side by side
+	fewerTimes           // run the task once less
 	listPrompts          // list the prompts of the library
 )

@@ -224,6 +224,9 @@ func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(ses
 		return compose.Started{MissingImage: w.noImage, Output: w.output}, err
 	}
 	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
+	if d.IsBatch() {
+		return compose.Started{ID: "0dq4f-codex", Batch: "b-0dq4f"}, nil
+	}
 	return compose.Started{ID: "0dq4f-codex"}, nil
 }
 
