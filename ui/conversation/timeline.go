@@ -11,7 +11,7 @@ import (
 // timeline is all items in order of time: those of the conversation and those of the log.
 type timeline struct {
 	items  []*item // both, merged
-	talk   []*item
+	events []*item
 	notes  []*item
 	calls  map[string]*item // without a result, at most maxCalls
 	prompt string           // the user's first message
@@ -24,7 +24,7 @@ const maxCalls = 10_000
 // setPrompt puts the user's first message before everything else.
 func (t *timeline) setPrompt(text string, at time.Time) {
 	t.prompt = strings.TrimSpace(text)
-	t.talk = slices.Insert(t.talk, 0, &item{time: at, kind: events.Message, user: true, body: bound(text)})
+	t.events = slices.Insert(t.events, 0, &item{time: at, kind: events.Message, user: true, body: bound(text)})
 	t.merge()
 }
 
@@ -68,7 +68,7 @@ func (t *timeline) newItem(e events.Event) *item {
 
 // append adds an item of the conversation, and to the merged list if it is the latest.
 func (t *timeline) append(it *item) (latest bool) {
-	t.talk = append(t.talk, it)
+	t.events = append(t.events, it)
 	if n := len(t.items); n > 0 && t.items[n-1].time.After(it.time) {
 		return false
 	}
@@ -88,10 +88,10 @@ func (t *timeline) extend(e events.Event) *item {
 		delete(t.calls, e.ID)
 		it.result = &result{text: bound(e.Text), code: e.ExitCode, failed: e.Failed, took: e.Time.Sub(it.time)}
 		return it
-	case len(t.talk) == 0:
+	case len(t.events) == 0:
 		return nil
 	}
-	last := t.talk[len(t.talk)-1]
+	last := t.events[len(t.events)-1]
 	joins := e.Kind == events.Message && e.Delta && !last.user || e.Kind == events.Text && len(last.body) < maxBody/8
 	if !joins || last.kind != e.Kind {
 		return nil
@@ -117,11 +117,11 @@ func (t *timeline) merge() {
 	if !slices.IsSortedFunc(t.notes, byTime) {
 		slices.SortStableFunc(t.notes, byTime)
 	}
-	merged := make([]*item, 0, len(t.talk)+len(t.notes))
-	talk, notes := t.talk, t.notes
-	for len(talk)+len(notes) > 0 {
-		if len(notes) == 0 || len(talk) > 0 && !talk[0].time.After(notes[0].time) {
-			merged, talk = append(merged, talk[0]), talk[1:]
+	merged := make([]*item, 0, len(t.events)+len(t.notes))
+	rest, notes := t.events, t.notes
+	for len(rest)+len(notes) > 0 {
+		if len(notes) == 0 || len(rest) > 0 && !rest[0].time.After(notes[0].time) {
+			merged, rest = append(merged, rest[0]), rest[1:]
 		} else {
 			merged, notes = append(merged, notes[0]), notes[1:]
 		}
@@ -132,7 +132,7 @@ func (t *timeline) merge() {
 // setAll folds or unfolds every item.
 func (t *timeline) setAll(state fold) {
 	t.all = state
-	for _, it := range t.talk {
+	for _, it := range t.events {
 		if it.foldable() {
 			it.fold = state
 		}

@@ -49,7 +49,7 @@ func (m *Model) current() keys {
 	k.diff.SetEnabled(can.Diff)
 	k.sendBack.SetEnabled(can.SendBack)
 	k.fork.SetEnabled(can.SendBack)
-	k.raw.SetEnabled(m.talk.Started())
+	k.raw.SetEnabled(m.conversation.Started())
 	if m.raw {
 		k.raw.SetHelp(k.raw.Help().Key, "conversation")
 	}
@@ -92,7 +92,7 @@ func (m *Model) Short() []key.Binding {
 		return m.output().TypingKeys()
 	}
 	if m.converses() {
-		in := m.talk.Keys()
+		in := m.conversation.Keys()
 		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
 	}
 	in := m.log.Keys()
@@ -102,7 +102,7 @@ func (m *Model) Short() []key.Binding {
 // outputKeys returns the keys of the pane with the output.
 func (m *Model) outputKeys() keymap.Group {
 	if m.converses() {
-		return keymap.Group{Title: "Conversation", Keys: m.talk.Keys().All()}
+		return keymap.Group{Title: "Conversation", Keys: m.conversation.Keys().All()}
 	}
 	return keymap.Group{Title: "Output", Keys: m.log.Keys().All()}
 }
@@ -234,6 +234,6 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	m.events.focused = m.inEvents(msg.X, msg.Y)
 	m.fit()
 	if m.converses() && !m.events.focused && msg.Y >= headRows {
-		m.talk.Click(msg.Y - headRows)
+		m.conversation.Click(msg.Y - headRows)
 	}
 }

@@ -45,10 +45,10 @@ type Model struct {
 	session       session.Session
 	loaded        bool // session was read
 
-	log      *logview.Model
-	talk     *conversation.Model // of an agent that prints events
-	raw      bool                // the log is shown in place of the conversation
-	terminal terminal
+	log          *logview.Model
+	conversation *conversation.Model // of an agent that prints events
+	raw          bool                // the log is shown in place of the conversation
+	terminal     terminal
 
 	stream *stream.Stream[audit.Event]
 	live   session.Live
@@ -62,7 +62,7 @@ type Model struct {
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	m := &Model{ctx: ctx, sessions: sessions, id: id, keys: newKeys(), now: time.Now, side: true}
 	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
-	m.talk = conversation.New(ctx, events{sessions, id}, &m.note)
+	m.conversation = conversation.New(ctx, eventSource{sessions, id}, &m.note)
 	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
 	m.SetTheme(theme.New(true))
 	return m
@@ -72,7 +72,7 @@ func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 func (m *Model) SetTheme(t theme.Theme) {
 	m.theme, m.events.theme = t, t
 	m.log.SetTheme(t)
-	m.talk.SetTheme(t)
+	m.conversation.SetTheme(t)
 }
 
 // SetSize changes the size, in cells.
@@ -150,7 +150,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.output().Update(msg)
 	default: // answers to the commands of the log and the conversation
-		return tea.Batch(m.log.Update(msg), m.talk.Update(msg))
+		return tea.Batch(m.log.Update(msg), m.conversation.Update(msg))
 	}
 	return nil
 }
@@ -165,12 +165,12 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	first := !m.loaded
 	m.session, m.loaded = msg.session, true
 	m.log.SetOver(m.finished())
-	m.talk.SetOver(m.finished())
-	if m.session.State.Output.Format.Known() && !m.talk.Started() {
+	m.conversation.SetOver(m.finished())
+	if m.session.State.Output.Format.Known() && !m.conversation.Started() {
 		m.side = false // the conversation shows the events, too
-		m.talk.SetPrompt(m.session.Task(), m.session.Created)
+		m.conversation.SetPrompt(m.session.Task(), m.session.Created)
 		m.fit()
-		return m.talk.Start()
+		return m.conversation.Start()
 	}
 	m.fit()
 	switch {
@@ -184,7 +184,7 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 }
 
 // converses reports whether the conversation is shown in place of the log.
-func (m *Model) converses() bool { return m.talk.Started() && !m.raw }
+func (m *Model) converses() bool { return m.conversation.Started() && !m.raw }
 
 // takeEvents stores events of the session.
 func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
@@ -202,7 +202,7 @@ func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 		}
 	}
 	if len(notes) > 0 {
-		m.talk.AddNotes(notes...)
+		m.conversation.AddNotes(notes...)
 	}
 	if !msg.Over() {
 		return tea.Batch(find, m.awaitEvents())

@@ -52,7 +52,7 @@ func (m *Model) layout() layout {
 func (m *Model) fit() {
 	l := m.layout()
 	m.log.SetSize(l.left, l.output)
-	m.talk.SetSize(l.left, l.output)
+	m.conversation.SetSize(l.left, l.output)
 }
 
 // inEvents reports whether a cell belongs to the event pane.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"aibox/agents/conversation"
+	events "aibox/agents/conversation"
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/output"
+	"aibox/ui/conversation"
 	"aibox/ui/traffic"
-
-	talk "aibox/ui/conversation"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -31,7 +30,7 @@ type reader interface {
 // output returns the pane that is shown.
 func (m *Model) output() reader {
 	if m.converses() {
-		return m.talk
+		return m.conversation
 	}
 	return m.log
 }
@@ -46,14 +45,14 @@ func (m *Model) toggleRaw() tea.Cmd {
 	return m.log.More()
 }
 
-// events is the conversation of a session as a source of a screen.
-type events struct {
+// eventSource is the conversation of a session as a source of a screen.
+type eventSource struct {
 	sessions Sessions
 	id       session.ID
 }
 
 // Follow decodes the session's output as it is recorded.
-func (e events) Follow(ctx context.Context, visit func([]conversation.Event) error) error {
+func (e eventSource) Follow(ctx context.Context, visit func([]events.Event) error) error {
 	found, err := e.sessions.Find(string(e.id))
 	if err != nil {
 		return err
@@ -72,12 +71,12 @@ func (e events) Follow(ctx context.Context, visit func([]conversation.Event) err
 }
 
 // noteOf returns an event of the session's log as an entry of the conversation.
-func noteOf(id session.ID, e audit.Event) (talk.Note, bool) {
+func noteOf(id session.ID, e audit.Event) (conversation.Note, bool) {
 	if access, ok := session.AccessOf(id, e); ok {
 		w := traffic.Say(access)
-		note := talk.Note{Time: access.Time, Mark: w.Mark, Text: w.String(), Tone: talk.Bad}
+		note := conversation.Note{Time: access.Time, Mark: w.Mark, Text: w.String(), Tone: conversation.Bad}
 		if access.Allowed {
-			note.Tone = talk.Faint
+			note.Tone = conversation.Faint
 		}
 		if cost := access.Call.Cost; cost > 0 {
 			note.Text += " " + amount.Cost(cost)
@@ -86,11 +85,11 @@ func noteOf(id session.ID, e audit.Event) (talk.Note, bool) {
 	}
 	entry, ok := describe(e)
 	if !ok {
-		return talk.Note{}, false
+		return conversation.Note{}, false
 	}
-	note := talk.Note{Time: entry.time, Mark: entry.mark, Text: entry.text}
+	note := conversation.Note{Time: entry.time, Mark: entry.mark, Text: entry.text}
 	if entry.mark != "·" {
-		note.Tone = talk.Warn
+		note.Tone = conversation.Warn
 	}
 	return note, true
 }
