@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/paths"
 	"aibox/runtime/limit"
 	"aibox/runtime/limit/process"
 	"aibox/runtime/limit/scope"
@@ -13,9 +16,29 @@ import (
 func machineLimits() map[string]string {
 	limits := limit.ThisMachine().Default()
 	return map[string]string{
+		"disk":   strconv.FormatInt(growthLimit(), 10),
 		"memory": strconv.FormatInt(limits.Memory>>20, 10),
 		"cpus":   strconv.FormatFloat(limits.CPUs, 'f', -1, 64),
 	}
+}
+
+// maxGrowth is the largest default limit of a workspace's growth, in MiB.
+const maxGrowth = 10240
+
+// growthLimit returns the default limit of a workspace's growth in MiB: a part of the free
+// space on the disk of the workspaces, so that several sessions can share it.
+func growthLimit() int64 {
+	dirs, err := paths.Default()
+	if err != nil {
+		return maxGrowth
+	}
+	var fs unix.Statfs_t
+	for _, folder := range []string{dirs.Workspace, dirs.Home} { // the first may not exist yet
+		if unix.Statfs(folder, &fs) == nil {
+			return max(1, min(maxGrowth, int64(fs.Bavail)*fs.Bsize/4>>20))
+		}
+	}
+	return maxGrowth
 }
 
 // limitEnforcer returns what enforces the limits of sandboxes on this machine: a scope of

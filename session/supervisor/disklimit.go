@@ -109,7 +109,7 @@ func (s *limits) limitDisk(ctx context.Context, k *resources) {
 			limited = append(limited, l)
 		}
 	}
-	disks := map[string]*hostDisk{s.dir: {}, k.workspace.Path: {}}
+	disks := map[string]*hostDisk{s.deps.Dirs.State: {}, s.deps.Dirs.Workspace: {}}
 	tick := time.NewTicker(diskCheckInterval)
 	defer tick.Stop()
 	for {

@@ -53,9 +53,10 @@ func nearlyFull(folder string, fs fileSystem) *fault.Fault {
 		Hint("free some space: `df -h %s` shows how much is left; `aibox gc` removes what old sessions keep", folder)
 }
 
-// checkHostDisks refuses to start on a disk that is nearly full.
-func (s *preparation) checkHostDisks(folders ...string) error {
-	for _, folder := range folders {
+// checkHostDisks refuses to start on a disk that is nearly full. A folder that does not
+// exist yet is not checked.
+func (s *run) checkHostDisks() error {
+	for _, folder := range []string{s.deps.Dirs.State, s.deps.Dirs.Workspace} {
 		if fs, ok := statFileSystem(folder); ok && new(hostDisk).check(fs) >= diskNearlyFull {
 			return nearlyFull(folder, fs)
 		}

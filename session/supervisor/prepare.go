@@ -74,9 +74,6 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if k.agent, err = s.configuredAgent(); err != nil {
 		return nil, err
 	}
-	if err := s.checkHostDisks(s.dir, s.deps.Dirs.Workspace); err != nil {
-		return nil, err
-	}
 	if err := s.policy.start(); err != nil {
 		return nil, err
 	}

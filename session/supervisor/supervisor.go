@@ -202,7 +202,10 @@ func removeSocket(dir string) error {
 
 // open makes the session's folder with its lock, log and record.
 func (s *supervisor) open() error {
-	var err error
+	err := s.checkHostDisks()
+	if err != nil {
+		return err
+	}
 	switch verifies := s.launch.Spec.Verifies; {
 	case verifies == nil:
 		s.id, err = s.store.Create(s.launch.Spec.Agent, time.Now())
