@@ -64,7 +64,7 @@ func newRecord(t *testing.T, dir string) *output.Recorder {
 func (s *supervisor) leave(t *testing.T, result session.Result) {
 	t.Helper()
 	s.publishing.stop()
-	if err := s.store.WriteState(s.id, session.State{Phase: session.Ended, Result: &result}); err != nil {
+	if err := s.store.WriteState(s.id, session.State{Phase: session.Ended, Started: time.Now(), Ended: time.Now(), Result: &result}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.log.Close(); err != nil {
