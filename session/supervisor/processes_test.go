@@ -1,0 +1,305 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// builtPrograms is a folder for programs of the tests.
+var builtPrograms string
+
+func TestMain(m *testing.M) {
+	var err error
+	if builtPrograms, err = os.MkdirTemp("", "aibox-supervisor-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(builtPrograms)
+	os.Exit(code)
+}
+
+// initProgram builds the real init once.
+var initProgram = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(builtPrograms, "aibox-init")
+	out, err := exec.Command("go", "build", "-o", path, "aibox/cmd/aibox-init").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// connected returns the processes of a running session whose init is the real one, as an
+// ordinary process.
+func connected(t *testing.T) (*processes, *audit.Log) {
+	t.Helper()
+	program, err := initProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, listener.Addr().String())
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &sandbox{preparation: &preparation{modelWatch: &modelWatch{run: &run{dir: t.TempDir()}}}}
+	line, _, err := s.acceptLine(t.Context(), listener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(filepath.Join(s.dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.line, s.log, s.current.Phase, s.agentFolder = line, log, session.Running, "/"
+	ps := newProcesses(s)
+	receiving := make(chan struct{})
+	go func() {
+		defer close(receiving)
+		for {
+			frame, err := line.Receive()
+			if err != nil || ps.receive(frame) != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = line.Close()
+		<-receiving
+		ps.close()
+		ps.awaitReaders()
+		_ = cmd.Wait()
+		_ = log.Close()
+	})
+	return ps, log
+}
+
+// read reads a process from its first frame to its end.
+func read(t *testing.T, ps *processes, id int, out io.Writer) process.Exit {
+	t.Helper()
+	reader, err := ps.Read(id, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for seq := uint64(1); ; seq++ {
+		frame, err := reader.Next(ctx)
+		if err != nil || frame.Seq != seq {
+			t.Fatalf("frame %d in place of %d: %v", frame.Seq, seq, err)
+		}
+		reader.Take(seq)
+		if frame.Kind == process.Ended {
+			exit, err := frame.Exit()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return exit
+		}
+		_, _ = out.Write(frame.Data)
+	}
+}
+
+func begin(t *testing.T, ps *processes, request process.Request) process.Info {
+	t.Helper()
+	info, err := ps.Start(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func sh(script string) process.Request { return process.Request{Argv: []string{"sh", "-c", script}} }
+
+func TestProcessesOfTheRealInitAreRecordedAndLogged(t *testing.T) {
+	ps, log := connected(t)
+	request := sh("cat; echo $KEY; exit 5")
+	request.Stdin, request.Env = true, []string{"KEY=value"}
+	info := begin(t, ps, request)
+	if info.ID != 1 || info.PID == 0 || info.Exit != nil || info.Dir != "/" {
+		t.Errorf("%+v", info)
+	}
+	input := bytes.Repeat([]byte("0123456789abcdef"), 1<<17)
+	go func() { _ = ps.Input(t.Context(), 1, bytes.NewReader(input), true) }()
+	var out bytes.Buffer
+	if exit := read(t, ps, 1, &out); exit != (process.Exit{Code: 5}) || out.String() != string(input)+"value\n" {
+		t.Errorf("%+v, %d bytes", exit, out.Len())
+	}
+	failed := begin(t, ps, process.Request{Argv: []string{"no-such-program"}})
+	if failed.Exit == nil || failed.Exit.Code != 127 || failed.PID != 0 {
+		t.Errorf("%+v", failed)
+	}
+	if err := ps.Input(t.Context(), 2, strings.NewReader("x"), true); fault.KindOf(err) != fault.Usage {
+		t.Errorf("input for a process without one: %v", err)
+	}
+	if err := ps.Signal(1, 15); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a signal for an ended process: %v", err)
+	}
+	ps.pumps.Wait()
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var types []audit.Type
+	_ = audit.Read(filepath.Join(ps.sandbox.dir, "audit.jsonl"), func(e audit.Event) error {
+		types = append(types, e.Type)
+		return nil
+	})
+	if fmt.Sprint(types) != "[process.started process.ended process.started process.ended]" {
+		t.Errorf("%v", types)
+	}
+}
+
+// A reader that stands still holds up its process, and neither another process nor another
+// reader of the lifeline.
+func TestReaderThatStandsStillHoldsUpOnlyItsProcess(t *testing.T) {
+	ps, _ := connected(t)
+	request := sh("exec yes")
+	request.Keep = 512 << 10
+	begin(t, ps, request)
+	still, err := ps.Read(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer still.Close()
+	begin(t, ps, sh("head -c 20000000 /dev/zero"))
+	hash := sha256.New()
+	if exit := read(t, ps, 2, hash); exit.Code != 0 || [32]byte(hash.Sum(nil)) != sha256.Sum256(make([]byte, 20_000_000)) {
+		t.Errorf("%+v", exit)
+	}
+	if _, output := ps.all[0].record.Sizes(); output > 512<<10 {
+		t.Errorf("%d bytes are kept of the process that is not read", output)
+	}
+	if err := ps.Signal(1, 9); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProcessWithoutAReaderEndsAfterItsLinger(t *testing.T) {
+	ps, _ := connected(t)
+	request := sh("exec sleep 1000")
+	request.Linger = 50 * time.Millisecond
+	begin(t, ps, request)
+	done, err := ps.Done(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if exit := ps.List()[0].Exit; exit == nil || exit.Signal != 1 {
+		t.Errorf("%+v", exit)
+	}
+}
+
+func TestProcessEndsAtItsTimeout(t *testing.T) {
+	ps, _ := connected(t)
+	request := sh("exec sleep 1000")
+	request.Timeout = 50 * time.Millisecond
+	begin(t, ps, request)
+	if exit := read(t, ps, 1, io.Discard); exit.Signal != 9 {
+		t.Errorf("%+v", exit)
+	}
+}
+
+func TestEndOfTheSandboxEndsItsProcesses(t *testing.T) {
+	ps, _ := connected(t)
+	begin(t, ps, sh("echo before; exec sleep 1000"))
+	reader, err := ps.Read(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if frame, err := reader.Next(t.Context()); err != nil || string(frame.Data) != "before\n" {
+		t.Fatalf("%q, %v", frame.Data, err)
+	}
+	_ = ps.sandbox.line.Close()
+	ps.close()
+	frame, err := reader.Next(t.Context())
+	exit, exitErr := frame.Exit()
+	if err != nil || exitErr != nil || exit.Error != "the session ended" {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	if _, err := reader.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, err := ps.Start(t.Context(), sh("true")); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a start after the end: %v", err)
+	}
+}
+
+func TestProcessesStartOnlyBesideARunningAgent(t *testing.T) {
+	ps, _ := connected(t)
+	ps.sandbox.current.Phase = session.Preparing
+	if _, err := ps.Start(t.Context(), sh("true")); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("before the agent: %v", err)
+	}
+	ps.sandbox.current.Phase = session.Computing
+	if _, err := ps.Start(t.Context(), sh("true")); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("after the agent: %v", err)
+	}
+}
+
+func TestOldEndedProcessesAreForgotten(t *testing.T) {
+	ps, _ := connected(t)
+	for range maxEndedProcesses + 5 {
+		info := begin(t, ps, process.Request{Argv: []string{"no-such-program"}})
+		done, err := ps.Done(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-done
+	}
+	all := ps.List()
+	if len(all) > maxEndedProcesses+1 || all[len(all)-1].ID != maxEndedProcesses+5 {
+		t.Errorf("%d are listed", len(all))
+	}
+	if _, err := ps.Read(1, 1); fault.KindOf(err) != fault.Usage {
+		t.Errorf("the first can still be read: %v", err)
+	}
+}
+
+// A hostile init must not make the supervisor keep more than the window of a process.
+func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
+	ps, _ := connected(t)
+	for _, frame := range []lifeline.Frame{
+		{Type: lifeline.TypeProcessStarted, Payload: []byte(`{"id":77,"pid":-1}`)},
+		{Type: lifeline.TypeProcessExit, Payload: []byte(`{"id":77,"code":-5}`)},
+		{Type: lifeline.TypeData, Payload: []byte{0, 0, 0, 77, 1, 'x'}},
+		{Type: lifeline.TypeDataEnd, Payload: []byte{0, 0, 0, 77}},
+	} {
+		if err := ps.receive(frame); err != nil {
+			t.Errorf("%#x: %v", frame.Type, err)
+		}
+	}
+	for _, frame := range []lifeline.Frame{
+		{Type: lifeline.TypeProcessStarted, Payload: []byte(`{"id":-1}`)},
+		{Type: lifeline.TypeProcessExit, Payload: []byte(`{`)},
+		{Type: lifeline.TypeData, Payload: []byte{0}},
+	} {
+		if err := ps.receive(frame); !errors.Is(err, lifeline.ErrProtocol) {
+			t.Errorf("%#x: %v", frame.Type, err)
+		}
+	}
+}
