@@ -20,6 +20,7 @@ func (a *App) Doctor() *doctor.Doctor {
 		Images:        a.imageReport,
 		ModelServer:   a.findModelServer,
 		StaleSessions: a.staleSessions,
+		Limits:        limitReport,
 		Unrepaired:    a.unrepaired,
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/app/doctor"
 	"aibox/internal/paths"
 	"aibox/runtime/limit"
 	"aibox/runtime/limit/process"
@@ -43,9 +44,22 @@ func growthLimit() int64 {
 
 // limitEnforcer returns what enforces the limits of sandboxes on this machine: a scope of
 // the user's systemd, or else aibox.
-var limitEnforcer = sync.OnceValue(func() limit.Enforcer {
-	if enforcer, err := scope.Open(); err == nil {
-		return enforcer
+func limitEnforcer() limit.Enforcer {
+	enforcer, _ := openLimits()
+	return enforcer
+}
+
+// openLimits opens the enforcer once. The error is why it is not a scope.
+var openLimits = sync.OnceValues(func() (limit.Enforcer, error) {
+	enforcer, err := scope.Open()
+	if err != nil {
+		return process.Enforcer{}, err
 	}
-	return process.Enforcer{}
+	return enforcer, nil
 })
+
+// limitReport returns what enforces limits, for the report about this machine.
+func limitReport() doctor.LimitEnforcer {
+	enforcer, err := openLimits()
+	return doctor.LimitEnforcer{Name: enforcer.Name(), NoScope: err}
+}

@@ -66,7 +66,7 @@ func (o *topOptions) run(ctx context.Context) error {
 	if o.asJSON {
 		used, damaged := service.Usages(ctx, ids...)
 		if used == nil {
-			used = []session.SessionUsage{}
+			used = []session.Summary{}
 		}
 		return errors.Join(printJSON(o.out, used), damaged)
 	}
@@ -114,7 +114,7 @@ func frame(text string) string {
 }
 
 // table returns the table as it fits on the terminal.
-func (o *topOptions) table(used []session.SessionUsage) string {
+func (o *topOptions) table(used []session.Summary) string {
 	if len(used) == 0 {
 		return noneRunning + "\n"
 	}
@@ -133,7 +133,7 @@ func (o *topOptions) table(used []session.SessionUsage) string {
 }
 
 // topRows are the rows of the table.
-func topRows(used []session.SessionUsage) [][]string {
+func topRows(used []session.Summary) [][]string {
 	rows := make([][]string, 0, len(used))
 	for i := range used {
 		u := &used[i]

@@ -56,6 +56,8 @@ func (w *world) request() Request {
 	}
 }
 
+func (w *world) Usages(context.Context, ...session.ID) ([]session.Summary, error) { return nil, nil }
+
 func (w *world) Summaries() ([]session.Summary, error) {
 	if w.empty {
 		return nil, nil

@@ -20,6 +20,7 @@ type Sources struct {
 	Images        func(context.Context) ([]bakery.Status, error)
 	ModelServer   func(ctx context.Context, inference string) (ModelServer, error)
 	StaleSessions func() int // how many sessions gc would remove
+	Limits        func() LimitEnforcer
 	// Unrepaired repairs what crashes have left, and reports what it could not repair.
 	Unrepaired func(context.Context) []string
 }
@@ -116,6 +117,12 @@ func (d *Doctor) dockerChecks(system bool) []Check {
 		{Name: "this machine", Part: Machine, Run: func(ctx context.Context) []Finding {
 			_, err := daemon(ctx)
 			return thisMachine(system).findings(err == nil)
+		}},
+		{Name: "resource limits", Part: Machine, Run: func(context.Context) []Finding {
+			if d.sources.Limits == nil {
+				return nil
+			}
+			return []Finding{limitsFinding(d.sources.Limits())}
 		}},
 		{Name: "Docker", Part: Docker, Run: func(ctx context.Context) []Finding {
 			info, err := daemon(ctx)

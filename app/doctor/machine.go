@@ -134,7 +134,7 @@ var limitControllers = []string{"cpu", "memory", "pids"}
 // the user's systemd was delegated the controllers.
 func (m machine) delegation() Finding {
 	f := Finding{Name: "cgroup delegation", State: Warning}
-	const unlimited = "; memory and CPU of sandboxes are not limited"
+	const unlimited = "; aibox itself limits sandboxes, and only to whole processors"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
 	lacking := lackingOf(given)
@@ -152,7 +152,7 @@ func (m machine) delegation() Finding {
 	case len(lacking) > 0:
 		f.Detail, f.Fix = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, SetupCommand
 	default:
-		f.State, f.Detail = OK, given+"; aibox does not use them yet"
+		f.State, f.Detail = OK, given
 	}
 	return f
 }

@@ -81,7 +81,7 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", Warning, "was not given cpu; memory and CPU of sandboxes are not limited", SetupCommand, Warning,
+			"cgroup delegation", Warning, "was not given cpu; aibox itself limits sandboxes, and only to whole processors", SetupCommand, Warning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},

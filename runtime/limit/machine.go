@@ -30,14 +30,23 @@ func ThisMachine() Machine {
 	return m
 }
 
-// Default returns the limits of a session on m that sets none: half of the memory, and all
-// processors but one if there are more than three. Processes have a fixed default.
+// The smallest and the largest default of memory, in bytes. Builds need the first; the
+// second leaves room for other sessions.
+const (
+	leastMemory = 2 << 30
+	mostMemory  = 8 << 30
+)
+
+// Default returns the limits of a session on m that sets none: a quarter of the memory,
+// within bounds, and all processors but one if there are more than three. Processes have a
+// fixed default.
 func (m Machine) Default() Limits {
 	cpus := m.CPUs
 	if cpus > 3 {
 		cpus--
 	}
-	return Limits{Memory: m.Memory / 2, CPUs: float64(cpus)}
+	memory := min(max(m.Memory/4, leastMemory), mostMemory, m.Memory)
+	return Limits{Memory: memory, CPUs: float64(cpus)}
 }
 
 // cgroupMemory returns the smallest memory limit of this process's cgroups (cgroups(7),

@@ -17,9 +17,10 @@ func TestDefaultsFollowTheMachine(t *testing.T) {
 		machine Machine
 		want    Limits
 	}{
-		{Machine{Memory: 16 << 30, CPUs: 8}, Limits{Memory: 8 << 30, CPUs: 7}},
-		{Machine{Memory: 16 << 30, CPUs: 4}, Limits{Memory: 8 << 30, CPUs: 3}},
-		{Machine{Memory: 2 << 30, CPUs: 3}, Limits{Memory: 1 << 30, CPUs: 3}},
+		{Machine{Memory: 16 << 30, CPUs: 8}, Limits{Memory: 4 << 30, CPUs: 7}},
+		{Machine{Memory: 256 << 30, CPUs: 4}, Limits{Memory: 8 << 30, CPUs: 3}},
+		{Machine{Memory: 4 << 30, CPUs: 3}, Limits{Memory: 2 << 30, CPUs: 3}},
+		{Machine{Memory: 1 << 30, CPUs: 2}, Limits{Memory: 1 << 30, CPUs: 2}},
 		{Machine{CPUs: 1}, Limits{CPUs: 1}},
 	} {
 		if got := c.machine.Default(); got != c.want {

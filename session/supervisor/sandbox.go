@@ -93,8 +93,16 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers" + scratchText(container))
+	done("gVisor's kernel answers" + limitsText(s.resourceLimits()) + scratchText(container))
 	return container, nil
+}
+
+// limitsText lists the limits of memory and processors, after a semicolon.
+func limitsText(l limit.Limits) string {
+	if text := l.String(); text != "" {
+		return "; at most " + text
+	}
+	return ""
 }
 
 // scratchText names the folders of the image that are in memory, after a semicolon.

@@ -20,8 +20,8 @@ type usageMeter struct {
 
 const (
 	// usageAge is the age at which a measurement is too old to be shown, or to compute the
-	// present use of processors from.
-	usageAge = 10 * time.Second
+	// present use of processors from. Clients that look measure more often.
+	usageAge = 30 * time.Second
 	// usageSpan is the time between the two measurements that the first answer needs.
 	usageSpan = 200 * time.Millisecond
 )
@@ -80,6 +80,5 @@ func (s *supervisor) Usage() (any, error) {
 		return nil, fault.New(fault.Conflict, "the sandbox cannot be measured: %w", err)
 	}
 	used.MemoryLimit, used.CPULimit = s.resourceLimits().Memory, s.resourceLimits().CPUs
-	s.publishing.trigger()
 	return used, nil
 }

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # Tests the setup script on a machine with systemd and cgroup v2: a Debian 13 that boots in
 # an emulator, because containers and chroots have no systemd. It sets up as a normal user
-# with sudo, then again, then as root for a new user, then reboots, and uninstalls.
+# with sudo, then again, then as root for a new user, then reboots, and uninstalls. It
+# tests the limits of sandboxes that systemd enforces, on real ones.
 #
-#   test/matrix/systemd.sh [--fresh]     needs root, or sudo; about ten minutes, one core
+#   test/matrix/systemd.sh [--fresh] [--limits]
+#
+# It needs root or sudo, Go, and about fifteen minutes of one core. --limits tests only the
+# limits.
 #
 # The machine's disk is never changed, and kept for the next run unless you use --fresh. The
 # emulator runs at a tenth of the processor's speed. That is too slow for the network probes
@@ -27,11 +31,17 @@ trap '[[ -z $emulator ]] || kill "$emulator" 2>/dev/null; rm -rf "$scratch"' EXI
 main() {
 	[[ $(uname -m) == x86_64 ]] || { echo "this test needs an x86_64 machine" >&2 && exit 3; }
 	[[ -d $OURS ]] || { echo "this test copies runsc from this machine; first run: make setup" >&2 && exit 3; }
-	[[ ${1-} != --fresh ]] || rm -rf "$CACHE"
+	[[ ${1-} != --fresh ]] || { rm -rf "$CACHE" && shift; }
+	build_tests
 	install_tools
 	[[ -e $CACHE/.complete ]] || make_machine
 	boot
 	fill_machine
+	if [[ ${1-} == --limits ]]; then
+		expect "a normal user sets up the machine" tess setup
+		check_limits
+		return
+	fi
 	run_checks
 }
 
@@ -127,7 +137,7 @@ boot() {
 }
 
 await_machine() {
-	local deadline=$((SECONDS + 600))
+	local deadline=$((SECONDS + 900))
 	until [[ $(on root systemctl is-system-running --wait) =~ running|degraded ]]; do
 		if ((SECONDS > deadline)) || ! kill -0 "$emulator" 2>/dev/null; then
 			tail -n 20 "$scratch/console" >&2
@@ -147,6 +157,23 @@ on() {
 fill_machine() {
 	tar -c -C "$OURS" . | on root "mkdir -p $OURS && tar -x -C $OURS"
 	on root "cat >/usr/local/bin/setup && chmod 0755 /usr/local/bin/setup" <"$checkout/scripts/setup-rootless-gvisor.sh"
+}
+
+# build_tests: builds the tests of limits, as this checkout's owner if this is root.
+build_tests() {
+	local build=(env CGO_ENABLED=0 go test -c -o "$scratch/limits.test" ./runtime/limit/scope)
+	(cd "$checkout" && PATH=$PATH:/usr/local/go/bin GOFLAGS=-buildvcs=false "${build[@]}")
+}
+
+# check_limits: makes an image of the machine's own Perl, and runs the tests of limits.
+# shellcheck disable=SC2016 # the machine's shell expands what is in single quotes
+check_limits() {
+	on root 'cat >/usr/local/bin/limits.test && chmod 0755 /usr/local/bin/limits.test' <"$scratch/limits.test"
+	expect "an image for the tests of limits is imported" tess \
+		'libs=$(ldd /usr/bin/perl | grep -o "/[^ ]*"); tar -C / -c --dereference usr/bin/perl $(for lib in $libs; do echo "${lib#/}"; done) | docker -H "unix://$XDG_RUNTIME_DIR/docker.sock" import - limits:1'
+	expect "a scope of systemd enforces the limits of sandboxes" tess \
+		'DOCKER_HOST=unix://$XDG_RUNTIME_DIR/docker.sock AIBOX_TEST_SYSTEMD=1 AIBOX_TEST_SYSTEMD_IMAGE=limits:1 limits.test -test.v -test.run Systemd -test.timeout 15m'
+	expect "no scope is left" tess '! systemctl --user list-units --all --plain --no-legend "aibox-*" | grep .'
 }
 
 # expect SENTENCE USER COMMAND…
@@ -181,6 +208,7 @@ run_checks() {
 	expect "a container starts under runsc after the reboot" tess setup
 	expect "systemd user managers have the controllers for limits" tess \
 		'given=$(cat /sys/fs/cgroup/user.slice/user-$UID.slice/user@$UID.service/cgroup.controllers); for name in cpu cpuset io memory pids; do [[ " $given " == *" $name "* ]] || exit 1; done'
+	check_limits
 	expect "one user's setup is uninstalled" root setup --user other --uninstall --purge --yes
 	expect "lingering, unit, runtime and data of that user are gone" root \
 		'! ls /var/lib/systemd/linger/other /home/other/.config/systemd/user/docker.service /home/other/.config/docker/daemon.json /home/other/.local/share/docker 2>/dev/null'

@@ -28,6 +28,8 @@ const (
 	byTokens
 	byCost
 	byRefused
+	byCPU
+	byMemory
 	byTime
 	columnCount
 )
@@ -86,6 +88,18 @@ var kinds = [columnCount]kind{
 	byRefused: {"REFUSED", "most first", true, func(_ time.Time, b *session.Summary) string {
 		return counted(b.Refused)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
+	byCPU: {"CPU", "highest first", true, func(_ time.Time, b *session.Summary) string {
+		if b.Usage.Measured.IsZero() {
+			return ""
+		}
+		return percent(b.Usage.CPU)
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.Usage.CPU, a.Usage.CPU) }},
+	byMemory: {"MEMORY", "most first", true, func(_ time.Time, b *session.Summary) string {
+		if b.Usage.Measured.IsZero() {
+			return ""
+		}
+		return amount.Bytes(b.Usage.Memory)
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.Usage.Memory, a.Usage.Memory) }},
 	byTime: {"TIME", "newest first", true, func(now time.Time, b *session.Summary) string {
 		return took(now, b)
 	}, session.NewestFirst},
@@ -114,6 +128,9 @@ func cost(b *session.Summary) string {
 		return amount.Cost(b.Cost)
 	}
 }
+
+// percent formats the use of processors.
+func percent(cpu float64) string { return fmt.Sprintf("%.0f%%", cpu) }
 
 // counted formats a number; empty for 0.
 func counted(n int) string {
@@ -144,7 +161,7 @@ const leastTask = 14
 // layoutOf divides a width. The least important columns are hidden first, and the task
 // gets the rest.
 func layoutOf(width int) layout {
-	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byTime: 8}
+	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byCPU: 5, byMemory: 7, byTime: 8}
 	rest := func() int {
 		used := leadWidth
 		for c, w := range l {
@@ -157,7 +174,7 @@ func layoutOf(width int) layout {
 	for _, narrow := range []struct {
 		column column
 		width  int
-	}{{byCost, 0}, {byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
+	}{{byMemory, 0}, {byCPU, 0}, {byCost, 0}, {byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
 		if rest() >= leastTask {
 			break
 		}

@@ -25,6 +25,7 @@ import (
 // Sessions are the use cases of the dashboard; *session.Sessions has them.
 type Sessions interface {
 	Summaries() ([]session.Summary, error)
+	Usages(ctx context.Context, ids ...session.ID) ([]session.Summary, error)
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
 	CountChanges(ctx context.Context, id session.ID) (session.Changes, error)
@@ -66,6 +67,7 @@ type Model struct {
 	welcome       *welcome.Model
 	changed       <-chan struct{}
 	counter       counter
+	measurer      measurer
 	covered       bool // another screen covers it
 }
 
@@ -88,6 +90,7 @@ func New(ctx context.Context, sessions Sessions, first welcome.Services) *Model 
 		now:   func() time.Time { return m.now() },
 		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return m.after(d, msg) },
 	}
+	m.measurer = measurer{ctx: ctx, sessions: m.sessions, after: m.counter.after}
 	return m
 }
 
@@ -163,7 +166,9 @@ func (m *Model) await() tea.Cmd {
 
 // Update routes a message and plans the next count.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	return tea.Batch(m.route(msg), m.counter.plan(m.visible()))
+	cmd := m.route(msg)
+	visible := m.visible()
+	return tea.Batch(cmd, m.counter.plan(visible), m.measurer.plan(visible))
 }
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {
@@ -197,6 +202,13 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case tick:
 		m.ticking = false
 		return m.scheduleTick()
+	case measureDue:
+		return m.measurer.begin(m.visible())
+	case measured:
+		cmd := m.measurer.end(msg)
+		m.measurer.apply(m.all)
+		m.arrange()
+		return cmd
 	case countDue:
 		return m.counter.begin(m.visible())
 	case countEnded:
@@ -239,6 +251,7 @@ func (m *Model) take(msg sessionsLoaded) tea.Cmd {
 	m.all, m.listErr, m.loaded = msg.all, msg.err, true
 	m.list.forget(m.all)
 	m.counter.apply(m.all)
+	m.measurer.apply(m.all)
 	m.arrange()
 	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }

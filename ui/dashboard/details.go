@@ -84,6 +84,9 @@ func (d *details) facts() []string {
 	if numbers := d.numbers(); numbers != "" {
 		out = append(out, numbers)
 	}
+	if u := b.Usage; !u.Measured.IsZero() {
+		out = append(out, t.Faint.Render(fmt.Sprintf("%s of memory, %s CPU, %s", amount.Bytes(u.Memory), percent(u.CPU), amount.Of(u.Processes, "process"))))
+	}
 	if d.uncounted != nil {
 		out = append(out, t.Warn.Render("changes not counted: "+termtext.Escape(d.uncounted.Error())))
 	}

@@ -33,6 +33,7 @@ type fakeSessions struct {
 	tails   []string      // for Tail, the last one for ever; none is the usual
 	count   func(session.ID) (session.Changes, error)
 	counted []session.ID
+	usage   session.Usage
 }
 
 func (r *fakeSessions) do(verb string, id session.ID) error {
@@ -42,6 +43,14 @@ func (r *fakeSessions) do(verb string, id session.ID) error {
 
 func (r *fakeSessions) Summaries() ([]session.Summary, error) {
 	return slices.Clone(r.briefs), r.damaged
+}
+
+func (r *fakeSessions) Usages(_ context.Context, ids ...session.ID) ([]session.Summary, error) {
+	var used []session.Summary
+	for _, id := range ids {
+		used = append(used, session.Summary{ID: id, Phase: session.Running, Usage: r.usage})
+	}
+	return used, nil
 }
 
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {

@@ -1,0 +1,18 @@
+package doctor
+
+// LimitEnforcer is what enforces the limits of a sandbox's memory and processors.
+type LimitEnforcer struct {
+	Name string
+	// NoScope is why it is not a scope of the user's systemd; nil if it is one.
+	NoScope error
+}
+
+// limitsFinding reports what enforces limits. Both ways do; without systemd, processors can
+// only be limited in whole numbers.
+func limitsFinding(by LimitEnforcer) Finding {
+	f := Finding{Name: "resource limits", State: OK, Detail: by.Name + " limits memory, processors and processes"}
+	if by.NoScope != nil {
+		f.Detail = by.Name + " limits memory and whole processors, by measurement and affinity (" + by.NoScope.Error() + ")"
+	}
+	return f
+}
