@@ -53,9 +53,9 @@ type BatchStart struct {
 	Err error
 }
 
-// startsAtOnce is how many sessions of a batch start at the same time. A start keeps a
-// processor busy, and too many at once would run into the timeouts of their sandboxes.
-func startsAtOnce() int { return max(2, goruntime.GOMAXPROCS(0)) }
+// startsAtOnce is how many sessions of a batch start at the same time. A start waits for the
+// daemon half of its time, but too many at once run into the timeouts of their sandboxes.
+func startsAtOnce() int { return 2 * max(2, goruntime.GOMAXPROCS(0)) }
 
 // StartBatch starts all sessions of a batch, a few at a time, and returns when each runs, is
 // queued or has failed. Missing images are baked first, one after the other; if that fails,

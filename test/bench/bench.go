@@ -183,7 +183,7 @@ func (b *bench) remove(ctx context.Context, ids ...string) error {
 // disk caches are ready.
 func (b *bench) warm() error {
 	ctx := context.Background()
-	if !wanted("cold run", b.only) && !wanted("stop", b.only) && !wanted("gateway throughput", b.only) {
+	if !wanted("cold run", b.only) && !wanted("side by side", b.only) && !wanted("stop", b.only) && !wanted("gateway throughput", b.only) {
 		return nil
 	}
 	if _, err := b.timed(ctx, b.aibox, "run", "shell", "--network", "local", "--inference", "scripted", "--", "true"); err != nil {

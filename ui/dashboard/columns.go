@@ -49,7 +49,9 @@ var kinds = [columnCount]kind{
 			return fmt.Sprintf("%s %d", status.Text(b.Status()), b.Position)
 		}
 		return status.Text(b.Status())
-	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
+	}, func(a, b *session.Summary) int {
+		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), cmp.Compare(a.Position, b.Position))
+	}},
 	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *session.Summary) string {
 		return string(b.ID)
 	}, func(a, b *session.Summary) int { return cmp.Compare(b.ID, a.ID) }},
