@@ -47,3 +47,56 @@ func TestTheReviewShowsEveryKindOfChangeInATerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesTakenOntoTheWorkingTreeShowOnEveryScreen takes lines of a file in a review on a
+// real terminal, then the rest. Every screen and `aibox ls` show the state after each.
+func TestLinesTakenOntoTheWorkingTreeShowOnEveryScreen(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", map[string]string{"a.txt": "one\ntwo\nthree\n"})
+	m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c",
+		`printf 'ONE\ntwo\nthree\nfour\n' > a.txt; echo new > b.txt`))
+	states := func(status, review string) {
+		t.Helper()
+		if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, status) {
+			t.Errorf("aibox ls lacks %q:\n%s", status, o.stdout)
+		}
+		if o := m.aibox(0, "ls", "--json"); !strings.Contains(strings.ReplaceAll(o.stdout, " ", ""), `"review":"`+review+`"`) {
+			t.Errorf("aibox ls --json lacks %q:\n%s", review, o.stdout)
+		}
+	}
+	p := m.sits(usualSize, aibox)
+	p.sees(`▲ to review`)
+	p.does("r")
+	p.sees(`(?s)Review.*\+ONE`)
+	p.does("L")
+	p.sees(`space takes a line`)
+	p.does("v", "down", "space")
+	p.sees(`✓ 2 of 3 lines`)
+	p.does("esc")
+	p.sees(`enter accept…`)
+	p.does("enter")
+	p.sees(`Accept into branch`)
+	p.until(`Accept into your working tree`, "ctrl+t")
+	p.until(`(?s)1 session.*◐ part taken`, "ctrl+s") // the review has closed, and the dashboard shows it
+	if got := m.read(repo, "a.txt"); got != "ONE\ntwo\nthree\n" {
+		t.Errorf("a.txt holds %q", got)
+	}
+	states("part taken", "partly-accepted")
+	p.does("enter")
+	p.sees(`(?s)◐ part taken.*Network and events`)
+	p.does("r")
+	p.sees(`(?s)Review.*\+four`)
+	p.does("A", "enter")
+	p.sees(`Accept into your working tree`) // the target is remembered
+	p.until(`✓ accepted`, "ctrl+s")         // on the session's screen
+	if got := m.read(repo, "a.txt") + m.read(repo, "b.txt"); got != "ONE\ntwo\nthree\nfour\nnew\n" {
+		t.Errorf("the files hold %q", got)
+	}
+	p.does("r")
+	p.sees(`(?s)Review.*accepted before`)
+	p.until(`(?s)1 session.*✓ accepted`, "q")
+	states("accepted", "accepted")
+	p.does("q")
+	p.leaves(0)
+}
