@@ -279,6 +279,24 @@ func TestAFolderWithoutASpecIsNoError(t *testing.T) {
 	}
 }
 
+// The folder of a supervisor that was killed before it had written a spec is removed at once; one
+// that is about to be used is not.
+func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
+	d := newFixture(t)
+	for _, id := range []ID{"00001-shell", "00002-shell"} {
+		d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	}
+	d.write(d.store.SupervisorLog("00001-shell"), "")
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || repaired[0].ID != "00001-shell" {
+		t.Errorf("repaired is %+v", repaired)
+	}
+	if _, err := os.Lstat(d.store.Dir("00002-shell")); err != nil {
+		t.Error("a folder that is about to be used was removed")
+	}
+}
+
 func TestWhatCannotBeRepairedIsReported(t *testing.T) {
 	d := newFixture(t)
 	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {

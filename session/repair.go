@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -176,8 +177,13 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 func (s *repairs) repairUnlaunched(ctx context.Context, id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
-	if err != nil || time.Since(info.ModTime()).Abs() < launchTimeout || isLocked(dir) { // the clock may have been set back
-		return nil, nil //nolint:nilerr // removed meanwhile, or about to be used
+	if err != nil || isLocked(dir) {
+		return nil, nil //nolint:nilerr // removed meanwhile, or in use
+	}
+	// A supervisor has the lock before it opens its log, and for as long as it lives.
+	_, err = os.Lstat(filepath.Join(dir, supervisorLog))
+	if age := time.Since(info.ModTime()).Abs(); err != nil && age < launchTimeout { // the clock may have been set back
+		return nil, nil //nolint:nilerr // about to be used
 	}
 	if err := s.store.Remove(ctx, id); err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ const (
 	stateFile   = "state.json"
 	auditFile   = "audit.jsonl"
 	changesFile = "changes.json" // the change set at the end
+
+	supervisorLog = "supervisor.log" // the standard error of the supervisor
 )
 
 // Store keeps the sessions' folders under one private folder.
@@ -291,6 +293,10 @@ func ambiguousSession(text string, found []ID) error {
 func (s Store) WriteSpec(id ID, spec Spec) error {
 	return s.write(id, specFile, storedSpec{Spec: spec, Format: recordFormat})
 }
+
+// SupervisorLog returns the file for the standard error of the session's supervisor. Only the
+// holder of the session's lock creates it.
+func (s Store) SupervisorLog(id ID) string { return filepath.Join(s.Dir(id), supervisorLog) }
 
 // OpenLog opens the session's event log for appending.
 func (s Store) OpenLog(id ID) (*audit.Log, error) {

@@ -221,8 +221,13 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	})
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := k.awaitWorkspace()
-		if err != nil {
-			return nil //nolint:nilerr // reported already, and Prepare has cleaned up
+		if err != nil { // reported already, and Prepare has cleaned up, except after a git that was canceled
+			if made := s.state().Workspace; made != nil {
+				if err := workspace.RemoveTorn(made.GitDir); err != nil && !errors.Is(err, workspace.ErrBusy) {
+					return err
+				}
+			}
+			return nil
 		}
 		if s.launch.Spec.Verifies != nil {
 			return workspace.Remove(ctx, ws)

@@ -229,7 +229,7 @@ func (s *supervisor) open() error {
 	if s.held, err = s.store.Lock(s.id); err != nil {
 		return fmt.Errorf("taking the session's lock: %w", err)
 	}
-	if err := divertStderr(filepath.Join(s.dir, "supervisor.log")); err != nil {
+	if err := divertStderr(s.store.SupervisorLog(s.id)); err != nil {
 		return err
 	}
 	if s.log, err = s.store.OpenLog(s.id); err != nil {

@@ -298,6 +298,12 @@ func (s *schedule) check() (problems []string) {
 		}
 	}
 	left := (&soak{m: m}).left(nil)
+	if s.named("tear the state") && err != nil { // the state alone named the workspace of a start; gc reports it
+		for _, path := range left["workspaces"] {
+			_ = os.RemoveAll(path)
+		}
+		delete(left, "workspaces")
+	}
 	if s.lane.disk != nil { // on FUSE the lock of a record stays for a while
 		left["records"] = slices.DeleteFunc(left["records"], func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".aibox-removed-") })
 	}
