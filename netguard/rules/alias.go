@@ -27,7 +27,7 @@ func findAlias() (alias *netlink.Addr, up bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	addrs, err := netlink.AddrList(lo, unix.AF_INET)
+	addrs, err := readDump("addresses", func() ([]netlink.Addr, error) { return netlink.AddrList(lo, unix.AF_INET) })
 	if err != nil {
 		return nil, false, err
 	}
@@ -112,7 +112,7 @@ func sessionListening() (bool, error) {
 // occupiedBridges returns the sessions' bridges that have a sandbox on them. A sandbox
 // whose supervisor was killed has no sockets left.
 func occupiedBridges() ([]string, error) {
-	links, err := netlink.LinkList()
+	links, err := readDump("interfaces", netlink.LinkList)
 	if err != nil {
 		return nil, err
 	}

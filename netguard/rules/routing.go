@@ -40,7 +40,7 @@ func isolate(bridge string, ports GuardRequest) ([]change, error) {
 	if link.Attrs().Name != bridge || link.Type() != "bridge" {
 		return nil, fmt.Errorf("it is %s %q", link.Type(), link.Attrs().Name)
 	}
-	addrs, err := netlink.AddrList(link, unix.AF_INET)
+	addrs, err := readDump("addresses", func() ([]netlink.Addr, error) { return netlink.AddrList(link, unix.AF_INET) })
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +106,9 @@ func readRouting() (routing, error) {
 }
 
 func listRules(family int) ([]netlink.Rule, error) {
-	for range 5 { // repeat a dump that a change has interrupted
-		rules, err := netlink.RuleList(family)
-		if errors.Is(err, netlink.ErrDumpInterrupted) {
-			continue
-		}
-		// Without the family, the kernel may return the rules of the families that it has.
-		return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
-	}
-	return nil, errors.New("the routing rules change faster than they can be read")
+	rules, err := readDump("routing rules", func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
+	// Without the family, the kernel may return the rules of the families that it has.
+	return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
 }
 
 // families returns the address families in order: IPv4 first.
