@@ -26,6 +26,9 @@ const (
 	acceptReserveSize = 256 << 10
 )
 
+// ReservedSize is the space that a running session reserves, in bytes.
+const ReservedSize = endReserveSize + resultReserveSize
+
 // Reserve reserves the space.
 func Reserve(dir string) error {
 	err := reserveFile(filepath.Join(dir, endReserve), endReserveSize)

@@ -7,6 +7,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // maxHostReserve is the free space at which a session ends on a large disk; on a smaller
@@ -57,7 +58,9 @@ func nearlyFull(folder string, fs fileSystem) *fault.Fault {
 // exist yet is not checked.
 func (s *run) checkHostDisks() error {
 	for _, folder := range []string{s.deps.Dirs.State, s.deps.Dirs.Workspace} {
-		if fs, ok := statFileSystem(folder); ok && new(hostDisk).check(fs) >= diskNearlyFull {
+		fs, ok := statFileSystem(folder)
+		fs.left -= session.ReservedSize // which the session is about to take
+		if ok && new(hostDisk).check(fs) >= diskNearlyFull {
 			return nearlyFull(folder, fs)
 		}
 	}
