@@ -122,7 +122,10 @@ func (p *transaction) explain(err error) error {
 	switch {
 	case errors.Is(err, errChanged) && ok:
 		return p.conflictError(Step{Path: at.path, Action: ActionConflict, Reason: errChanged.Error()})
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+	case errors.Is(err, unix.EDQUOT):
+		return fault.New(fault.Environment, "your quota on the disk of your working tree is used up, so nothing was changed: %w", err).
+			Hint("free some space: `quota -s` shows your quota")
+	case errors.Is(err, unix.ENOSPC):
 		return fault.New(fault.Environment, "the disk of your working tree is full, so nothing was changed: %w", err).
 			Hint("see how much room there is: df -h %s", termtext.Escape(p.tree.top))
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.EROFS):

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
 	"aibox/review/reviewtest"
@@ -126,6 +127,26 @@ func TestAnEmptyFolderThatCannotBeRemovedIsNamed(t *testing.T) {
 			t.Errorf("%v: it says %q: %s", mode, got.Kind, got.Message)
 		}
 		reviewtest.Must(t, os.Chmod(b.InRepo("new"), 0o755))
+	}
+}
+
+func TestAUsedUpQuotaIsNotCalledAFullDisk(t *testing.T) {
+	b := reviewtest.DiskBench(t)
+	b.Write("new", "new\n")
+	cs := b.Compute()
+	before := b.State()
+	_, err := worktree.ApplyToWorktree(t.Context(), b.Workspace, cs.BaseTree, cs.Tree, func(point string) error {
+		if strings.HasPrefix(point, "staged") {
+			return unix.EDQUOT
+		}
+		return nil
+	})
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "your quota on the disk of your working tree is used up, so nothing was changed") ||
+		!strings.Contains(strings.Join(fault.Hints(err), ""), "quota -s") {
+		t.Errorf("%v, hints %q", err, fault.Hints(err))
+	}
+	if after := b.State(); after != before {
+		t.Errorf("something was changed:\n%s\nwas\n%s", after, before)
 	}
 }
 
