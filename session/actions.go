@@ -6,6 +6,7 @@ import "aibox/agents"
 // are only hints: the use cases check again.
 type Actions struct {
 	Attach    bool // its agent has a terminal that runs, or will soon
+	Enter     bool // its sandbox runs, so that it can have a shell and open ports
 	Stop      bool
 	Diff      bool // its changes can be shown: all, or those so far
 	Review    bool // it has changes to review
@@ -23,6 +24,7 @@ func (b *Summary) Actions() Actions {
 	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
 	return Actions{
 		Attach:    b.Interactive && !ended && b.Phase != Queued,
+		Enter:     b.Phase == Running,
 		Stop:      !ended,
 		Diff:      b.Phase == Running || ended && (b.Changed || b.Unknown),
 		Review:    ended && (b.Changed || b.Unknown),

@@ -14,6 +14,7 @@ import (
 	"aibox/ui/images"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
+	"aibox/ui/openports"
 	"aibox/ui/page"
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
@@ -42,6 +43,7 @@ type app struct {
 	width, height int
 	over          overlay
 	questions     *approvals.Model // of sessions that run
+	ports         *openports.Opened
 	alerts        alerts
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
@@ -81,6 +83,7 @@ func newApp(ctx context.Context, r Request) *app {
 	}
 	a.keys.inText.help, a.keys.inText.palette = keymap.Bind("this help", "f1"), keymap.Bind("search all commands", "ctrl+k")
 	a.keys.inText.force = keymap.Bind("cancel the text; twice: quit", "ctrl+c")
+	a.ports = openports.NewOpened(ctx, r.Sessions)
 	a.questions = approvals.New(ctx, r.Sessions)
 	a.questions.Remember = r.Remember
 	if r.Notify != nil {
@@ -214,6 +217,8 @@ func (a *app) layerOf(request page.Request) *layer {
 		l.Page = scrollback.New(ctx, a.request.Sessions, of.ID)
 	case page.Compare:
 		l.Page = compare.New(ctx, a.request.Sessions, of)
+	case page.Ports:
+		l.Page = openports.New(ctx, a.request.Sessions, a.ports, of.ID)
 	case page.Network:
 		screen := network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
 		screen.Remember = a.request.Remember

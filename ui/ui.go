@@ -20,6 +20,7 @@ import (
 	"aibox/ui/images"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
+	"aibox/ui/openports"
 	"aibox/ui/page"
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
@@ -35,6 +36,8 @@ type Sessions interface {
 	sessionview.Sessions
 	scrollback.Sessions
 	network.Sessions
+	openports.Sessions
+	openports.Opener
 	compare.Sessions
 	approvals.Sessions
 }

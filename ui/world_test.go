@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/session/output"
+	"aibox/session/ports"
 	"aibox/ui/newrun"
 	"aibox/workspace"
 )
@@ -145,6 +147,19 @@ func (w *world) ChangePolicy(context.Context, session.ID, session.PolicyChange) 
 	return session.PolicyChanged{Closed: 1}, w.err()
 }
 func (w *world) AttendAll(context.Context) error { return w.err() }
+
+func (w *world) Ports(context.Context, session.ID) ([]ports.Listening, error) {
+	return []ports.Listening{{Address: netip.MustParseAddr("127.0.0.1"), Port: 3000}}, w.err()
+}
+
+func (w *world) OpenPort(ctx context.Context, _ session.ID, _ ports.Request, visit func(ports.Update) error) error {
+	if w.broken {
+		return w.err()
+	}
+	_ = visit(ports.Update{Address: "127.0.0.1:3000"})
+	<-ctx.Done()
+	return ctx.Err()
+}
 
 func (w *world) Recorded(session.ID) (int64, error) { return 2600, w.err() }
 

@@ -62,7 +62,11 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 		m.askAccept(b)
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: b.ID})
-	case key.Matches(msg, k.shell):
+	case key.Matches(msg, k.enter):
+		return page.Ask(page.Command{Args: []string{"shell", string(b.ID)}})
+	case key.Matches(msg, k.ports):
+		return page.Ask(page.Ports{ID: b.ID})
+	case key.Matches(msg, k.workspace):
 		return page.Ask(page.Command{Args: []string{"workspace", string(b.ID)}})
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)

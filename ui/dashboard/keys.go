@@ -16,14 +16,14 @@ import (
 // keys are the dashboard's keys, except for those that move. Keys for sessions are enabled
 // if they apply to the selected session or to a marked one.
 type keys struct {
-	attach, open, read, review, diff     key.Binding
-	accept, discard, restore             key.Binding
-	stop, remove                         key.Binding
-	newRun, again, sendBack, fork        key.Binding
-	network, shell, copy, compare        key.Binding
-	filter, clear, order, reverse, group key.Binding
-	preview, mark, markAll               key.Binding
-	keep, drop                           key.Binding // while filtering
+	attach, open, read, review, diff                key.Binding
+	accept, discard, restore                        key.Binding
+	stop, remove                                    key.Binding
+	newRun, again, sendBack, fork                   key.Binding
+	network, enter, ports, workspace, copy, compare key.Binding
+	filter, clear, order, reverse, group            key.Binding
+	preview, mark, markAll                          key.Binding
+	keep, drop                                      key.Binding // while filtering
 }
 
 func newKeys() keys {
@@ -32,7 +32,8 @@ func newKeys() keys {
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), restore: keymap.Bind("restore", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
-		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
+		network: keymap.Bind("its network", "w"), enter: keymap.Bind("shell", "$"), ports: keymap.Bind("its ports", "P"),
+		workspace: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", ">"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
@@ -43,7 +44,7 @@ func newKeys() keys {
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	k, b := &m.keys, m.list.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.shell, &k.copy, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.workspace, &k.copy, &k.enter, &k.ports, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
@@ -54,7 +55,9 @@ func (m *Model) enableKeys() {
 		k.review.SetEnabled(can.Review)
 		k.diff.SetEnabled(can.Diff)
 		k.accept.SetEnabled(can.Accept)
-		k.shell.SetEnabled(can.Workspace)
+		k.workspace.SetEnabled(can.Workspace)
+		k.enter.SetEnabled(can.Enter)
+		k.ports.SetEnabled(can.Enter)
 		k.sendBack.SetEnabled(can.SendBack)
 		k.fork.SetEnabled(can.SendBack)
 	}
@@ -102,7 +105,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First session", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.fork, k.compare, k.network, k.shell, k.copy),
+		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.fork, k.compare, k.network, k.enter, k.ports, k.workspace, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}

@@ -44,6 +44,8 @@ type (
 	Session struct{ ID session.ID }
 	// Scrollback shows the terminal output of an interactive session.
 	Scrollback struct{ ID session.ID }
+	// Ports shows the ports of a running session's sandbox.
+	Ports struct{ ID session.ID }
 	// NewRun starts a session.
 	NewRun struct {
 		Repository string     // empty: the current one, or the last one used
@@ -104,6 +106,7 @@ type Close struct {
 func (Review) request()     {}
 func (Session) request()    {}
 func (Scrollback) request() {}
+func (Ports) request()      {}
 func (NewRun) request()     {}
 func (Images) request()     {}
 func (Network) request()    {}

@@ -19,6 +19,7 @@ import (
 
 // keys are the screen's own keys.
 type keys struct {
+	shell, ports                                         key.Binding
 	attach, past, review, stop, interrupt, extend, again key.Binding
 	diff, sendBack, fork                                 key.Binding
 	network, pane, hide, raw, back                       key.Binding
@@ -31,6 +32,7 @@ func newKeys() keys {
 		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scrollback", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
 		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
+		shell: keymap.Bind("shell", "$"), ports: keymap.Bind("ports", "P"),
 		network: keymap.Bind("network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -53,6 +55,8 @@ func (m *Model) current() keys {
 	if m.raw {
 		k.raw.SetHelp(k.raw.Help().Key, "conversation")
 	}
+	k.shell.SetEnabled(runs)
+	k.ports.SetEnabled(runs)
 	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
 }
@@ -76,7 +80,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Search", Keys: m.output().TypingKeys()}}
 	}
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.fork, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.fork, k.stop, k.interrupt, k.extend, k.shell, k.ports, k.again, k.network, k.back}},
 		m.outputKeys(),
 		{Title: "Panes", Keys: []key.Binding{k.raw, k.pane, k.hide}},
 	}
@@ -93,10 +97,10 @@ func (m *Model) Short() []key.Binding {
 	}
 	if m.converses() {
 		in := m.conversation.Keys()
-		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
+		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
 	}
 	in := m.log.Keys()
-	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network, k.raw}
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network, k.raw}
 }
 
 // outputKeys returns the keys of the pane with the output.
@@ -143,6 +147,10 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	switch {
 	case key.Matches(msg, k.attach):
 		return page.Ask(page.Command{Args: []string{"attach", string(id)}}), true
+	case key.Matches(msg, k.shell):
+		return page.Ask(page.Command{Args: []string{"shell", string(id)}}), true
+	case key.Matches(msg, k.ports):
+		return page.Ask(page.Ports{ID: id}), true
 	case key.Matches(msg, k.past):
 		return page.Ask(page.Scrollback{ID: id}), true
 	case key.Matches(msg, k.review):

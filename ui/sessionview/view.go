@@ -131,6 +131,9 @@ func (m *Model) head() []string {
 	if n := m.live.Egress.Allowed; n > 0 && m.width >= wide {
 		right = append(right, amount.Short(n)+" outside")
 	}
+	for _, p := range m.live.Ports {
+		right = append(right, t.Live.Render(fmt.Sprintf("port %d on %s", p.Port, termtext.Escape(p.Address))))
+	}
 	refused := 0
 	for _, r := range m.live.Refused {
 		refused += r.Times
