@@ -28,7 +28,7 @@ var (
 	faultCount  = flag.Int("faults", 100, "how many schedules of faults to run")
 	faultLanes  = flag.Int("faults.lanes", 3, "how many of them run side by side")
 	faultDaemon = flag.Int("faults.daemon", 4, "how many of them use a Docker of their own, which they may kill")
-	faultDisk   = flag.Int("faults.disk", 6, "how many of them use a small disk, which they may fill")
+	faultDisk   = flag.Int("faults.disk", 0, "how many of them use a small disk, which they may fill")
 	faultTime   = flag.Duration("faults.time", time.Hour, "start no more schedules after this time")
 	faultSeed   = flag.Uint64("faults.seed", uint64(time.Now().UnixNano()), "which schedules")
 	faultOnly   = flag.Int("faults.only", -1, "run only the schedule with this number")
@@ -56,6 +56,8 @@ type schedule struct {
 	id         string
 	last       record   // the last one that could be read
 	output     *os.File // the record of the output, which stays open if it is removed
+	outputDone bool     // output was closed
+	lastLine   int      // acknowledged before that
 	struck     []disaster
 	stopped    []runtime.Process
 	trace      []string
@@ -113,7 +115,7 @@ func (s *schedule) read() record {
 		}
 	}
 	dir := filepath.Join(s.lane.m.sessions(), s.id)
-	if s.output == nil && s.id != "" {
+	if s.output == nil && s.id != "" && !s.outputDone {
 		s.output, _ = os.Open(filepath.Join(dir, "output.raw"))
 	}
 	r := record{ID: s.id}
@@ -128,7 +130,7 @@ func (s *schedule) read() record {
 // acknowledged is the number of the last line that the worker has synced, by what it printed.
 func (s *schedule) acknowledged() int {
 	if s.output == nil {
-		return 0
+		return s.lastLine
 	}
 	data, _ := io.ReadAll(io.NewSectionReader(s.output, 0, 1<<20))
 	last := 0
@@ -160,10 +162,17 @@ func (s *schedule) run() []string {
 	}
 	problems := s.settle()
 	problems = append(problems, s.check()...)
+	s.closeOutput()
+	return problems
+}
+
+// closeOutput closes the record of the output. What was acknowledged stays known.
+func (s *schedule) closeOutput() {
+	s.lastLine, s.outputDone = s.acknowledged(), true
 	if s.output != nil {
 		_ = s.output.Close()
+		s.output = nil
 	}
-	return problems
 }
 
 // await waits for a moment, or until it can no longer come.
@@ -232,6 +241,7 @@ func (s *schedule) settle() (problems []string) {
 	s.client.wait()
 	if s.lane.disk != nil {
 		m.exec(aibox, "ls")
+		s.closeOutput() // or the disk cannot be unmounted
 		s.lane.disk.room()
 	}
 	return problems
