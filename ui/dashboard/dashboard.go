@@ -168,7 +168,10 @@ func (m *Model) await() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.route(msg)
 	visible := m.visible()
-	return tea.Batch(cmd, m.counter.plan(visible), m.measurer.plan(visible))
+	if m.started {
+		cmd = tea.Batch(cmd, m.measurer.plan(visible))
+	}
+	return tea.Batch(cmd, m.counter.plan(visible))
 }
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {

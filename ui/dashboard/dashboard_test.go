@@ -183,7 +183,7 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
 	p.Run(p.m.load())
 	p.Send(tick{})
-	if fmt.Sprint(p.waits) != "[50s 50s 1s]" {
+	if fmt.Sprint(p.waits) != "[50s 50s 5s 1s]" { // after 5 s the running session is measured again
 		t.Errorf("waits for %v", p.waits)
 	}
 }

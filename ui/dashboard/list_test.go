@@ -25,7 +25,7 @@ func TestEveryColumnSortsByAKeyAndByAClickOnItsName(t *testing.T) {
 	p.Press("p") // the whole width for the list
 	want := map[string]string{
 		"STATE": "d a c b", "SESSION": "d c b a", "REPOSITORY": "b d c a", "TASK": "d c a b",
-		"CHANGES": "a c d b", "TOKENS": "a d c b", "COST": "a d c b", "REFUSED": "a d c b", "TIME": "d c b a",
+		"CHANGES": "a c d b", "TOKENS": "a d c b", "COST": "a d c b", "REFUSED": "a d c b", "CPU": "d c b a", "MEMORY": "d c b a", "TIME": "d c b a",
 	}
 	for c := range columnCount {
 		name := kinds[c].name
