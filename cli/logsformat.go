@@ -57,8 +57,11 @@ type markdownPrinter struct {
 func newMarkdownPrinter(out io.Writer, found session.Session) *markdownPrinter {
 	p := &markdownPrinter{out: out, conversation: session.NewConversation(&found), prompt: found.Task()}
 	p.head = p.document.Head(string(found.ID), [][2]string{
-		{"Agent", found.Agent}, {"Model", found.Model}, {"Repository", paths.Short(found.Repository)},
-		{"Started", formatTime(found.State.Started)}, {"Ended", formatTime(found.State.Ended)},
+		{"Agent", found.Agent},
+		{"Model", found.Model},
+		{"Repository", paths.Short(found.Repository)},
+		{"Started", formatTime(found.State.Started)},
+		{"Ended", formatTime(found.State.Ended)},
 	})
 	return p
 }

@@ -183,7 +183,7 @@ func (s *repairs) repairUnlaunched(ctx context.Context, id ID) (*Repaired, error
 	// A supervisor has the lock before it opens its log, and for as long as it lives.
 	_, err = os.Lstat(filepath.Join(dir, supervisorLog))
 	if age := time.Since(info.ModTime()).Abs(); err != nil && age < launchTimeout { // the clock may have been set back
-		return nil, nil //nolint:nilerr // about to be used
+		return nil, nil // about to be used
 	}
 	if err := s.store.Remove(ctx, id); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func TestPlansAreReadFromTheArgumentsOfTools(t *testing.T) {
 	want := []Task{{"read", Done}, {"write", Active}, {"test", Pending}}
 	for tool, input := range map[string]string{
 		"TodoWrite":   `{"todos":[{"content":"read","status":"completed"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`,
-		"write_todos": `{"todos":[{"description":"read","status":"completed"},{"description":"write","status":"in_progress"},{"description":"test","status":"cancelled"}]}`,
+		"write_todos": `{"todos":[{"description":"read","status":"completed"},{"description":"write","status":"in_progress"},{"description":"test","status":"cancelled"}]}`, //nolint:misspell // as Gemini CLI spells it
 		"update_plan": `{"plan":[{"step":"read","status":"completed"},{"step":"write","status":"in_progress"},{"step":"test"}]}`,
 	} {
 		e := newCall("1", tool, json.RawMessage(input))

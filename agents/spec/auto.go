@@ -11,7 +11,7 @@ const autoNumber = -1
 
 // Replace returns value, which has the form of Value, or the number in text if value is
 // the word Auto. The result has the form of Value.
-func (f Field) Replace(value any, v any, text string) (any, error) {
+func (f Field) Replace(value, v any, text string) (any, error) {
 	if f.Auto == "" || value != Auto {
 		return value, nil
 	}

@@ -28,7 +28,9 @@ func TestProgramsRunBesideEachOtherBeforeTheAgent(t *testing.T) {
 	}
 	outputs, err := p.Run(t.Context(), []lifeline.Process{
 		named, run("echo begun; sleep 1234567"), run("yes"), run("sleep 1234567 & echo done"),
-		run("cat " + fifo), run("echo met >" + fifo), {Argv: []string{"no-such-program"}}, {Argv: nil},
+		run("cat " + fifo), run("echo met >" + fifo),
+		{Argv: []string{"no-such-program"}},
+		{Argv: nil},
 	}, time.Second, 1000)
 	if err != nil {
 		t.Fatal(err)

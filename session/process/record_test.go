@@ -147,8 +147,8 @@ func TestFullRecordHoldsTheProcessUntilFramesAreTaken(t *testing.T) {
 		go func() { done <- r.Append(t.Context(), Stdout, make([]byte, 10_000)) }()
 		synctest.Wait()
 		select {
-		case <-done:
-			t.Fatal("frames that the slow reader needs were dropped")
+		case err := <-done:
+			t.Fatalf("frames that the slow reader needs were dropped: %v", err)
 		default:
 		}
 		slow.Close()

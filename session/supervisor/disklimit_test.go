@@ -15,7 +15,7 @@ import (
 )
 
 // grow writes files into a workspace.
-func grow(t *testing.T, folder string, files int, bytes int) {
+func grow(t *testing.T, folder string, files, bytes int) {
 	t.Helper()
 	for i := range files {
 		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint("file", i)), make([]byte, bytes), 0o600); err != nil {

@@ -58,7 +58,7 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	case <-p.started:
 		return p.info(), nil
 	case <-ctx.Done():
-		p.signal(9)
+		_ = p.signal(9) // its end follows, or that of the sandbox
 		return process.Info{}, ctx.Err()
 	}
 }

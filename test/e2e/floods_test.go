@@ -103,15 +103,18 @@ func exhaustions(t *testing.T) map[string]exhaustion {
 	perl := func(program string) []string { return []string{"perl", "-e", `$| = 1; print "begun\n"; ` + program} }
 	return map[string]exhaustion{
 		"large files in the workspace": {
-			[]string{"--disk", "20"}, perl(`$x = "x" x (1 << 20); for (1 .. 1e6) { open F, ">", "f$_"; print F $x }`),
+			[]string{"--disk", "20"},
+			perl(`$x = "x" x (1 << 20); for (1 .. 1e6) { open F, ">", "f$_"; print F $x }`),
 			"the workspace has grown by more than its limit of 21 MB",
 		},
 		"a file that another user of the sandbox hides": {
-			[]string{"--disk", "20"}, []string{"sh", "-c", begun + `mkdir d; chown 1000 d; chmod 700 d; head -c 100000000 /dev/zero > d/x; sleep 1000`},
+			[]string{"--disk", "20"},
+			[]string{"sh", "-c", begun + `mkdir d; chown 1000 d; chmod 700 d; head -c 100000000 /dev/zero > d/x; sleep 1000`},
 			"the workspace has grown by more than its limit of 21 MB",
 		},
 		"empty files in the workspace": {
-			[]string{"--disk", "20"}, perl(`mkdir "d"; for (1 .. 21_000) { open F, ">", "d/$_"; close F } sleep 1000`),
+			[]string{"--disk", "20"},
+			perl(`mkdir "d"; for (1 .. 21_000) { open F, ">", "d/$_"; close F } sleep 1000`),
 			"the workspace has grown by more than its limit of 20000 files",
 		},
 		"output":            {[]string{"--max-output", fmt.Sprint(*floodOutput)}, []string{"sh", "-c", begun + "yes flood"}, "the agent has printed more than"},
@@ -120,7 +123,8 @@ func exhaustions(t *testing.T) map[string]exhaustion {
 		"names":             {[]string{"--timeout", "5s", "--network", "local", "--inference", "scripted"}, python(namesFlood), "time limit"},
 		"proxy connections": {[]string{"--timeout", "5s", "--network", "allowlist", "--allow", "example.com", "--inference", "scripted"}, python(connectionsFlood), "time limit"},
 		"an endless stream of the model": {
-			[]string{"--timeout", "5s", "--network", "local", "--inference", endlessStream(t)}, []string{"sh", "-c", begun + `curl -sSN -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' \
+			[]string{"--timeout", "5s", "--network", "local", "--inference", endlessStream(t)},
+			[]string{"sh", "-c", begun + `curl -sSN -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' \
   -d '{"model":"one","stream":true,"messages":[{"role":"user","content":"?"}]}' "$OPENAI_BASE_URL/chat/completions" >/dev/null; echo ended; sleep 1000`},
 			"time limit",
 		},

@@ -88,7 +88,7 @@ func (m *machine) open(id string, port int) openPort {
 }
 
 func get(url string) (string, error) {
-	response, err := http.Get(url) //nolint:gosec,noctx // of this test
+	response, err := http.Get(url) //nolint:gosec // of this test
 	if err != nil {
 		return "", err
 	}

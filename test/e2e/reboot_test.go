@@ -75,8 +75,8 @@ func (m *machine) bystander() runtime.Process {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
 	m.t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	p, err := runtime.FindProcess(cmd.Process.Pid)
 	if err != nil {

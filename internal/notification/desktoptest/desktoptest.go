@@ -4,6 +4,7 @@ package desktoptest
 
 import (
 	"bufio"
+	"context"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ type Desktop struct {
 func Start(t testing.TB, abilities ...string) *Desktop {
 	t.Helper()
 	d := &Desktop{Notes: make(chan Note, 100), abilities: abilities}
-	daemon := exec.Command("dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:path="+filepath.Join(t.TempDir(), "bus"))
+	daemon := exec.CommandContext(context.WithoutCancel(t.Context()), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:path="+filepath.Join(t.TempDir(), "bus"))
 	out, err := daemon.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

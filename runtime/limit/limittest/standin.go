@@ -4,6 +4,7 @@ package limittest
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -50,7 +51,7 @@ func Start(t testing.TB) *StandIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self)
 	cmd.Args = []string{"runsc-sandbox", id}
 	cmd.Env = append(os.Environ(), variable+"=1")
 	in, err := cmd.StdinPipe()
@@ -130,7 +131,7 @@ func standIn(in io.Reader, out io.Writer) int {
 		case "burn":
 			for range n {
 				go func() {
-					for {
+					for i := 0; ; i++ { //nolint:staticcheck // it burns a processor on purpose
 					}
 				}()
 			}
@@ -149,7 +150,7 @@ func startChild() (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	child := exec.Command(self)
+	child := exec.CommandContext(context.Background(), self)
 	in, err := child.StdinPipe()
 	if err != nil {
 		return nil, err
