@@ -163,7 +163,7 @@ func TestAuditRefusesWrongFilters(t *testing.T) {
 	auditedSessions(t)
 	for line, want := range map[string]string{
 		"--kind dsn":                         `did you mean "dns"?`,
-		"--kind x":                           "kinds: lifecycle, egress, dns, inference, probes, limits, review, notices",
+		"--kind x":                           "kinds: lifecycle, processes, egress, dns, inference, probes, limits, ports, review, notices",
 		"--since yesterday":                  "such as 2h, 7d, ",
 		"--since -2h":                        "such as 2h, 7d, ",
 		"--since 1h --until 2h":              "that long ago",

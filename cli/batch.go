@@ -103,7 +103,7 @@ func (b *batchRun) start(ctx context.Context, runner *run.Runner, begun func(i i
 		if found, err := b.service.Find(string(started.ID)); err == nil && found.State.Phase == session.Queued {
 			text = "queued: " + found.State.Queue.Text
 		}
-		b.line(b.errTerm.good("✓"), string(started.ID), text+" ("+b.batch.Label(i)+")")
+		b.line(b.errTerm.good("✓"), string(started.ID), b.batch.Label(i)+", "+text)
 		begun(i, started.ID)
 	})
 	for i, started := range results {

@@ -98,7 +98,7 @@ func (o *execOptions) validate() error {
 	case o.list && o.connect != 0:
 		return fault.New(fault.Usage, "--list and --connect cannot be used together")
 	case o.connect < 0:
-		return fault.New(fault.Usage, "--connect takes the number of a process").Hint("`aibox exec --list ID` lists them")
+		return fault.New(fault.Usage, "--connect takes the number of a process").Hint("`aibox exec --list` with the session lists them")
 	case o.detach && o.stdin && !o.tty:
 		return fault.New(fault.Usage, "a command in the background has no input").Hint("drop -i or -d")
 	case o.tty && !o.detach && !o.isInteractive():

@@ -42,5 +42,5 @@ if (($# == 0)); then
 	set -- ./test/e2e ./...
 fi
 echo "==> Docker $(docker version --format '{{.Server.Version}}'): go test $*" >&2
-go test -timeout 30m "$@"
+go test -timeout 60m "$@"
 exit "$lint"

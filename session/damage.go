@@ -236,7 +236,7 @@ func (s Store) clearTemporary(id ID) error {
 	for _, entry := range entries {
 		name := entry.Name()
 		if name == control.SocketFile || name == liveFile+nextSuffix || temporary.MatchString(name) {
-			errs = append(errs, ignoreMissing(os.Remove(filepath.Join(dir, name))))
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	return errors.Join(errs...)

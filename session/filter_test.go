@@ -64,7 +64,7 @@ func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 		want  Actions
 	}{
 		{Summary{Phase: Preparing}, Actions{Stop: true}},
-		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Diff: true}},
+		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Enter: true, Diff: true}},
 		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
 		{Summary{Phase: Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
 		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},

@@ -13,7 +13,7 @@ import (
 
 // ownFlags has the flags of `aibox run` for all agents, except those of run settings.
 var ownFlags = []string{
-	"agent", "branch", "detach", "form", "help", "interactive", "json", "no-feedback", "prompt", "prompt-file", "repo", "resume", "rootful", "set",
+	"agent", "branch", "detach", "form", "help", "interactive", "json", "no-feedback", "prompt", "prompt-file", "repo", "resume", "rootful", "set", "times",
 }
 
 // IsRunFlag reports whether name is a flag of `aibox run` itself.

@@ -59,7 +59,7 @@ func (c *check) try(ctx context.Context, service *session.Sessions, agent agents
 		return trialResult{}, err
 	}
 	settings := config.Defaults().Run
-	settings.Hide, settings.Inference, settings.Memory, settings.CPUs, settings.Timeout = []string{}, script, 0, 0, amount.Duration(c.Timeout)
+	settings.Hide, settings.Inference, settings.Memory, settings.CPUs, settings.Disk, settings.Timeout = []string{}, script, 0, 0, 0, amount.Duration(c.Timeout)
 	settings.AllowDegraded = c.App.AllowsDegraded()
 	spec := session.Spec{Agent: c.name, Prompt: t.prompt, Repository: repo, Resumes: t.resumes, Interactive: t.interactive, Run: settings}
 	if c.name == shell {

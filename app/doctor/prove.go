@@ -40,7 +40,7 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 	}
 	own, err := d.sources.UserSettings()
 	run := config.Defaults().Run
-	run.Hide, run.Inference, run.Memory, run.CPUs, run.Pids, run.Timeout = []string{}, "scripted", 0, 0, 0, amount.Duration(time.Minute)
+	run.Hide, run.Inference, run.Memory, run.CPUs, run.Disk, run.Pids, run.Timeout = []string{}, "scripted", 0, 0, 0, 0, amount.Duration(time.Minute)
 	run.AllowDegraded = err == nil && own.Settings.AllowDegraded
 	spec := session.Spec{Agent: "shell", Args: []string{"true"}, Repository: repo, Run: run}
 	imageID, err := image(ctx, &spec)

@@ -296,18 +296,20 @@ func TestEscapedChildDoesNotDelayTheExit(t *testing.T) {
 func TestProcessOnATerminalHasItsSizeAndAcceptsInput(t *testing.T) {
 	b := newBesides(t)
 	run := b.run(lifeline.Process{
-		Argv: []string{"bash", "-c", `trap 'stty size' WINCH; stty size; read line; echo got $line; read line || echo end`},
+		Argv: []string{"bash", "-c", `stty size; read line; stty size; echo got $line; read line || echo end`},
 		TTY:  true, Rows: 33, Cols: 99, Stdin: true,
 	})
 	b.receive(func() bool { return strings.Contains(run.stdout.String(), "33 99") })
 	if err := b.ResizeProcess(run.flow.ID, 44, 111); err != nil {
 		t.Fatal(err)
 	}
-	b.receive(func() bool { return strings.Contains(run.stdout.String(), "44 111") })
 	if err := run.flow.Send(t.Context(), lifeline.StreamStdin, []byte("line\n")); err != nil {
 		t.Fatal(err)
 	}
 	b.receive(func() bool { return strings.Contains(run.stdout.String(), "got line") })
+	if !strings.Contains(run.stdout.String(), "44 111") {
+		t.Errorf("the size is not that of the resize: %q", run.stdout.String())
+	}
 	if err := run.flow.End(); err != nil {
 		t.Fatal(err)
 	}

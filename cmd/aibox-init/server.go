@@ -195,8 +195,8 @@ func (srv *server) runAgent(s lifeline.Start) {
 		srv.exit(lifeline.Exit{Code: code})
 		return
 	}
+	srv.others.setEnvironment(env) // before the supervisor can request a process that needs it
 	srv.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
-	srv.others.setEnvironment(env)
 	var copying sync.WaitGroup
 	copying.Go(func() { srv.copyOut(a.stdout, lifeline.TypeStdout) })
 	if a.stderr != nil {

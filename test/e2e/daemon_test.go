@@ -111,8 +111,9 @@ func (d *daemon) sweep() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	eventually(d.m.t, hung, "the daemon's remains are gone", func() bool { return len(mentioning(d.dir)) == 0 })
-	// dockerd would wait for another process that has this pid now.
+	// dockerd would wait for another process that has one of these pids now, or not start.
 	_ = os.Remove(filepath.Join(d.dir, "run/docker/containerd/containerd.pid"))
+	_ = os.Remove(filepath.Join(d.dir, "run/docker.pid"))
 }
 
 // kill kills dockerd with SIGKILL.

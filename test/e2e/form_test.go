@@ -30,13 +30,16 @@ func TestARunDoesWhatWasChosenInItsForm(t *testing.T) {
 	s.typed("\r")
 	s.ends(0)
 	s.unchanged()
-	for _, want := range []string{"--reasoning-effort=minimal", "reasoning effort: minimal", "hello.txt"} {
+	for _, want := range []string{"--reasoning-effort=minimal", "hello.txt"} {
 		if !strings.Contains(s.stdout.String(), want) {
 			t.Errorf("%q is not shown:\n%s", want, s.stdout.String())
 		}
 	}
 	if all := m.stored(); len(all) != 1 || !all[0].State.Result.Changed {
 		t.Errorf("the record has %+v", all)
+	}
+	if all := m.aibox(0, "ls", "--json").stdout; !regexp.MustCompile(`"reasoning-effort": *"minimal"`).MatchString(all) {
+		t.Errorf("the session's options are not those of the form: %s", all)
 	}
 }
 
@@ -70,12 +73,14 @@ func TestAResumedSessionIsCompletedInTheForm(t *testing.T) {
 	s.typed("\r")
 	s.ends(0)
 	s.unchanged()
-	for _, want := range []string{"aibox run codex --resume=" + id + " --prompt=hello", "reasoning effort: low"} {
+	for _, want := range []string{"aibox run codex --resume=" + id + " --prompt=hello"} {
 		if !strings.Contains(s.stdout.String(), want) {
 			t.Errorf("%q is not shown:\n%s\nafter\n%s", want, s.stdout.String(), o)
 		}
 	}
 	if all := m.aibox(0, "ls", "--json").stdout; !regexp.MustCompile(`"resumes": *"` + id + `"`).MatchString(all) {
 		t.Errorf("no session resumes %s: %s", id, all)
+	} else if found := regexp.MustCompile(`"reasoning-effort": *"low"`).FindAllString(all, -1); len(found) != 2 {
+		t.Errorf("the resumed session has other options: %s", all)
 	}
 }
