@@ -131,7 +131,7 @@ func standIn(in io.Reader, out io.Writer) int {
 		case "burn":
 			for range n {
 				go func() {
-					for i := 0; ; i++ { //nolint:staticcheck // it burns a processor on purpose
+					for i := 0; ; i++ { // it burns a processor
 					}
 				}()
 			}
