@@ -153,7 +153,9 @@ func TestAForkBombIsHeldAndStoppedBesideOthers(t *testing.T) {
 			t.Fatalf("the bomb has %d processes", m.top(id).Usage.Processes)
 		}
 	}
-	if n := m.top(id).Usage.Processes; n > 130 {
+	// gVisor keeps processes of its own for those that have ended. A bomb without a limit has
+	// thousands after a second.
+	if n := m.top(id).Usage.Processes; n > 500 {
 		t.Errorf("100 processes are %d on the host", n)
 	}
 	m.answersSoon("a fork bomb")
