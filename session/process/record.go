@@ -191,7 +191,7 @@ func (r *Record) Sizes() (frames uint64, output int64) {
 	return r.next - 1, r.offsets[Stdout] + r.offsets[Stderr]
 }
 
-// Idle returns since when nobody has read the record; zero while somebody reads it.
+// Idle returns the time since which the record has no reader; zero while it has one.
 func (r *Record) Idle() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

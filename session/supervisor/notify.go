@@ -21,7 +21,7 @@ const (
 	// sandbox causes them, so that others are left out.
 	notifyPause = 10 * time.Second
 	// waitingSettle is how long an agent must wait for the user before a notification:
-	// programs that draw their prompt anew seem to wait for a moment.
+	// programs that redraw their prompt seem to wait for a moment.
 	waitingSettle = 2 * time.Second
 	// notifyDrainTimeout is how long the end of the session waits for its notifications.
 	notifyDrainTimeout = 6 * time.Second
