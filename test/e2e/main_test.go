@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"aibox/bakery"
+	"aibox/dockerfiles"
 	"aibox/internal/peer/peertest"
 )
 
@@ -78,13 +81,19 @@ func images() ([]string, error) {
 }
 
 // removeImages removes the images that were not there before: those of agents that only
-// tests define.
+// tests define. It keeps images with the names of aibox's own: tests of other packages,
+// which run at the same time, build and remove such images.
 func removeImages(before []string) error {
 	now, err := images()
 	if err != nil {
 		return err
 	}
-	now = slices.DeleteFunc(now, func(ref string) bool { return slices.Contains(before, ref) || strings.HasSuffix(ref, ":<none>") })
+	now = slices.DeleteFunc(now, func(ref string) bool {
+		repository, _, _ := strings.Cut(ref, ":")
+		name := strings.TrimPrefix(repository, bakery.Namespace)
+		_, err := fs.Stat(dockerfiles.FS, name+".Dockerfile")
+		return slices.Contains(before, ref) || strings.HasSuffix(ref, ":<none>") || name == "debian" || err == nil
+	})
 	if len(now) == 0 {
 		return nil
 	}
