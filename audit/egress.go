@@ -54,6 +54,8 @@ type PolicyChange struct {
 	Policy string   `json:"policy,omitempty"` // the new policy, if it changed
 	Allow  []string `json:"allow,omitempty"`  // patterns added to the allow list
 	Deny   []string `json:"deny,omitempty"`   // patterns added to the deny list
-	Closed int      `json:"closed,omitempty"` // open connections that were closed
-	Reason string   `json:"reason,omitempty"` // such as the command that asked for it
+	// Replaced are the lists, "allow" and "deny", of which only the entries above are left.
+	Replaced []string `json:"replaced,omitempty"`
+	Closed   int      `json:"closed,omitempty"` // open connections that were closed
+	Reason   string   `json:"reason,omitempty"` // such as the command that asked for it
 }

@@ -72,9 +72,10 @@ type Spec struct {
 	// the agent uses it and the user has accepted them.
 	CloudHosts []string `json:"cloud_hosts,omitempty"`
 
-	Verifies   *Verifies `json:"verifies,omitempty"`    // the session is a verification
-	NoFeedback bool      `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
-	Feedback   string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
+	Sandbox    *SandboxSpec `json:"sandbox,omitempty"`     // the session is a sandbox without an agent
+	Verifies   *Verifies    `json:"verifies,omitempty"`    // the session is a verification
+	NoFeedback bool         `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
+	Feedback   string       `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
 
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
@@ -94,8 +95,11 @@ func (spec *Spec) Mode() netguard.Mode {
 	return mode
 }
 
-// HasModel reports whether the agent can reach a model.
-func (spec *Spec) HasModel() bool { return spec.Mode().HasInference() }
+// HasModel reports whether the agent can reach a model. A sandbox has one only if it names
+// a model server.
+func (spec *Spec) HasModel() bool {
+	return spec.Mode().HasInference() && !(spec.IsSandbox() && spec.Inference == "")
+}
 
 // ServerTools returns the allowed tools of the model's server. Each is a way out of the
 // sandbox.
@@ -160,6 +164,10 @@ type State struct {
 	Branch      string               `json:"branch,omitempty"` // the branch that an accept created
 	// ContinuedBy is the session that took over this one's workspace.
 	ContinuedBy ID `json:"continued_by,omitempty"`
+	// Labels are a sandbox's name and metadata once they have changed; nil means those of its
+	// spec.
+	Labels *Labels   `json:"labels,omitempty"`
+	Paused time.Time `json:"paused,omitzero"` // since when a sandbox is paused; zero if it is not
 }
 
 // TerminalSize is the size of a terminal, in cells. Zero means unknown.

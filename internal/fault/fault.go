@@ -24,12 +24,13 @@ const (
 	Limit                   // a time or other limit was reached: exit 5
 	Conflict                // accept would overwrite the user's work: exit 6
 	Interrupted             // the user interrupted: exit 130
+	NotFound                // what was named does not exist, or belongs to another tenant: exit 2
 )
 
 // ExitCode returns the process exit code of kind.
 func (k Kind) ExitCode() int {
 	switch k {
-	case Usage:
+	case Usage, NotFound:
 		return 2
 	case Environment:
 		return 3
@@ -63,6 +64,8 @@ func (k Kind) String() string {
 		return "conflict"
 	case Interrupted:
 		return "interrupted"
+	case NotFound:
+		return "not-found"
 	default:
 		return "internal"
 	}
@@ -148,7 +151,7 @@ func distinct(texts []string) []string {
 }
 
 // kinds has all kinds, for ParseKind.
-var kinds = []Kind{Internal, AgentFailed, Usage, Environment, Refused, Limit, Conflict, Interrupted}
+var kinds = []Kind{Internal, AgentFailed, Usage, Environment, Refused, Limit, Conflict, Interrupted, NotFound}
 
 // ParseKind returns the kind of that name; an unknown name is Internal.
 func ParseKind(name string) Kind {

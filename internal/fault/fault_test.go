@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryKindHasItsDocumentedExitCode(t *testing.T) {
-	want := map[Kind]int{Internal: 1, AgentFailed: 1, Usage: 2, Environment: 3, Refused: 4, Limit: 5, Conflict: 6, Interrupted: 130}
+	want := map[Kind]int{Internal: 1, AgentFailed: 1, Usage: 2, Environment: 3, Refused: 4, Limit: 5, Conflict: 6, Interrupted: 130, NotFound: 2}
 	for _, kind := range kinds {
 		if kind.ExitCode() != want[kind] {
 			t.Errorf("%v exits with %d", kind, kind.ExitCode())

@@ -21,14 +21,22 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return "the session's supervisor refused: " + e.Message }
 
 func (e *RefusedError) Kind() fault.Kind {
-	switch e.Status {
-	case http.StatusBadRequest:
-		return fault.Usage
-	case http.StatusConflict:
-		return fault.Conflict
-	default:
-		return fault.Internal
+	for kind, status := range statuses {
+		if status == e.Status {
+			return kind
+		}
 	}
+	return fault.Internal
+}
+
+// statuses are the kinds of errors that reach the client, with their HTTP statuses.
+var statuses = map[fault.Kind]int{
+	fault.Usage:       http.StatusBadRequest,
+	fault.Refused:     http.StatusForbidden,
+	fault.NotFound:    http.StatusNotFound,
+	fault.Conflict:    http.StatusConflict,
+	fault.Limit:       http.StatusTooManyRequests,
+	fault.Environment: http.StatusServiceUnavailable,
 }
 
 // serveAnswer accepts the user's answer to a request.
@@ -76,13 +84,12 @@ func writeResult(w http.ResponseWriter, err error) {
 	for _, hint := range fault.Hints(err) {
 		w.Header().Add(hintHeader, url.QueryEscape(hint))
 	}
+	status, known := statuses[fault.KindOf(err)]
 	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusAccepted)
-	case fault.KindOf(err) == fault.Usage:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	case fault.KindOf(err) == fault.Conflict:
-		http.Error(w, err.Error(), http.StatusConflict)
+	case known:
+		http.Error(w, err.Error(), status)
 	default:
 		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
 	}

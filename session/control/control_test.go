@@ -83,6 +83,8 @@ func (f fakeControls) Terminal() Terminal { return f.term }
 
 func (f fakeControls) Processes() Processes { return f.procs }
 
+func (f fakeControls) Sandbox() Sandbox { return nil }
+
 func (f fakeControls) Stop(reason string) { f.reasons <- reason }
 
 func (f fakeControls) Signal(number int) error {

@@ -62,6 +62,11 @@ import (
 //	POST /v1/processes/ID/resize?rows=R&cols=C
 //	POST /v1/processes/ID/attach?rows=R&cols=C&colors=N
 //	                          as /v1/attach, for the terminal of a process
+//	POST /v1/sandbox          change a sandbox; the body is JSON
+//	POST /v1/sandbox/network?reason=TEXT
+//	                          replace the lists of its network policy; the body is JSON
+//	POST /v1/sandbox/pause
+//	POST /v1/sandbox/resume
 
 // Session is the running session that the control socket serves.
 type Session interface {
@@ -87,6 +92,7 @@ type Session interface {
 	// visits the port's updates until ctx or the session ends; then the port is closed.
 	OpenPort(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error)
 	Processes() Processes
+	Sandbox() Sandbox // nil: the session has an agent
 }
 
 // Terminal is the terminal of an interactive session's agent.
@@ -176,6 +182,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
 	handleProcesses(mux, c.Processes())
+	handleSandbox(mux, c.Sandbox)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() { _ = server.Serve(ownPeers{listener}) }()
 	return server

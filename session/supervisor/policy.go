@@ -253,6 +253,11 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 	// The log first: nothing may change without a record.
 	added := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny})
 	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
+	return p.apply(rules, proxy, event)
+}
+
+// apply logs a change and makes rules the policy. p.changing is held.
+func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyChange) (session.PolicyChanged, error) {
 	if id := p.session.audit(audit.PolicyChanged, event); id.Session == "" {
 		return session.PolicyChanged{}, errors.New("the change cannot be logged")
 	}

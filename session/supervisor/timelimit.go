@@ -63,6 +63,23 @@ func (a *timeBudget) extend(by time.Duration) error {
 	return nil
 }
 
+// set ends the time so long after now; 0 means never.
+func (a *timeBudget) set(now time.Time, left time.Duration) error {
+	switch {
+	case a.ended:
+		return fault.New(fault.Conflict, "the session is no longer running")
+	case a.over:
+		return fault.New(fault.Conflict, "the session's time is up")
+	case left < 0 || left > maxExtension:
+		return fault.New(fault.Usage, "a sandbox can be given up to %v, not %v", maxExtension, left)
+	case left == 0:
+		a.limit, a.lastGiven, a.requested = 0, 0, false
+	default:
+		a.limit, a.lastGiven, a.requested = max(1, now.Sub(a.began)+left), left, false
+	}
+	return nil
+}
+
 // countdown runs a timeBudget on the clock. It is safe for concurrent use.
 type countdown struct {
 	mu    sync.Mutex
@@ -97,6 +114,15 @@ func (c *countdown) extend(by time.Duration) (time.Duration, error) {
 	err := c.time.extend(by)
 	c.arm()
 	return c.time.limit, err
+}
+
+// set sets the time that is left from now on; 0 means no limit.
+func (c *countdown) set(left time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.time.set(time.Now(), left)
+	c.arm()
+	return err
 }
 
 // deadline returns when the time is up; zero without a limit.
@@ -170,6 +196,17 @@ func (s *limits) askForTime(step time.Duration, until time.Time) {
 	})
 	s.postNotice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
 		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
+}
+
+// setTimeout ends the session so long after now; 0 means never.
+func (s *limits) setTimeout(left time.Duration) error {
+	if err := s.timeLimit.set(left); err != nil {
+		return err
+	}
+	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "value": left.String(), "from": "now"})
+	s.requests.withdraw(func(r session.Request) bool { return r.What == session.RequestTime })
+	s.publishing.flush()
+	return nil
 }
 
 // Extend extends the session's time limit.

@@ -1,0 +1,36 @@
+package sandbox
+
+import (
+	"context"
+
+	"aibox/session"
+)
+
+// Metrics are what a running sandbox uses, and what its network did.
+type Metrics struct {
+	session.Usage
+	Egress  session.Egress
+	Tokens  session.Tokens
+	Refused int // accesses that the network refused
+}
+
+// Metrics measures a running sandbox. One that has ended has its last counters alone.
+func (s *Service) Metrics(ctx context.Context, tenant session.Tenant, id string) (Metrics, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return Metrics{}, err
+	}
+	live, err := s.Sessions.Live(found.ID)
+	if err != nil {
+		return Metrics{}, err
+	}
+	m := Metrics{Egress: live.Egress, Tokens: live.Tokens}
+	for _, refusal := range live.Refused {
+		m.Refused += refusal.Times
+	}
+	if found.State.Phase != session.Running {
+		return m, nil
+	}
+	m.Usage, err = s.Sessions.Usage(ctx, found.ID)
+	return m, err
+}

@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// DefaultTemplate is the template of a request that names none.
+const DefaultTemplate = "code"
+
+// Request describes a new sandbox. The zero value with a tenant is a sandbox of
+// DefaultTemplate without a network.
+type Request struct {
+	Tenant   session.Tenant
+	Template string // empty means DefaultTemplate
+	session.Labels
+	Env map[string]string // of all its processes; the values are never stored
+	// Settings are the settings that the request gives. A list that is not given is the
+	// tenant's default, and an empty one allows nothing. An allow list without a policy means
+	// the policy allowlist.
+	Settings    config.RunOverrides
+	Volumes     []session.VolumeMount
+	Permissions session.Permissions
+	OnTimeout   session.OnTimeout
+}
+
+// The limits of a request.
+const (
+	maxName       = 128       // bytes
+	maxMetadata   = 64        // entries
+	maxMetaText   = 1 << 10   // bytes of a key or a value
+	maxVariables  = 256       //
+	maxEnv        = 256 << 10 // bytes of all variables
+	maxVolumes    = 16
+	maxPatterns   = 64
+	maxPathLength = 1024
+)
+
+// Validate checks what can be checked without settings, templates and volumes. A mistake is
+// a Usage fault.
+func (r *Request) Validate() error {
+	if _, err := session.ParseTenant(string(r.Tenant)); err != nil {
+		return err
+	}
+	if _, err := session.ParseOnTimeout(r.OnTimeout.String()); err != nil {
+		return err
+	}
+	for _, check := range []func() error{r.checkSettings, r.checkEnv, r.checkVolumes} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := checkLabels(r.Labels); err != nil {
+		return err
+	}
+	return checkPermissions(&r.Permissions)
+}
+
+// checkLabels checks a name and metadata.
+func checkLabels(l session.Labels) error {
+	if len(l.Name) > maxName || strings.ContainsFunc(l.Name, isControl) {
+		return fault.New(fault.Usage, "a sandbox's name has up to %d bytes and no control characters", maxName)
+	}
+	if len(l.Metadata) > maxMetadata {
+		return fault.New(fault.Usage, "a sandbox has up to %d entries of metadata, not %d", maxMetadata, len(l.Metadata))
+	}
+	for key, value := range l.Metadata {
+		if key == "" || len(key) > maxMetaText || len(value) > maxMetaText || strings.ContainsFunc(key+value, isControl) {
+			return fault.New(fault.Usage, "keys and values of metadata have up to %d bytes and no control characters, and no key is empty", maxMetaText)
+		}
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// settingsOfTenants are the settings that every tenant can give.
+var settingsOfTenants = []string{
+	"network", "allow", "deny", "egress-upload", "egress-download", "timeout", "idle-timeout", "pids", "memory", "cpus",
+	"model", "max-upload", "max-tokens", "max-cost", "model-timeout",
+}
+
+// settingsOfUser are the settings that only the user of this machine can give: they name what
+// is on it.
+var settingsOfUser = []string{"image", "inference", "inference-tools", "inspect", "secret", "allow-degraded"}
+
+// checkSettings refuses settings that mean nothing to a sandbox, or that are not the
+// tenant's to give.
+func (r *Request) checkSettings() error {
+	for _, key := range r.Settings.Keys() {
+		switch {
+		case slices.Contains(settingsOfTenants, key):
+		case !slices.Contains(settingsOfUser, key):
+			return fault.New(fault.Usage, "the setting %s has no effect on a sandbox", key)
+		case r.Tenant != session.LocalTenant:
+			return fault.New(fault.Refused, "the setting %s is reserved for the user of the machine", key)
+		}
+	}
+	return nil
+}
+
+func (r *Request) checkEnv() error {
+	if len(r.Env) > maxVariables {
+		return fault.New(fault.Usage, "a sandbox has up to %d variables, not %d", maxVariables, len(r.Env))
+	}
+	size := 0
+	for name, value := range r.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return fault.New(fault.Usage, "%q is not a variable of the environment", name)
+		}
+		size += len(name) + len(value) + 2
+	}
+	if size > maxEnv {
+		return fault.New(fault.Usage, "the environment has %d bytes, and may have %d", size, maxEnv)
+	}
+	return nil
+}
+
+// variables returns the environment as NAME=VALUE, and the names alone, both sorted.
+func (r *Request) variables() (env, names []string) {
+	names = slices.Sorted(maps.Keys(r.Env))
+	for _, name := range names {
+		env = append(env, name+"="+r.Env[name])
+	}
+	return env, names
+}
+
+// reserved are folders in which no volume can be mounted: they belong to the system or to
+// aibox.
+var reserved = []string{"/.aibox", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"}
+
+func (r *Request) checkVolumes() error {
+	if len(r.Volumes) > maxVolumes {
+		return fault.New(fault.Usage, "a sandbox has up to %d volumes, not %d", maxVolumes, len(r.Volumes))
+	}
+	for i, mount := range r.Volumes {
+		if err := checkFolder("a volume is mounted at", mount.Path); err != nil {
+			return err
+		}
+		for _, folder := range reserved {
+			if within(mount.Path, folder) {
+				return fault.New(fault.Usage, "a volume cannot be mounted at %q, since %s belongs to the system", mount.Path, folder)
+			}
+		}
+		for _, other := range r.Volumes[:i] {
+			if within(mount.Path, other.Path) || within(other.Path, mount.Path) {
+				return fault.New(fault.Usage, "the volumes at %q and %q overlap", other.Path, mount.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// checkFolder checks the path of a folder in a sandbox.
+func checkFolder(what, folder string) error {
+	if !path.IsAbs(folder) || path.Clean(folder) != folder || folder == "/" || len(folder) > maxPathLength || strings.ContainsFunc(folder, isControl) || strings.ContainsAny(folder, ":,") {
+		return fault.New(fault.Usage, "%s an absolute path without .., not %q", what, folder)
+	}
+	return nil
+}
+
+// within reports whether a path is folder or lies in it.
+func within(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+
+// checkPermissions refuses what cannot be enforced, with the reason.
+func checkPermissions(p *session.Permissions) error {
+	if len(p.Files.Write) > maxPatterns || len(p.Files.Hidden) > maxPatterns {
+		return fault.New(fault.Usage, "a list of files has up to %d entries", maxPatterns)
+	}
+	for _, folder := range p.Files.Write {
+		if strings.ContainsAny(folder, "*?[") {
+			return fault.New(fault.Refused, "write access to %q cannot be enforced: it is given to whole folders, by mounts", folder).
+				Hint("name the folder")
+		}
+		if err := checkFolder("a folder with write access is", folder); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range p.Files.Hidden {
+		if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) || strings.Contains(pattern, "..") || len(pattern) > maxPathLength || strings.ContainsFunc(pattern, isControl) {
+			return fault.New(fault.Usage, "%q is not a pattern of hidden files: an absolute path that may hold *, ? and [", pattern)
+		}
+	}
+	if p.Root && (p.Files.Write != nil || len(p.Files.Hidden) > 0 || p.Processes.NoChildren) {
+		return fault.New(fault.Refused, "restrictions of files and processes cannot be enforced on root").
+			Hint("create the sandbox without root")
+	}
+	if p.Processes.Max < 0 {
+		return fault.New(fault.Usage, "%d is not a number of processes", p.Processes.Max)
+	}
+	for _, port := range p.Inbound {
+		if port < 1 || port > 65535 {
+			return fault.New(fault.Usage, "%s is not a port", fmt.Sprint(port))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/volume"
+)
+
+// Service creates and changes sandboxes. It is safe for concurrent use.
+type Service struct {
+	Sessions  *session.Sessions
+	Templates Templates
+	Volumes   volume.Store
+	// Settings resolves the settings of the machine's user with overrides.
+	Settings func(overrides ...config.Override) (*config.Resolved, error)
+	// Defaults returns the settings that a tenant's sandboxes have if a request does not give
+	// them; nil means none.
+	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
+	// ModelKeys returns the keys of model servers by variable.
+	ModelKeys func() map[string]string
+	// NamedImage finds the image that the machine's user named.
+	NamedImage func(ctx context.Context, ref string) (runtime.ImageID, error)
+	// Launch starts a sandbox, and returns when processes can be started in it.
+	Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
+}
+
+// Templates finds the templates of sandboxes.
+type Templates interface {
+	// Template returns the template that a tenant names. One of another tenant does not
+	// exist: a NotFound fault. One whose image is not built is a fault of kind Environment.
+	Template(ctx context.Context, tenant session.Tenant, name string) (Template, error)
+}
+
+// Template is an image with the defaults of its sandboxes.
+type Template struct {
+	Name     string
+	Image    runtime.ImageID
+	Ref      string // of the image, for the record; may be empty
+	User     string // that processes run as; empty means DefaultUser
+	Dir      string // where they start; empty means the user's home
+	Services []session.Service
+	Settings config.RunOverrides // that requests and the tenant can override
+}
+
+// DefaultUser is the user that processes run as unless a template or a process names
+// another. aibox-init adds it to images that do not have it.
+const DefaultUser = "user"
+
+// notFound is the answer for a sandbox that does not exist, or that belongs to another
+// tenant.
+func notFound(id string) error {
+	return fault.New(fault.NotFound, "there is no sandbox %q", id).Hint("`aibox sandbox ls` lists your sandboxes")
+}
+
+// Create creates a sandbox and returns when processes can be started in it. step, which may
+// be nil, receives each stage, from one goroutine. If it fails or ctx ends, nothing of the
+// sandbox is left.
+func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)) (Sandbox, error) {
+	launch, err := s.launch(ctx, &r)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	if step == nil {
+		step = func(session.Step) {}
+	}
+	id, err := s.Launch(ctx, launch, step)
+	if err != nil && ctx.Err() != nil {
+		return Sandbox{}, fault.New(fault.Interrupted, "interrupted; nothing was started")
+	}
+	if err != nil {
+		return Sandbox{}, err
+	}
+	return s.Get(ctx, r.Tenant, string(id))
+}
+
+// find returns the session of a tenant's sandbox. id is a whole id.
+func (s *Service) find(tenant session.Tenant, id string) (session.Session, error) {
+	name, err := session.ParseID(id)
+	if err != nil {
+		return session.Session{}, notFound(id)
+	}
+	found, err := s.Sessions.Load(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (found.Sandbox == nil || found.Sandbox.Tenant != tenant) {
+		return session.Session{}, notFound(id)
+	}
+	return found, err
+}
+
+// Get returns a sandbox of the tenant.
+func (s *Service) Get(_ context.Context, tenant session.Tenant, id string) (Sandbox, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	return s.view(&found), nil
+}
+
+// view returns a sandbox with the end of its time.
+func (s *Service) view(found *session.Session) Sandbox {
+	v := view(found)
+	if v.State == Running || v.State == Paused {
+		if live, err := s.Sessions.Live(found.ID); err == nil {
+			v.Expires = live.Deadline
+		}
+	}
+	return v
+}
+
+// Running returns the session of a tenant's sandbox in which processes, files and ports can
+// be used. One that has ended, or is paused, is a Conflict.
+func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (session.ID, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return "", err
+	}
+	if state := stateOf(&found); state != Running {
+		return "", fault.New(fault.Conflict, "the sandbox %s is %s", id, state)
+	}
+	return found.ID, nil
+}
+
+// Destroy ends a sandbox, and returns when it has ended. Its files are gone; its record
+// stays. One that has ended already is not an error.
+func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string) error {
+	found, err := s.find(tenant, id)
+	if err != nil || found.State.Phase == session.Ended {
+		return err
+	}
+	_, err = s.Sessions.Stop(ctx, found.ID, "destroyed by "+string(tenant))
+	return err
+}
+
+// Extend gives a running sandbox more time.
+func (s *Service) Extend(ctx context.Context, tenant session.Tenant, id string, by time.Duration) (Sandbox, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	if err := s.Sessions.Extend(ctx, found.ID, by); err != nil {
+		return Sandbox{}, err
+	}
+	return s.Get(ctx, tenant, id)
+}
+
+// Update changes the labels or the time of a running sandbox.
+func (s *Service) Update(ctx context.Context, tenant session.Tenant, id string, change session.SandboxChange) (Sandbox, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	if change.Labels != nil {
+		if err := checkLabels(*change.Labels); err != nil {
+			return Sandbox{}, err
+		}
+	}
+	if err := s.Sessions.UpdateSandbox(ctx, found.ID, change); err != nil {
+		return Sandbox{}, err
+	}
+	return s.Get(ctx, tenant, id)
+}

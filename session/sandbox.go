@@ -1,0 +1,123 @@
+package session
+
+import (
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// SandboxAgent is the agent's name in the record of a sandbox, which has no agent.
+const SandboxAgent = "sandbox"
+
+// SandboxSpec describes a session that is a sandbox: it has no agent, no repository and no
+// review, and lives until its timeout or until it is destroyed. Everything else, such as the
+// network, the limits, the probes and the log, is as in every session.
+type SandboxSpec struct {
+	Tenant      Tenant        `json:"tenant"`
+	Labels                    // at the creation; see Session.Labels
+	Template    string        `json:"template"`
+	User        string        `json:"user"`          // that processes run as unless they name another
+	Dir         string        `json:"dir,omitempty"` // where processes start; empty means the user's home
+	Volumes     []VolumeMount `json:"volumes,omitempty"`
+	Permissions Permissions   `json:"permissions,omitzero"`
+	OnTimeout   OnTimeout     `json:"on_timeout,omitempty"`
+	Services    []Service     `json:"services,omitempty"` // that the template starts
+	// Denied are entries of the deny list that no change of the network takes away: those of
+	// the machine's user and of the tenant's defaults.
+	Denied []string `json:"denied,omitempty"`
+}
+
+// Labels are what the caller calls a sandbox. They mean nothing to aibox.
+type Labels struct {
+	Name     string            `json:"name,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Labels returns the name and metadata of a sandbox as they are now.
+func (s *Session) Labels() Labels {
+	switch {
+	case s.State.Labels != nil:
+		return *s.State.Labels
+	case s.Sandbox != nil:
+		return s.Sandbox.Labels
+	default:
+		return Labels{}
+	}
+}
+
+// Service is a program that a template starts in each of its sandboxes.
+type Service struct {
+	Name string   `json:"name"`
+	Argv []string `json:"argv"`
+	Env  []string `json:"env,omitempty"`  // NAME=VALUE
+	User string   `json:"user,omitempty"` // empty means the sandbox's user
+}
+
+// SandboxChange is what an update replaces in a running sandbox. Nil leaves it unchanged.
+type SandboxChange struct {
+	Labels *Labels `json:"labels,omitempty"`
+	// Timeout ends the sandbox this long after now; 0 means never.
+	Timeout *time.Duration `json:"timeout,omitempty"`
+}
+
+// VolumeMount mounts a volume of the tenant in the sandbox.
+type VolumeMount struct {
+	Volume   string `json:"volume"` // the name of the volume
+	Path     string `json:"path"`   // where it is in the sandbox; absolute
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// OnTimeout is what happens to a sandbox at the end of its time. The zero value is Destroy.
+type OnTimeout string
+
+// What happens at the end of the time.
+const (
+	Destroy OnTimeout = ""
+	Pause   OnTimeout = "pause" // the sandbox is paused, and can be resumed
+)
+
+// ParseOnTimeout parses "destroy", which is the empty text, too, or "pause".
+func ParseOnTimeout(text string) (OnTimeout, error) {
+	switch text {
+	case "", "destroy":
+		return Destroy, nil
+	case string(Pause):
+		return Pause, nil
+	default:
+		return "", fault.New(fault.Usage, "at its timeout a sandbox is destroyed or paused, not %q", text).Hint("use destroy or pause")
+	}
+}
+
+// String returns "destroy" or "pause".
+func (o OnTimeout) String() string {
+	if o == Destroy {
+		return "destroy"
+	}
+	return string(o)
+}
+
+// Tenant is the owner of sandboxes and volumes. ParseTenant makes it from text.
+type Tenant string
+
+// LocalTenant is the user whose machine this is: the command line and the Unix socket.
+const LocalTenant Tenant = "local"
+
+// ParseTenant checks the name of a tenant.
+func ParseTenant(text string) (Tenant, error) {
+	if !IsName(text) {
+		return "", fault.New(fault.Usage, "%q is not the name of a tenant", text).
+			Hint("a name has up to 63 lower-case letters, digits and hyphens, and begins with a letter or a digit")
+	}
+	return Tenant(text), nil
+}
+
+// IsName reports whether text can name a tenant, a volume or a template. It can be the name
+// of a file.
+func IsName(text string) bool {
+	return text != "" && len(text) <= 63 && text[0] != '-' &&
+		strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
+}
+
+// IsSandbox reports whether the session is a sandbox.
+func (spec *Spec) IsSandbox() bool { return spec.Sandbox != nil }

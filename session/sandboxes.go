@@ -1,0 +1,97 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"aibox/internal/fault"
+	"aibox/netguard/preset"
+	"aibox/session/control"
+)
+
+// Load returns a session by its whole id. One that does not exist is fs.ErrNotExist.
+func (s *reader) Load(id ID) (Session, error) { return s.store.Load(id) }
+
+// Sandboxes returns the sandboxes of a tenant, oldest first. It omits damaged ones and names
+// them in the error, which may accompany a list.
+func (s *reader) Sandboxes(tenant Tenant) ([]Session, error) {
+	ids, err := s.store.IDs()
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id ID) bool { return id.Agent() != SandboxAgent })
+	var sandboxes []Session
+	var errs []error
+	for _, id := range ids {
+		session, err := s.store.Load(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // about to be created, or just removed
+		case err != nil:
+			errs = append(errs, err)
+		case session.Sandbox != nil && session.Sandbox.Tenant == tenant:
+			sandboxes = append(sandboxes, session)
+		}
+	}
+	return sandboxes, errors.Join(errs...)
+}
+
+// UpdateSandbox changes a running sandbox.
+func (s *contact) UpdateSandbox(ctx context.Context, id ID, change SandboxChange) error {
+	return s.send(id, func(c control.Client) error { return c.UpdateSandbox(ctx, change) })
+}
+
+// PauseSandbox stops all programs of a running sandbox, which keeps its memory. Its idle time
+// and its time limit stop, too.
+func (s *contact) PauseSandbox(ctx context.Context, id ID) error {
+	return s.send(id, func(c control.Client) error { return c.Pause(ctx) })
+}
+
+// ResumeSandbox continues a paused sandbox.
+func (s *contact) ResumeSandbox(ctx context.Context, id ID) error {
+	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
+}
+
+// NetworkLists are new lists of a sandbox's network policy. A nil list stays as it is, and an
+// empty one has no entry.
+type NetworkLists struct {
+	Allow *[]string `json:"allow,omitempty"`
+	Deny  *[]string `json:"deny,omitempty"`
+}
+
+// SetNetwork replaces the lists of a running sandbox, and closes the connections that are no
+// longer allowed. Entries that the user's settings deny stay denied.
+func (s *contact) SetNetwork(ctx context.Context, id ID, lists NetworkLists, reason string) error {
+	found, err := s.store.Load(id)
+	if err != nil {
+		return err
+	}
+	if err := lists.check(); err != nil {
+		return err
+	}
+	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != Ended {
+		return fault.New(fault.Usage, "%s was created with the network policy %s, which has no way out of the sandbox and no lists", id, mode).
+			Hint("create it with an allow list, which may be empty")
+	}
+	return s.send(id, func(c control.Client) error { return c.SetNetwork(ctx, lists, reason) })
+}
+
+// check reports the first entry that is not valid.
+func (l *NetworkLists) check() error {
+	if l.Allow != nil {
+		for _, word := range *l.Allow {
+			if _, err := preset.ParseAllow(word); err != nil {
+				return err
+			}
+		}
+	}
+	if l.Deny != nil {
+		for _, word := range *l.Deny {
+			if _, err := preset.ParseDeny(word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/control"
+)
+
+// sandboxControl changes a session that is a sandbox.
+type sandboxControl struct{ *supervisor }
+
+// Sandbox returns what changes the session if it is a sandbox, or nil.
+func (s *supervisor) Sandbox() control.Sandbox {
+	if !s.launch.Spec.IsSandbox() {
+		return nil
+	}
+	return sandboxControl{s}
+}
+
+func (c sandboxControl) Update(data json.RawMessage) error {
+	var change session.SandboxChange
+	if err := json.Unmarshal(data, &change); err != nil {
+		return fault.New(fault.Usage, "the change of the sandbox cannot be read: %w", err)
+	}
+	if change.Timeout != nil {
+		if err := c.setTimeout(*change.Timeout); err != nil {
+			return err
+		}
+	}
+	if change.Labels == nil {
+		return nil
+	}
+	return c.save(func(st *session.State) { st.Labels = change.Labels })
+}
+
+func (c sandboxControl) SetNetwork(data json.RawMessage, reason string) error {
+	var lists session.NetworkLists
+	if err := json.Unmarshal(data, &lists); err != nil {
+		return fault.New(fault.Usage, "the lists of the network policy cannot be read: %w", err)
+	}
+	return c.supervisor.policy.setLists(lists, reason)
+}
+
+func (c sandboxControl) Pause(context.Context) error {
+	return fault.New(fault.Refused, "this sandbox cannot be paused")
+}
+
+func (c sandboxControl) Resume(context.Context) error {
+	return fault.New(fault.Refused, "this sandbox cannot be resumed")
+}

@@ -1,0 +1,134 @@
+// Package volume keeps the volumes of tenants: folders that outlive sandboxes and are mounted
+// in them. Each is a folder of aibox's own data, found by tenant and name alone; no caller
+// names a path of the host. The files in it come from sandboxes: nothing here opens or
+// follows them.
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aibox/internal/diskerr"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// Volume is a volume of a tenant.
+type Volume struct {
+	Tenant  session.Tenant
+	Name    string
+	Created time.Time
+}
+
+// Store keeps volumes under one private folder. It is safe for concurrent use.
+type Store struct{ root string }
+
+// NewStore returns the volumes below the user's data folder. It does no I/O.
+func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "volumes")} }
+
+// contentFolder is the part of a volume's folder that is mounted. The folder around it is
+// private to the user, so that no other user of the machine reaches what a sandbox put there.
+const contentFolder = "content"
+
+// Create creates an empty volume. One that exists already is a Conflict.
+func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
+	folder, err := s.folder(tenant, name)
+	if err != nil {
+		return Volume{}, err
+	}
+	if err := paths.MakePrivate(filepath.Dir(folder)); err != nil {
+		return Volume{}, fault.New(fault.Environment, "the folder for volumes cannot be used: %w", err)
+	}
+	err = os.Mkdir(folder, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return Volume{}, fault.New(fault.Conflict, "there is a volume %q already", name)
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o700)
+	}
+	if err != nil {
+		return Volume{}, diskerr.Explain(fmt.Errorf("making the volume %q: %w", name, err), s.root)
+	}
+	return s.Find(tenant, name)
+}
+
+// Find returns a volume of the tenant.
+func (s Store) Find(tenant session.Tenant, name string) (Volume, error) {
+	folder, err := s.folder(tenant, name)
+	if err != nil {
+		return Volume{}, err
+	}
+	info, err := os.Lstat(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return Volume{}, notFound(name)
+	}
+	if err != nil {
+		return Volume{}, err
+	}
+	return Volume{Tenant: tenant, Name: name, Created: info.ModTime().UTC()}, nil
+}
+
+// List returns the tenant's volumes by name.
+func (s Store) List(tenant session.Tenant) ([]Volume, error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(s.root, string(tenant)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Volume
+	for _, entry := range entries {
+		if !entry.IsDir() || !session.IsName(entry.Name()) {
+			continue // the rest of one that is being removed
+		}
+		if found, err := s.Find(tenant, entry.Name()); err == nil {
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
+// Delete deletes a volume with its files. The caller makes sure that no sandbox uses it.
+func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string) error {
+	if _, err := s.Find(tenant, name); err != nil {
+		return err
+	}
+	folder, err := s.folder(tenant, name)
+	if err != nil {
+		return err
+	}
+	return workspace.RemoveFolder(ctx, folder)
+}
+
+// Source returns the folder of the host that a sandbox of the tenant mounts.
+func (s Store) Source(tenant session.Tenant, name string) (string, error) {
+	if _, err := s.Find(tenant, name); err != nil {
+		return "", err
+	}
+	folder, err := s.folder(tenant, name)
+	return filepath.Join(folder, contentFolder), err
+}
+
+// folder returns the folder of a volume. The names are checked, so it lies below root.
+func (s Store) folder(tenant session.Tenant, name string) (string, error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return "", err
+	}
+	if !session.IsName(name) {
+		return "", fault.New(fault.Usage, "%q is not the name of a volume", name).
+			Hint("a name has up to 63 lower-case letters, digits and hyphens, and begins with a letter or a digit")
+	}
+	return filepath.Join(s.root, string(tenant), name), nil
+}
+
+func notFound(name string) error {
+	return fault.New(fault.NotFound, "there is no volume %q", name)
+}
