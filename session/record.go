@@ -58,6 +58,9 @@ type Spec struct {
 	Repository  string            `json:"repository"`            // as the user named it, as an absolute path
 	Branch      string            `json:"branch,omitempty"`
 
+	// Tenant is the tenant of the API that started the session; empty is the user.
+	Tenant string `json:"tenant,omitempty"`
+
 	// Run holds the settings that hold for the session. Hide is all patterns, the
 	// built-in ones first; Env is names alone; Image is the reference, whose id is in
 	// State; Inference is a description without credentials.

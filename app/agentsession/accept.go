@@ -1,0 +1,82 @@
+package agentsession
+
+import (
+	"context"
+	"errors"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/decision"
+	"aibox/session"
+	"aibox/session/description"
+)
+
+// AcceptRequest selects the part of a session's changes that is accepted.
+type AcceptRequest struct {
+	Files   []string // paths, folders or globs
+	Hunks   []string // ids of hunks or unique prefixes of ids; ID:3-5 selects lines
+	All     bool     // everything but files with risks and rejected hunks
+	Risky   []string // files that are accepted despite their risks
+	Branch  string   // empty: aibox/ID
+	Message string   // of the commit; empty: one that describes the work
+}
+
+// Accepted is what an accept delivered.
+type Accepted struct {
+	*accept.Result
+	Remaining session.Remaining
+}
+
+// Accept delivers a part of a session's changes as a commit on a branch of its repository.
+// Working tree, index and HEAD of the repository do not change.
+func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptRequest) (Accepted, error) {
+	changes, err := s.Changes(ctx, id)
+	if err != nil {
+		return Accepted{}, err
+	}
+	choice := review.Choice{All: request.All, Files: request.Files, Hunks: request.Hunks, Risky: request.Risky}
+	switch {
+	case len(request.Risky) > 0 && !s.Policy.AcceptRisks:
+		return Accepted{}, fault.New(fault.Refused, "files with risks can only be accepted by the user").
+			Hint("the user reviews and accepts them: aibox accept %s --accept-risky FILE", id)
+	case choice.Empty():
+		return Accepted{}, fault.New(fault.Usage, "nothing was selected").Hint("name files or hunks, or select all")
+	case choice.All && len(choice.Files)+len(choice.Hunks) > 0:
+		return Accepted{}, fault.New(fault.Usage, "all changes and some of them were selected at once").Hint("keep one of the two")
+	}
+	if choice, err = s.Sessions.WithoutRejected(ctx, id, changes.Set, choice); err != nil {
+		return Accepted{}, err
+	}
+	message := request.Message
+	if message == "" {
+		if message, err = s.message(ctx, &changes, choice); err != nil {
+			return Accepted{}, err
+		}
+	}
+	verification, err := s.Verification(changes.Session, session.VerifyRequest{})
+	if err != nil {
+		return Accepted{}, err
+	}
+	done, err := s.Sessions.AcceptSet(ctx, id, changes.Set, accept.Options{
+		Choice: choice, Branch: request.Branch, Message: message,
+		Verify: s.Sessions.Verifier(changes.Session, verification),
+	})
+	if errors.Is(err, review.ErrNothing) {
+		return Accepted{}, fault.New(fault.Usage, "%s has no such changes that are not accepted yet", id)
+	}
+	if err != nil {
+		return Accepted{}, err
+	}
+	left, err := s.Sessions.Remaining(id, changes.Set)
+	return Accepted{done, left}, err
+}
+
+// message describes the chosen changes for a commit.
+func (s *Service) message(ctx context.Context, changes *Changes, choice review.Choice) (string, error) {
+	plan, err := decision.NewPlan(ctx, changes.Set, choice)
+	if err != nil {
+		return "", err
+	}
+	return description.Of(changes.Session, plan.Part, changes.Verifications).Message, nil
+}

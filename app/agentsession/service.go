@@ -1,0 +1,94 @@
+// Package agentsession has the use cases of coding agents' sessions for programs: start an
+// agent on a repository, follow it, read its changes hunk by hunk, accept parts of them,
+// send feedback and stop it. A Service serves one tenant: a session of another tenant is
+// reported as missing. It is a thin layer over packages run and session, prints nothing and
+// knows no protocol.
+package agentsession
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"aibox/app/run"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// Local is the tenant of the user's own programs and command line.
+const Local = "local"
+
+// ErrNotFound reports that the tenant has no such session.
+var ErrNotFound = errors.New("not found")
+
+// Service has the use cases for one tenant. It is safe for concurrent use.
+type Service struct {
+	Sessions *session.Sessions
+	// Runner makes what resolves and starts runs, one for each start.
+	Runner func() *run.Runner
+	// Settings resolves the settings of the user who runs the service.
+	Settings func(repo string, flags ...config.Override) (*config.Resolved, error)
+	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
+	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
+	Policy       Policy
+}
+
+// Policy restricts what the callers of a Service can ask for. The zero value is the
+// strictest: it serves no tenant, and no repository.
+type Policy struct {
+	Tenant string
+	// Repositories are the repositories on which agents can run: absolute paths of their
+	// tops, or URLs.
+	Repositories []string
+	// AnyRepository lifts the restriction to Repositories.
+	AnyRepository bool
+	// AnySettings lets callers choose settings that are freer than the user's own.
+	AnySettings bool
+	// AcceptRisks lets callers accept files despite their risks, each by its name.
+	AcceptRisks bool
+}
+
+// Find returns a session of the tenant by its whole id.
+func (s *Service) Find(id session.ID) (session.Session, error) {
+	if id.Hidden() {
+		return session.Session{}, notFound(id)
+	}
+	found, err := s.Sessions.Find(string(id))
+	if err != nil || found.ID != id || !s.owns(&found) {
+		return session.Session{}, notFound(id)
+	}
+	return found, nil
+}
+
+// owns reports whether a record is a session of the tenant.
+func (s *Service) owns(found *session.Session) bool {
+	return s.Policy.Tenant != "" && cmp.Or(found.Tenant, Local) == s.Policy.Tenant && found.Verifies == nil
+}
+
+// notFound is the answer for a session that does not exist and for one of another tenant.
+func notFound(id session.ID) error {
+	text := string(id)
+	if _, err := session.ParseID(text); err != nil {
+		return fault.New(fault.Usage, "a session id looks like 0dq4f-codex: %w", ErrNotFound)
+	}
+	return fault.New(fault.Usage, "there is no session %s: %w", text, ErrNotFound)
+}
+
+// List returns the tenant's sessions, newest first. Damaged records are left out.
+func (s *Service) List() []session.Session {
+	all, _ := s.Sessions.List() // the error names damaged records, which may be another tenant's
+	all = slices.DeleteFunc(all, func(found session.Session) bool { return found.ID.Hidden() || !s.owns(&found) })
+	session.SortByAge(all)
+	return all
+}
+
+// Stop ends a running session and waits for its end. It is no error if the session has
+// already ended.
+func (s *Service) Stop(ctx context.Context, id session.ID, reason string) (session.Session, error) {
+	if _, err := s.Find(id); err != nil {
+		return session.Session{}, err
+	}
+	return s.Sessions.Stop(ctx, id, reason)
+}

@@ -1,0 +1,78 @@
+package agentsession
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"aibox/agents/conversation"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// Transcript is a part of the conversation of a session as text.
+type Transcript struct {
+	Text string // raw: the agent wrote it
+	Next int64  // byte offset in the record from which to continue
+	Cut  bool   // an item was longer than a part, and its end is left out
+}
+
+// Transcript renders the agent's output from byte offset from on as readable text, at most
+// about most bytes of it. from is 0 or the Next of an earlier part.
+func (s *Service) Transcript(id session.ID, from int64, most int) (Transcript, error) {
+	found, err := s.Find(id)
+	if err != nil {
+		return Transcript{}, err
+	}
+	p := transcriptPart{decoder: session.NewConversation(&found), most: most}
+	p.Next = max(from, 0)
+	_, err = s.Sessions.Output(id, p.Next, func(chunk output.Chunk) error {
+		if !p.add(p.decoder.Add(chunk)) {
+			return errEnough
+		}
+		if end := bytes.LastIndexByte(chunk.Data, '\n'); end >= 0 {
+			p.Next = chunk.Offset + int64(end) + 1
+		}
+		p.end = chunk.Offset + int64(len(chunk.Data))
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return p.Transcript, nil
+	case err != nil:
+		return Transcript{}, err
+	}
+	if found.State.Phase == session.Ended && p.add(p.decoder.Close()) {
+		p.Next = max(p.Next, p.end)
+	}
+	return p.Transcript, nil
+}
+
+// transcriptPart renders events until it is full.
+type transcriptPart struct {
+	Transcript
+	decoder  *session.Conversation
+	renderer conversation.TextRenderer
+	most     int
+	end      int64 // of what was read
+}
+
+// add adds events. It returns false when the part is full; Next is then the first event
+// that is not in it.
+func (p *transcriptPart) add(events []conversation.Event) bool {
+	for _, event := range events {
+		var text strings.Builder
+		for _, rendered := range p.renderer.Render(event) {
+			text.WriteString(rendered.Text)
+		}
+		if p.Text != "" && len(p.Text)+text.Len() > p.most {
+			p.Next = event.Offset
+			return false
+		}
+		p.Text += text.String()
+		if len(p.Text) > p.most {
+			p.Text, p.Cut = strings.ToValidUTF8(p.Text[:p.most], ""), true
+		}
+	}
+	return true
+}
