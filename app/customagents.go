@@ -13,6 +13,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
+	"aibox/app/template"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 )
@@ -121,6 +122,9 @@ func (c *CustomAgents) add(name, path string) error {
 	if slices.Contains(c.set.Names(), name) {
 		return errTaken
 	}
+	if template.IsBuiltin(name) {
+		return errTakenByTemplate
+	}
 	set, err := c.set.With(definition.Make)
 	if err != nil {
 		return err
@@ -132,7 +136,10 @@ func (c *CustomAgents) add(name, path string) error {
 	return nil
 }
 
-var errTaken = errors.New("aibox has a built-in agent with this name; rename the file")
+var (
+	errTaken           = errors.New("aibox has a built-in agent with this name; rename the file")
+	errTakenByTemplate = errors.New("aibox has a built-in template with this name; rename the file")
+)
 
 // readDefinition opens and parses an agent file. One that other users can write to is
 // refused, since it decides what is built and run.

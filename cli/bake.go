@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"aibox/bakery"
@@ -26,15 +27,16 @@ type bakeOptions struct {
 func newBakeCommand(a *cli) *cobra.Command {
 	o := bakeOptions{cli: a}
 	cmd := &cobra.Command{
-		Use:   "bake [AGENT…]",
-		Short: "Build agent images",
-		Long: `Build the images that agents run in, and their base image. An image whose recipe has
-not changed is not built again.
+		Use:   "bake [AGENT|TEMPLATE…]",
+		Short: "Build the images of agents and templates",
+		Long: `Build the images that agents run in and sandboxes are made from, and their base image.
+An image whose recipe has not changed is not built again.
 
 Agents are installed from lock files that ship with aibox, so a package that changed
 on its registry fails the build. --check lists what has no checksum: agents in a
 version other than aibox's default (--version), and your own recipes.`,
 		Example: `  aibox bake codex
+  aibox bake code
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
   aibox bake --check`,
@@ -42,7 +44,7 @@ version other than aibox's default (--version), and your own recipes.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "build every image")
+	f.BoolVar(&o.all, "all", false, "build the images of all agents")
 	f.BoolVar(&o.noCache, "no-cache", false, "rebuild images even if their recipes have not changed")
 	f.BoolVar(&o.check, "check", false, "print what would be built and what is not pinned, and build nothing")
 	f.StringArrayVar(&o.versions, "version", nil, "use another version of an agent (`AGENT=VERSION`)")
@@ -57,11 +59,14 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 	case o.all && len(names) > 0:
 		return fault.New(fault.Usage, "--all and %q cannot be used together", names[0]).Hint("keep one of them")
 	case len(names) == 0 && !o.all && !o.check:
-		return fault.New(fault.Usage, "no agent was given").Hint("name one, such as `aibox bake codex`, or use --all")
+		return fault.New(fault.Usage, "no agent or template was given").Hint("name one, such as `aibox bake codex`, or use --all")
 	}
 	images, err := o.images(names)
 	if err != nil {
 		return err
+	}
+	if o.all && !o.check {
+		images = o.agentImages()
 	}
 	versions, err := parseVersions(o.versions)
 	if err != nil {
@@ -144,24 +149,50 @@ func (c *console) bakeWith(ctx context.Context, builder *bakery.Bakery, names []
 	return baked, err
 }
 
-// images returns the images of the named agents, each once. It also accepts "base".
+// images returns the images of the named agents and templates, each once. It also accepts
+// "base".
 func (o *bakeOptions) images(names []string) ([]string, error) {
 	var images []string
 	seen := map[string]bool{}
 	for _, name := range names {
-		image := name
-		if name != bakery.Base {
-			agent, err := o.app.Agents().Find(name)
-			if err != nil {
-				return nil, err
-			}
-			image = agent.Info().Image
+		image, err := o.image(name)
+		if err != nil {
+			return nil, err
 		}
 		if !seen[image] {
 			seen[image], images = true, append(images, image)
 		}
 	}
 	return images, nil
+}
+
+// image returns the image of an agent or a template.
+func (o *bakeOptions) image(name string) (string, error) {
+	if name == bakery.Base {
+		return name, nil
+	}
+	if found, err := o.app.Templates().Find(name); err == nil {
+		if found.Image.Recipe == "" {
+			return "", fault.New(fault.Usage, "the template %q uses the image %s, which aibox does not build", name, found.Image.Reference)
+		}
+		return found.Image.Recipe, nil
+	}
+	agent, err := o.app.Agents().Find(name)
+	if err != nil {
+		return "", err
+	}
+	return agent.Info().Image, nil
+}
+
+// agentImages returns the images of all agents.
+func (o *bakeOptions) agentImages() []string {
+	images := []string{bakery.Base}
+	for _, agent := range o.app.Agents().All() {
+		if image := agent.Info().Image; !slices.Contains(images, image) {
+			images = append(images, image)
+		}
+	}
+	return images
 }
 
 func parseVersions(pairs []string) (map[string]bakery.Version, error) {

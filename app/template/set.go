@@ -1,0 +1,64 @@
+package template
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"aibox/agents"
+	"aibox/internal/fault"
+	"aibox/internal/spelling"
+)
+
+// Set is a set of templates. It is immutable and safe for concurrent use.
+type Set struct {
+	byName map[string]Template
+	broken map[string]error // why a template of the user's own cannot be used
+}
+
+// NewSet returns the built-in templates and one for each agent. A built-in template goes
+// over the one of an agent with its name.
+func NewSet(known agents.Set) Set {
+	s := Set{byName: map[string]Template{}, broken: map[string]error{}}
+	for _, agent := range known.All() {
+		info := agent.Info()
+		s.byName[info.Name] = Template{
+			Name: info.Name, Summary: "The image of " + info.Title, Source: Agent,
+			Image: Image{Recipe: info.Image}, Workdir: "/workspace",
+		}
+	}
+	for _, t := range builtin() {
+		s.byName[t.Name] = t
+	}
+	return s
+}
+
+// List returns the templates: the built-in ones, the user's own, those of agents, each
+// ordered by name.
+func (s Set) List() []Template {
+	rank := map[Source]int{Builtin: 0, Own: 1, Agent: 2}
+	return slices.SortedFunc(maps.Values(s.byName), func(a, b Template) int {
+		return cmp.Or(cmp.Compare(rank[a.Source], rank[b.Source]), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Find returns the template called name. If there is none, the error is a Usage fault that
+// names the templates; if its file is broken, a Usage fault that says why.
+func (s Set) Find(name string) (Template, error) {
+	if t, ok := s.byName[name]; ok {
+		return t, nil
+	}
+	if err := s.broken[name]; err != nil {
+		return Template{}, err
+	}
+	var names []string
+	for _, t := range s.List() {
+		names = append(names, t.Name)
+	}
+	f := fault.New(fault.Usage, "there is no template %q", name)
+	if near := spelling.Nearest(name, names); near != "" {
+		f = f.Hint("did you mean %q?", near)
+	}
+	return Template{}, f.Hint("the templates are: %s", strings.Join(names, ", "))
+}
