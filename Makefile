@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench soak docs locks pictures secrets lint fmt vuln setup clean walk
+.PHONY: help demo test build install test-unit test-matrix bench soak docs api locks pictures secrets lint fmt vuln setup clean walk
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -47,6 +47,9 @@ pictures: ## draw every screen for docs/pictures, and record and animate a walk
 
 secrets: ## update the rules for secrets from the version of gitleaks in test/gitleaks/go.mod
 	@cd test/gitleaks && GOWORK=off go test . -update
+
+api: ## generate code and the OpenAPI document from the schema in api/aibox/v1, after checking it
+	@scripts/api.sh
 
 locks: ## update dockerfiles/locks after a version in a Dockerfile has changed
 	@go test ./test/locks -run WholeAndCurrent -count=1 -update

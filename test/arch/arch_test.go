@@ -47,8 +47,10 @@ var rules = []rule{
 	{"session/control", leaves("audit", "session/output", "session/ports", "session/process")},
 	{"session/terminal", leaves("session/control")},
 	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
+	{"api", leaves(append(domain, "session", "app")...)},
+	{"api/aibox", nil}, // generated from the schema
 	{"ui", leaves("agents/conversation", "agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
-	{"cli", leaves(append(domain, "session", "app", "ui")...)},
+	{"cli", leaves(append(domain, "session", "app", "ui", "api")...)},
 	{"cmd/aibox", []string{"cli"}},
 	{"cmd/aibox-init", leaves()},
 	{"dockerfiles", nil},
@@ -67,6 +69,11 @@ const wiring = "app"
 // owners are the folders that alone may import a module. None is for tests only.
 var owners = map[string][]string{
 	"charm.land":                         {"ui"},
+	"connectrpc.com":                     {"api"},
+	"github.com/coder/websocket":         {"api"},
+	"modernc.org/sqlite":                 {"api/store"},
+	"github.com/prometheus":              {"api/server"},
+	"google.golang.org/protobuf":         {"api", "bakery/docker"},
 	"github.com/charmbracelet/x/vt":      {"internal/screen"},
 	"github.com/coreos/go-iptables":      {"netguard/rules"},
 	"github.com/coreos/go-systemd":       {"runtime/limit/scope"},

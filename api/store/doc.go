@@ -1,0 +1,4 @@
+// Package store is the database of the server.
+package store
+
+import _ "modernc.org/sqlite"
