@@ -79,12 +79,20 @@ func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if s.store.endedWhole(id) {
 		return nil, nil // nearly all are
 	}
-	repaired, err := s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its sandbox was ended").
-		Hint("`aibox diff %s` shows the agent's work so far", id))
+	repaired, err := s.endDead(ctx, id, diedFault(id))
 	if errors.Is(err, errNewer) { // what uses the session reports it
 		return nil, nil
 	}
 	return repaired, err
+}
+
+// diedFault is the cause of the end of a session whose supervisor died.
+func diedFault(id ID) error {
+	f := fault.New(fault.Internal, "the session's supervisor died, so its sandbox was ended")
+	if id.Agent() == SandboxAgent {
+		return f
+	}
+	return f.Hint("`aibox diff %s` shows the agent's work so far", id)
 }
 
 // endDead ends a session without a supervisor. cause is the reason for the record. It
@@ -324,7 +332,9 @@ func (s *repairs) conclude(session *Session, cause error) error {
 	live, known := s.store.lastLive(session.ID)
 	result.Tokens, result.Models, result.Refused = live.Tokens, live.Models, live.Refused
 	result.Tokens.Lost = !known && session.HasModel()
-	result.Changes.Unknown = diedSupervising
+	if !session.IsSandbox() {
+		result.Changes.Unknown = diedSupervising
+	}
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
 	return errors.Join(
 		s.append(session.ID, audit.SessionRepaired, FailureOf(cause)),

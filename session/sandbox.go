@@ -46,12 +46,14 @@ func (s *Session) Labels() Labels {
 	}
 }
 
-// Service is a program that a template starts in each of its sandboxes.
+// Service is a program that a template starts in each of its sandboxes, as the sandbox's user
+// and in its folder.
 type Service struct {
-	Name string   `json:"name"`
 	Argv []string `json:"argv"`
-	Env  []string `json:"env,omitempty"`  // NAME=VALUE
-	User string   `json:"user,omitempty"` // empty means the sandbox's user
+	// Port is the port on which the program listens when it is ready; 0 means that it is ready
+	// as soon as it runs.
+	Port    int           `json:"port,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // how long it may take to be ready
 }
 
 // SandboxChange is what an update replaces in a running sandbox. Nil leaves it unchanged.

@@ -15,6 +15,7 @@ import (
 	"aibox/internal/secretsource"
 	"aibox/internal/shellquote"
 	"aibox/netguard"
+	"aibox/session"
 )
 
 // secrets reads the values of the secrets that the egress proxy adds, as far as the
@@ -56,6 +57,17 @@ func (s *resolution) secrets() error {
 			Hint("or name a program that prints it: aibox config set secrets.%s.command 'gh auth token'", missing[0])
 	}
 	return nil
+}
+
+// ReadSecrets reads the values of the secrets that spec names, by name, for a sandbox
+// without an agent.
+func ReadSecrets(ctx context.Context, settings *config.Resolved, spec *session.Spec) (map[string]string, error) {
+	s := &resolution{plan: Plan{Settings: settings, Launch: session.Launch{Spec: *spec}}}
+	if err := s.secrets(); err != nil {
+		return nil, err
+	}
+	err := s.plan.readSecrets(ctx)
+	return s.plan.Launch.Injected, err
 }
 
 // inject gives the egress proxy the value of a secret.

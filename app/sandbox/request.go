@@ -12,14 +12,11 @@ import (
 	"aibox/session"
 )
 
-// DefaultTemplate is the template of a request that names none.
-const DefaultTemplate = "code"
-
-// Request describes a new sandbox. The zero value with a tenant is a sandbox of
-// DefaultTemplate without a network.
+// Request describes a new sandbox. The zero value with a tenant is a sandbox of the
+// default template without a network.
 type Request struct {
 	Tenant   session.Tenant
-	Template string // empty means DefaultTemplate
+	Template string // empty means template.Default
 	session.Labels
 	Env map[string]string // of all its processes; the values are never stored
 	// Settings are the settings that the request gives. A list that is not given is the

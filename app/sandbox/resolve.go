@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -17,7 +18,7 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 	if err := r.Validate(); err != nil {
 		return session.Launch{}, err
 	}
-	template, err := s.Templates.Template(ctx, r.Tenant, cmp.Or(r.Template, DefaultTemplate))
+	found, err := s.Templates.Template(ctx, r.Tenant, cmp.Or(r.Template, template.Default))
 	if err != nil {
 		return session.Launch{}, err
 	}
@@ -26,36 +27,60 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 			return session.Launch{}, err
 		}
 	}
-	spec := session.Spec{Agent: session.SandboxAgent, DefaultMemory: true, Sources: map[string]string{}}
-	if err := s.resolve(ctx, r, template, &spec); err != nil {
+	launch := session.Launch{Spec: session.Spec{
+		Agent: session.SandboxAgent, DefaultMemory: true, Sources: map[string]string{}, Sandbox: specOf(r, &found),
+	}}
+	if err := checkPermissions(&launch.Spec.Sandbox.Permissions); err != nil {
 		return session.Launch{}, err
 	}
-	if err := checkLimits(&spec); err != nil {
+	resolved, err := s.resolve(ctx, r, found.Defaults, &launch.Spec)
+	if err != nil {
 		return session.Launch{}, err
 	}
-	launch := session.Launch{ImageID: template.Image}
-	if spec.Image == "" {
-		spec.Image = template.Ref
-	} else if launch.ImageID, err = s.NamedImage(ctx, spec.Image); err != nil {
+	if err := checkLimits(&launch.Spec); err != nil {
 		return session.Launch{}, err
 	}
-	launch.Env, spec.Env = r.variables()
-	if spec.HasModel() && s.ModelKeys != nil {
+	launch.Env, launch.Spec.Env = r.variables()
+	launch.Env = append(slices.Clone(found.Env), launch.Env...)
+	launch.Spec.Sandbox.Denied = without(launch.Spec.Deny, r.Settings.Words("deny"))
+	if launch.Spec.HasModel() && s.ModelKeys != nil {
 		launch.Keys = s.ModelKeys()
 	}
-	spec.Sandbox = &session.SandboxSpec{
-		Tenant: r.Tenant, Labels: r.Labels, Template: template.Name, User: cmp.Or(template.User, DefaultUser), Dir: template.Dir,
-		Volumes: r.Volumes, Permissions: r.Permissions, OnTimeout: r.OnTimeout, Services: template.Services,
-		Denied: without(spec.Deny, r.Settings.Words("deny")),
-	}
-	if spec.Sandbox.User == "root" {
-		spec.Sandbox.Permissions.Root = true
-		if err := checkPermissions(&spec.Sandbox.Permissions); err != nil {
+	if len(launch.Spec.Secret) > 0 {
+		if launch.Injected, err = s.Secrets(ctx, resolved, &launch.Spec); err != nil {
 			return session.Launch{}, err
 		}
 	}
-	launch.Spec = spec
-	return launch, nil
+	return launch, s.findImage(ctx, &found, &launch)
+}
+
+// specOf returns the sandbox that a request and its template describe.
+func specOf(r *Request, t *template.Template) *session.SandboxSpec {
+	spec := &session.SandboxSpec{
+		Tenant: r.Tenant, Labels: r.Labels, Template: t.Name, User: cmp.Or(t.User, root), Dir: t.Workdir,
+		Volumes: r.Volumes, Permissions: r.Permissions, OnTimeout: r.OnTimeout,
+	}
+	if spec.User == root {
+		spec.Permissions.Root = true
+	}
+	if t.Start != nil {
+		spec.Services = []session.Service{{Argv: t.Start.Argv, Port: int(t.Start.Port), Timeout: cmp.Or(t.Start.Timeout, template.DefaultStartTimeout)}}
+	}
+	return spec
+}
+
+// root is the user of templates that name none.
+const root = "root"
+
+// findImage finds the image that the request names, or else that of the template.
+func (s *Service) findImage(ctx context.Context, t *template.Template, launch *session.Launch) (err error) {
+	if launch.Spec.Image != "" {
+		launch.ImageID, err = s.NamedImage(ctx, launch.Spec.Image)
+		return err
+	}
+	image, err := s.Templates.Image(ctx, t)
+	launch.ImageID, launch.Spec.Image = image.ID, image.Ref
+	return err
 }
 
 // closed are settings that the user's own file gives to agents, and that reach no sandbox
@@ -64,18 +89,18 @@ var closed = map[string]string{"network": "none", "allow": "", "inspect": "", "s
 
 // resolve fills in the settings: those of the request, then those of the tenant, of the
 // template, and of the machine's user.
-func (s *Service) resolve(ctx context.Context, r *Request, template Template, spec *session.Spec) error {
+func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.RunOverrides, spec *session.Spec) (*config.Resolved, error) {
 	var given config.RunOverrides
 	for _, key := range []string{"network", "allow", "inspect", "secret", "inference-tools"} {
 		if err := given.Set(key, closed[key]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	more := []config.RunOverrides{template.Settings}
+	more := []config.RunOverrides{ofTemplate}
 	if s.Defaults != nil {
 		defaults, err := s.Defaults(ctx, r.Tenant)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		more = append(more, defaults)
 	}
@@ -83,21 +108,21 @@ func (s *Service) resolve(ctx context.Context, r *Request, template Template, sp
 	for _, settings := range append(more, r.Settings) {
 		chosen, err := policyOf(settings)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		policy = cmp.Or(chosen, policy)
 		if err := given.Override(settings); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if policy != "" {
 		if err := given.Set("network", policy); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	resolved, err := s.Settings(given.ForResolve(func(key string) string { return key })...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	run := &resolved.Settings.Run
 	spec.Run = config.Run{
@@ -117,10 +142,8 @@ func (s *Service) resolve(ctx context.Context, r *Request, template Template, sp
 			spec.Sources[key] = sourcesOf(setting)
 		}
 	}
-	if _, _, err := spec.Policy(); err != nil {
-		return err
-	}
-	return nil
+	_, _, err = spec.Policy()
+	return resolved, err
 }
 
 // without returns the words of list that are not in others.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/runtime"
@@ -23,6 +24,8 @@ type Service struct {
 	// Defaults returns the settings that a tenant's sandboxes have if a request does not give
 	// them; nil means none.
 	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
+	// Secrets reads the values that the egress proxy adds to a sandbox's requests.
+	Secrets func(ctx context.Context, settings *config.Resolved, spec *session.Spec) (map[string]string, error)
 	// ModelKeys returns the keys of model servers by variable.
 	ModelKeys func() map[string]string
 	// NamedImage finds the image that the machine's user named.
@@ -31,27 +34,21 @@ type Service struct {
 	Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
 }
 
-// Templates finds the templates of sandboxes.
+// Templates finds the templates of sandboxes and their images.
 type Templates interface {
 	// Template returns the template that a tenant names. One of another tenant does not
-	// exist: a NotFound fault. One whose image is not built is a fault of kind Environment.
-	Template(ctx context.Context, tenant session.Tenant, name string) (Template, error)
+	// exist: a NotFound fault.
+	Template(ctx context.Context, tenant session.Tenant, name string) (template.Template, error)
+	// Image finds the image of a template. One that is not built is a fault of kind
+	// Environment.
+	Image(ctx context.Context, t *template.Template) (Image, error)
 }
 
-// Template is an image with the defaults of its sandboxes.
-type Template struct {
-	Name     string
-	Image    runtime.ImageID
-	Ref      string // of the image, for the record; may be empty
-	User     string // that processes run as; empty means DefaultUser
-	Dir      string // where they start; empty means the user's home
-	Services []session.Service
-	Settings config.RunOverrides // that requests and the tenant can override
+// Image is an image that the container daemon has.
+type Image struct {
+	ID  runtime.ImageID
+	Ref string // for the record; may be empty
 }
-
-// DefaultUser is the user that processes run as unless a template or a process names
-// another. aibox-init adds it to images that do not have it.
-const DefaultUser = "user"
 
 // notFound is the answer for a sandbox that does not exist, or that belongs to another
 // tenant.
@@ -77,7 +74,53 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	if err != nil {
 		return Sandbox{}, err
 	}
+	if err := s.awaitServices(ctx, id, launch.Spec.Sandbox.Services); err != nil {
+		return Sandbox{}, errors.Join(err, s.Destroy(context.WithoutCancel(ctx), r.Tenant, string(id)))
+	}
 	return s.Get(ctx, r.Tenant, string(id))
+}
+
+// awaitServices waits until the programs of a template listen on their ports.
+func (s *Service) awaitServices(ctx context.Context, id session.ID, services []session.Service) error {
+	for _, service := range services {
+		if service.Port == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, service.Timeout)
+		err := s.awaitPort(ctx, id, service.Port)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fault.New(fault.Environment, "the template's program %q did not listen on port %d within %v", service.Argv[0], service.Port, service.Timeout)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portPoll is how often a port is checked.
+const portPoll = 50 * time.Millisecond
+
+func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error {
+	tick := time.NewTicker(portPoll)
+	defer tick.Stop()
+	for {
+		listening, err := s.Sessions.Ports(ctx, id)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		for _, one := range listening {
+			if int(one.Port) == port {
+				return nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // find returns the session of a tenant's sandbox. id is a whole id.

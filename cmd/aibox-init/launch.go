@@ -17,9 +17,9 @@ const launchCommand = "launch"
 const defaultNoFile = 65536
 
 // launch sets the limits and the user, and executes a program. Its args are NPROC NOFILE
-// TTY USER PATH ARGV…, with USER as identity prints it. It does not return.
+// TTY NOCHILDREN USER PATH ARGV…, with USER as identity prints it. It does not return.
 func launch(args []string) {
-	if len(args) < 6 {
+	if len(args) < 7 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
 	}
@@ -33,7 +33,7 @@ func launch(args []string) {
 			os.Exit(125)
 		}
 	}
-	if err := becomeUser(args[3]); err != nil {
+	if err := becomeUser(args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: changing the user:", err)
 		os.Exit(125)
 	}
@@ -41,8 +41,14 @@ func launch(args []string) {
 	// A second defense against leaked descriptors, which old kernels lack: init opens
 	// all of them with O_CLOEXEC.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	err := syscall.Exec(args[4], args[5:], os.Environ())
-	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[4], err)
+	if args[3] == "true" {
+		if err := refuseChildren(); err != nil {
+			fmt.Fprintln(os.Stderr, "aibox-init: refusing other processes:", err)
+			os.Exit(125)
+		}
+	}
+	err := syscall.Exec(args[5], args[6:], os.Environ())
+	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[5], err)
 	if errors.Is(err, os.ErrNotExist) {
 		os.Exit(127) // the interpreter of a script
 	}

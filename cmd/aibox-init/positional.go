@@ -10,6 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Instructions of filters of system calls (seccomp(2)).
+const (
+	load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	greater = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
+	has     = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	give    = unix.BPF_RET | unix.BPF_K
+)
+
 // refusePositionalWrites makes pwrite, pwritev and pwritev2 fail with ESPIPE on descriptors
 // 0 to 2, for this process and its descendants. It locks the calling goroutine to its
 // thread, which must execute the agent.
@@ -24,10 +33,6 @@ func refusePositionalWrites() error {
 	const (
 		// Offsets in struct seccomp_data (seccomp(2)); for arguments, of the lower halves.
 		number, descriptor, position = 0, 16, 40
-		load                         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal                        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		greater                      = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
-		give                         = unix.BPF_RET | unix.BPF_K
 	)
 	filter := []unix.SockFilter{
 		{Code: load, K: number},
@@ -41,6 +46,11 @@ func refusePositionalWrites() error {
 		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(syscall.ESPIPE)},
 		{Code: give, K: unix.SECCOMP_RET_ALLOW},
 	}
+	return installFilter(filter)
+}
+
+// installFilter installs a filter of system calls for this thread and its descendants.
+func installFilter(filter []unix.SockFilter) error {
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)

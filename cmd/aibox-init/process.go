@@ -101,6 +101,7 @@ func startProcess(r *reaper, request lifeline.Process, env []string) (*program, 
 	c := command{
 		argv: request.Argv, env: environment(env, request.Env), dir: request.Dir, user: user,
 		tty: request.TTY, rows: request.Rows, cols: request.Cols, stdin: request.Stdin, nproc: request.Nproc, nofile: request.NoFile,
+		noChildren: request.NoChildren,
 	}
 	if c.dir == "" {
 		c.dir = "/"

@@ -26,6 +26,7 @@ type command struct {
 	stdin      bool   // there is input for it
 	nproc      uint64 // limit of processes; 0 means no limit
 	nofile     uint64 // limit of descriptors; 0 means defaultNoFile
+	noChildren bool   // it cannot start other processes
 }
 
 // program is a started program and our ends of its streams.
@@ -66,7 +67,7 @@ func (c command) launchArgs() []string {
 	}
 	return append([]string{
 		"aibox-init", launchCommand,
-		strconv.FormatUint(c.nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(c.tty), c.user.String(), c.path,
+		strconv.FormatUint(c.nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(c.tty), strconv.FormatBool(c.noChildren), c.user.String(), c.path,
 	}, c.argv...)
 }
 

@@ -37,6 +37,7 @@ type server struct {
 	mu      sync.Mutex
 	started bool
 	agent   *program // nil until it runs
+	idle    bool     // there is no agent, and processes can be started
 	signals []unix.Signal
 	resize  *lifeline.Resize
 	stopped bool
@@ -179,7 +180,11 @@ func (srv *server) start(s lifeline.Start) error {
 	if srv.stopped {
 		return nil
 	}
-	go srv.runAgent(s)
+	if s.Idle {
+		go srv.startIdle(s)
+	} else {
+		go srv.runAgent(s)
+	}
 	return nil
 }
 
@@ -309,8 +314,12 @@ func (srv *server) stop(s lifeline.Stop) error {
 		go srv.exit(lifeline.Exit{Code: 128 + int(unix.SIGTERM), Signal: int(unix.SIGTERM)})
 		return nil
 	}
-	if srv.agent != nil {
+	switch {
+	case srv.agent != nil:
 		go srv.reaper.killAll(srv.grace, killLimit)
+	case srv.idle:
+		srv.idle = false
+		go srv.endIdle()
 	}
 	return nil
 }

@@ -31,8 +31,9 @@ func Bytes() ([]byte, error) {
 }
 
 // Install writes the program to dir, under a name derived from its content and with mode
-// 0500, and returns the path. It keeps an existing file that is the user's, complete and
-// not writable. It is safe for concurrent use.
+// 0555, so that unprivileged users of a sandbox can run it, too. It returns the path. It
+// keeps an existing file that is the user's, complete and not writable. It is safe for
+// concurrent use.
 func Install(dir string) (string, error) {
 	data, err := Bytes()
 	if err != nil {
@@ -47,7 +48,7 @@ func install(dir string, data []byte) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	path := filepath.Join(dir, "aibox-init-"+hex.EncodeToString(sum[:8]))
-	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o500 && info.Size() == int64(len(data)) {
+	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o555 && info.Size() == int64(len(data)) {
 		return path, nil
 	}
 	tmp, err := os.CreateTemp(dir, ".aibox-init.*")
@@ -56,7 +57,7 @@ func install(dir string, data []byte) (string, error) {
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(0o500), tmp.Close()); err != nil {
+	if err := errors.Join(err, tmp.Chmod(0o555), tmp.Close()); err != nil {
 		return "", fmt.Errorf("installing the init program: %w", err)
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {

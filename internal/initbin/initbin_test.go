@@ -22,7 +22,7 @@ func TestInstallingTwiceReturnsTheSameFile(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("content is %q (%v)", got, err)
 	}
-	if info, _ := os.Stat(first); info.Mode() != 0o500 {
+	if info, _ := os.Stat(first); info.Mode() != 0o555 {
 		t.Errorf("mode is %v", info.Mode())
 	}
 }

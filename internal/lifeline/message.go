@@ -43,9 +43,26 @@ type Start struct {
 	Stdin  bool   `json:"stdin,omitempty"`
 	Nproc  uint64 `json:"nproc,omitempty"`  // limit of processes, each thread counted; 0 means no limit
 	NoFile uint64 `json:"nofile,omitempty"` // limit of descriptors; 0 means 65536
+	// Idle starts no agent: Argv is empty, TypeStarted follows without a PID, and the sandbox
+	// lives until Stop.
+	Idle bool `json:"idle,omitempty"`
+	// Account is the user of an idle sandbox; nil means root alone.
+	Account *Account `json:"account,omitempty"`
 	// Baseline is the commit in Dir's repository the agent starts from. The
 	// subjects of what it commits on top are in Exit.Commits. Empty: none are.
 	Baseline string `json:"baseline,omitempty"`
+}
+
+// Account is a user that init adds to the sandbox, and what it can reach there.
+type Account struct {
+	// Name is that of a user of the image, or of one that init adds with a home folder.
+	Name string `json:"name"`
+	// Folders are made if they do not exist, and belong to the user.
+	Folders []string `json:"folders,omitempty"`
+	// Confine takes away the user's write access to everything but Folders and /tmp.
+	Confine bool `json:"confine,omitempty"`
+	// Hidden are patterns of files, as in filepath.Match, that only root can read and write.
+	Hidden []string `json:"hidden,omitempty"`
 }
 
 // File is a file init writes, folders included.
@@ -72,9 +89,10 @@ type Stop struct {
 	Grace int `json:"grace"` // milliseconds
 }
 
-// Started says that the agent runs.
+// Started says that the agent runs, or that an idle sandbox is ready.
 type Started struct {
-	PID int `json:"pid"` // inside the sandbox
+	PID  int    `json:"pid,omitempty"`  // inside the sandbox; 0 if it is idle
+	Home string `json:"home,omitempty"` // of the account, if there is one
 }
 
 // Exit reports how the agent ended.

@@ -30,6 +30,8 @@ type Process struct {
 	Stdin  bool   `json:"stdin,omitempty"`  // it gets the flow's data; otherwise an empty input
 	Nproc  uint64 `json:"nproc,omitempty"`  // as in Start
 	NoFile uint64 `json:"nofile,omitempty"` // as in Start
+	// NoChildren keeps the process from starting others; see seccomp(2).
+	NoChildren bool `json:"no_children,omitempty"`
 }
 
 // ProcessStarted reports that a process runs.

@@ -68,6 +68,20 @@ func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (
 // TypeExit.
 func (c *Conn) Start(s Start) error { return c.SendMessage(TypeStart, s) }
 
+// StartIdle makes init prepare a sandbox without an agent, and waits until processes can be
+// started in it. Nothing else arrives before.
+func (c *Conn) StartIdle(ctx context.Context, s Start) (Started, error) {
+	s.Idle = true
+	if err := c.Start(s); err != nil {
+		return Started{}, err
+	}
+	f, err := c.await(ctx, TypeStarted)
+	if err != nil {
+		return Started{}, err
+	}
+	return Decode[Started](f)
+}
+
 // Resize sets the size of the agent's PTY.
 func (c *Conn) Resize(rows, cols uint16) error {
 	return c.SendMessage(TypeResize, Resize{Rows: rows, Cols: cols})

@@ -104,7 +104,11 @@ func (l *limitedFolders) measure(fs fileSystem) (used amountOnDisk, due, warn bo
 // host is nearly full. It returns when ctx ends.
 func (s *limits) limitDisk(ctx context.Context, k *resources) {
 	var limited []*limitedFolders
-	for _, l := range []*limitedFolders{stateLimit(&s.launch.Spec, k.state), workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse)} {
+	of := []*limitedFolders{stateLimit(&s.launch.Spec, k.state)}
+	if k.workspace != nil { // a sandbox has none: its root file system is capped
+		of = append(of, workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse))
+	}
+	for _, l := range of {
 		if l != nil {
 			limited = append(limited, l)
 		}

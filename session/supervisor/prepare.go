@@ -169,6 +169,9 @@ func checkCloud(info agents.Info, spec *session.Spec) error {
 
 // configuredAgent returns the agent with the user's options.
 func (s *preparation) configuredAgent() (agents.Agent, error) {
+	if s.launch.Spec.IsSandbox() {
+		return &agents.None{}, nil
+	}
 	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
 	if err != nil {
 		return nil, err
@@ -201,6 +204,10 @@ func (s *preparation) configuredAgent() (agents.Agent, error) {
 // beginWorkspace returns when the workspace's folder exists, and continues to fill it in the
 // background.
 func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
+	if s.launch.Spec.IsSandbox() { // it has none
+		k.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, nil } //nolint:nilnil // see above
+		return nil
+	}
 	if s.launch.Spec.Resumes != "" {
 		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)
 		if err != nil {

@@ -68,7 +68,10 @@ func newRunning(id int, request process.Request, line *lifeline.Conn, dir string
 func (p *running) message(s *sandbox) lifeline.Process {
 	m := lifeline.Process{
 		ID: p.flow.ID, Argv: p.request.Argv, Env: p.request.Env, Dir: p.information.Dir, User: p.request.User,
-		Stdin: p.request.Stdin || p.request.TTY, Nproc: uint64(max(s.launch.Spec.Pids, 0)),
+		Stdin: p.request.Stdin || p.request.TTY, Nproc: nproc(&s.launch.Spec),
+	}
+	if spec := s.launch.Spec.Sandbox; spec != nil {
+		m.NoChildren = spec.Permissions.Processes.NoChildren
 	}
 	if p.term != nil {
 		start := lifeline.Start{Env: m.Env}

@@ -46,6 +46,9 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	if err := request.Validate(); err != nil {
 		return process.Info{}, err
 	}
+	if err := adapt(ps.sandbox.launch.Spec.Sandbox, &request); err != nil {
+		return process.Info{}, err
+	}
 	p, err := ps.add(request)
 	if err != nil {
 		return process.Info{}, err

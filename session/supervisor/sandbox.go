@@ -238,9 +238,44 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	if k.command, err = s.invocation(k, inference); err != nil {
 		return err
 	}
-	done := s.report.step("agent")
+	stage := "agent"
+	if s.launch.Spec.IsSandbox() {
+		stage = "start"
+	}
+	done := s.report.step(stage)
 	s.counters.start()
 	s.policy.agentStarts()
+	begin := s.startMessage(k)
+	if s.launch.Spec.IsSandbox() {
+		err = s.startIdle(ctx, begin)
+	} else {
+		err = s.startProgram(ctx, begin)
+	}
+	if err != nil {
+		return err
+	}
+	done(string(s.id))
+	s.began = time.Now()
+	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, s.began.UTC() })
+}
+
+// startProgram starts the agent.
+func (s *sandbox) startProgram(ctx context.Context, begin lifeline.Start) error {
+	s.agentFolder = begin.Dir
+	s.term.Prepare(&begin)
+	// The event comes first: if this process is killed before it has stored that the agent
+	// runs, the repair must know that there may be work to keep.
+	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": begin.Argv[0]})
+	if err := s.line.Start(begin); err != nil {
+		return lineFault(ctx, "starting the agent", err)
+	}
+	s.term.Connect(s.line)
+	return nil
+}
+
+// startMessage returns the message that starts the agent, or the processes of a sandbox
+// without one.
+func (s *sandbox) startMessage(k *resources) lifeline.Start {
 	var files []lifeline.File
 	env := []string{"TERM=dumb"}
 	if s.launch.Spec.Mode().HasProxy() {
@@ -253,27 +288,15 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
 	begin := lifeline.Start{
-		Argv:  k.command.Argv,
-		Env:   slices.Concat(env, k.command.Env, s.launch.Env),
-		Dir:   k.workdir(),
-		Files: files,
-		Nproc: uint64(max(s.launch.Spec.Pids, 0)),
-
-		Authority: s.policy.authority(),
-		Baseline:  k.workspace.AgentHead,
+		Argv: k.command.Argv, Env: slices.Concat(env, k.command.Env, s.launch.Env), Dir: k.workdir(), Files: files,
+		Nproc: uint64(max(s.launch.Spec.Pids, 0)), Authority: s.policy.authority(),
 	}
-	s.agentFolder = begin.Dir
-	s.term.Prepare(&begin)
-	// The event comes first: if this process is killed before it has stored that the agent
-	// runs, the repair must know that there may be work to keep.
-	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
-	if err := s.line.Start(begin); err != nil {
-		return lineFault(ctx, "starting the agent", err)
+	if spec := s.launch.Spec.Sandbox; spec != nil {
+		begin.Account, begin.Dir = accountOf(spec), spec.Dir
+		return begin
 	}
-	s.term.Connect(s.line)
-	done(string(s.id))
-	s.began = time.Now()
-	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, s.began.UTC() })
+	begin.Baseline = k.workspace.AgentHead
+	return begin
 }
 
 // lineFault explains an error of the lifeline during the start. The sandbox was killed or

@@ -11,6 +11,7 @@ import (
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session/agentstate"
+	"aibox/session/volume"
 )
 
 // sandboxSpec returns the definition of the sandbox.
@@ -23,7 +24,10 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	mounts := []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}
+	mounts, err := s.mounts(k)
+	if err != nil {
+		return runtime.Spec{}, err
+	}
 	for _, folder := range k.agent.Info().StateDirs {
 		source, err := agentstate.MakeFolder(s.dir, s.launch.Spec.Agent, folder)
 		if err != nil {
@@ -45,6 +49,24 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 		HostnameFile: etc["hostname"],
 		Labels:       map[string]string{"aibox.agent": s.launch.Spec.Agent},
 	}, nil
+}
+
+// mounts returns the mount of the workspace, or the volumes of a sandbox, which has none.
+func (s *sandbox) mounts(k *resources) ([]runtime.Mount, error) {
+	spec := s.launch.Spec.Sandbox
+	if spec == nil {
+		return []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}, nil
+	}
+	volumes := volume.NewStore(s.deps.Dirs)
+	mounts := make([]runtime.Mount, 0, len(spec.Volumes))
+	for _, m := range spec.Volumes {
+		source, err := volumes.Source(spec.Tenant, m.Volume)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, runtime.Mount{Source: source, Target: m.Path, ReadOnly: m.ReadOnly})
+	}
+	return mounts, nil
 }
 
 // etcFiles returns the host files that are mounted read-only in /etc of every sandbox, by

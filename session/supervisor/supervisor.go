@@ -170,6 +170,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	orphans := async(func() (int, error) { return s.store.RemoveOrphans(services, kit.docker.Backend) })
 	s.watchModel(kit.agent.Info())
 	releaseMemory()
+	go s.startServices(services)
 	exit, cause := s.watch(ctx, kit, container)
 	s.processes.close()
 	watched := s.notifier.isWatched()
@@ -269,6 +270,9 @@ func startedEvent(spec session.Spec) map[string]any {
 	event := map[string]any{
 		"session": spec.ID, "agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
 		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
+	}
+	if spec.Sandbox != nil {
+		event["sandbox"] = spec.Sandbox
 	}
 	if len(spec.InferenceTools) > 0 {
 		event["inference_tools"] = spec.InferenceTools

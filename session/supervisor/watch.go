@@ -42,6 +42,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	s.limitIdleTime()
 	s.startOutputLimit()
 	s.publishing.start(s.publish)
+	s.publishing.trigger() // the end of the time limit
 	s.attention.start(k.agent)
 	s.ports.start()
 	defer func() {

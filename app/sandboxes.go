@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+
+	"aibox/app/run"
+	"aibox/app/sandbox"
+	"aibox/app/template"
+	"aibox/config"
+	"aibox/internal/paths"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/volume"
+)
+
+// Sandboxes makes what creates and changes sandboxes. The caller may set Defaults.
+func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, err
+	}
+	return &sandbox.Service{
+		Sessions: sessions, Templates: templates{a}, Volumes: volume.NewStore(dirs),
+		Settings:  func(overrides ...config.Override) (*config.Resolved, error) { return a.Settings("", overrides...) },
+		Secrets:   run.ReadSecrets,
+		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage, Launch: sessions.Launch,
+	}, nil
+}
+
+// templates adapts App to sandbox.Templates.
+type templates struct{ *App }
+
+// Template finds a template. Those of the machine are there for all tenants.
+func (t templates) Template(_ context.Context, _ session.Tenant, name string) (template.Template, error) {
+	return template.NewSet(t.Agents()).Find(name)
+}
+
+// Image finds the image of a template.
+func (t templates) Image(ctx context.Context, of *template.Template) (sandbox.Image, error) {
+	if of.Image.Reference != "" {
+		id, err := t.NamedImage(ctx, of.Image.Reference)
+		return sandbox.Image{ID: id, Ref: of.Image.Reference}, err
+	}
+	builder, err := t.Builder(ctx)
+	if err != nil {
+		return sandbox.Image{}, err
+	}
+	image, err := builder.Find(ctx, of.Image.Recipe)
+	if err != nil {
+		return sandbox.Image{}, t.DaemonFault(ctx, err)
+	}
+	found := sandbox.Image{ID: runtime.ImageID(image.ID)}
+	if len(image.Refs) > 0 {
+		found.Ref = image.Refs[0]
+	}
+	return found, nil
+}

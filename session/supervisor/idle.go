@@ -1,0 +1,98 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// userRoot is the user of sandboxes that have no other.
+const userRoot = "root"
+
+// startIdle prepares a sandbox without an agent, and returns when processes can be started in
+// it.
+func (s *sandbox) startIdle(ctx context.Context, begin lifeline.Start) error {
+	spec := s.launch.Spec.Sandbox
+	// The event comes first, as that of an agent does.
+	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "tenant": spec.Tenant, "template": spec.Template, "user": spec.User})
+	started, err := s.line.StartIdle(ctx, begin)
+	if err != nil {
+		return lineFault(ctx, "preparing the sandbox", err)
+	}
+	s.agentFolder = begin.Dir
+	if s.agentFolder == "" {
+		s.agentFolder = started.Home
+	}
+	return nil
+}
+
+// accountOf returns the user of a sandbox and what it can reach; nil if it is root.
+func accountOf(spec *session.SandboxSpec) *lifeline.Account {
+	if spec.User == userRoot {
+		return nil
+	}
+	files := &spec.Permissions.Files
+	account := &lifeline.Account{Name: spec.User, Hidden: files.Hidden, Confine: files.Write != nil}
+	for _, mount := range spec.Volumes {
+		if !mount.ReadOnly {
+			account.Folders = append(account.Folders, mount.Path)
+		}
+	}
+	account.Folders = append(account.Folders, files.Write...)
+	return account
+}
+
+// adapt applies the permissions of a sandbox to the request for a process. A process without
+// a user runs as that of the sandbox.
+func adapt(spec *session.SandboxSpec, request *process.Request) error {
+	switch {
+	case spec == nil:
+		return nil
+	case request.User == "" || request.User == spec.User:
+		request.User = spec.User
+		return nil
+	case !spec.Permissions.Root:
+		return fault.New(fault.Refused, "processes of this sandbox run as %s, not as %q", spec.User, request.User).
+			Hint("create the sandbox with the permission root")
+	default:
+		return nil
+	}
+}
+
+// nproc returns the limit of processes of one user of the sandbox; 0 for none.
+func nproc(spec *session.Spec) uint64 {
+	limit := max(spec.Pids, 0)
+	if spec.Sandbox != nil {
+		if own := spec.Sandbox.Permissions.Processes.Max; own > 0 && (limit == 0 || own < limit) {
+			limit = own
+		}
+	}
+	return uint64(limit)
+}
+
+// startServices starts the programs of the template. One that cannot be started ends the
+// sandbox, which would be useless.
+func (s *supervisor) startServices(ctx context.Context) {
+	if !s.launch.Spec.IsSandbox() {
+		return
+	}
+	for _, service := range s.launch.Spec.Sandbox.Services {
+		_, err := s.processes.Start(ctx, process.Request{Argv: service.Argv, Overflow: process.Drop})
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled), s.isEnding():
+			return
+		default:
+			fmt.Fprintln(os.Stderr, "starting the template's program:", err)
+			s.end(fault.New(fault.Environment, "the template's program %q could not be started: %w", service.Argv[0], err))
+			return
+		}
+	}
+}
