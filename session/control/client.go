@@ -26,6 +26,7 @@ var ErrTimeout = fmt.Errorf("%w in time", ErrNoSupervisor)
 
 // Client talks to the supervisor of one session.
 type Client struct {
+	dir     string // the session's folder
 	http    *http.Client
 	timeout time.Duration
 }
@@ -43,17 +44,22 @@ const SocketFile = "control.sock"
 // Dial returns a client for the session folder dir. It waits at most timeout for the
 // beginning of an answer. Dial sends nothing.
 func Dial(dir string, timeout time.Duration) Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		fd, err := os.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer fd.Close()
-		return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
-	}
-	return Client{timeout: timeout, http: &http.Client{Transport: &http.Transport{
+	c := Client{dir: dir, timeout: timeout}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx) }
+	c.http = &http.Client{Transport: &http.Transport{
 		DialContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: timeout,
-	}}}
+	}}
+	return c
+}
+
+// connect connects to the control socket.
+func (c Client) connect(ctx context.Context) (net.Conn, error) {
+	fd, err := os.Open(c.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer fd.Close()
+	return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
 }
 
 // noAnswer returns ErrNoSupervisor or ErrTimeout, with the cause.

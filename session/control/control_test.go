@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/relay"
 	"aibox/session/output"
 	"aibox/session/ports"
 )
@@ -77,6 +79,21 @@ func (f fakeControls) OpenPort(_ context.Context, r ports.Request) (func(func(po
 		address := fmt.Sprintf("%s:%d to %d", r.Address, r.Local, r.Port)
 		return errors.Join(visit(ports.Update{Address: address}), visit(ports.Update{Counts: &ports.Counts{Sent: 1}}))
 	}, nil
+}
+
+func (f fakeControls) DialPort(_ context.Context, port uint16) (func(relay.Conn), error) {
+	switch port {
+	case 3000:
+		return func(client relay.Conn) {
+			_, _ = io.WriteString(client, "hello ")
+			_, _ = io.Copy(client, struct{ io.Reader }{client})
+			client.Close()
+		}, nil
+	case 22:
+		return nil, fault.New(fault.Limit, "too many").Hint("wait")
+	default:
+		return nil, fmt.Errorf("dialing: %w", ports.ErrNothingListens)
+	}
 }
 
 func (f fakeControls) Terminal() Terminal { return f.term }

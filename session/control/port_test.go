@@ -1,7 +1,9 @@
 package control
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/netip"
 	"slices"
 	"testing"
@@ -37,5 +39,34 @@ func TestRefusalArrivesWithItsHints(t *testing.T) {
 	err = client.OpenPort(t.Context(), ports.Request{Port: 80, Address: netip.MustParseAddr("10.0.0.1")}, nil)
 	if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Kind() != fault.Usage {
 		t.Errorf("an address that is not loopback: %v", err)
+	}
+}
+
+func TestPortIsDialed(t *testing.T) {
+	_, client := serveFake(t, t.TempDir())
+	conn, err := client.DialPort(t.Context(), 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "there")
+	_ = conn.CloseWrite()
+	if got, err := io.ReadAll(conn); string(got) != "hello there" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := client.DialPort(t.Context(), 4000); !errors.Is(err, ports.ErrNothingListens) {
+		t.Errorf("a port without a server: %v", err)
+	}
+	_, err = client.DialPort(t.Context(), 22)
+	if refused, ok := errors.AsType[*RefusedError](err); !ok || refused.Kind() != fault.Limit || !slices.Equal(refused.Hints, []string{"wait"}) {
+		t.Errorf("a refused dial: %v", err)
+	}
+	if _, err = client.DialPort(t.Context(), 0); err == nil {
+		t.Error("port 0 was dialed")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.DialPort(ended, 3000); err == nil {
+		t.Error("a dial with an ended context worked")
 	}
 }

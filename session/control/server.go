@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/audit"
+	"aibox/internal/relay"
 	"aibox/internal/screen"
 	"aibox/session/output"
 	"aibox/session/ports"
@@ -49,6 +50,7 @@ import (
 //	POST /v1/open?port=N&local=N&address=IP
 //	                          open a port of the sandbox on the host's loopback, and stream
 //	                          its updates as lines of JSON; it closes when the client leaves
+//	POST /v1/dial?port=N      upgrade to the bytes of a connection to a port of the sandbox
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
 //	GET  /v1/screen           the screen of that terminal, as text
@@ -91,6 +93,11 @@ type Session interface {
 	// OpenPort opens a port of the sandbox on the host. The caller must call updates, which
 	// visits the port's updates until ctx or the session ends; then the port is closed.
 	OpenPort(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error)
+	// DialPort connects to a port of the sandbox. The caller must call join, which passes
+	// bytes between the port and client, until both streams or the session have ended, and
+	// closes both. A nil client ends the connection at once. The error is
+	// ports.ErrNothingListens if no program listens on the port.
+	DialPort(ctx context.Context, port uint16) (join func(client relay.Conn), err error)
 	Processes() Processes
 	Sandbox() Sandbox // nil: the session has an agent
 }
@@ -181,6 +188,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	mux.HandleFunc("GET /v1/usage", serveUsage(c))
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
+	mux.HandleFunc("POST /v1/dial", serveDial(c))
 	handleProcesses(mux, c.Processes())
 	handleSandbox(mux, c.Sandbox)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}

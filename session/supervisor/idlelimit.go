@@ -144,7 +144,7 @@ func (s *limits) limitIdleTime() {
 }
 
 // lastActive returns when the session was last active: when it last printed, read input,
-// asked its model or used the egress proxy. s.idle.mu is held.
+// asked its model, used the egress proxy or had traffic on a dialed port. s.idle.mu is held.
 func (s *limits) lastActive(now time.Time) time.Time {
 	if moved := s.policy.egressBytes(); moved != s.idle.bytes {
 		s.idle.bytes = moved
@@ -152,7 +152,10 @@ func (s *limits) lastActive(now time.Time) time.Time {
 	}
 	last := s.activity.lastActive(now)
 	if typed := s.term.LastInput(); typed.After(last) {
-		return typed
+		last = typed
+	}
+	if moved := s.ports.dialed.lastActive(now); moved.After(last) {
+		return moved
 	}
 	return last
 }

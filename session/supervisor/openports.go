@@ -28,6 +28,14 @@ type openPorts struct {
 	end    func()          // nil unless it works
 	open   []session.OpenPort
 	using  sync.WaitGroup // ports that are open
+
+	dialed *dialedPorts
+}
+
+func newOpenPorts(session *modelWatch) *openPorts {
+	p := &openPorts{session: session}
+	p.dialed = &dialedPorts{ports: p, byNumber: map[uint16]*dialedPort{}}
+	return p
 }
 
 // prepare makes the dialer of a sandbox that connected on listener, which is paused.
@@ -58,6 +66,7 @@ func (p *openPorts) stop() {
 	}
 	p.dialer.Close()
 	p.using.Wait()
+	p.dialed.logClosed()
 }
 
 // list returns the open ports.

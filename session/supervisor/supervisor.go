@@ -24,6 +24,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
+	"aibox/internal/relay"
 	"aibox/runtime"
 	"aibox/runtime/limit"
 	"aibox/session"
@@ -75,7 +76,7 @@ func newSupervisor(r *run) *supervisor {
 	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{preparation: prepared, ports: &openPorts{session: models}}
+	sb := &sandbox{preparation: prepared, ports: newOpenPorts(models)}
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
 	return &supervisor{
@@ -331,6 +332,10 @@ func (s *supervisor) Ports(ctx context.Context) ([]ports.Listening, error) {
 
 func (s *supervisor) OpenPort(ctx context.Context, r ports.Request) (func(func(ports.Update) error) error, error) {
 	return s.ports.offer(ctx, r)
+}
+
+func (s *supervisor) DialPort(ctx context.Context, port uint16) (func(client relay.Conn), error) {
+	return s.ports.dialed.dial(ctx, port)
 }
 
 func (s *supervisor) Processes() control.Processes { return s.processes }
