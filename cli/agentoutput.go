@@ -101,6 +101,11 @@ func (o *agentOutput) show(chunk output.Chunk) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if chunk.Stream == output.Notice {
+		if o.transcript != nil {
+			if err := o.writeAll(o.transcript.add(chunk)); err != nil {
+				return err
+			}
+		}
 		return o.own(fmt.Sprintf("%s %s\n", o.errTerm.warn("!"), notice(string(chunk.Data))))
 	}
 	if o.load != nil {

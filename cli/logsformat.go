@@ -141,11 +141,13 @@ func newCastPrinter(out io.Writer, found session.Session) (*castPrinter, error) 
 
 func (p *castPrinter) show(chunk output.Chunk) error {
 	p.last = chunk.Time
-	switch {
-	case chunk.Stream == output.Notice:
+	if p.texts != nil {
+		if err := p.print(p.texts.add(chunk), chunk.Time); err != nil || chunk.Stream != output.Notice {
+			return err
+		}
+	}
+	if chunk.Stream == output.Notice {
 		chunk.Data = append([]byte("! "), chunk.Data...)
-	case p.texts != nil:
-		return p.print(p.texts.add(chunk), chunk.Time)
 	}
 	return p.add(chunk)
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"time"
 
 	"aibox/agents/conversation"
@@ -21,20 +22,35 @@ func NewConversation(s *Session) *Conversation {
 	return &Conversation{decoder: conversation.NewDecoder(s.State.Output.Format), end: s.State.VerifyFrom}
 }
 
-// Add returns the events that end in a chunk. Notices are no part of the conversation.
+// VerificationNotice begins the notice with which the verification of a session's work
+// starts.
+const VerificationNotice = "verifying: "
+
+// Add returns the events that end in a chunk. Notices are no part of the conversation. What
+// the user's command prints during a verification are no events, but lines of text.
 func (c *Conversation) Add(chunk output.Chunk) []conversation.Event {
 	if chunk.Stream == output.Notice {
+		// The state from which this was made can be older than the verification.
+		if bytes.HasPrefix(chunk.Data, []byte(VerificationNotice)) {
+			return c.endAgent(chunk.Time)
+		}
 		return nil
 	}
 	c.last = chunk.Time
 	var events []conversation.Event
-	if c.end > 0 && chunk.Offset >= c.end { // what the user's command prints are no events
-		events = c.decoder.Close(chunk.Time)
-		c.decoder, c.end = conversation.NewDecoder(conversation.Plain), 0
+	if c.end > 0 && chunk.Offset >= c.end {
+		events = c.endAgent(chunk.Time)
 	}
 	return append(events, c.decoder.Decode(conversation.Piece{
 		Offset: chunk.Offset, Time: chunk.Time, Stderr: chunk.Stream == output.Stderr, Data: chunk.Data,
 	})...)
+}
+
+// endAgent returns the last events of the agent's output. Later output is text.
+func (c *Conversation) endAgent(now time.Time) []conversation.Event {
+	events := c.decoder.Close(now)
+	c.decoder, c.end = conversation.NewDecoder(conversation.Plain), 0
+	return events
 }
 
 // Close returns the events of incomplete lines.

@@ -79,7 +79,7 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
-	s.postNotice("verifying: " + session.ShortCommand(asked.Verify))
+	s.postNotice(session.VerificationNotice + session.ShortCommand(asked.Verify))
 	verified := &session.Session{Spec: asked, State: s.state()}
 	sessions := session.New(s.deps.Deps)
 	req := session.VerifyRequest{
