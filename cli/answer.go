@@ -81,7 +81,7 @@ func chooseRequest(id session.ID, open []session.Request, number []string) (*ses
 	if len(number) == 0 {
 		switch len(open) {
 		case 0:
-			return nil, fault.New(fault.Conflict, "%s asks nothing", id).Hint("`aibox answer` lists the open questions")
+			return nil, fault.New(fault.Usage, "%s asks nothing", id).Hint("`aibox answer` lists the open questions")
 		case 1:
 			return &open[0], nil
 		}
@@ -97,7 +97,7 @@ func chooseRequest(id session.ID, open []session.Request, number []string) (*ses
 			return &open[i], nil
 		}
 	}
-	return nil, fault.New(fault.Conflict, "%s has no open question %d", id, n).Hint("`aibox answer` lists the open questions")
+	return nil, fault.New(fault.Usage, "%s has no open question %d", id, n).Hint("`aibox answer` lists the open questions")
 }
 
 // list prints the open questions of all sessions.

@@ -9,25 +9,30 @@ import (
 	"aibox/session/control"
 )
 
-// Answer answers a request of a running session. A request can be answered once; one that
-// is no longer open is a Conflict.
+// ErrWrongState is the cause of the Usage fault for a session, process or question that is
+// not in the state that the call needs: the session does not run, the process has ended, or
+// the question is no longer open.
+var ErrWrongState = errors.New("not possible in this state")
+
+// Answer answers a request of a running session. A request can be answered once; the fault
+// for one that is no longer open has the cause ErrWrongState.
 func (s *contact) Answer(ctx context.Context, id ID, request int, answer Answer) error {
 	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, string(answer), answer.Allows()) })
 }
 
 // Extend extends the time limit of a running session. It also answers the session's own
-// request for time, if there is one. A session that has ended is a Usage fault, since
-// nothing can extend it.
+// request for time, if there is one.
 func (s *contact) Extend(ctx context.Context, id ID, by time.Duration) error {
 	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
-	if fault.KindOf(err) == fault.Conflict {
+	if errors.Is(err, ErrWrongState) {
 		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
 			Hint("`aibox run --resume %s` continues its work", id)
 	}
 	return err
 }
 
-// send calls the supervisor of a session, which must be running.
+// send calls the supervisor of a session. The fault for a session that is not running has
+// the cause ErrWrongState.
 func (s *contact) send(id ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor
@@ -37,19 +42,35 @@ func (s *contact) send(id ID, send func(control.Client) error) error {
 	var refused *control.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		failed := fault.New(refused.Kind(), "%s", refused.Message)
-		for _, hint := range refused.Hints {
-			failed = failed.Hint("%s", hint)
-		}
-		if len(refused.Hints) == 0 {
+		failed := refusal(refused)
+		if len(failed.Hints) == 0 {
 			failed = failed.Hint("`aibox ls` shows the status of %s", id)
 		}
 		return failed
 	case errors.Is(err, control.ErrTimeout):
 		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
-		return fault.New(fault.Conflict, "%s is no longer running", id).Hint("`aibox ls` shows its status")
+		return wrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
 	default:
 		return err
 	}
+}
+
+// wrongState returns a fault with the cause ErrWrongState.
+func wrongState(format string, args ...any) *fault.Fault {
+	f := fault.New(fault.Usage, format, args...)
+	f.Err = ErrWrongState
+	return f
+}
+
+// refusal returns the fault for a supervisor's refusal, with its hints.
+func refusal(refused *control.RefusedError) *fault.Fault {
+	f := fault.New(refused.Kind(), "%s", refused.Message)
+	if f.Kind == fault.Conflict {
+		f = wrongState("%s", refused.Message)
+	}
+	for _, hint := range refused.Hints {
+		f = f.Hint("%s", hint)
+	}
+	return f
 }

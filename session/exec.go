@@ -26,7 +26,7 @@ func (s *contact) StartProcess(ctx context.Context, id ID, request process.Reque
 	return info, err
 }
 
-// checkRunning refuses a session whose agent does not run.
+// checkRunning refuses a session whose agent does not run; the cause is ErrWrongState.
 func (s *contact) checkRunning(id ID) error {
 	session, err := s.store.Load(id)
 	if err != nil {
@@ -36,10 +36,10 @@ func (s *contact) checkRunning(id ID) error {
 	case Running:
 		return nil
 	case Preparing, Queued:
-		return fault.New(fault.Usage, "%s has not started its agent yet", id).
+		return wrongState("%s has not started its agent yet", id).
 			Hint("try again when `aibox ls` shows it running")
 	default:
-		return fault.New(fault.Usage, "%s has ended, and its sandbox with it", id).
+		return wrongState("%s has ended, and its sandbox with it", id).
 			Hint("`aibox workspace %s` opens a shell in a copy of its workspace", id).
 			Hint("`aibox run --resume %s` continues it", id)
 	}
@@ -72,7 +72,7 @@ func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint6
 		case err == nil && exit != nil:
 			return *exit, nil
 		case errors.As(err, &refused):
-			return process.Exit{}, fault.New(refused.Kind(), "%s", refused.Message)
+			return process.Exit{}, refusal(refused)
 		case !errors.Is(err, control.ErrNoSupervisor):
 			return process.Exit{}, err
 		}
@@ -121,7 +121,7 @@ func readProcess(ctx context.Context, c control.Client, number int, from uint64,
 }
 
 // ProcessInput sends input to a process until in ends, and then ends the process's input if
-// end is set. It returns a Conflict when the process ends before.
+// end is set. When the process ends before, the fault has the cause ErrWrongState.
 func (s *contact) ProcessInput(ctx context.Context, id ID, number int, in io.Reader, end bool) error {
 	return s.send(id, func(c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
 }

@@ -27,7 +27,7 @@ func (s *contact) Ports(ctx context.Context, id ID) (found []ports.Listening, er
 
 // OpenPort opens a port in the sandbox of a running session on the host's loopback, and
 // visits its updates until the session ends, ctx ends or visit fails. The port is then
-// closed. A session that is not running is a Conflict.
+// closed.
 func (s *contact) OpenPort(ctx context.Context, id ID, r ports.Request, visit func(ports.Update) error) error {
 	if err := r.Check(); err != nil {
 		return err

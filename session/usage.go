@@ -19,8 +19,7 @@ type Usage struct {
 	CPULimit    float64   `json:"cpu_limit,omitempty"`    // processors; 0 for none
 }
 
-// Usage measures what a running session's sandbox uses. A session that is not running is a
-// Conflict.
+// Usage measures what a running session's sandbox uses.
 func (s *contact) Usage(ctx context.Context, id ID) (used Usage, err error) {
 	err = s.send(id, func(c control.Client) error {
 		data, err := c.Usage(ctx)

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -155,7 +156,7 @@ func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 	if err := sessions.Answer(t.Context(), s.id, open[0].ID, session.AnswerYes); err != nil || done != 1 {
 		t.Errorf("%v, done %d times", err, done)
 	}
-	if err := sessions.Answer(t.Context(), s.id, open[0].ID, session.AnswerYes); fault.KindOf(err) != fault.Conflict || done != 1 {
+	if err := sessions.Answer(t.Context(), s.id, open[0].ID, session.AnswerYes); fault.KindOf(err) != fault.Usage || !errors.Is(err, session.ErrWrongState) || done != 1 {
 		t.Errorf("again: %v, done %d times", err, done)
 	}
 	if err := sessions.Answer(t.Context(), s.id, 9, session.AnswerYes); fault.KindOf(err) != fault.Usage {

@@ -141,7 +141,7 @@ func TestServersInASandboxAreReachedFromTheHost(t *testing.T) {
 		}
 	}
 	m.aibox(0, "stop", id)
-	if o := m.aibox(6, "open", id, "3000"); !strings.Contains(o.stderr, "no longer running") {
+	if o := m.aibox(2, "open", id, "3000"); !strings.Contains(o.stderr, "no longer running") {
 		t.Errorf("after the end:\n%s", o)
 	}
 	if log := m.aibox(0, "audit", id, "--kind", "ports").stdout; strings.Count(log, "port.opened") != 4 || strings.Count(log, "port.closed") != 4 || !strings.Contains(log, "bytes up 1048") {

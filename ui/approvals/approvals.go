@@ -9,12 +9,12 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
 
 	"aibox/internal/amount"
-	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/page"
@@ -164,7 +164,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		if msg.err != nil {
 			m.close("Your answer was not accepted: " + termtext.Escape(msg.err.Error()))
 			delete(m.answered, msg.of)
-			if fault.KindOf(msg.err) == fault.Conflict { // it is no longer open
+			if errors.Is(msg.err, session.ErrWrongState) { // it is no longer open
 				m.answered[msg.of] = true
 			}
 		} else if msg.note != "" && !m.Open() {

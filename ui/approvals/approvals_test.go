@@ -227,7 +227,7 @@ func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
 	if p.m.Waiting() != 1 {
 		t.Error("it cannot be answered again")
 	}
-	p.fakeSessions.fails = fault.New(fault.Conflict, "the question is not open any more")
+	p.fakeSessions.fails = fault.New(fault.Usage, "the question is not open any more: %w", session.ErrWrongState)
 	p.m.Show()
 	p.press("y")
 	if p.m.Waiting() != 0 {

@@ -180,7 +180,7 @@ func TestFailureIsShownAndTriedAgain(t *testing.T) {
 		if len(p.s.opened) != 2 {
 			t.Errorf("opened %v", p.s.opened)
 		}
-		p.s.err = fault.New(fault.Conflict, "0abc-codex is no longer running")
+		p.s.err = fault.New(fault.Usage, "0abc-codex is no longer running")
 		p.Run(p.m.load())
 		p.Sees("no longer running")
 	})
