@@ -195,7 +195,7 @@ func (r *run) checkSpace(ctx context.Context) error {
 	}
 	free, dir, err := disk.Free(ctx)
 	if err == nil && free < neededSpace { // if it is not known, the build itself will fail
-		return fault.New(fault.Environment, "only %.1f GB are free in %s; baking needs 3 GB", float64(free)/(1<<30), dir).
+		return fault.New(fault.Environment, "only %.1f GiB are free in %s; baking needs 3 GiB", float64(free)/(1<<30), dir).
 			Hint("`docker builder prune` and `docker image prune` make room there")
 	}
 	return nil

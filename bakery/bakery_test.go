@@ -257,7 +257,7 @@ func TestFullDiskIsReportedBeforeTheBuild(t *testing.T) {
 	fake := reachable()
 	fake.FreeBytes = 1 << 30
 	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
-	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "1.0 GB are free in /var/lib/images") {
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "1.0 GiB are free in /var/lib/images") {
 		t.Errorf("error: %v", err)
 	}
 	if len(fake.Builds()) != 0 {

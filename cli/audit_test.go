@@ -133,7 +133,7 @@ func TestAuditOnATerminalFitsItsWidth(t *testing.T) {
 	if day := time.Now().Format(time.DateOnly); strings.Count(out, day) != 1 {
 		t.Errorf("the day is not there once:\n%s", out)
 	}
-	for _, want := range []string{"registry.example:443 1.2 kB up, 3.4 MB", "CONNECT evil.example:25: the port is n…", "model qwen3: 200 0.9s 1200 in 40 out"} {
+	for _, want := range []string{"registry.example:443 1.2 KiB up, 3.2", "CONNECT evil.example:25: the port is n…", "model qwen3: 200 0.9s 1200 in 40 out"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("without %q:\n%s", want, out)
 		}
@@ -232,7 +232,7 @@ func TestAuditSummaryCountsWhatHappened(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	out := audited(t, "--summary", 0)
-	if !strings.Contains(out, "0dq4f-shell  1        7        1.2 kB  3.4 MB  0    0      0/0      0") || !strings.Contains(out, "2 sessions") {
+	if !strings.Contains(out, "0dq4f-shell  1        7        1.2 KiB  3.2 MiB  0    0      0/0      0") || !strings.Contains(out, "2 sessions") {
 		t.Errorf("\n%s", out)
 	}
 }

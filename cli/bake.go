@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aibox/bakery"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -221,7 +222,7 @@ func (o *bakeOptions) checkImages(ctx context.Context, builder *bakery.Bakery, n
 	}
 	rows := make([][]string, 0, len(states))
 	for _, s := range states {
-		rows = append(rows, []string{s.Name, s.State.String(), s.Version, yesNo(s.Pinned), megabytes(s.Image.Size), termtext.Escape(s.Ref)})
+		rows = append(rows, []string{s.Name, s.State.String(), s.Version, yesNo(s.Pinned), sizeText(s.Image.Size), termtext.Escape(s.Ref)})
 	}
 	if err := table(o.out, "IMAGE\tSTATE\tVERSION\tPINNED\tSIZE\tREFERENCE", rows); err != nil {
 		return err
@@ -248,9 +249,10 @@ func (o *bakeOptions) printUnpinned(states []bakery.Status) {
 	}
 }
 
-func megabytes(bytes int64) string {
+// sizeText returns the size of an image; empty if it is unknown.
+func sizeText(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d MB", bytes/1e6)
+	return amount.Bytes(bytes)
 }

@@ -99,7 +99,7 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	case runsc.OverlaySize == 0:
 		f.State, f.Detail, f.Fix = Missing, "writes outside the workspace are not limited", SetupCommand
 	default:
-		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
+		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GiB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
 	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the setup adds what is missing
 		f.Replaces = registration(runsc)
@@ -160,7 +160,7 @@ func (d *Doctor) diskFinding() Finding {
 		return Finding{Name: f.Name, State: Missing, Detail: errors.Join(err).Error()}
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
-	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, dirs.Home)
+	f.Detail = fmt.Sprintf("%d GiB free in %s", free>>30, dirs.Home)
 	if stale := d.sources.StaleSessions(); stale > 0 {
 		f.Detail += fmt.Sprintf("; `aibox gc --dry-run` shows what %s could free", amount.Of(stale, "old session"))
 	}

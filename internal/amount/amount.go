@@ -81,20 +81,20 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// Bytes returns a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. Below 10
-// there is one digit after the point.
+// Bytes returns a size in powers of 1024, the units in which limits are set: 512 B, 12 KiB,
+// 3.4 MiB, 21 GiB. Below 10 there is one digit after the point, unless it is 0.
 func Bytes(n int64) string {
-	if n < 1000 {
+	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
 	}
 	size, unit := float64(n), ""
-	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
-		if size /= 1000; size < 999.5 {
+	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if size /= 1024; size < 1023.5 {
 			break
 		}
 	}
 	if size < 9.95 {
-		return fmt.Sprintf("%.1f %s", size, unit)
+		return strings.Replace(fmt.Sprintf("%.1f %s", size, unit), ".0 ", " ", 1)
 	}
 	return fmt.Sprintf("%.0f %s", size, unit)
 }

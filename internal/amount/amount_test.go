@@ -15,8 +15,8 @@ func TestAmountsParseAsUsersWriteThem(t *testing.T) {
 		Span(time.Hour + 5*time.Second): "1h0m5s", Span(time.Hour + 30*time.Second): "1h0m30s", Span(30 * time.Second): "30s",
 		Span(time.Minute): "1m", Span(610 * time.Second): "10m10s", Span(20 * time.Hour): "20h",
 		Span(720 * time.Hour): "30d", Span(24 * time.Hour): "1d", Span(25 * time.Hour): "25h", Span(-48 * time.Hour): "-2d", Span(24*time.Hour + time.Second): "24h0m1s",
-		Bytes(0): "0 B", Bytes(999): "999 B", Bytes(1000): "1.0 kB", Bytes(12_345): "12 kB", Bytes(999_600): "1.0 MB", Bytes(21_400_000_000): "21 GB",
-		Bytes(5_000_000_000_000_000): "5000 TB",
+		Bytes(0): "0 B", Bytes(1023): "1023 B", Bytes(1024): "1 KiB", Bytes(12_345): "12 KiB", Bytes(1<<20 - 1): "1 MiB", Bytes(21 << 30): "21 GiB",
+		Bytes(512 << 20): "512 MiB", Bytes(1536 << 20): "1.5 GiB", Bytes(1000 << 20): "1000 MiB", Bytes(5 << 50): "5120 TiB",
 	} {
 		if got != want {
 			t.Errorf("%q instead of %q", got, want)

@@ -27,7 +27,7 @@ func TestFilesInGitLFSAreComparedBySizeAndID(t *testing.T) {
 	}
 	for _, want := range []string{
 		`Git LFS: 4 B → 8 B, [0-9a-f]{10} → [0-9a-f]{10}\n`, `\+1,2\n\+3,4\n`,
-		`Git LFS: 1\.2 MB → 1\.3 MB, [0-9a-f]{10} → [0-9a-f]{10}\nbinary, 1300000 bytes\n`,
+		`Git LFS: 1\.1 MiB → 1\.2 MiB, [0-9a-f]{10} → [0-9a-f]{10}\nbinary, 1300000 bytes\n`,
 		`Git LFS: 5 B, [0-9a-f]{10}\ndeleted file\n`, `-one\n\+two\n`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
@@ -38,7 +38,7 @@ func TestFilesInGitLFSAreComparedBySizeAndID(t *testing.T) {
 		t.Errorf("the diff compares a pointer:\n%s", out.String())
 	}
 	out.Reset()
-	if err := printer.Stat(cs, &out, 100); err != nil || !strings.Contains(out.String(), "| Git LFS: 1.2 MB → 1.3 MB, ") {
+	if err := printer.Stat(cs, &out, 100); err != nil || !strings.Contains(out.String(), "| Git LFS: 1.1 MiB → 1.2 MiB, ") {
 		t.Errorf("%v, %s", err, out.String())
 	}
 	err := cs.Files(t.Context(), func(d review.FileDiff) error {

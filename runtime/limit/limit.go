@@ -21,7 +21,7 @@ type Limits struct {
 	Processes int     // in the sandbox, which PID 1 enforces with a resource limit
 }
 
-// String lists the limits, "8.2 GB of memory, 3 CPUs"; empty if there are none.
+// String lists the limits, "8 GiB of memory, 3 CPUs"; empty if there are none.
 func (l Limits) String() string {
 	var parts []string
 	if l.Memory > 0 {

@@ -78,10 +78,10 @@ func TestASandboxIsItsKernelItsFileServerAndTheirDescendants(t *testing.T) {
 
 func TestLimitsAreWordsForUsers(t *testing.T) {
 	for want, l := range map[string]limit.Limits{
-		"":                        {Processes: 7},
-		"2.1 GB of memory":        {Memory: 2 << 30},
-		"2.1 GB of memory, 1 CPU": {Memory: 2 << 30, CPUs: 1},
-		"1.5 CPUs":                {CPUs: 1.5},
+		"":                       {Processes: 7},
+		"2 GiB of memory":        {Memory: 2 << 30},
+		"2 GiB of memory, 1 CPU": {Memory: 2 << 30, CPUs: 1},
+		"1.5 CPUs":               {CPUs: 1.5},
 	} {
 		if got := l.String(); got != want {
 			t.Errorf("%q, not %q", got, want)

@@ -105,12 +105,12 @@ func exhaustions(t *testing.T) map[string]exhaustion {
 		"large files in the workspace": {
 			[]string{"--disk", "20"},
 			perl(`$x = "x" x (1 << 20); for (1 .. 1e6) { open F, ">", "f$_"; print F $x }`),
-			"the workspace has grown by more than its limit of 21 MB",
+			"the workspace has grown by more than its limit of 20 MiB",
 		},
 		"a file that another user of the sandbox hides": {
 			[]string{"--disk", "20"},
 			[]string{"sh", "-c", begun + `mkdir d; chown 1000 d; chmod 700 d; head -c 100000000 /dev/zero > d/x; sleep 1000`},
-			"the workspace has grown by more than its limit of 21 MB",
+			"the workspace has grown by more than its limit of 20 MiB",
 		},
 		"empty files in the workspace": {
 			[]string{"--disk", "20"},

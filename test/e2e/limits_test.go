@@ -162,7 +162,7 @@ func TestTheVolumesOfAnImageLieWithinALimit(t *testing.T) {
 			t.Errorf("%s: %q", volume, lines[volume])
 		}
 	}
-	if !strings.Contains(o.stdout, "kept\n") || !strings.Contains(o.stdout, "runs\n") || !strings.Contains(o.stderr, "in memory, up to 537 MB each: /data, /var/cache/thing") {
+	if !strings.Contains(o.stdout, "kept\n") || !strings.Contains(o.stdout, "runs\n") || !strings.Contains(o.stderr, "in memory, up to 512 MiB each: /data, /var/cache/thing") {
 		t.Errorf("the output is\n%s", o)
 	}
 	id := m.detached("shell", "--network", "none", "--image", ref, "--repo", repo, "--", "sleep", "1000")

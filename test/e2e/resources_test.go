@@ -58,7 +58,7 @@ func TestASandboxThatUsesTooMuchMemoryIsEndedAndItsWorkIsKept(t *testing.T) {
 	other := m.detached("shell", "--network", "none", "--repo", m.repo("other", nil), "--", "sh", "-c", "until test -e go; do sleep 0.1; done; echo well")
 	for name, bomb := range memoryBombs {
 		o := m.aibox(5, "run", "shell", "--network", "none", "--memory", "256", "--repo", m.repo(strings.ReplaceAll(name, " ", "-"), nil), "--", "sh", "-c", "echo work > work.txt; "+bomb)
-		if !strings.Contains(o.stderr, "reached its memory limit of 268 MB") || !strings.Contains(o.stderr, "--memory sets another limit") || !strings.Contains(o.stderr, "work.txt") {
+		if !strings.Contains(o.stderr, "reached its memory limit of 256 MiB") || !strings.Contains(o.stderr, "--memory sets another limit") || !strings.Contains(o.stderr, "work.txt") {
 			t.Errorf("%s: the output is\n%s", name, o)
 		}
 		m.answersSoon(name)

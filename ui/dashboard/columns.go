@@ -163,7 +163,7 @@ const leastTask = 14
 // layoutOf divides a width. The least important columns are hidden first, and the task
 // gets the rest.
 func layoutOf(width int) layout {
-	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byCPU: 5, byMemory: 7, byTime: 8}
+	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byCPU: 5, byMemory: 8, byTime: 8}
 	rest := func() int {
 		used := leadWidth
 		for c, w := range l {

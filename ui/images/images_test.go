@@ -208,10 +208,10 @@ func TestALongVersionIsShownWholeWhereThereIsRoomAndGivesWayToABake(t *testing.T
 	k := sample()
 	k.states = append(k.states, status("opencode", bakery.Fresh, "0.0.1790142911-g7618fb", 738e6))
 	for _, width := range []int{60, 80, 120} {
-		sit(t, k, width, 24).Sees("opencode  0.0.1790142911-g7618fb  738 MB   6h")
+		sit(t, k, width, 24).Sees("opencode  0.0.1790142911-g7618fb 704 MiB   6h")
 	}
 	p := sit(t, k, 40, 24)
-	p.Sees("opencode  0.0.17…  738")
+	p.Sees("opencode  0.0.17… 704")
 	p.Fits("on a narrow screen")
 	k.jobs = baking()
 	k.jobs[0].Name = "opencode"
