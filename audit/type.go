@@ -34,6 +34,8 @@ const (
 	RequestMade       Type = "request.made"
 	RequestAnswered   Type = "request.answered"
 	LimitExtended     Type = "limit.extended"
+	SandboxPaused     Type = "sandbox.paused"
+	SandboxResumed    Type = "sandbox.resumed"
 	StopRequested     Type = "stop.requested"
 	LimitReached      Type = "limit.reached"
 	LimitsDegraded    Type = "limits.degraded"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -88,7 +87,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
-			string(b.ID), state(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
+			string(b.ID), state(b), termtext.Escape(b.Place()), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
 	header := "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"

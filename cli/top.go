@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -137,7 +136,7 @@ func topRows(used []session.Summary) [][]string {
 	rows := make([][]string, 0, len(used))
 	for i := range used {
 		u := &used[i]
-		row := []string{string(u.ID), string(u.Status()), "", "", "", "", "", termtext.Escape(filepath.Base(u.Repository))}
+		row := []string{string(u.ID), string(u.Status()), "", "", "", "", "", termtext.Escape(u.Place())}
 		if !u.Usage.Measured.IsZero() {
 			row[2], row[3], row[4] = strconv.Itoa(int(u.Usage.CPU+0.5))+"%", amount.Bytes(u.Usage.Memory), limitText(u.Usage.MemoryLimit)
 			row[5], row[6] = strconv.Itoa(u.Usage.Processes), amount.Took(time.Duration(u.Usage.CPUSeconds*float64(time.Second)))

@@ -55,6 +55,13 @@ type Sandbox interface {
 	Destroy(ctx context.Context) error
 }
 
+// Pauser is an optional interface of a Sandbox that can be paused: its programs stop, keep
+// their memory, and continue later.
+type Pauser interface {
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+}
+
 // Scratch is an optional interface of a Sandbox that has folders in memory instead of the
 // volumes that its image declares. They start empty and disappear with the sandbox. Each
 // holds at most size bytes.

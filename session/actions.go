@@ -21,6 +21,9 @@ type Actions struct {
 // Actions returns the actions that apply to the session.
 func (b *Summary) Actions() Actions {
 	ended := b.Phase == Ended
+	if b.Template != "" { // a sandbox has nothing to review
+		return Actions{Enter: b.Phase == Running && !b.Paused, Stop: !ended, Remove: ended}
+	}
 	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
 	return Actions{
 		Attach:    b.Interactive && !ended && b.Phase != Queued,

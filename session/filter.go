@@ -1,7 +1,6 @@
 package session
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -57,7 +56,7 @@ func (f Filter) Match(b *Summary) bool {
 		} else {
 			if everywhere == "" {
 				everywhere = strings.ToLower(strings.Join([]string{
-					string(b.ID), b.Agent, filepath.Base(b.Repository), b.Branch, b.Task, string(b.Status()),
+					string(b.ID), b.Agent, b.Place(), b.Branch, b.Task, string(b.Status()),
 				}, " "))
 			}
 			text = everywhere

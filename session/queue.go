@@ -99,7 +99,7 @@ func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
 			continue
 		}
 		session, err := s.Load(other)
-		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended {
+		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended || session.IsSandbox() { // a sandbox is not the user's to wait for
 			continue
 		}
 		member := queueMember{id: other, memory: session.reservedMemory()} // a damaged record has a place

@@ -21,6 +21,7 @@ type Phase string
 const (
 	Queued    Phase = "queued" // it waits for its turn; see Queue
 	Preparing Phase = "preparing"
+	Warm      Phase = "warm" // a sandbox waits for its first user; see Claim
 	Running   Phase = "running"
 	Ending    Phase = "ending"    // the sandbox is dead, and its supervisor has not concluded yet; never stored
 	Computing Phase = "computing" // the agent has ended, and what it changed is being computed

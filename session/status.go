@@ -21,6 +21,9 @@ const (
 	StatusContinued Status = "continued" // its work is in the session that continued it
 	StatusFailed    Status = "failed"
 	StatusUnchanged Status = "no changes"
+	StatusWarm      Status = "warm"   // a sandbox that waits for its first user
+	StatusPaused    Status = "paused" // a sandbox whose programs are stopped
+	StatusEnded     Status = "ended"  // a sandbox, of which only the record is left
 )
 
 // Status returns the session's status.
@@ -34,6 +37,8 @@ func (b *Summary) Status() Status {
 		return StatusQueued
 	case b.Phase == Preparing:
 		return StatusStarting
+	case b.Phase == Running && b.Paused:
+		return StatusPaused
 	case b.Phase != Ended:
 		return Status(b.Phase)
 	case b.ContinuedBy != "":
@@ -44,6 +49,8 @@ func (b *Summary) Status() Status {
 		return Status(b.Review)
 	case b.Failed:
 		return StatusFailed
+	case b.Template != "":
+		return StatusEnded
 	case b.Changed, b.Unknown:
 		return StatusToReview
 	default:

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"aibox/agents"
+	"aibox/internal/fault"
 	"aibox/internal/shellquote"
 )
 
@@ -17,6 +19,7 @@ type Summary struct {
 	ID          ID        `json:"id"`
 	Created     time.Time `json:"created"`
 	Agent       string    `json:"agent"`
+	Template    string    `json:"template,omitempty"` // of a sandbox; empty: the session has an agent
 	Interactive bool      `json:"interactive,omitempty"`
 	Repository  string    `json:"repository"`       // the top of it, or its URL
 	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
@@ -51,6 +54,7 @@ type Summary struct {
 	// waits for, a clause.
 	Position int    `json:"position,omitempty"`
 	Queue    string `json:"queue,omitempty"`
+	Paused   bool   `json:"paused,omitempty"` // it is a sandbox that is paused
 	// Done is for a running session: a counter of its activity (model calls, refusals,
 	// output). If it stays the same, the agent has been idle.
 	Done int64 `json:"-"`
@@ -79,6 +83,12 @@ func summarize(s Session) Summary {
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
 		Phase: s.State.Phase, Batch: s.Batch, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
 	}
+	if s.Sandbox != nil {
+		b.Template, b.Paused = s.Sandbox.Template, !s.State.Paused.IsZero()
+		b.Task = s.Labels().Name
+		b.setResult(s.State.Result)
+		return b
+	}
 	if queue := s.State.Queue; queue != nil && b.Phase == Queued {
 		b.Queue, b.Position = queue.Text, s.Position
 	}
@@ -94,15 +104,34 @@ func summarize(s Session) Summary {
 		b.Task = "(feedback on " + string(s.Continues()) + ")"
 	}
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
-	if r := s.State.Result; r != nil {
-		b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
-		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
-		b.setTokens(r.Tokens)
-		for _, refusal := range r.Refused {
-			b.Refused += refusal.Times
-		}
-	}
+	b.setResult(s.State.Result)
 	return b
+}
+
+// setResult adds the result of a session; nil is none. A sandbox that was stopped has not
+// failed, and has no changes.
+func (b *Summary) setResult(r *Result) {
+	if r == nil {
+		return
+	}
+	b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
+	if b.Template != "" {
+		b.Failed, b.Changed, b.Unknown = r.Fault != nil && fault.ParseKind(r.Fault.Kind) != fault.Interrupted, false, false
+	}
+	b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
+	b.setTokens(r.Tokens)
+	for _, refusal := range r.Refused {
+		b.Refused += refusal.Times
+	}
+}
+
+// Place returns what the session works on in a word or two, raw: the name of its repository,
+// or the template of a sandbox.
+func (b *Summary) Place() string {
+	if b.Template != "" {
+		return "template " + b.Template
+	}
+	return filepath.Base(b.Repository)
 }
 
 func (b *Summary) setTokens(t Tokens) {

@@ -10,7 +10,7 @@ import (
 
 // summaryCacheForm begins the cache of summaries. Its number changes with the fields of a
 // Summary and with what they are made from.
-const summaryCacheForm = "aibox summaries 3\n"
+const summaryCacheForm = "aibox summaries 4\n"
 
 // The cache is decoded for each list, and encoding/json takes longer for a thousand
 // summaries than everything else that a list does.
@@ -69,6 +69,7 @@ func (s *cachedSummary) fields(codec summaryCodec) {
 	codec.text((*string)(&s.ID))
 	codec.time(&s.Created)
 	codec.text(&s.Agent)
+	codec.text(&s.Template)
 	codec.flag(&s.Interactive)
 	codec.text(&s.Repository)
 	codec.text(&s.Branch)
@@ -95,6 +96,7 @@ func (s *cachedSummary) fields(codec summaryCodec) {
 	codec.flag(&s.Prompting)
 	codec.count(&s.Position)
 	codec.text(&s.Queue)
+	codec.flag(&s.Paused)
 	codec.number(&s.Done)
 }
 

@@ -208,3 +208,25 @@ func (s *Service) Update(ctx context.Context, tenant session.Tenant, id string, 
 	}
 	return s.Get(ctx, tenant, id)
 }
+
+// Pause stops all programs of a running sandbox; it keeps its memory. Its time stands still
+// until Resume.
+func (s *Service) Pause(ctx context.Context, tenant session.Tenant, id string) (Sandbox, error) {
+	return s.change(ctx, tenant, id, s.Sessions.PauseSandbox)
+}
+
+// Resume continues a paused sandbox.
+func (s *Service) Resume(ctx context.Context, tenant session.Tenant, id string) (Sandbox, error) {
+	return s.change(ctx, tenant, id, s.Sessions.ResumeSandbox)
+}
+
+func (s *Service) change(ctx context.Context, tenant session.Tenant, id string, change func(context.Context, session.ID) error) (Sandbox, error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	if err := change(ctx, found.ID); err != nil {
+		return Sandbox{}, err
+	}
+	return s.Get(ctx, tenant, id)
+}

@@ -132,11 +132,16 @@ func (s *limits) limitIdleTime() {
 	s.idle.start(limit, s.lastActive, func(due idleStep, stop time.Time) {
 		switch due {
 		case idleAsk:
-			s.askAboutIdleTime(limit, stop)
+			if !s.launch.Spec.IsSandbox() { // nobody could answer
+				s.askAboutIdleTime(limit, stop)
+			}
 		case idleWithdraw:
 			s.requests.withdraw(func(r session.Request) bool { return r.What == session.RequestIdle })
 		case idleEnd:
 			s.audit(audit.LimitReached, map[string]string{"limit": session.RequestIdle, "value": limit.String()})
+			if s.pausesAtLimit() {
+				return
+			}
 			s.end(fault.New(fault.Limit, "the session was idle for %s: no output, no input and no request", amount.Span(limit)).
 				Hint("--idle-timeout sets another limit; the agent's work so far is kept"))
 		}

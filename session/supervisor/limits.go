@@ -15,6 +15,17 @@ type limits struct {
 	output    outputLimit
 	requests  requestQueue
 	access    accessQuestions
+	// pauseAtLimit pauses the sandbox in place of ending it; nil if that was not requested.
+	pauseAtLimit func()
+}
+
+// pausesAtLimit pauses a sandbox at the end of its time, if that was requested.
+func (s *limits) pausesAtLimit() bool {
+	if s.pauseAtLimit == nil {
+		return false
+	}
+	go s.pauseAtLimit()
+	return true
 }
 
 // askToRaise warns the user that a limit is near, and asks whether to raise it. The agent
@@ -23,7 +34,7 @@ type limits struct {
 // another one, does not ask.
 func (s *limits) askToRaise(what, near, by string, raise func() (limit string)) {
 	const end = "at the limit the session is ended, and its work is kept"
-	if s.launch.Spec.Verifies != nil {
+	if s.launch.Spec.Verifies != nil || s.launch.Spec.IsSandbox() {
 		s.postNotice(near + "; " + end)
 		return
 	}

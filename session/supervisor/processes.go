@@ -70,7 +70,7 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 func (ps *processes) add(request process.Request) (*running, error) {
 	s := ps.sandbox
 	s.mu.Lock()
-	line, phase, ending := s.line, s.current.Phase, s.cause != nil
+	line, phase, ending, paused := s.line, s.current.Phase, s.cause != nil, !s.current.Paused.IsZero()
 	s.mu.Unlock()
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -83,6 +83,8 @@ func (ps *processes) add(request process.Request) (*running, error) {
 	switch {
 	case ps.closed || ending || phase != session.Preparing && phase != session.Running && phase != session.Queued:
 		return nil, fault.New(fault.Conflict, "the session is ending")
+	case paused:
+		return nil, fault.New(fault.Conflict, "the sandbox is paused")
 	case line == nil || phase != session.Running:
 		return nil, fault.New(fault.Conflict, "its agent does not run yet")
 	case active >= lifeline.MaxProcesses:

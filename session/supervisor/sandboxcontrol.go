@@ -44,10 +44,6 @@ func (c sandboxControl) SetNetwork(data json.RawMessage, reason string) error {
 	return c.supervisor.policy.setLists(lists, reason)
 }
 
-func (c sandboxControl) Pause(context.Context) error {
-	return fault.New(fault.Refused, "this sandbox cannot be paused")
-}
+func (c sandboxControl) Pause(ctx context.Context) error { return c.pauser.pause(ctx) }
 
-func (c sandboxControl) Resume(context.Context) error {
-	return fault.New(fault.Refused, "this sandbox cannot be resumed")
-}
+func (c sandboxControl) Resume(ctx context.Context) error { return c.pauser.resume(ctx) }

@@ -64,6 +64,7 @@ type supervisor struct {
 	*verifier
 
 	processes  *processes
+	pauser     pauser
 	attention  attention
 	usage      usageMeter
 	held       *flock.Lock    // the session's lock, until the process ends

@@ -28,6 +28,7 @@ type timeBudget struct {
 	requested bool          // more time was requested since then
 	over      bool          // the time is up, or the agent has ended
 	ended     bool          // the agent has ended
+	paused    time.Time     // since when the time stands still; zero if it does not
 }
 
 // ends returns when the time is up; ok is false without a limit.
@@ -36,7 +37,7 @@ func (a *timeBudget) ends() (at time.Time, ok bool) { return a.began.Add(a.limit
 // due returns when to act next: to ask for more time, or to end the session.
 func (a *timeBudget) due() (at time.Time, ok bool) {
 	end, ok := a.ends()
-	if !ok || a.over {
+	if !ok || a.over || !a.paused.IsZero() {
 		return time.Time{}, false
 	}
 	if !a.requested {
@@ -68,16 +69,35 @@ func (a *timeBudget) set(now time.Time, left time.Duration) error {
 	switch {
 	case a.ended:
 		return fault.New(fault.Conflict, "the session is no longer running")
-	case a.over:
+	case a.over && a.paused.IsZero():
 		return fault.New(fault.Conflict, "the session's time is up")
 	case left < 0 || left > maxExtension:
 		return fault.New(fault.Usage, "a sandbox can be given up to %v, not %v", maxExtension, left)
 	case left == 0:
-		a.limit, a.lastGiven, a.requested = 0, 0, false
+		a.limit, a.lastGiven, a.requested, a.over = 0, 0, false, false
 	default:
+		if !a.paused.IsZero() {
+			now = a.paused
+		}
 		a.limit, a.lastGiven, a.requested = max(1, now.Sub(a.began)+left), left, false
+		a.over = false
 	}
 	return nil
+}
+
+// pause stops the time.
+func (a *timeBudget) pause(now time.Time) { a.paused = now }
+
+// resume continues the time. If it was up, it begins again.
+func (a *timeBudget) resume(now time.Time) {
+	switch {
+	case a.paused.IsZero(), a.ended:
+	case a.over:
+		a.began, a.limit, a.over, a.requested = now, a.lastGiven, false, false
+	default:
+		a.began = a.began.Add(now.Sub(a.paused))
+	}
+	a.paused = time.Time{}
 }
 
 // countdown runs a timeBudget on the clock. It is safe for concurrent use.
@@ -125,11 +145,26 @@ func (c *countdown) set(left time.Duration) error {
 	return err
 }
 
-// deadline returns when the time is up; zero without a limit.
+// pause stops the time, and resume continues it.
+func (c *countdown) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time.pause(time.Now())
+	c.arm()
+}
+
+func (c *countdown) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time.resume(time.Now())
+	c.arm()
+}
+
+// deadline returns when the time is up; zero without a limit and while the time stands still.
 func (c *countdown) deadline() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, ok := c.time.ends(); ok {
+	if at, ok := c.time.ends(); ok && c.time.paused.IsZero() {
 		return at.UTC()
 	}
 	return time.Time{}
@@ -166,17 +201,20 @@ func (c *countdown) check() {
 }
 
 // limitTime starts the session's time limit. A verification, whose session belongs to
-// another one, does not ask for more time.
+// another one, does not ask for more time, and neither does a sandbox, which has no user.
 func (s *limits) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)
 	s.timeLimit.start(limit, func(until time.Time) {
-		if asked.Verifies == nil {
+		if asked.Verifies == nil && !asked.IsSandbox() {
 			s.askForTime(limit, until)
 		}
 	}, func(limit time.Duration) {
 		s.requests.close()
 		s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
+		if s.pausesAtLimit() {
+			return
+		}
 		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
 			Hint("--timeout sets another limit; the agent's work so far is kept"))
 	})

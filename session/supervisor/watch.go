@@ -32,11 +32,11 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	measuring.Go(func() { s.limitMemory(watching) })
 	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
-	dead, silent := make(chan error, 2), make(chan error, 1)
+	dead := make(chan error, 2)
 	go func() { _, err := container.Wait(watching); dead <- err }()
 	sandbox := s.state().Sandbox
 	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
-	go func() { silent <- s.line.Watch(watching, 0) }()
+	silent := s.pauser.start(watching, s, container)
 
 	s.limitTime()
 	s.limitIdleTime()
@@ -71,6 +71,9 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 			s.Stop("the supervisor received a signal to end")
 		case <-ended:
 			ended = nil
+			if s.pauser.end() { // it cannot end by itself
+				s.killSandbox()
+			}
 			if s.line.Stop(stopGrace) != nil {
 				_ = s.line.Close()
 			}

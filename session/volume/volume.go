@@ -51,7 +51,8 @@ func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 		return Volume{}, fault.New(fault.Conflict, "there is a volume %q already", name)
 	}
 	if err == nil {
-		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o700)
+		// The sandbox gives it to its own user, and aibox must still be able to measure it.
+		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o755) //nolint:gosec // the folder around it is private
 	}
 	if err != nil {
 		return Volume{}, diskerr.Explain(fmt.Errorf("making the volume %q: %w", name, err), s.root)

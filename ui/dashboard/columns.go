@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,7 +57,7 @@ var kinds = [columnCount]kind{
 	byRepository: {"REPOSITORY", "by name", false, func(_ time.Time, b *session.Summary) string {
 		return repository(b)
 	}, func(a, b *session.Summary) int {
-		return cmp.Or(cmp.Compare(filepath.Base(a.Repository), filepath.Base(b.Repository)), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
+		return cmp.Or(cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
 	}},
 	byTask: {"TASK", "by its first words", false, func(_ time.Time, b *session.Summary) string {
 		return termtext.Escape(b.Task)
@@ -108,7 +107,7 @@ var kinds = [columnCount]kind{
 }
 
 func repository(b *session.Summary) string {
-	name := termtext.Escape(filepath.Base(b.Repository))
+	name := termtext.Escape(b.Place())
 	if b.Branch != "" {
 		name += "@" + termtext.Escape(b.Branch)
 	}

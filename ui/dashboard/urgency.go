@@ -19,6 +19,7 @@ var urgencies = map[session.Status]int{
 	session.StatusAsks: asks, session.StatusWaiting: asks, session.StatusQueued: queued,
 	session.StatusToReview: toReview, session.StatusPartly: toReview,
 	session.StatusFailed: rest, session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
+	session.StatusEnded: rest,
 }
 
 // urgency ranks sessions: those that wait for the user come first.

@@ -2,7 +2,6 @@ package plain
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +89,7 @@ func (t *talk) title(all []session.Summary, kept, shown int) string {
 
 // sentence describes a session in one line.
 func sentence(b *session.Summary) string {
-	place := termtext.Escape(filepath.Base(b.Repository))
+	place := termtext.Escape(b.Place())
 	if b.Branch != "" {
 		place += " on " + termtext.Escape(b.Branch)
 	}

@@ -31,6 +31,9 @@ var looks = map[session.Status]look{
 	session.StatusDiscarded: {"–", faint},
 	session.StatusContinued: {"→", faint},
 	session.StatusUnchanged: {"·", faint},
+	session.StatusWarm:      {"◇", faint},
+	session.StatusPaused:    {"‖", faint},
+	session.StatusEnded:     {"▪", faint},
 }
 
 func warn(t *theme.Theme) lipgloss.Style  { return t.Warn }

@@ -1,0 +1,127 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// pauser pauses a running sandbox and resumes it. Meanwhile PID 1 cannot answer, so it is not
+// watched, and the sandbox's time stands still. Its memory limit and its watchdog remain. It
+// is safe for concurrent use.
+type pauser struct {
+	mu        sync.Mutex // held during a pause and a resume
+	session   *supervisor
+	container runtime.Sandbox
+	watching  context.Context //nolint:containedctx // ends with the sandbox, not with a request
+	unwatch   context.CancelFunc
+	silent    chan error
+	ending    bool
+}
+
+// start begins to watch PID 1, and returns the channel of what Watch returns.
+func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.Sandbox) <-chan error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.session, p.container, p.watching, p.silent = s, container, ctx, make(chan error, 1)
+	p.watch()
+	if spec := s.launch.Spec.Sandbox; spec != nil && spec.OnTimeout == session.Pause {
+		s.pauseAtLimit = p.pauseAtLimit
+	}
+	return p.silent
+}
+
+// watch watches PID 1 until unwatch is called. p.mu is held.
+func (p *pauser) watch() {
+	ctx, cancel := context.WithCancel(p.watching)
+	p.unwatch = cancel
+	line, silent := p.session.line, p.silent
+	go func() {
+		err := line.Watch(ctx, 0)
+		if ctx.Err() == nil {
+			silent <- err
+		}
+	}()
+}
+
+// pause pauses the sandbox. One that is paused already is not an error.
+func (p *pauser) pause(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	container, err := p.check()
+	if err != nil || !p.session.state().Paused.IsZero() {
+		return err
+	}
+	s := p.session
+	p.unwatch()
+	if err := container.Pause(context.WithoutCancel(ctx)); err != nil {
+		p.watch()
+		return err
+	}
+	s.timeLimit.pause()
+	s.idle.stop()
+	s.audit(audit.SandboxPaused, map[string]any{})
+	err = s.save(func(st *session.State) { st.Paused = time.Now().UTC() })
+	s.publishing.flush()
+	return err
+}
+
+// resume continues a paused sandbox. One that is not paused is not an error.
+func (p *pauser) resume(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	container, err := p.check()
+	if err != nil || p.session.state().Paused.IsZero() {
+		return err
+	}
+	s := p.session
+	s.audit(audit.SandboxResumed, map[string]any{}) // first: nothing runs without a record
+	if err := container.Resume(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	p.watch()
+	s.timeLimit.resume()
+	s.limitIdleTime()
+	err = s.save(func(st *session.State) { st.Paused = time.Time{} })
+	s.publishing.flush()
+	return err
+}
+
+// check returns what pauses the sandbox. p.mu is held.
+func (p *pauser) check() (runtime.Pauser, error) {
+	if p.session == nil {
+		return nil, fault.New(fault.Conflict, "the sandbox is not running yet")
+	}
+	if p.ending || p.session.isEnding() {
+		return nil, fault.New(fault.Conflict, "the sandbox is ending")
+	}
+	container, ok := p.container.(runtime.Pauser)
+	if !ok {
+		return nil, fault.New(fault.Refused, "the runtime of this sandbox cannot pause it")
+	}
+	return container, nil
+}
+
+// end lets nothing pause the sandbox any more, and reports whether it is paused.
+func (p *pauser) end() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ending = true
+	return !p.session.state().Paused.IsZero()
+}
+
+// pauseAtLimit pauses the sandbox at the end of its time. One that cannot be paused is ended.
+func (p *pauser) pauseAtLimit() {
+	err := p.pause(context.Background())
+	if err != nil && fault.KindOf(err) != fault.Conflict {
+		fmt.Fprintln(os.Stderr, "pausing at the end of the time:", err)
+		p.session.end(fault.New(fault.Limit, "the time limit was reached, and the sandbox could not be paused: %w", err))
+	}
+}
