@@ -60,7 +60,7 @@ type Spec struct {
 	Branch      string            `json:"branch,omitempty"`
 
 	// Tenant is the tenant of the API that started the session; empty is the user.
-	Tenant string `json:"tenant,omitempty"`
+	Tenant Tenant `json:"tenant,omitempty"`
 
 	// Run holds the settings that hold for the session. Hide is all patterns, the
 	// built-in ones first; Env is names alone; Image is the reference, whose id is in

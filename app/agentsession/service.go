@@ -8,7 +8,6 @@ package agentsession
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"aibox/app/run"
@@ -17,19 +16,14 @@ import (
 	"aibox/session"
 )
 
-// Local is the tenant of the user's own programs and command line.
-const Local = "local"
-
-// ErrNotFound reports that the tenant has no such session.
-var ErrNotFound = errors.New("not found")
-
 // Service has the use cases for one tenant. It is safe for concurrent use.
 type Service struct {
 	Sessions *session.Sessions
 	// Runner makes what resolves and starts runs, one for each start.
 	Runner func() *run.Runner
-	// Settings resolves the settings of the user who runs the service.
-	Settings func(repo string, flags ...config.Override) (*config.Resolved, error)
+	// Base are settings of all sessions, from who started the service. A request can change
+	// them as far as the policy allows.
+	Base config.RunOverrides
 	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
 	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
 	Policy       Policy
@@ -38,7 +32,7 @@ type Service struct {
 // Policy restricts what the callers of a Service can ask for. The zero value is the
 // strictest: it serves no tenant, and no repository.
 type Policy struct {
-	Tenant string
+	Tenant session.Tenant
 	// Repositories are the repositories on which agents can run: absolute paths of their
 	// tops, or URLs.
 	Repositories []string
@@ -55,25 +49,26 @@ func (s *Service) Find(id session.ID) (session.Session, error) {
 	if id.Hidden() {
 		return session.Session{}, notFound(id)
 	}
-	found, err := s.Sessions.Find(string(id))
+	found, err := s.Sessions.Find(string(id)) // with its place in the queue
 	if err != nil || found.ID != id || !s.owns(&found) {
 		return session.Session{}, notFound(id)
 	}
 	return found, nil
 }
 
-// owns reports whether a record is a session of the tenant.
+// owns reports whether a record is a session of the tenant, on a repository that the policy
+// allows.
 func (s *Service) owns(found *session.Session) bool {
-	return s.Policy.Tenant != "" && cmp.Or(found.Tenant, Local) == s.Policy.Tenant && found.Verifies == nil
+	return s.Policy.Tenant != "" && cmp.Or(found.Tenant, session.LocalTenant) == s.Policy.Tenant &&
+		found.Verifies == nil && !found.IsSandbox() && (s.Policy.AnyRepository || s.allowsRepository(found.Repository))
 }
 
 // notFound is the answer for a session that does not exist and for one of another tenant.
 func notFound(id session.ID) error {
-	text := string(id)
-	if _, err := session.ParseID(text); err != nil {
-		return fault.New(fault.Usage, "a session id looks like 0dq4f-codex: %w", ErrNotFound)
+	if _, err := session.ParseID(string(id)); err != nil {
+		return err
 	}
-	return fault.New(fault.Usage, "there is no session %s: %w", text, ErrNotFound)
+	return fault.New(fault.NotFound, "there is no session %s", id)
 }
 
 // List returns the tenant's sessions, newest first. Damaged records are left out.

@@ -34,11 +34,18 @@ var freeSettings = []string{"model"}
 // step, which may be nil, receives each stage. If Start fails or ctx ends, nothing of the
 // session is left.
 func (s *Service) Start(ctx context.Context, request Request, step func(session.Step)) (session.Session, error) {
+	settings := s.Base.Clone()
+	if err := settings.Override(request.Settings); err != nil {
+		return session.Session{}, err
+	}
 	asked := run.Request{
 		Agent: request.Agent, Repository: request.Repository, Branch: request.Branch, Prompt: request.Prompt,
-		Resumes: string(request.Resumes), Settings: request.Settings, Options: request.Options, Args: request.Args, Detached: true,
+		Resumes: string(request.Resumes), Settings: settings, Options: request.Options, Args: request.Args, Detached: true,
 	}
 	if err := s.checkSource(&asked); err != nil {
+		return session.Session{}, err
+	}
+	if err := s.checkSettings(request.Settings); err != nil {
 		return session.Session{}, err
 	}
 	runner := s.Runner()
@@ -46,11 +53,13 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := s.checkPlan(asked, &plan); err != nil {
+	if err := s.checkBound(runner, &asked, &plan); err != nil {
 		return session.Session{}, err
 	}
-	if s.Policy.Tenant != Local {
-		plan.Launch.Spec.Tenant = s.Policy.Tenant
+	if s.Policy.Tenant != session.LocalTenant {
+		if err := s.separate(&plan); err != nil {
+			return session.Session{}, err
+		}
 	}
 	id, err := runner.Start(ctx, plan, run.Callbacks{Step: step})
 	if err != nil {
@@ -112,25 +121,57 @@ func (s *Service) allowedRepositories() string {
 	return termtext.Escape(strings.Join(s.Policy.Repositories, ", "))
 }
 
-// checkPlan refuses settings that are freer than the user's own, unless the policy allows
-// them. It compares what the request comes to, so that nothing that one setting implies
-// for another is missed.
-func (s *Service) checkPlan(request run.Request, plan *run.Plan) error {
+// checkSettings refuses settings that only the user can choose.
+func (s *Service) checkSettings(given config.RunOverrides) error {
 	if s.Policy.AnySettings {
 		return nil
 	}
-	for _, key := range request.Settings.Keys() {
+	for _, key := range given.Keys() {
 		field, ok := spec.Lookup(config.Run{}, key)
-		if slices.Contains(freeSettings, key) {
-			continue
-		}
-		if !ok || key == "env" || field.Scope != spec.AtMost && field.Scope != spec.AtLeast {
+		if !slices.Contains(freeSettings, key) && (!ok || key == "env" || !isOrdered(field)) {
 			return fault.New(fault.Refused, "the setting %q can only be chosen by the user", key).Hint("leave it out")
 		}
 	}
-	own, err := s.Settings(plan.Launch.Spec.Repository, config.Override{Key: "agent", Name: "the agent", Value: plan.Launch.Spec.Agent})
+	return nil
+}
+
+// isOrdered reports whether a value of the setting can be freer than another one.
+func isOrdered(field spec.Field) bool {
+	return field.Scope == spec.AtMost || field.Scope == spec.AtLeast
+}
+
+// checkBound refuses a plan that is freer than one with the user's own settings, unless the
+// policy allows that. It compares what the request comes to, so that nothing that one
+// setting implies for another is missed.
+func (s *Service) checkBound(runner *run.Runner, request *run.Request, plan *run.Plan) error {
+	if s.Policy.AnySettings {
+		return nil
+	}
+	own, err := runner.ResolveDefaults(run.Request{
+		Agent: plan.Launch.Spec.Agent, Repository: plan.Launch.Spec.Repository, Settings: s.Base, Detached: true,
+	})
 	if err != nil {
 		return err
 	}
-	return own.CheckBound(&plan.Settings.Settings.Run, freeSettings...)
+	free := slices.Clone(freeSettings)
+	if request.Resumes != "" { // what a session inherits that is in no order was the user's choice
+		for _, field := range config.RunFields() {
+			if !isOrdered(field) {
+				free = append(free, field.Key)
+			}
+		}
+	}
+	return own.Settings.CheckBound(&plan.Settings.Settings.Run, free...)
+}
+
+// separate takes what belongs to the machine's user out of another tenant's plan: variables,
+// secrets, system prompts, and agents that run with the user's account at a vendor.
+func (s *Service) separate(plan *run.Plan) error {
+	launched := &plan.Launch.Spec
+	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 {
+		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
+	}
+	launched.Tenant = s.Policy.Tenant
+	launched.Env, launched.System, launched.Prompts, plan.Launch.Env = nil, nil, nil, nil
+	return nil
 }

@@ -71,6 +71,7 @@ var owners = map[string][]string{
 	"charm.land":                         {"ui"},
 	"connectrpc.com":                     {"api"},
 	"github.com/coder/websocket":         {"api"},
+	"github.com/modelcontextprotocol":    {"api/mcp"},
 	"modernc.org/sqlite":                 {"api/store"},
 	"github.com/prometheus":              {"api/server"},
 	"google.golang.org/protobuf":         {"api", "bakery/docker"},

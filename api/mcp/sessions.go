@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/app/agentsession"
+	"aibox/review"
+	"aibox/session"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Sessions are the sessions of coding agents of one tenant; see agentsession.Service.
+type Sessions interface {
+	Records
+	Runs
+	Reviews
+}
+
+// Records finds sessions.
+type Records interface {
+	Find(id session.ID) (session.Session, error)
+	List() []session.Session
+}
+
+// Runs starts, follows and stops agents.
+type Runs interface {
+	Start(ctx context.Context, request agentsession.Request, step func(session.Step)) (session.Session, error)
+	Wait(ctx context.Context, id session.ID, most time.Duration, changed func(session.Live)) (session.Session, error)
+	Transcript(id session.ID, from int64, most int) (agentsession.Transcript, error)
+	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
+}
+
+// Reviews reads changes, and decides about them.
+type Reviews interface {
+	Changes(ctx context.Context, id session.ID) (agentsession.Changes, error)
+	Files(ctx context.Context, id session.ID, names []string, visit func(review.FileDiff) error) error
+	Accept(ctx context.Context, id session.ID, request agentsession.AcceptRequest) (agentsession.Accepted, error)
+	AddFeedback(ctx context.Context, id session.ID, given agentsession.Feedback) error
+}
+
+// sessionTools are the tools for coding agents.
+type sessionTools struct {
+	sessions     Sessions
+	repositories []string
+}
+
+// addSessionTools adds the tools for coding agents.
+func addSessionTools(server *mcp.Server, config Config) {
+	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories}
+	addTool(server, t.describeRunAgent(), t.runAgent)
+	addTool(server, listSessionsTool, t.listSessions)
+	addTool(server, waitSessionTool, t.waitSession)
+	addTool(server, readOutputTool, t.readOutput)
+	addTool(server, listChangesTool, t.listChanges)
+	addTool(server, readDiffTool, t.readDiff)
+	addTool(server, acceptChangesTool, t.acceptChanges)
+	addTool(server, sendFeedbackTool, t.sendFeedback)
+	addTool(server, stopSessionTool, t.stopSession)
+}
+
+// sessionFacts is what answers say about a session.
+type sessionFacts struct {
+	ID        session.ID     `json:"session"`
+	Agent     string         `json:"agent"`
+	Status    session.Status `json:"status"`
+	Ended     bool           `json:"ended"`
+	Created   time.Time      `json:"created"`
+	Network   string         `json:"network,omitempty"`
+	ExitCode  *int           `json:"exit_code,omitempty"`
+	Seconds   float64        `json:"seconds,omitempty"`
+	Tokens    int            `json:"tokens,omitempty"`
+	Cost      float64        `json:"cost_usd,omitempty"`
+	Files     int            `json:"changed_files,omitempty"`
+	Added     int            `json:"added_lines,omitempty"`
+	Deleted   int            `json:"deleted_lines,omitempty"`
+	Branch    string         `json:"branch,omitempty"`       // that an accept made
+	Continued session.ID     `json:"continued_by,omitempty"` // the session that resumed it
+	Failure   string         `json:"failure,omitempty"`      // its kind
+	Queue     string         `json:"queue,omitempty"`        // what it waits for
+}
+
+// factsOf describes a session.
+func factsOf(s *session.Session) sessionFacts {
+	summary := s.Summary()
+	facts := sessionFacts{
+		ID: s.ID, Agent: s.Agent, Status: summary.Status(), Ended: s.State.Phase == session.Ended, Created: s.Created, Network: s.Network,
+		Tokens: summary.Tokens, Cost: summary.Cost, Files: summary.Files, Added: summary.Added, Deleted: summary.Deleted,
+		Branch: s.State.Branch, Continued: s.State.ContinuedBy, Queue: summary.Queue,
+	}
+	if r := s.State.Result; r != nil {
+		facts.ExitCode, facts.Seconds = &r.ExitCode, r.Seconds
+		if r.Fault != nil {
+			facts.Failure = r.Fault.Kind
+		}
+	}
+	return facts
+}
+
+var listSessionsTool = tool{
+	name: "list_sessions", title: "List agent sessions", effect: reads,
+	description: `List the sessions of coding agents, newest first, with their state. Other sessions of the machine's user may be among them.`,
+}
+
+type listSessionsInput struct {
+	Open  bool `json:"open,omitempty" jsonschema:"list only sessions that run, or whose changes are not accepted or discarded yet"`
+	Limit int  `json:"limit,omitempty" jsonschema:"list at most this many sessions; 20 if absent, at most 50"`
+}
+
+func (t *sessionTools) listSessions(_ context.Context, _ *call, in listSessionsInput) (*answer, error) {
+	limit := 20
+	if in.Limit > 0 {
+		limit = min(in.Limit, 50)
+	}
+	facts := struct {
+		Sessions []sessionFacts `json:"sessions"`
+		More     int            `json:"more,omitempty"` // sessions that are not listed
+	}{Sessions: []sessionFacts{}}
+	var tasks strings.Builder
+	for _, s := range t.sessions.List() {
+		summary := s.Summary()
+		if in.Open && s.State.Phase == session.Ended && !summary.Open() {
+			continue
+		}
+		if len(facts.Sessions) == limit {
+			facts.More++
+			continue
+		}
+		facts.Sessions = append(facts.Sessions, factsOf(&s))
+		fmt.Fprintf(&tasks, "%s: %s\n", s.ID, summary.Task)
+	}
+	made := &answer{facts: facts}
+	if tasks.Len() > 0 {
+		made.data = []block{{"the tasks of these sessions", tasks.String()}}
+	}
+	return made, nil
+}
+
+var stopSessionTool = tool{
+	name: "stop_session", title: "Stop an agent", effect: replaces, again: true,
+	description: `End the agent of a running session and wait until it has ended. What it changed so far is kept and can be reviewed.`,
+}
+
+type sessionInput struct {
+	Session string `json:"session" jsonschema:"id of the session, as run_agent returned it"`
+}
+
+func (t *sessionTools) stopSession(ctx context.Context, _ *call, in sessionInput) (*answer, error) {
+	ended, err := t.sessions.Stop(ctx, session.ID(in.Session), "stopped by an MCP client")
+	if err != nil {
+		return nil, err
+	}
+	return answerAbout(&ended), nil
+}
+
+// answerAbout is the state of a session, and what can be done with it.
+func answerAbout(s *session.Session) *answer {
+	made := &answer{facts: factsOf(s), next: nextAfter(s)}
+	if r := s.State.Result; r != nil && r.Fault != nil {
+		made.data = []block{{"why the session failed", bounded(r.Fault.Message, maxError)}}
+	}
+	return made
+}
+
+// nextAfter says what can be done with a session.
+func nextAfter(s *session.Session) string {
+	switch {
+	case s.State.Phase != session.Ended:
+		return "The agent is at work. Call wait_session to wait for it, and read_output to see what it does."
+	case s.State.Result != nil && s.State.Result.Changed:
+		return "Call list_changes and read_diff to review the changes, then accept_changes or send_feedback."
+	default:
+		return "The agent changed nothing. Call read_output to see what it did."
+	}
+}

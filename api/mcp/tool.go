@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// effect is what a tool does outside of itself, for the annotations of the protocol.
+type effect int
+
+// The effects.
+const (
+	reads    effect = iota // it changes nothing
+	adds                   // it makes something, and replaces nothing
+	replaces               // it can overwrite or end something
+)
+
+// tool describes a tool.
+type tool struct {
+	name, title string
+	description string
+	effect      effect
+	again       bool // a second call with the same input changes nothing more
+	open        bool // it can reach hosts outside of this machine, if they are allowed
+}
+
+// annotations are the tool's hints for clients.
+func (t tool) annotations() *mcp.ToolAnnotations {
+	destructive := t.effect == replaces
+	return &mcp.ToolAnnotations{
+		Title: t.title, ReadOnlyHint: t.effect == reads, DestructiveHint: &destructive,
+		IdempotentHint: t.again || t.effect == reads, OpenWorldHint: &t.open,
+	}
+}
+
+// call is one call of a tool.
+type call struct {
+	request  *mcp.CallToolRequest
+	progress float64
+}
+
+// report sends a progress notification if the client asked for them. text is escaped.
+func (c *call) report(ctx context.Context, text string) {
+	token := c.request.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	c.progress++
+	_ = c.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: c.progress, Message: termtext.Escape(text),
+	})
+}
+
+// addTool adds a tool. The schema of its input is that of In. An error of the use case
+// becomes a result that the client's model can read.
+func addTool[In any](server *mcp.Server, t tool, use func(ctx context.Context, c *call, in In) (*answer, error)) {
+	definition := &mcp.Tool{Name: t.name, Title: t.title, Description: strings.TrimSpace(t.description), Annotations: t.annotations()}
+	mcp.AddTool(server, definition, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		made, err := use(ctx, &call{request: request}, in)
+		if err != nil {
+			return failure(err), nil, nil
+		}
+		return made.result(), nil, nil
+	})
+}
+
+// failure is the result for an error: the sentence, its kind and its hints.
+func failure(err error) *mcp.CallToolResult {
+	kind := fault.KindOf(err)
+	text := err.Error()
+	if kind == fault.Internal {
+		var known *fault.Fault
+		if !errors.As(err, &known) {
+			text = "aibox failed: " + text
+		}
+	}
+	var out strings.Builder
+	out.WriteString(bounded(termtext.Text(text), maxError) + " (" + kind.String() + ")")
+	for _, hint := range fault.Hints(err) {
+		out.WriteString("\nHint: " + bounded(termtext.Escape(hint), maxError))
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: out.String()}}}
+}
