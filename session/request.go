@@ -14,6 +14,7 @@ const (
 	RequestTokens = "tokens" // more tokens, while a request to the model waits
 	RequestCost   = "cost"   // a higher cost, while a request to the model waits
 	RequestDisk   = "disk"   // more growth of the workspace before a limit ends the session
+	RequestState  = "state"  // larger conversation folders before a limit ends the session
 	RequestOutput = "output" // more output before a limit ends the session
 	RequestIdle   = "idle"   // to keep an idle session
 )

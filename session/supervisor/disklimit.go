@@ -30,8 +30,8 @@ type limitedFolders struct {
 	ended   string // what has happened at the limit
 	hidden  string // why the session ends if the folders cannot be measured
 	name    string // of the limit in the log
+	request string // Request.What of the question whether to raise the limit
 	setting string // its flag
-	raises  bool   // the user can raise the limit
 	folders []string
 	base    amountOnDisk // what they held at the start, which does not count
 	first   amountOnDisk // the limit at first
@@ -52,7 +52,7 @@ func stateLimit(spec *session.Spec, folders []string) *limitedFolders {
 	}
 	return &limitedFolders{
 		what: "the agent's conversation folders take", ended: "the agent's conversation folders have outgrown their limit of",
-		hidden: "the agent's conversation folders cannot be measured", name: "conversation size", setting: "--state-size",
+		hidden: "the agent's conversation folders cannot be measured", name: "conversation size", request: session.RequestState, setting: "--state-size",
 		folders: folders, first: limit, meter: diskMeter{limit: limit},
 	}
 }
@@ -66,7 +66,7 @@ func workspaceLimit(spec *session.Spec, folder string, base diskuse.Usage) *limi
 	fs, _ := statFileSystem(folder)
 	return &limitedFolders{
 		what: "the workspace has grown by", ended: "the workspace has grown by more than its limit of",
-		hidden: "the workspace cannot be measured", name: session.RequestDisk, setting: "--disk", raises: true,
+		hidden: "the workspace cannot be measured", name: session.RequestDisk, request: session.RequestDisk, setting: "--disk",
 		folders: []string{folder}, base: amountOnDisk{base.Bytes, int64(base.Entries)}, first: limit,
 		meter: diskMeter{limit: limit}, startFree: fs.free, hides: true,
 	}
@@ -154,11 +154,7 @@ func (s *limits) warnOfFolders(l *limitedFolders, used, limit amountOnDisk) {
 	if used.bytes <= limit.bytes/5*4 {
 		near, by = fmt.Sprintf("%s %d of %d files", l.what, used.files, limit.files), amount.Of(int(l.first.files), "file")
 	}
-	if !l.raises {
-		s.postNotice(near + "; the session is ended when they take more")
-		return
-	}
-	s.askToRaise(l.name, near, by, func() string {
+	s.askToRaise(l.request, near, by, func() string {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.meter.raise(l.first)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"aibox/audit"
 	"aibox/config"
@@ -67,6 +68,31 @@ func TestAWorkspaceIsLimitedInWhatItGrowsBy(t *testing.T) {
 				t.Errorf("logged are %v", events)
 			}
 		})
+	}
+}
+
+func TestAUserIsAskedBeforeTheConversationFoldersReachTheirLimit(t *testing.T) {
+	_, s := watched(t)
+	s.launch.Spec.Run = config.Run{StateSize: 10}
+	folder := t.TempDir()
+	grow(t, folder, 1, 9<<20)
+	l := stateLimit(&s.launch.Spec, []string{folder})
+	s.limitFolders(l)
+	open := s.requests.pending()
+	if len(open) != 1 || open[0].What != session.RequestState || s.isEnding() {
+		t.Fatalf("open are %+v, the session ends with %v", open, s.cause)
+	}
+	if err := s.Answer(open[0].ID, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if limit := l.limit(); limit.bytes != 20<<20 || limit.files != 2*maxStateEntries {
+		t.Errorf("the new limit is %+v", limit)
+	}
+	grow(t, folder, 2, 11<<20)
+	l.meter.rest, l.meter.latest = time.Time{}, time.Time{}
+	s.limitFolders(l)
+	if !s.isEnding() || fault.KindOf(s.cause) != fault.Limit {
+		t.Errorf("beyond the new limit it ends with %v", s.cause)
 	}
 }
 

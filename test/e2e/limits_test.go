@@ -219,8 +219,12 @@ func TestAStateFolderThatFillsUpIsToldBeforeItsLimit(t *testing.T) {
 	m := newMachine(t)
 	m.guest("bot", bot("~/.bot"))
 	b := m.start("run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "50", "--prompt",
-		"head -c 45000000 /dev/zero > ~/.bot/x; until test -e go; do sleep 0.1; done; echo done")
+		"head -c 45000000 /dev/zero > ~/.bot/x; until test -e go; do sleep 0.1; done; head -c 45000000 /dev/zero > ~/.bot/y; sleep 2; echo done")
 	b.stderr.await(t, "conversation folders take 4")
+	if o := m.aibox(0, "answer", "--json"); !strings.Contains(o.stdout, `"what": "state"`) {
+		t.Errorf("the questions are\n%s", o)
+	}
+	m.aibox(0, "answer", m.stored()[0].ID, "yes")
 	m.write(filepath.Join(m.stored()[0].State.Workspace.Path, "go"), "")
 	if code := b.wait(); code != 0 {
 		t.Errorf("it ends with %d:\n%s", code, b.stderr.String())
