@@ -62,7 +62,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 			sessions = []session.Session{}
 		}
 		session.SortByAge(sessions)
-		return errors.Join(printJSON(o.out, sessions), damaged)
+		return errors.Join(printJSON(o.out, measureListed(ctx, service, sessions)), damaged)
 	}
 	briefs, damaged := service.Summaries()
 	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
@@ -100,6 +100,27 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 	err = o.overview(header, rows)
 	o.hintAtStale(service)
 	return errors.Join(err, damaged)
+}
+
+// listedSession is a session as `aibox ls --json` prints it.
+type listedSession struct {
+	session.Session
+
+	Usage session.Usage `json:"usage,omitzero"` // of a running session's sandbox
+}
+
+// measureListed adds what the sandboxes of running sessions use.
+func measureListed(ctx context.Context, service *session.Sessions, sessions []session.Session) []listedSession {
+	used := map[session.ID]session.Usage{}
+	measured, _ := service.Usages(ctx) // the list names damaged records itself
+	for i := range measured {
+		used[measured[i].ID] = measured[i].Usage
+	}
+	listed := make([]listedSession, len(sessions))
+	for i, s := range sessions {
+		listed[i] = listedSession{s, used[s.ID]}
+	}
+	return listed
 }
 
 // manyStale is how many old sessions are worth a word.

@@ -13,6 +13,8 @@ import (
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 const id = session.ID("0abcd-codex")
@@ -24,6 +26,8 @@ type scene struct {
 	events     []audit.Event
 	screenRows string
 	done       []string
+	usage      session.Usage
+	measured   int
 	fails      error
 }
 
@@ -98,6 +102,10 @@ func (s *scene) Extend(_ context.Context, _ session.ID, by time.Duration) error 
 	return s.fails
 }
 
+func (s *scene) Usages(context.Context, ...session.ID) ([]session.Summary, error) {
+	return []session.Summary{{Usage: s.usage}}, nil
+}
+
 // noon is when things happen.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
@@ -121,6 +129,7 @@ func running() *scene {
 		Spec:  session.Spec{ID: id, Created: noon, Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix the failing test\nand more", Run: config.Run{Timeout: amount.Duration(time.Hour)}},
 		State: session.State{Phase: session.Running, Started: noon}, Alive: true,
 	}}
+	s.usage = session.Usage{Memory: 312 << 20, MemoryLimit: 4 << 30, CPU: 45, Measured: noon}
 	s.event(audit.SessionStarted, nil)
 	s.event(audit.AgentStarted, map[string]string{"agent": "codex"})
 	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
@@ -159,6 +168,7 @@ type person struct {
 // sit opens the screen.
 func sit(t testing.TB, s *scene, width, height int) *person {
 	m := New(t.Context(), s, id)
+	m.usage.after = func(time.Duration, tea.Msg) tea.Cmd { s.measured++; return nil }
 	p := &person{uitest.New(t, m, width, height), m}
 	p.Run(m.Init())
 	return p

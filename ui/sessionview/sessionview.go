@@ -30,6 +30,7 @@ type Sessions interface {
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Signal(ctx context.Context, id session.ID, number int) error
 	Extend(ctx context.Context, id session.ID, by time.Duration) error
+	Usages(ctx context.Context, ids ...session.ID) ([]session.Summary, error)
 }
 
 // Model is the screen.
@@ -52,6 +53,7 @@ type Model struct {
 
 	stream *stream.Stream[audit.Event]
 	live   session.Live
+	usage  usageMeter
 	events eventPane
 	side   bool // the event pane is shown
 	ask    *dialog.Confirm
@@ -64,6 +66,9 @@ func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
 	m.conversation = conversation.New(ctx, eventSource{sessions, id}, &m.note)
 	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
+	m.usage = usageMeter{ctx: ctx, sessions: sessions, id: id, after: func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+	}}
 	m.SetTheme(theme.New(true))
 	return m
 }
@@ -127,7 +132,11 @@ func (m *Model) awaitEvents() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case found:
-		return m.takeSession(msg)
+		return tea.Batch(m.takeSession(msg), m.startMeasuring())
+	case usageMeasured:
+		return m.usage.take(msg)
+	case usageDue:
+		return m.usage.measure()
 	case stream.Batch[audit.Event]:
 		return m.takeEvents(msg)
 	case outputWatched:
@@ -181,6 +190,15 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	default:
 		return m.log.Start()
 	}
+}
+
+// startMeasuring starts to measure the sandbox of a running session.
+func (m *Model) startMeasuring() tea.Cmd {
+	if !m.loaded || m.session.State.Phase != session.Running {
+		m.usage.last = session.Usage{}
+		return nil
+	}
+	return m.usage.start()
 }
 
 // converses reports whether the conversation is shown in place of the log.

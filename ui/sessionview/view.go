@@ -147,7 +147,14 @@ func (m *Model) head() []string {
 	if !m.live.Deadline.IsZero() {
 		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))
 	}
-	return frame.Head(t, m.width, left, strings.Join(right, " · "))
+	text := strings.Join(right, " · ")
+	for _, used := range m.usage.texts() { // it gives way to everything else
+		if with := strings.Join(append([]string{used}, right...), " · "); ansi.StringWidth(left)+1+ansi.StringWidth(with) <= m.width {
+			text = with
+			break
+		}
+	}
+	return frame.Head(t, m.width, left, text)
 }
 
 // task returns the repository and the task, or why the session failed.
