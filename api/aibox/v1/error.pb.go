@@ -22,19 +22,25 @@ const (
 )
 
 // Error describes why a call failed. It is a detail of the status of gRPC, gRPC-Web and
-// Connect, and the whole body of a failed REST call:
-// {"error": {"kind": …, "message": …, "hints": […], "id": …}}.
+// Connect. The body of a failed REST call has it as {"error": {"kind": …, "message": …,
+// "hints": […], "id": …}}.
 type Error struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of failure. These kinds exist:
-	// invalid (the request is wrong; 400), unauthenticated (no valid token; 401), denied
-	// (the token lacks a right; 403), not_found (no such thing, or not this tenant's; 404),
-	// conflict (it exists already, or is in a state that does not permit the call; 409),
-	// too_large (the request exceeds a limit of its size; 413), limit (a quota or another
-	// limit is reached; 429), refused (a policy refuses it; 403), environment (the machine
-	// is not ready; 503), unsupported (this server or machine cannot do it; 501),
-	// canceled (the caller has gone; 499), timeout (a time limit ended it; 504) and
-	// internal (a failure of aibox; 500).
+	// The kind of failure, with the code of gRPC and Connect and the HTTP status of REST:
+	//
+	// - invalid: the request is wrong (invalid_argument, 400)
+	// - unauthenticated: there is no valid token (unauthenticated, 401)
+	// - refused: a policy refuses it, or the token lacks a right (permission_denied, 403)
+	// - not_found: there is no such thing, or it is another tenant's (not_found, 404)
+	// - conflict: its state does not permit the call (failed_precondition, 409)
+	// - too_large: the request exceeds a limit of sizes (resource_exhausted, 413)
+	// - limit: a quota or another limit is reached (resource_exhausted, 429)
+	// - canceled: the caller has gone (canceled, 499)
+	// - internal: aibox failed; the server's log has the reason (internal, 500)
+	// - failed: a program in the sandbox failed (aborted, 500)
+	// - unsupported: this server or machine cannot do it (unimplemented, 501)
+	// - environment: the machine is not ready, as `aibox doctor` shows (unavailable, 503)
+	// - timeout: a time limit ended it (deadline_exceeded, 504)
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// One sentence without a full stop. It may hold escaped text of the caller or the
 	// sandbox, but never a stack or a name of another tenant.

@@ -99,7 +99,7 @@ const (
 	FileEventType_FILE_EVENT_TYPE_WRITTEN FileEventType = 2
 	// A file was removed.
 	FileEventType_FILE_EVENT_TYPE_REMOVED FileEventType = 3
-	// A file was renamed. Its new name, if in the folder, is a created event.
+	// A file was renamed; new_path has its new path.
 	FileEventType_FILE_EVENT_TYPE_RENAMED FileEventType = 4
 	// The mode or the owner of a file has changed.
 	FileEventType_FILE_EVENT_TYPE_ATTRIBUTES FileEventType = 5
@@ -159,7 +159,7 @@ func (FileEventType) EnumDescriptor() ([]byte, []int) {
 // FileInfo describes a file.
 type FileInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The absolute path.
+	// The absolute path. Bytes that are not UTF-8 are replaced.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	// The last element of the path.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -176,7 +176,11 @@ type FileInfo struct {
 	// When its content changed.
 	ModifyTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=modify_time,json=modifyTime,proto3" json:"modify_time,omitempty"`
 	// Where a symlink leads.
-	Target        string `protobuf:"bytes,9,opt,name=target,proto3" json:"target,omitempty"`
+	Target string `protobuf:"bytes,9,opt,name=target,proto3" json:"target,omitempty"`
+	// The name of the owner; empty: it has none.
+	Owner string `protobuf:"bytes,10,opt,name=owner,proto3" json:"owner,omitempty"`
+	// The name of the group; empty: it has none.
+	Group         string `protobuf:"bytes,11,opt,name=group,proto3" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,6 +278,20 @@ func (x *FileInfo) GetTarget() string {
 	return ""
 }
 
+func (x *FileInfo) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *FileInfo) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
 // ReadFileRequest says what is read.
 type ReadFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -284,7 +302,9 @@ type ReadFileRequest struct {
 	// The offset of the first byte.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	// The maximum number of bytes. 0: to the end.
-	Length        int64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`
+	Length int64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +367,13 @@ func (x *ReadFileRequest) GetLength() int64 {
 	return 0
 }
 
+func (x *ReadFileRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 // ReadFileResponse is a piece of a file.
 type ReadFileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -400,11 +427,11 @@ type WriteFileRequest struct {
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The path. In the first message. Missing parent folders are created.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// The permission bits of a new file. 0: 0644. In the first message.
+	// The permission bits. 0: those of an existing file, or 0644. In the first message.
 	Mode uint32 `protobuf:"varint,3,opt,name=mode,proto3" json:"mode,omitempty"`
 	// The bytes, in data. The content type does not matter.
 	Content *httpbody.HttpBody `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
-	// USER or USER:GROUP that owns a new file. Empty: root of the sandbox.
+	// USER or USER:GROUP that acts and owns a new file. Empty: the user of the sandbox.
 	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -481,7 +508,9 @@ type StatFileRequest struct {
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The path.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -530,6 +559,13 @@ func (x *StatFileRequest) GetPath() string {
 	return ""
 }
 
+func (x *StatFileRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 // ListFilesRequest names a folder.
 type ListFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -537,8 +573,14 @@ type ListFilesRequest struct {
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The path.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// How many levels of folders are listed, up to 16. 0: one.
-	Depth         int32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
+	// How many levels of folders are listed, up to 64. 0: one.
+	Depth int32 `protobuf:"varint,3,opt,name=depth,proto3" json:"depth,omitempty"`
+	// The maximum number of results, up to 10,000. 0: 1,000.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the next page, from the response before. Empty: the first page.
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,6,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -594,13 +636,34 @@ func (x *ListFilesRequest) GetDepth() int32 {
 	return 0
 }
 
-// ListFilesResponse holds the entries of a folder, sorted by path.
+func (x *ListFilesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListFilesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListFilesRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+// ListFilesResponse is one page of the entries of a folder, sorted by path.
 type ListFilesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries, without the folder itself.
 	Entries []*FileInfo `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Whether there are more than the 10,000 that are listed.
-	Truncated     bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// The token of the next page; empty: this is the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -642,11 +705,11 @@ func (x *ListFilesResponse) GetEntries() []*FileInfo {
 	return nil
 }
 
-func (x *ListFilesResponse) GetTruncated() bool {
+func (x *ListFilesResponse) GetNextPageToken() string {
 	if x != nil {
-		return x.Truncated
+		return x.NextPageToken
 	}
-	return false
+	return ""
 }
 
 // MakeDirRequest describes a folder to create.
@@ -658,7 +721,7 @@ type MakeDirRequest struct {
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// The permission bits. 0: 0755.
 	Mode uint32 `protobuf:"varint,3,opt,name=mode,proto3" json:"mode,omitempty"`
-	// USER or USER:GROUP that owns a new folder. Empty: root of the sandbox.
+	// USER or USER:GROUP that acts and owns a new folder. Empty: the user of the sandbox.
 	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -732,7 +795,9 @@ type MoveFileRequest struct {
 	// The new path. Its parent folder must exist.
 	Destination string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`
 	// Whether a file at the new path is replaced. Without it, that is a conflict.
-	Overwrite     bool `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	Overwrite bool `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +860,13 @@ func (x *MoveFileRequest) GetOverwrite() bool {
 	return false
 }
 
+func (x *MoveFileRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 // RemoveFileRequest says what is removed.
 type RemoveFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -803,7 +875,9 @@ type RemoveFileRequest struct {
 	// The path.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Whether a folder is removed with its content. Without it, only an empty one.
-	Recursive     bool `protobuf:"varint,3,opt,name=recursive,proto3" json:"recursive,omitempty"`
+	Recursive bool `protobuf:"varint,3,opt,name=recursive,proto3" json:"recursive,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -859,6 +933,13 @@ func (x *RemoveFileRequest) GetRecursive() bool {
 	return false
 }
 
+func (x *RemoveFileRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 // WatchFilesRequest says what is watched.
 type WatchFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -867,7 +948,9 @@ type WatchFilesRequest struct {
 	// The path of a folder.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Whether all folders below it are watched, too.
-	Recursive     bool `protobuf:"varint,3,opt,name=recursive,proto3" json:"recursive,omitempty"`
+	Recursive bool `protobuf:"varint,3,opt,name=recursive,proto3" json:"recursive,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -923,13 +1006,24 @@ func (x *WatchFilesRequest) GetRecursive() bool {
 	return false
 }
 
+func (x *WatchFilesRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 // FileEvent is a change in a watched folder.
 type FileEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened.
 	Type FileEventType `protobuf:"varint,1,opt,name=type,proto3,enum=aibox.v1.FileEventType" json:"type,omitempty"`
-	// The path.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// The path; of before, for a renamed file.
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// The new path of a renamed file. Empty: it is not below the watched folder.
+	NewPath string `protobuf:"bytes,3,opt,name=new_path,json=newPath,proto3" json:"new_path,omitempty"`
+	// Whether it is a folder.
+	Directory     bool `protobuf:"varint,4,opt,name=directory,proto3" json:"directory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -978,13 +1072,29 @@ func (x *FileEvent) GetPath() string {
 	return ""
 }
 
+func (x *FileEvent) GetNewPath() string {
+	if x != nil {
+		return x.NewPath
+	}
+	return ""
+}
+
+func (x *FileEvent) GetDirectory() bool {
+	if x != nil {
+		return x.Directory
+	}
+	return false
+}
+
 // DownloadFilesRequest names what is downloaded.
 type DownloadFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The path of a file or folder.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1029,6 +1139,13 @@ func (x *DownloadFilesRequest) GetSandboxId() string {
 func (x *DownloadFilesRequest) GetPath() string {
 	if x != nil {
 		return x.Path
+	}
+	return ""
+}
+
+func (x *DownloadFilesRequest) GetUser() string {
+	if x != nil {
+		return x.User
 	}
 	return ""
 }
@@ -1087,7 +1204,9 @@ type UploadFilesRequest struct {
 	// The path of the folder. In the first message. It is created if it is missing.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// The bytes, in data. The content type does not matter.
-	Archive       *httpbody.HttpBody `protobuf:"bytes,3,opt,name=archive,proto3" json:"archive,omitempty"`
+	Archive *httpbody.HttpBody `protobuf:"bytes,3,opt,name=archive,proto3" json:"archive,omitempty"`
+	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
+	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1143,11 +1262,18 @@ func (x *UploadFilesRequest) GetArchive() *httpbody.HttpBody {
 	return nil
 }
 
+func (x *UploadFilesRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 var File_aibox_v1_files_proto protoreflect.FileDescriptor
 
 const file_aibox_v1_files_proto_rawDesc = "" +
 	"\n" +
-	"\x14aibox/v1/files.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\x02\n" +
+	"\x14aibox/v1/files.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb2\x02\n" +
 	"\bFileInfo\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12&\n" +
@@ -1159,13 +1285,17 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\x03gid\x18\a \x01(\rR\x03gid\x12;\n" +
 	"\vmodify_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"modifyTime\x12\x16\n" +
-	"\x06target\x18\t \x01(\tR\x06target\"t\n" +
+	"\x06target\x18\t \x01(\tR\x06target\x12\x14\n" +
+	"\x05owner\x18\n" +
+	" \x01(\tR\x05owner\x12\x14\n" +
+	"\x05group\x18\v \x01(\tR\x05group\"\x88\x01\n" +
 	"\x0fReadFileRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12\x16\n" +
-	"\x06length\x18\x04 \x01(\x03R\x06length\"B\n" +
+	"\x06length\x18\x04 \x01(\x03R\x06length\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\"B\n" +
 	"\x10ReadFileResponse\x12.\n" +
 	"\acontent\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\acontent\"\x9d\x01\n" +
 	"\x10WriteFileRequest\x12\x1d\n" +
@@ -1174,55 +1304,67 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04mode\x18\x03 \x01(\rR\x04mode\x12.\n" +
 	"\acontent\x18\x04 \x01(\v2\x14.google.api.HttpBodyR\acontent\x12\x12\n" +
-	"\x04user\x18\x05 \x01(\tR\x04user\"D\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\"X\n" +
 	"\x0fStatFileRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"[\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
+	"\x04user\x18\x03 \x01(\tR\x04user\"\xab\x01\n" +
 	"\x10ListFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x14\n" +
-	"\x05depth\x18\x03 \x01(\x05R\x05depth\"_\n" +
+	"\x05depth\x18\x03 \x01(\x05R\x05depth\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x12\n" +
+	"\x04user\x18\x06 \x01(\tR\x04user\"i\n" +
 	"\x11ListFilesResponse\x12,\n" +
-	"\aentries\x18\x01 \x03(\v2\x12.aibox.v1.FileInfoR\aentries\x12\x1c\n" +
-	"\ttruncated\x18\x02 \x01(\bR\ttruncated\"k\n" +
+	"\aentries\x18\x01 \x03(\v2\x12.aibox.v1.FileInfoR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"k\n" +
 	"\x0eMakeDirRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04mode\x18\x03 \x01(\rR\x04mode\x12\x12\n" +
-	"\x04user\x18\x04 \x01(\tR\x04user\"\x88\x01\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\"\x9c\x01\n" +
 	"\x0fMoveFileRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12 \n" +
 	"\vdestination\x18\x03 \x01(\tR\vdestination\x12\x1c\n" +
-	"\toverwrite\x18\x04 \x01(\bR\toverwrite\"d\n" +
+	"\toverwrite\x18\x04 \x01(\bR\toverwrite\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\"x\n" +
 	"\x11RemoveFileRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1c\n" +
-	"\trecursive\x18\x03 \x01(\bR\trecursive\"d\n" +
+	"\trecursive\x18\x03 \x01(\bR\trecursive\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\"x\n" +
 	"\x11WatchFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1c\n" +
-	"\trecursive\x18\x03 \x01(\bR\trecursive\"L\n" +
+	"\trecursive\x18\x03 \x01(\bR\trecursive\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\"\x85\x01\n" +
 	"\tFileEvent\x12+\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x17.aibox.v1.FileEventTypeR\x04type\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"I\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x19\n" +
+	"\bnew_path\x18\x03 \x01(\tR\anewPath\x12\x1c\n" +
+	"\tdirectory\x18\x04 \x01(\bR\tdirectory\"]\n" +
 	"\x14DownloadFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"G\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
+	"\x04user\x18\x03 \x01(\tR\x04user\"G\n" +
 	"\x15DownloadFilesResponse\x12.\n" +
-	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\"w\n" +
+	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\"\x8b\x01\n" +
 	"\x12UploadFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12.\n" +
-	"\aarchive\x18\x03 \x01(\v2\x14.google.api.HttpBodyR\aarchive*~\n" +
+	"\aarchive\x18\x03 \x01(\v2\x14.google.api.HttpBodyR\aarchive\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user*~\n" +
 	"\bFileType\x12\x19\n" +
 	"\x15FILE_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eFILE_TYPE_FILE\x10\x01\x12\x17\n" +

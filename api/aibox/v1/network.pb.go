@@ -73,7 +73,7 @@ type SetNetworkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
-	// The whole policy. Absent fields mean the tenant's defaults, not the policy of before.
+	// The lists. An absent list stays as it is, and an empty one has no entry.
 	Policy        *NetworkPolicy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

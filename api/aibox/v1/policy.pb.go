@@ -177,8 +177,7 @@ func (x *PortList) GetPorts() []uint32 {
 	return nil
 }
 
-// PatternList is a list of glob patterns of absolute paths in the sandbox, such as
-// /workspace/**. A field of this type that is absent means the default; an empty list
+// PatternList is a list of absolute paths in the sandbox, or of patterns of them. A field of this type that is absent means the default; an empty list
 // matches nothing.
 type PatternList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -225,53 +224,6 @@ func (x *PatternList) GetPatterns() []string {
 	return nil
 }
 
-// StringList is a list of strings. A field of this type that is absent means the default;
-// an empty list means none.
-type StringList struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The strings.
-	Values        []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StringList) Reset() {
-	*x = StringList{}
-	mi := &file_aibox_v1_policy_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StringList) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StringList) ProtoMessage() {}
-
-func (x *StringList) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_policy_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StringList.ProtoReflect.Descriptor instead.
-func (*StringList) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *StringList) GetValues() []string {
-	if x != nil {
-		return x.Values
-	}
-	return nil
-}
-
 // NetworkPolicy is what a sandbox can reach. It is enforced outside of the sandbox.
 type NetworkPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -292,7 +244,7 @@ type NetworkPolicy struct {
 
 func (x *NetworkPolicy) Reset() {
 	*x = NetworkPolicy{}
-	mi := &file_aibox_v1_policy_proto_msgTypes[4]
+	mi := &file_aibox_v1_policy_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -304,7 +256,7 @@ func (x *NetworkPolicy) String() string {
 func (*NetworkPolicy) ProtoMessage() {}
 
 func (x *NetworkPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_policy_proto_msgTypes[4]
+	mi := &file_aibox_v1_policy_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -317,7 +269,7 @@ func (x *NetworkPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NetworkPolicy.ProtoReflect.Descriptor instead.
 func (*NetworkPolicy) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{4}
+	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NetworkPolicy) GetMode() NetworkMode {
@@ -364,16 +316,14 @@ type Limits struct {
 	// Processors that the sandbox can use at once, such as 1.5.
 	Cpus *float64 `protobuf:"fixed64,2,opt,name=cpus,proto3,oneof" json:"cpus,omitempty"`
 	// Number of processes.
-	Processes *int32 `protobuf:"varint,3,opt,name=processes,proto3,oneof" json:"processes,omitempty"`
-	// MiB that the files of the sandbox can grow by.
-	DiskMib       *int64 `protobuf:"varint,4,opt,name=disk_mib,json=diskMib,proto3,oneof" json:"disk_mib,omitempty"`
+	Processes     *int32 `protobuf:"varint,3,opt,name=processes,proto3,oneof" json:"processes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_aibox_v1_policy_proto_msgTypes[5]
+	mi := &file_aibox_v1_policy_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +335,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_policy_proto_msgTypes[5]
+	mi := &file_aibox_v1_policy_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +348,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{5}
+	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Limits) GetMemoryMib() int64 {
@@ -422,38 +372,31 @@ func (x *Limits) GetProcesses() int32 {
 	return 0
 }
 
-func (x *Limits) GetDiskMib() int64 {
-	if x != nil && x.DiskMib != nil {
-		return *x.DiskMib
-	}
-	return 0
-}
-
 // Permissions restrict what code in a sandbox can do, besides its network policy. Each
 // entry is enforced outside of the code that it restrains, or the request is refused.
 type Permissions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Files that code can read. Absent: all that the image has.
-	Read *PatternList `protobuf:"bytes,1,opt,name=read,proto3" json:"read,omitempty"`
-	// Files that code can change. Absent: the workspace, /tmp and the home folder.
+	// Whether code can become root of the sandbox, which has no rights outside of it. The
+	// entries below cannot be enforced on root.
+	Root bool `protobuf:"varint,1,opt,name=root,proto3" json:"root,omitempty"`
+	// Absolute paths of folders that code can change. Absent: all that its user can change;
+	// empty: none but /tmp and the mounted volumes.
 	Write *PatternList `protobuf:"bytes,2,opt,name=write,proto3" json:"write,omitempty"`
-	// Files that code cannot see.
+	// Files and folders that code cannot see, as glob patterns of absolute paths.
 	Hidden *PatternList `protobuf:"bytes,3,opt,name=hidden,proto3" json:"hidden,omitempty"`
-	// Whether a process can start others. Absent: yes.
-	StartProcesses *bool `protobuf:"varint,4,opt,name=start_processes,json=startProcesses,proto3,oneof" json:"start_processes,omitempty"`
-	// Programs that can be started, as absolute paths. Absent: all.
-	Programs *StringList `protobuf:"bytes,5,opt,name=programs,proto3" json:"programs,omitempty"`
+	// Whether processes cannot start others.
+	NoChildProcesses bool `protobuf:"varint,4,opt,name=no_child_processes,json=noChildProcesses,proto3" json:"no_child_processes,omitempty"`
 	// How many processes there can be at once. 0: the limit of the sandbox.
-	MaxProcesses int32 `protobuf:"varint,6,opt,name=max_processes,json=maxProcesses,proto3" json:"max_processes,omitempty"`
+	MaxProcesses int32 `protobuf:"varint,5,opt,name=max_processes,json=maxProcesses,proto3" json:"max_processes,omitempty"`
 	// Ports of the sandbox that can be reached through the server. Absent: all; empty: none.
-	InboundPorts  *PortList `protobuf:"bytes,7,opt,name=inbound_ports,json=inboundPorts,proto3" json:"inbound_ports,omitempty"`
+	InboundPorts  *PortList `protobuf:"bytes,6,opt,name=inbound_ports,json=inboundPorts,proto3" json:"inbound_ports,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Permissions) Reset() {
 	*x = Permissions{}
-	mi := &file_aibox_v1_policy_proto_msgTypes[6]
+	mi := &file_aibox_v1_policy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +408,7 @@ func (x *Permissions) String() string {
 func (*Permissions) ProtoMessage() {}
 
 func (x *Permissions) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_policy_proto_msgTypes[6]
+	mi := &file_aibox_v1_policy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,14 +421,14 @@ func (x *Permissions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Permissions.ProtoReflect.Descriptor instead.
 func (*Permissions) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{6}
+	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Permissions) GetRead() *PatternList {
+func (x *Permissions) GetRoot() bool {
 	if x != nil {
-		return x.Read
+		return x.Root
 	}
-	return nil
+	return false
 }
 
 func (x *Permissions) GetWrite() *PatternList {
@@ -502,18 +445,11 @@ func (x *Permissions) GetHidden() *PatternList {
 	return nil
 }
 
-func (x *Permissions) GetStartProcesses() bool {
-	if x != nil && x.StartProcesses != nil {
-		return *x.StartProcesses
+func (x *Permissions) GetNoChildProcesses() bool {
+	if x != nil {
+		return x.NoChildProcesses
 	}
 	return false
-}
-
-func (x *Permissions) GetPrograms() *StringList {
-	if x != nil {
-		return x.Programs
-	}
-	return nil
 }
 
 func (x *Permissions) GetMaxProcesses() int32 {
@@ -545,7 +481,7 @@ type VolumeMount struct {
 
 func (x *VolumeMount) Reset() {
 	*x = VolumeMount{}
-	mi := &file_aibox_v1_policy_proto_msgTypes[7]
+	mi := &file_aibox_v1_policy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -557,7 +493,7 @@ func (x *VolumeMount) String() string {
 func (*VolumeMount) ProtoMessage() {}
 
 func (x *VolumeMount) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_policy_proto_msgTypes[7]
+	mi := &file_aibox_v1_policy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -570,7 +506,7 @@ func (x *VolumeMount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VolumeMount.ProtoReflect.Descriptor instead.
 func (*VolumeMount) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{7}
+	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VolumeMount) GetVolume() string {
@@ -604,10 +540,7 @@ const file_aibox_v1_policy_proto_rawDesc = "" +
 	"\bPortList\x12\x14\n" +
 	"\x05ports\x18\x01 \x03(\rR\x05ports\")\n" +
 	"\vPatternList\x12\x1a\n" +
-	"\bpatterns\x18\x01 \x03(\tR\bpatterns\"$\n" +
-	"\n" +
-	"StringList\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\tR\x06values\"\xf8\x01\n" +
+	"\bpatterns\x18\x01 \x03(\tR\bpatterns\"\xf8\x01\n" +
 	"\rNetworkPolicy\x12)\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x15.aibox.v1.NetworkModeR\x04mode\x12(\n" +
 	"\x05allow\x18\x02 \x01(\v2\x12.aibox.v1.HostListR\x05allow\x12&\n" +
@@ -616,27 +549,23 @@ const file_aibox_v1_policy_proto_rawDesc = "" +
 	"upload_mib\x18\x04 \x01(\x03H\x00R\tuploadMib\x88\x01\x01\x12&\n" +
 	"\fdownload_mib\x18\x05 \x01(\x03H\x01R\vdownloadMib\x88\x01\x01B\r\n" +
 	"\v_upload_mibB\x0f\n" +
-	"\r_download_mib\"\xbb\x01\n" +
+	"\r_download_mib\"\x8e\x01\n" +
 	"\x06Limits\x12\"\n" +
 	"\n" +
 	"memory_mib\x18\x01 \x01(\x03H\x00R\tmemoryMib\x88\x01\x01\x12\x17\n" +
 	"\x04cpus\x18\x02 \x01(\x01H\x01R\x04cpus\x88\x01\x01\x12!\n" +
-	"\tprocesses\x18\x03 \x01(\x05H\x02R\tprocesses\x88\x01\x01\x12\x1e\n" +
-	"\bdisk_mib\x18\x04 \x01(\x03H\x03R\adiskMib\x88\x01\x01B\r\n" +
+	"\tprocesses\x18\x03 \x01(\x05H\x02R\tprocesses\x88\x01\x01B\r\n" +
 	"\v_memory_mibB\a\n" +
 	"\x05_cpusB\f\n" +
 	"\n" +
-	"_processesB\v\n" +
-	"\t_disk_mib\"\xe6\x02\n" +
-	"\vPermissions\x12)\n" +
-	"\x04read\x18\x01 \x01(\v2\x15.aibox.v1.PatternListR\x04read\x12+\n" +
+	"_processes\"\x89\x02\n" +
+	"\vPermissions\x12\x12\n" +
+	"\x04root\x18\x01 \x01(\bR\x04root\x12+\n" +
 	"\x05write\x18\x02 \x01(\v2\x15.aibox.v1.PatternListR\x05write\x12-\n" +
 	"\x06hidden\x18\x03 \x01(\v2\x15.aibox.v1.PatternListR\x06hidden\x12,\n" +
-	"\x0fstart_processes\x18\x04 \x01(\bH\x00R\x0estartProcesses\x88\x01\x01\x120\n" +
-	"\bprograms\x18\x05 \x01(\v2\x14.aibox.v1.StringListR\bprograms\x12#\n" +
-	"\rmax_processes\x18\x06 \x01(\x05R\fmaxProcesses\x127\n" +
-	"\rinbound_ports\x18\a \x01(\v2\x12.aibox.v1.PortListR\finboundPortsB\x12\n" +
-	"\x10_start_processes\"V\n" +
+	"\x12no_child_processes\x18\x04 \x01(\bR\x10noChildProcesses\x12#\n" +
+	"\rmax_processes\x18\x05 \x01(\x05R\fmaxProcesses\x127\n" +
+	"\rinbound_ports\x18\x06 \x01(\v2\x12.aibox.v1.PortListR\finboundPorts\"V\n" +
 	"\vVolumeMount\x12\x16\n" +
 	"\x06volume\x18\x01 \x01(\tR\x06volume\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1b\n" +
@@ -661,32 +590,29 @@ func file_aibox_v1_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_aibox_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_aibox_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_aibox_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_aibox_v1_policy_proto_goTypes = []any{
 	(NetworkMode)(0),      // 0: aibox.v1.NetworkMode
 	(*HostList)(nil),      // 1: aibox.v1.HostList
 	(*PortList)(nil),      // 2: aibox.v1.PortList
 	(*PatternList)(nil),   // 3: aibox.v1.PatternList
-	(*StringList)(nil),    // 4: aibox.v1.StringList
-	(*NetworkPolicy)(nil), // 5: aibox.v1.NetworkPolicy
-	(*Limits)(nil),        // 6: aibox.v1.Limits
-	(*Permissions)(nil),   // 7: aibox.v1.Permissions
-	(*VolumeMount)(nil),   // 8: aibox.v1.VolumeMount
+	(*NetworkPolicy)(nil), // 4: aibox.v1.NetworkPolicy
+	(*Limits)(nil),        // 5: aibox.v1.Limits
+	(*Permissions)(nil),   // 6: aibox.v1.Permissions
+	(*VolumeMount)(nil),   // 7: aibox.v1.VolumeMount
 }
 var file_aibox_v1_policy_proto_depIdxs = []int32{
 	0, // 0: aibox.v1.NetworkPolicy.mode:type_name -> aibox.v1.NetworkMode
 	1, // 1: aibox.v1.NetworkPolicy.allow:type_name -> aibox.v1.HostList
 	1, // 2: aibox.v1.NetworkPolicy.deny:type_name -> aibox.v1.HostList
-	3, // 3: aibox.v1.Permissions.read:type_name -> aibox.v1.PatternList
-	3, // 4: aibox.v1.Permissions.write:type_name -> aibox.v1.PatternList
-	3, // 5: aibox.v1.Permissions.hidden:type_name -> aibox.v1.PatternList
-	4, // 6: aibox.v1.Permissions.programs:type_name -> aibox.v1.StringList
-	2, // 7: aibox.v1.Permissions.inbound_ports:type_name -> aibox.v1.PortList
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	3, // 3: aibox.v1.Permissions.write:type_name -> aibox.v1.PatternList
+	3, // 4: aibox.v1.Permissions.hidden:type_name -> aibox.v1.PatternList
+	2, // 5: aibox.v1.Permissions.inbound_ports:type_name -> aibox.v1.PortList
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_policy_proto_init() }
@@ -694,16 +620,15 @@ func file_aibox_v1_policy_proto_init() {
 	if File_aibox_v1_policy_proto != nil {
 		return
 	}
+	file_aibox_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
 	file_aibox_v1_policy_proto_msgTypes[4].OneofWrappers = []any{}
-	file_aibox_v1_policy_proto_msgTypes[5].OneofWrappers = []any{}
-	file_aibox_v1_policy_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_policy_proto_rawDesc), len(file_aibox_v1_policy_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -260,8 +260,8 @@ type StartProcessRequest struct {
 	Env map[string]string `protobuf:"bytes,3,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The working folder. Empty: that of the sandbox.
 	Dir string `protobuf:"bytes,4,opt,name=dir,proto3" json:"dir,omitempty"`
-	// USER or USER:GROUP, each a name or a number. Empty: root of the sandbox, which has no
-	// rights outside of it.
+	// USER or USER:GROUP, each a name or a number. Empty: the user of the
+	// sandbox.
 	User string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	// Whether SendInput can write to its standard input. Without it, the input is empty.
 	Stdin bool `protobuf:"varint,6,opt,name=stdin,proto3" json:"stdin,omitempty"`
@@ -906,6 +906,128 @@ func (*ProcessEvent_Exit) isProcessEvent_Event() {}
 
 func (*ProcessEvent_KeepAlive) isProcessEvent_Event() {}
 
+// ProcessCommand is what a client sends on a WebSocket of a process: as JSON in a text
+// message, or as Protobuf in a binary one.
+type ProcessCommand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The command.
+	//
+	// Types that are valid to be assigned to Command:
+	//
+	//	*ProcessCommand_Input
+	//	*ProcessCommand_CloseInput
+	//	*ProcessCommand_Resize
+	//	*ProcessCommand_Signal
+	Command       isProcessCommand_Command `protobuf_oneof:"command"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProcessCommand) Reset() {
+	*x = ProcessCommand{}
+	mi := &file_aibox_v1_processes_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcessCommand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcessCommand) ProtoMessage() {}
+
+func (x *ProcessCommand) ProtoReflect() protoreflect.Message {
+	mi := &file_aibox_v1_processes_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcessCommand.ProtoReflect.Descriptor instead.
+func (*ProcessCommand) Descriptor() ([]byte, []int) {
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ProcessCommand) GetCommand() isProcessCommand_Command {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *ProcessCommand) GetInput() []byte {
+	if x != nil {
+		if x, ok := x.Command.(*ProcessCommand_Input); ok {
+			return x.Input
+		}
+	}
+	return nil
+}
+
+func (x *ProcessCommand) GetCloseInput() bool {
+	if x != nil {
+		if x, ok := x.Command.(*ProcessCommand_CloseInput); ok {
+			return x.CloseInput
+		}
+	}
+	return false
+}
+
+func (x *ProcessCommand) GetResize() *TerminalSize {
+	if x != nil {
+		if x, ok := x.Command.(*ProcessCommand_Resize); ok {
+			return x.Resize
+		}
+	}
+	return nil
+}
+
+func (x *ProcessCommand) GetSignal() int32 {
+	if x != nil {
+		if x, ok := x.Command.(*ProcessCommand_Signal); ok {
+			return x.Signal
+		}
+	}
+	return 0
+}
+
+type isProcessCommand_Command interface {
+	isProcessCommand_Command()
+}
+
+type ProcessCommand_Input struct {
+	// Input for the process.
+	Input []byte `protobuf:"bytes,1,opt,name=input,proto3,oneof"`
+}
+
+type ProcessCommand_CloseInput struct {
+	// Ends the input. The value does not matter.
+	CloseInput bool `protobuf:"varint,2,opt,name=close_input,json=closeInput,proto3,oneof"`
+}
+
+type ProcessCommand_Resize struct {
+	// A new size of the terminal.
+	Resize *TerminalSize `protobuf:"bytes,3,opt,name=resize,proto3,oneof"`
+}
+
+type ProcessCommand_Signal struct {
+	// A signal for the process group.
+	Signal int32 `protobuf:"varint,4,opt,name=signal,proto3,oneof"`
+}
+
+func (*ProcessCommand_Input) isProcessCommand_Command() {}
+
+func (*ProcessCommand_CloseInput) isProcessCommand_Command() {}
+
+func (*ProcessCommand_Resize) isProcessCommand_Command() {}
+
+func (*ProcessCommand_Signal) isProcessCommand_Command() {}
+
 // ConnectProcessRequest says which events are read.
 type ConnectProcessRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -921,7 +1043,7 @@ type ConnectProcessRequest struct {
 
 func (x *ConnectProcessRequest) Reset() {
 	*x = ConnectProcessRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[8]
+	mi := &file_aibox_v1_processes_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1055,7 @@ func (x *ConnectProcessRequest) String() string {
 func (*ConnectProcessRequest) ProtoMessage() {}
 
 func (x *ConnectProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[8]
+	mi := &file_aibox_v1_processes_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1068,7 @@ func (x *ConnectProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectProcessRequest.ProtoReflect.Descriptor instead.
 func (*ConnectProcessRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{8}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConnectProcessRequest) GetSandboxId() string {
@@ -981,7 +1103,7 @@ type ListProcessesRequest struct {
 
 func (x *ListProcessesRequest) Reset() {
 	*x = ListProcessesRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[9]
+	mi := &file_aibox_v1_processes_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1115,7 @@ func (x *ListProcessesRequest) String() string {
 func (*ListProcessesRequest) ProtoMessage() {}
 
 func (x *ListProcessesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[9]
+	mi := &file_aibox_v1_processes_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1128,7 @@ func (x *ListProcessesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcessesRequest.ProtoReflect.Descriptor instead.
 func (*ListProcessesRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{9}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListProcessesRequest) GetSandboxId() string {
@@ -1027,7 +1149,7 @@ type ListProcessesResponse struct {
 
 func (x *ListProcessesResponse) Reset() {
 	*x = ListProcessesResponse{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[10]
+	mi := &file_aibox_v1_processes_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1161,7 @@ func (x *ListProcessesResponse) String() string {
 func (*ListProcessesResponse) ProtoMessage() {}
 
 func (x *ListProcessesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[10]
+	mi := &file_aibox_v1_processes_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1174,7 @@ func (x *ListProcessesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProcessesResponse.ProtoReflect.Descriptor instead.
 func (*ListProcessesResponse) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{10}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListProcessesResponse) GetProcesses() []*Process {
@@ -1075,7 +1197,7 @@ type GetProcessRequest struct {
 
 func (x *GetProcessRequest) Reset() {
 	*x = GetProcessRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[11]
+	mi := &file_aibox_v1_processes_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1209,7 @@ func (x *GetProcessRequest) String() string {
 func (*GetProcessRequest) ProtoMessage() {}
 
 func (x *GetProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[11]
+	mi := &file_aibox_v1_processes_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1222,7 @@ func (x *GetProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProcessRequest.ProtoReflect.Descriptor instead.
 func (*GetProcessRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{11}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetProcessRequest) GetSandboxId() string {
@@ -1132,7 +1254,7 @@ type SendInputRequest struct {
 
 func (x *SendInputRequest) Reset() {
 	*x = SendInputRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[12]
+	mi := &file_aibox_v1_processes_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1266,7 @@ func (x *SendInputRequest) String() string {
 func (*SendInputRequest) ProtoMessage() {}
 
 func (x *SendInputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[12]
+	mi := &file_aibox_v1_processes_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1279,7 @@ func (x *SendInputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendInputRequest.ProtoReflect.Descriptor instead.
 func (*SendInputRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{12}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SendInputRequest) GetSandboxId() string {
@@ -1194,7 +1316,7 @@ type CloseInputRequest struct {
 
 func (x *CloseInputRequest) Reset() {
 	*x = CloseInputRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[13]
+	mi := &file_aibox_v1_processes_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1328,7 @@ func (x *CloseInputRequest) String() string {
 func (*CloseInputRequest) ProtoMessage() {}
 
 func (x *CloseInputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[13]
+	mi := &file_aibox_v1_processes_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1341,7 @@ func (x *CloseInputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseInputRequest.ProtoReflect.Descriptor instead.
 func (*CloseInputRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{13}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CloseInputRequest) GetSandboxId() string {
@@ -1251,7 +1373,7 @@ type ResizeProcessRequest struct {
 
 func (x *ResizeProcessRequest) Reset() {
 	*x = ResizeProcessRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[14]
+	mi := &file_aibox_v1_processes_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1385,7 @@ func (x *ResizeProcessRequest) String() string {
 func (*ResizeProcessRequest) ProtoMessage() {}
 
 func (x *ResizeProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[14]
+	mi := &file_aibox_v1_processes_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1398,7 @@ func (x *ResizeProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResizeProcessRequest.ProtoReflect.Descriptor instead.
 func (*ResizeProcessRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{14}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResizeProcessRequest) GetSandboxId() string {
@@ -1315,7 +1437,7 @@ type SignalProcessRequest struct {
 
 func (x *SignalProcessRequest) Reset() {
 	*x = SignalProcessRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[15]
+	mi := &file_aibox_v1_processes_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1449,7 @@ func (x *SignalProcessRequest) String() string {
 func (*SignalProcessRequest) ProtoMessage() {}
 
 func (x *SignalProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[15]
+	mi := &file_aibox_v1_processes_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1462,7 @@ func (x *SignalProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalProcessRequest.ProtoReflect.Descriptor instead.
 func (*SignalProcessRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{15}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SignalProcessRequest) GetSandboxId() string {
@@ -1375,7 +1497,7 @@ type ExecRequest struct {
 	Env map[string]string `protobuf:"bytes,3,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The working folder. Empty: that of the sandbox.
 	Dir string `protobuf:"bytes,4,opt,name=dir,proto3" json:"dir,omitempty"`
-	// USER or USER:GROUP. Empty: root of the sandbox.
+	// USER or USER:GROUP. Empty: the user of the sandbox.
 	User string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	// The standard input, at most 1 MiB.
 	Stdin []byte `protobuf:"bytes,6,opt,name=stdin,proto3" json:"stdin,omitempty"`
@@ -1390,7 +1512,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[16]
+	mi := &file_aibox_v1_processes_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1524,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[16]
+	mi := &file_aibox_v1_processes_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1537,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{16}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExecRequest) GetSandboxId() string {
@@ -1499,7 +1621,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[17]
+	mi := &file_aibox_v1_processes_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1511,7 +1633,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[17]
+	mi := &file_aibox_v1_processes_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1524,7 +1646,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{17}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExecResponse) GetProcessId() int32 {
@@ -1606,7 +1728,7 @@ type RunCodeRequest struct {
 	Validation CodeValidation `protobuf:"varint,9,opt,name=validation,proto3,enum=aibox.v1.CodeValidation" json:"validation,omitempty"`
 	// The standard input, at most 1 MiB. Not with a context.
 	Stdin []byte `protobuf:"bytes,10,opt,name=stdin,proto3" json:"stdin,omitempty"`
-	// USER or USER:GROUP. Empty: root of the sandbox. Not with a context.
+	// USER or USER:GROUP. Empty: the user of the sandbox. Not with a context.
 	User          string `protobuf:"bytes,11,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1614,7 +1736,7 @@ type RunCodeRequest struct {
 
 func (x *RunCodeRequest) Reset() {
 	*x = RunCodeRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[18]
+	mi := &file_aibox_v1_processes_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1748,7 @@ func (x *RunCodeRequest) String() string {
 func (*RunCodeRequest) ProtoMessage() {}
 
 func (x *RunCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[18]
+	mi := &file_aibox_v1_processes_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1761,7 @@ func (x *RunCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunCodeRequest.ProtoReflect.Descriptor instead.
 func (*RunCodeRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{18}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RunCodeRequest) GetSandboxId() string {
@@ -1736,7 +1858,7 @@ type CodeFinding struct {
 
 func (x *CodeFinding) Reset() {
 	*x = CodeFinding{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[19]
+	mi := &file_aibox_v1_processes_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1870,7 @@ func (x *CodeFinding) String() string {
 func (*CodeFinding) ProtoMessage() {}
 
 func (x *CodeFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[19]
+	mi := &file_aibox_v1_processes_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1883,7 @@ func (x *CodeFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeFinding.ProtoReflect.Descriptor instead.
 func (*CodeFinding) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{19}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CodeFinding) GetRule() string {
@@ -1821,7 +1943,7 @@ type RunCodeResponse struct {
 
 func (x *RunCodeResponse) Reset() {
 	*x = RunCodeResponse{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[20]
+	mi := &file_aibox_v1_processes_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1955,7 @@ func (x *RunCodeResponse) String() string {
 func (*RunCodeResponse) ProtoMessage() {}
 
 func (x *RunCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[20]
+	mi := &file_aibox_v1_processes_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +1968,7 @@ func (x *RunCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunCodeResponse.ProtoReflect.Descriptor instead.
 func (*RunCodeResponse) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{20}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RunCodeResponse) GetStatus() CodeStatus {
@@ -1930,7 +2052,7 @@ type CreateContextRequest struct {
 	Dir string `protobuf:"bytes,3,opt,name=dir,proto3" json:"dir,omitempty"`
 	// Environment variables, in addition to those of the sandbox.
 	Env map[string]string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// USER or USER:GROUP. Empty: root of the sandbox.
+	// USER or USER:GROUP. Empty: the user of the sandbox.
 	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1938,7 +2060,7 @@ type CreateContextRequest struct {
 
 func (x *CreateContextRequest) Reset() {
 	*x = CreateContextRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[21]
+	mi := &file_aibox_v1_processes_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1950,7 +2072,7 @@ func (x *CreateContextRequest) String() string {
 func (*CreateContextRequest) ProtoMessage() {}
 
 func (x *CreateContextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[21]
+	mi := &file_aibox_v1_processes_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1963,7 +2085,7 @@ func (x *CreateContextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateContextRequest.ProtoReflect.Descriptor instead.
 func (*CreateContextRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{21}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CreateContextRequest) GetSandboxId() string {
@@ -2014,7 +2136,7 @@ type CodeContext struct {
 
 func (x *CodeContext) Reset() {
 	*x = CodeContext{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[22]
+	mi := &file_aibox_v1_processes_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2148,7 @@ func (x *CodeContext) String() string {
 func (*CodeContext) ProtoMessage() {}
 
 func (x *CodeContext) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[22]
+	mi := &file_aibox_v1_processes_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2161,7 @@ func (x *CodeContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeContext.ProtoReflect.Descriptor instead.
 func (*CodeContext) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{22}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CodeContext) GetContextId() string {
@@ -2069,7 +2191,7 @@ type DeleteContextRequest struct {
 
 func (x *DeleteContextRequest) Reset() {
 	*x = DeleteContextRequest{}
-	mi := &file_aibox_v1_processes_proto_msgTypes[23]
+	mi := &file_aibox_v1_processes_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2081,7 +2203,7 @@ func (x *DeleteContextRequest) String() string {
 func (*DeleteContextRequest) ProtoMessage() {}
 
 func (x *DeleteContextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_processes_proto_msgTypes[23]
+	mi := &file_aibox_v1_processes_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2094,7 +2216,7 @@ func (x *DeleteContextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteContextRequest.ProtoReflect.Descriptor instead.
 func (*DeleteContextRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{23}
+	return file_aibox_v1_processes_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteContextRequest) GetSandboxId() string {
@@ -2174,7 +2296,14 @@ const file_aibox_v1_processes_proto_rawDesc = "" +
 	"\x04exit\x18\a \x01(\v2\x15.aibox.v1.ProcessExitH\x00R\x04exit\x124\n" +
 	"\n" +
 	"keep_alive\x18\b \x01(\v2\x13.aibox.v1.KeepAliveH\x00R\tkeepAliveB\a\n" +
-	"\x05event\"p\n" +
+	"\x05event\"\xa2\x01\n" +
+	"\x0eProcessCommand\x12\x16\n" +
+	"\x05input\x18\x01 \x01(\fH\x00R\x05input\x12!\n" +
+	"\vclose_input\x18\x02 \x01(\bH\x00R\n" +
+	"closeInput\x120\n" +
+	"\x06resize\x18\x03 \x01(\v2\x16.aibox.v1.TerminalSizeH\x00R\x06resize\x12\x18\n" +
+	"\x06signal\x18\x04 \x01(\x05H\x00R\x06signalB\t\n" +
+	"\acommand\"p\n" +
 	"\x15ConnectProcessRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x1d\n" +
@@ -2339,7 +2468,7 @@ func file_aibox_v1_processes_proto_rawDescGZIP() []byte {
 }
 
 var file_aibox_v1_processes_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_aibox_v1_processes_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_aibox_v1_processes_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_aibox_v1_processes_proto_goTypes = []any{
 	(Overflow)(0),                 // 0: aibox.v1.Overflow
 	(CodeValidation)(0),           // 1: aibox.v1.CodeValidation
@@ -2352,90 +2481,92 @@ var file_aibox_v1_processes_proto_goTypes = []any{
 	(*EventsLost)(nil),            // 8: aibox.v1.EventsLost
 	(*KeepAlive)(nil),             // 9: aibox.v1.KeepAlive
 	(*ProcessEvent)(nil),          // 10: aibox.v1.ProcessEvent
-	(*ConnectProcessRequest)(nil), // 11: aibox.v1.ConnectProcessRequest
-	(*ListProcessesRequest)(nil),  // 12: aibox.v1.ListProcessesRequest
-	(*ListProcessesResponse)(nil), // 13: aibox.v1.ListProcessesResponse
-	(*GetProcessRequest)(nil),     // 14: aibox.v1.GetProcessRequest
-	(*SendInputRequest)(nil),      // 15: aibox.v1.SendInputRequest
-	(*CloseInputRequest)(nil),     // 16: aibox.v1.CloseInputRequest
-	(*ResizeProcessRequest)(nil),  // 17: aibox.v1.ResizeProcessRequest
-	(*SignalProcessRequest)(nil),  // 18: aibox.v1.SignalProcessRequest
-	(*ExecRequest)(nil),           // 19: aibox.v1.ExecRequest
-	(*ExecResponse)(nil),          // 20: aibox.v1.ExecResponse
-	(*RunCodeRequest)(nil),        // 21: aibox.v1.RunCodeRequest
-	(*CodeFinding)(nil),           // 22: aibox.v1.CodeFinding
-	(*RunCodeResponse)(nil),       // 23: aibox.v1.RunCodeResponse
-	(*CreateContextRequest)(nil),  // 24: aibox.v1.CreateContextRequest
-	(*CodeContext)(nil),           // 25: aibox.v1.CodeContext
-	(*DeleteContextRequest)(nil),  // 26: aibox.v1.DeleteContextRequest
-	nil,                           // 27: aibox.v1.StartProcessRequest.EnvEntry
-	nil,                           // 28: aibox.v1.ExecRequest.EnvEntry
-	nil,                           // 29: aibox.v1.RunCodeRequest.EnvEntry
-	nil,                           // 30: aibox.v1.CreateContextRequest.EnvEntry
-	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),         // 33: google.protobuf.Empty
+	(*ProcessCommand)(nil),        // 11: aibox.v1.ProcessCommand
+	(*ConnectProcessRequest)(nil), // 12: aibox.v1.ConnectProcessRequest
+	(*ListProcessesRequest)(nil),  // 13: aibox.v1.ListProcessesRequest
+	(*ListProcessesResponse)(nil), // 14: aibox.v1.ListProcessesResponse
+	(*GetProcessRequest)(nil),     // 15: aibox.v1.GetProcessRequest
+	(*SendInputRequest)(nil),      // 16: aibox.v1.SendInputRequest
+	(*CloseInputRequest)(nil),     // 17: aibox.v1.CloseInputRequest
+	(*ResizeProcessRequest)(nil),  // 18: aibox.v1.ResizeProcessRequest
+	(*SignalProcessRequest)(nil),  // 19: aibox.v1.SignalProcessRequest
+	(*ExecRequest)(nil),           // 20: aibox.v1.ExecRequest
+	(*ExecResponse)(nil),          // 21: aibox.v1.ExecResponse
+	(*RunCodeRequest)(nil),        // 22: aibox.v1.RunCodeRequest
+	(*CodeFinding)(nil),           // 23: aibox.v1.CodeFinding
+	(*RunCodeResponse)(nil),       // 24: aibox.v1.RunCodeResponse
+	(*CreateContextRequest)(nil),  // 25: aibox.v1.CreateContextRequest
+	(*CodeContext)(nil),           // 26: aibox.v1.CodeContext
+	(*DeleteContextRequest)(nil),  // 27: aibox.v1.DeleteContextRequest
+	nil,                           // 28: aibox.v1.StartProcessRequest.EnvEntry
+	nil,                           // 29: aibox.v1.ExecRequest.EnvEntry
+	nil,                           // 30: aibox.v1.RunCodeRequest.EnvEntry
+	nil,                           // 31: aibox.v1.CreateContextRequest.EnvEntry
+	(*durationpb.Duration)(nil),   // 32: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),         // 34: google.protobuf.Empty
 }
 var file_aibox_v1_processes_proto_depIdxs = []int32{
-	27, // 0: aibox.v1.StartProcessRequest.env:type_name -> aibox.v1.StartProcessRequest.EnvEntry
+	28, // 0: aibox.v1.StartProcessRequest.env:type_name -> aibox.v1.StartProcessRequest.EnvEntry
 	3,  // 1: aibox.v1.StartProcessRequest.tty:type_name -> aibox.v1.TerminalSize
-	31, // 2: aibox.v1.StartProcessRequest.timeout:type_name -> google.protobuf.Duration
-	31, // 3: aibox.v1.StartProcessRequest.linger:type_name -> google.protobuf.Duration
+	32, // 2: aibox.v1.StartProcessRequest.timeout:type_name -> google.protobuf.Duration
+	32, // 3: aibox.v1.StartProcessRequest.linger:type_name -> google.protobuf.Duration
 	0,  // 4: aibox.v1.StartProcessRequest.overflow:type_name -> aibox.v1.Overflow
-	32, // 5: aibox.v1.Process.start_time:type_name -> google.protobuf.Timestamp
-	32, // 6: aibox.v1.Process.end_time:type_name -> google.protobuf.Timestamp
+	33, // 5: aibox.v1.Process.start_time:type_name -> google.protobuf.Timestamp
+	33, // 6: aibox.v1.Process.end_time:type_name -> google.protobuf.Timestamp
 	6,  // 7: aibox.v1.Process.exit:type_name -> aibox.v1.ProcessExit
-	32, // 8: aibox.v1.ProcessEvent.time:type_name -> google.protobuf.Timestamp
+	33, // 8: aibox.v1.ProcessEvent.time:type_name -> google.protobuf.Timestamp
 	5,  // 9: aibox.v1.ProcessEvent.started:type_name -> aibox.v1.Process
 	7,  // 10: aibox.v1.ProcessEvent.stdout:type_name -> aibox.v1.ProcessOutput
 	7,  // 11: aibox.v1.ProcessEvent.stderr:type_name -> aibox.v1.ProcessOutput
 	8,  // 12: aibox.v1.ProcessEvent.lost:type_name -> aibox.v1.EventsLost
 	6,  // 13: aibox.v1.ProcessEvent.exit:type_name -> aibox.v1.ProcessExit
 	9,  // 14: aibox.v1.ProcessEvent.keep_alive:type_name -> aibox.v1.KeepAlive
-	5,  // 15: aibox.v1.ListProcessesResponse.processes:type_name -> aibox.v1.Process
-	3,  // 16: aibox.v1.ResizeProcessRequest.size:type_name -> aibox.v1.TerminalSize
-	28, // 17: aibox.v1.ExecRequest.env:type_name -> aibox.v1.ExecRequest.EnvEntry
-	31, // 18: aibox.v1.ExecRequest.timeout:type_name -> google.protobuf.Duration
-	6,  // 19: aibox.v1.ExecResponse.exit:type_name -> aibox.v1.ProcessExit
-	31, // 20: aibox.v1.ExecResponse.duration:type_name -> google.protobuf.Duration
-	29, // 21: aibox.v1.RunCodeRequest.env:type_name -> aibox.v1.RunCodeRequest.EnvEntry
-	31, // 22: aibox.v1.RunCodeRequest.timeout:type_name -> google.protobuf.Duration
-	1,  // 23: aibox.v1.RunCodeRequest.validation:type_name -> aibox.v1.CodeValidation
-	2,  // 24: aibox.v1.RunCodeResponse.status:type_name -> aibox.v1.CodeStatus
-	31, // 25: aibox.v1.RunCodeResponse.duration:type_name -> google.protobuf.Duration
-	22, // 26: aibox.v1.RunCodeResponse.findings:type_name -> aibox.v1.CodeFinding
-	30, // 27: aibox.v1.CreateContextRequest.env:type_name -> aibox.v1.CreateContextRequest.EnvEntry
-	4,  // 28: aibox.v1.Processes.Start:input_type -> aibox.v1.StartProcessRequest
-	4,  // 29: aibox.v1.Processes.Launch:input_type -> aibox.v1.StartProcessRequest
-	11, // 30: aibox.v1.Processes.Connect:input_type -> aibox.v1.ConnectProcessRequest
-	12, // 31: aibox.v1.Processes.List:input_type -> aibox.v1.ListProcessesRequest
-	14, // 32: aibox.v1.Processes.Get:input_type -> aibox.v1.GetProcessRequest
-	15, // 33: aibox.v1.Processes.SendInput:input_type -> aibox.v1.SendInputRequest
-	16, // 34: aibox.v1.Processes.CloseInput:input_type -> aibox.v1.CloseInputRequest
-	17, // 35: aibox.v1.Processes.Resize:input_type -> aibox.v1.ResizeProcessRequest
-	18, // 36: aibox.v1.Processes.Signal:input_type -> aibox.v1.SignalProcessRequest
-	19, // 37: aibox.v1.Processes.Exec:input_type -> aibox.v1.ExecRequest
-	21, // 38: aibox.v1.Processes.RunCode:input_type -> aibox.v1.RunCodeRequest
-	24, // 39: aibox.v1.Processes.CreateContext:input_type -> aibox.v1.CreateContextRequest
-	26, // 40: aibox.v1.Processes.DeleteContext:input_type -> aibox.v1.DeleteContextRequest
-	10, // 41: aibox.v1.Processes.Start:output_type -> aibox.v1.ProcessEvent
-	5,  // 42: aibox.v1.Processes.Launch:output_type -> aibox.v1.Process
-	10, // 43: aibox.v1.Processes.Connect:output_type -> aibox.v1.ProcessEvent
-	13, // 44: aibox.v1.Processes.List:output_type -> aibox.v1.ListProcessesResponse
-	5,  // 45: aibox.v1.Processes.Get:output_type -> aibox.v1.Process
-	33, // 46: aibox.v1.Processes.SendInput:output_type -> google.protobuf.Empty
-	33, // 47: aibox.v1.Processes.CloseInput:output_type -> google.protobuf.Empty
-	33, // 48: aibox.v1.Processes.Resize:output_type -> google.protobuf.Empty
-	33, // 49: aibox.v1.Processes.Signal:output_type -> google.protobuf.Empty
-	20, // 50: aibox.v1.Processes.Exec:output_type -> aibox.v1.ExecResponse
-	23, // 51: aibox.v1.Processes.RunCode:output_type -> aibox.v1.RunCodeResponse
-	25, // 52: aibox.v1.Processes.CreateContext:output_type -> aibox.v1.CodeContext
-	33, // 53: aibox.v1.Processes.DeleteContext:output_type -> google.protobuf.Empty
-	41, // [41:54] is the sub-list for method output_type
-	28, // [28:41] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	3,  // 15: aibox.v1.ProcessCommand.resize:type_name -> aibox.v1.TerminalSize
+	5,  // 16: aibox.v1.ListProcessesResponse.processes:type_name -> aibox.v1.Process
+	3,  // 17: aibox.v1.ResizeProcessRequest.size:type_name -> aibox.v1.TerminalSize
+	29, // 18: aibox.v1.ExecRequest.env:type_name -> aibox.v1.ExecRequest.EnvEntry
+	32, // 19: aibox.v1.ExecRequest.timeout:type_name -> google.protobuf.Duration
+	6,  // 20: aibox.v1.ExecResponse.exit:type_name -> aibox.v1.ProcessExit
+	32, // 21: aibox.v1.ExecResponse.duration:type_name -> google.protobuf.Duration
+	30, // 22: aibox.v1.RunCodeRequest.env:type_name -> aibox.v1.RunCodeRequest.EnvEntry
+	32, // 23: aibox.v1.RunCodeRequest.timeout:type_name -> google.protobuf.Duration
+	1,  // 24: aibox.v1.RunCodeRequest.validation:type_name -> aibox.v1.CodeValidation
+	2,  // 25: aibox.v1.RunCodeResponse.status:type_name -> aibox.v1.CodeStatus
+	32, // 26: aibox.v1.RunCodeResponse.duration:type_name -> google.protobuf.Duration
+	23, // 27: aibox.v1.RunCodeResponse.findings:type_name -> aibox.v1.CodeFinding
+	31, // 28: aibox.v1.CreateContextRequest.env:type_name -> aibox.v1.CreateContextRequest.EnvEntry
+	4,  // 29: aibox.v1.Processes.Start:input_type -> aibox.v1.StartProcessRequest
+	4,  // 30: aibox.v1.Processes.Launch:input_type -> aibox.v1.StartProcessRequest
+	12, // 31: aibox.v1.Processes.Connect:input_type -> aibox.v1.ConnectProcessRequest
+	13, // 32: aibox.v1.Processes.List:input_type -> aibox.v1.ListProcessesRequest
+	15, // 33: aibox.v1.Processes.Get:input_type -> aibox.v1.GetProcessRequest
+	16, // 34: aibox.v1.Processes.SendInput:input_type -> aibox.v1.SendInputRequest
+	17, // 35: aibox.v1.Processes.CloseInput:input_type -> aibox.v1.CloseInputRequest
+	18, // 36: aibox.v1.Processes.Resize:input_type -> aibox.v1.ResizeProcessRequest
+	19, // 37: aibox.v1.Processes.Signal:input_type -> aibox.v1.SignalProcessRequest
+	20, // 38: aibox.v1.Processes.Exec:input_type -> aibox.v1.ExecRequest
+	22, // 39: aibox.v1.Processes.RunCode:input_type -> aibox.v1.RunCodeRequest
+	25, // 40: aibox.v1.Processes.CreateContext:input_type -> aibox.v1.CreateContextRequest
+	27, // 41: aibox.v1.Processes.DeleteContext:input_type -> aibox.v1.DeleteContextRequest
+	10, // 42: aibox.v1.Processes.Start:output_type -> aibox.v1.ProcessEvent
+	5,  // 43: aibox.v1.Processes.Launch:output_type -> aibox.v1.Process
+	10, // 44: aibox.v1.Processes.Connect:output_type -> aibox.v1.ProcessEvent
+	14, // 45: aibox.v1.Processes.List:output_type -> aibox.v1.ListProcessesResponse
+	5,  // 46: aibox.v1.Processes.Get:output_type -> aibox.v1.Process
+	34, // 47: aibox.v1.Processes.SendInput:output_type -> google.protobuf.Empty
+	34, // 48: aibox.v1.Processes.CloseInput:output_type -> google.protobuf.Empty
+	34, // 49: aibox.v1.Processes.Resize:output_type -> google.protobuf.Empty
+	34, // 50: aibox.v1.Processes.Signal:output_type -> google.protobuf.Empty
+	21, // 51: aibox.v1.Processes.Exec:output_type -> aibox.v1.ExecResponse
+	24, // 52: aibox.v1.Processes.RunCode:output_type -> aibox.v1.RunCodeResponse
+	26, // 53: aibox.v1.Processes.CreateContext:output_type -> aibox.v1.CodeContext
+	34, // 54: aibox.v1.Processes.DeleteContext:output_type -> google.protobuf.Empty
+	42, // [42:55] is the sub-list for method output_type
+	29, // [29:42] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_processes_proto_init() }
@@ -2452,14 +2583,20 @@ func file_aibox_v1_processes_proto_init() {
 		(*ProcessEvent_Exit)(nil),
 		(*ProcessEvent_KeepAlive)(nil),
 	}
-	file_aibox_v1_processes_proto_msgTypes[20].OneofWrappers = []any{}
+	file_aibox_v1_processes_proto_msgTypes[8].OneofWrappers = []any{
+		(*ProcessCommand_Input)(nil),
+		(*ProcessCommand_CloseInput)(nil),
+		(*ProcessCommand_Resize)(nil),
+		(*ProcessCommand_Signal)(nil),
+	}
+	file_aibox_v1_processes_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_processes_proto_rawDesc), len(file_aibox_v1_processes_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,10 +37,10 @@ const (
 	SandboxState_SANDBOX_STATE_RUNNING SandboxState = 2
 	// It is paused.
 	SandboxState_SANDBOX_STATE_PAUSED SandboxState = 3
-	// It has ended: destroyed, or at a limit.
-	SandboxState_SANDBOX_STATE_ENDED SandboxState = 4
-	// It could not be created, or ended by a failure; end_reason has the cause.
-	SandboxState_SANDBOX_STATE_FAILED SandboxState = 5
+	// It is about to end.
+	SandboxState_SANDBOX_STATE_ENDING SandboxState = 4
+	// It has ended: destroyed, at a limit, or by a failure that end_reason has.
+	SandboxState_SANDBOX_STATE_ENDED SandboxState = 5
 )
 
 // Enum value maps for SandboxState.
@@ -50,16 +50,16 @@ var (
 		1: "SANDBOX_STATE_STARTING",
 		2: "SANDBOX_STATE_RUNNING",
 		3: "SANDBOX_STATE_PAUSED",
-		4: "SANDBOX_STATE_ENDED",
-		5: "SANDBOX_STATE_FAILED",
+		4: "SANDBOX_STATE_ENDING",
+		5: "SANDBOX_STATE_ENDED",
 	}
 	SandboxState_value = map[string]int32{
 		"SANDBOX_STATE_UNSPECIFIED": 0,
 		"SANDBOX_STATE_STARTING":    1,
 		"SANDBOX_STATE_RUNNING":     2,
 		"SANDBOX_STATE_PAUSED":      3,
-		"SANDBOX_STATE_ENDED":       4,
-		"SANDBOX_STATE_FAILED":      5,
+		"SANDBOX_STATE_ENDING":      4,
+		"SANDBOX_STATE_ENDED":       5,
 	}
 )
 
@@ -179,7 +179,16 @@ type Sandbox struct {
 	// The image, by its id.
 	Image string `protobuf:"bytes,16,opt,name=image,proto3" json:"image,omitempty"`
 	// Whether it was claimed from the pool of warm sandboxes.
-	Warm          bool `protobuf:"varint,17,opt,name=warm,proto3" json:"warm,omitempty"`
+	Warm bool `protobuf:"varint,17,opt,name=warm,proto3" json:"warm,omitempty"`
+	// The user that processes run as unless they name another.
+	User string `protobuf:"bytes,18,opt,name=user,proto3" json:"user,omitempty"`
+	// The folder in which processes start. Empty: the home folder of the user.
+	Dir string `protobuf:"bytes,19,opt,name=dir,proto3" json:"dir,omitempty"`
+	// The model server. Empty: none.
+	ModelServer string `protobuf:"bytes,20,opt,name=model_server,json=modelServer,proto3" json:"model_server,omitempty"`
+	// Limits that this machine cannot enforce, a clause each. Empty unless the machine's user
+	// permits that.
+	Degraded      []string `protobuf:"bytes,21,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,16 +342,43 @@ func (x *Sandbox) GetWarm() bool {
 	return false
 }
 
+func (x *Sandbox) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Sandbox) GetDir() string {
+	if x != nil {
+		return x.Dir
+	}
+	return ""
+}
+
+func (x *Sandbox) GetModelServer() string {
+	if x != nil {
+		return x.ModelServer
+	}
+	return ""
+}
+
+func (x *Sandbox) GetDegraded() []string {
+	if x != nil {
+		return x.Degraded
+	}
+	return nil
+}
+
 // CreateSandboxRequest describes the sandbox to create. A request without any field makes
 // one of the template code with the tenant's defaults.
 type CreateSandboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of a template. Empty: code.
 	Template string `protobuf:"bytes,1,opt,name=template,proto3" json:"template,omitempty"`
-	// A name for lists, at most 64 characters. It need not be unique.
+	// A name for lists, at most 128 bytes. It need not be unique.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Up to 64 entries that lists can be filtered by; keys of at most 64 and values of at
-	// most 1,024 characters.
+	// Up to 64 entries that lists can be filtered by; keys and values of at most 1,024 bytes.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Environment variables of all processes, at most 256.
 	Env map[string]string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -369,9 +405,12 @@ type CreateSandboxRequest struct {
 	// the last 24 hours returns the sandbox of that call; with another request it is a
 	// conflict.
 	IdempotencyKey string `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The model server and the model of the sandbox, for the modes that have one. Empty: the
-	// tenant's default.
-	Model         string `protobuf:"bytes,14,opt,name=model,proto3" json:"model,omitempty"`
+	// The model of the sandbox, for the network modes that have one. Empty: the tenant's
+	// default.
+	Model string `protobuf:"bytes,14,opt,name=model,proto3" json:"model,omitempty"`
+	// Further settings by the names of the flags of `aibox run`, such as
+	// {"max-tokens": "100000"}. A setting that has no effect on a sandbox is an error.
+	Settings      map[string]string `protobuf:"bytes,15,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -504,6 +543,13 @@ func (x *CreateSandboxRequest) GetModel() string {
 	return ""
 }
 
+func (x *CreateSandboxRequest) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
 // GetSandboxRequest names a sandbox.
 type GetSandboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -553,7 +599,7 @@ func (x *GetSandboxRequest) GetSandboxId() string {
 // ListSandboxesRequest says which sandboxes are listed. All filters must match.
 type ListSandboxesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// States; empty: all but ended and failed.
+	// States; empty: all but ended.
 	States []SandboxState `protobuf:"varint,1,rep,packed,name=states,proto3,enum=aibox.v1.SandboxState" json:"states,omitempty"`
 	// Entries that the metadata must have, each as KEY=VALUE.
 	Metadata []string `protobuf:"bytes,2,rep,name=metadata,proto3" json:"metadata,omitempty"`
@@ -750,10 +796,10 @@ type UpdateSandboxRequest struct {
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The sandbox ends after this time from now. 0s: no limit.
 	Timeout *durationpb.Duration `protobuf:"bytes,2,opt,name=timeout,proto3" json:"timeout,omitempty"`
-	// The new idle timeout. 0s: no limit.
-	IdleTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=idle_timeout,json=idleTimeout,proto3" json:"idle_timeout,omitempty"`
 	// The new metadata.
-	Metadata      *Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Metadata *Metadata `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// The new name.
+	Name          *string `protobuf:"bytes,4,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -802,18 +848,18 @@ func (x *UpdateSandboxRequest) GetTimeout() *durationpb.Duration {
 	return nil
 }
 
-func (x *UpdateSandboxRequest) GetIdleTimeout() *durationpb.Duration {
-	if x != nil {
-		return x.IdleTimeout
-	}
-	return nil
-}
-
 func (x *UpdateSandboxRequest) GetMetadata() *Metadata {
 	if x != nil {
 		return x.Metadata
 	}
 	return nil
+}
+
+func (x *UpdateSandboxRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
 }
 
 // ExtendSandboxRequest moves the end of a sandbox.
@@ -1168,8 +1214,8 @@ type SandboxMetrics struct {
 	MemoryBytes int64 `protobuf:"varint,4,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// The memory limit; 0: none.
 	MemoryLimitBytes int64 `protobuf:"varint,5,opt,name=memory_limit_bytes,json=memoryLimitBytes,proto3" json:"memory_limit_bytes,omitempty"`
-	// Growth of the files.
-	DiskBytes int64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	// How often the network refused an access.
+	RefusedAccesses int64 `protobuf:"varint,6,opt,name=refused_accesses,json=refusedAccesses,proto3" json:"refused_accesses,omitempty"`
 	// Number of processes.
 	Processes int32 `protobuf:"varint,7,opt,name=processes,proto3" json:"processes,omitempty"`
 	// Bytes sent to hosts.
@@ -1245,9 +1291,9 @@ func (x *SandboxMetrics) GetMemoryLimitBytes() int64 {
 	return 0
 }
 
-func (x *SandboxMetrics) GetDiskBytes() int64 {
+func (x *SandboxMetrics) GetRefusedAccesses() int64 {
 	if x != nil {
-		return x.DiskBytes
+		return x.RefusedAccesses
 	}
 	return 0
 }
@@ -1323,7 +1369,7 @@ var File_aibox_v1_sandboxes_proto protoreflect.FileDescriptor
 
 const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\n" +
-	"\x18aibox/v1/sandboxes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x15aibox/v1/policy.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x06\n" +
+	"\x18aibox/v1/sandboxes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x15aibox/v1/policy.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\a\n" +
 	"\aSandbox\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
@@ -1347,10 +1393,14 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\vpermissions\x18\x0e \x01(\v2\x15.aibox.v1.PermissionsR\vpermissions\x12/\n" +
 	"\avolumes\x18\x0f \x03(\v2\x15.aibox.v1.VolumeMountR\avolumes\x12\x14\n" +
 	"\x05image\x18\x10 \x01(\tR\x05image\x12\x12\n" +
-	"\x04warm\x18\x11 \x01(\bR\x04warm\x1a;\n" +
+	"\x04warm\x18\x11 \x01(\bR\x04warm\x12\x12\n" +
+	"\x04user\x18\x12 \x01(\tR\x04user\x12\x10\n" +
+	"\x03dir\x18\x13 \x01(\tR\x03dir\x12!\n" +
+	"\fmodel_server\x18\x14 \x01(\tR\vmodelServer\x12\x1a\n" +
+	"\bdegraded\x18\x15 \x03(\tR\bdegraded\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\a\n" +
 	"\x14CreateSandboxRequest\x12\x1a\n" +
 	"\btemplate\x18\x01 \x01(\tR\btemplate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12H\n" +
@@ -1368,11 +1418,15 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\vsnapshot_id\x18\f \x01(\tR\n" +
 	"snapshotId\x12'\n" +
 	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05model\x18\x0e \x01(\tR\x05model\x1a;\n" +
+	"\x05model\x18\x0e \x01(\tR\x05model\x12H\n" +
+	"\bsettings\x18\x0f \x03(\v2,.aibox.v1.CreateSandboxRequest.SettingsEntryR\bsettings\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n" +
 	"\x11GetSandboxRequest\x12\x1d\n" +
@@ -1393,13 +1447,14 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.aibox.v1.Metadata.EntriesEntryR\aentries\x1a:\n" +
 	"\fEntriesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd8\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x01\n" +
 	"\x14UpdateSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x123\n" +
-	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12<\n" +
-	"\fidle_timeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vidleTimeout\x12.\n" +
-	"\bmetadata\x18\x04 \x01(\v2\x12.aibox.v1.MetadataR\bmetadata\"`\n" +
+	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12.\n" +
+	"\bmetadata\x18\x03 \x01(\v2\x12.aibox.v1.MetadataR\bmetadata\x12\x17\n" +
+	"\x04name\x18\x04 \x01(\tH\x00R\x04name\x88\x01\x01B\a\n" +
+	"\x05_name\"`\n" +
 	"\x14ExtendSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12)\n" +
@@ -1427,15 +1482,14 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\"6\n" +
 	"\x15SandboxMetricsRequest\x12\x1d\n" +
 	"\n" +
-	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xe2\x02\n" +
+	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xee\x02\n" +
 	"\x0eSandboxMetrics\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x124\n" +
 	"\bcpu_time\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\acpuTime\x12\x12\n" +
 	"\x04cpus\x18\x03 \x01(\x01R\x04cpus\x12!\n" +
 	"\fmemory_bytes\x18\x04 \x01(\x03R\vmemoryBytes\x12,\n" +
-	"\x12memory_limit_bytes\x18\x05 \x01(\x03R\x10memoryLimitBytes\x12\x1d\n" +
-	"\n" +
-	"disk_bytes\x18\x06 \x01(\x03R\tdiskBytes\x12\x1c\n" +
+	"\x12memory_limit_bytes\x18\x05 \x01(\x03R\x10memoryLimitBytes\x12)\n" +
+	"\x10refused_accesses\x18\x06 \x01(\x03R\x0frefusedAccesses\x12\x1c\n" +
 	"\tprocesses\x18\a \x01(\x05R\tprocesses\x12!\n" +
 	"\fupload_bytes\x18\b \x01(\x03R\vuploadBytes\x12%\n" +
 	"\x0edownload_bytes\x18\t \x01(\x03R\rdownloadBytes\"6\n" +
@@ -1446,9 +1500,9 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x19SANDBOX_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SANDBOX_STATE_STARTING\x10\x01\x12\x19\n" +
 	"\x15SANDBOX_STATE_RUNNING\x10\x02\x12\x18\n" +
-	"\x14SANDBOX_STATE_PAUSED\x10\x03\x12\x17\n" +
-	"\x13SANDBOX_STATE_ENDED\x10\x04\x12\x18\n" +
-	"\x14SANDBOX_STATE_FAILED\x10\x05*U\n" +
+	"\x14SANDBOX_STATE_PAUSED\x10\x03\x12\x18\n" +
+	"\x14SANDBOX_STATE_ENDING\x10\x04\x12\x17\n" +
+	"\x13SANDBOX_STATE_ENDED\x10\x05*U\n" +
 	"\tOnTimeout\x12\x1a\n" +
 	"\x16ON_TIMEOUT_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ON_TIMEOUT_DESTROY\x10\x01\x12\x14\n" +
@@ -1478,7 +1532,7 @@ func file_aibox_v1_sandboxes_proto_rawDescGZIP() []byte {
 }
 
 var file_aibox_v1_sandboxes_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_aibox_v1_sandboxes_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_aibox_v1_sandboxes_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_aibox_v1_sandboxes_proto_goTypes = []any{
 	(SandboxState)(0),              // 0: aibox.v1.SandboxState
 	(OnTimeout)(0),                 // 1: aibox.v1.OnTimeout
@@ -1500,47 +1554,48 @@ var file_aibox_v1_sandboxes_proto_goTypes = []any{
 	nil,                            // 17: aibox.v1.Sandbox.MetadataEntry
 	nil,                            // 18: aibox.v1.CreateSandboxRequest.MetadataEntry
 	nil,                            // 19: aibox.v1.CreateSandboxRequest.EnvEntry
-	nil,                            // 20: aibox.v1.Metadata.EntriesEntry
-	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
-	(*NetworkPolicy)(nil),          // 23: aibox.v1.NetworkPolicy
-	(*Limits)(nil),                 // 24: aibox.v1.Limits
-	(*Permissions)(nil),            // 25: aibox.v1.Permissions
-	(*VolumeMount)(nil),            // 26: aibox.v1.VolumeMount
-	(*emptypb.Empty)(nil),          // 27: google.protobuf.Empty
+	nil,                            // 20: aibox.v1.CreateSandboxRequest.SettingsEntry
+	nil,                            // 21: aibox.v1.Metadata.EntriesEntry
+	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 23: google.protobuf.Duration
+	(*NetworkPolicy)(nil),          // 24: aibox.v1.NetworkPolicy
+	(*Limits)(nil),                 // 25: aibox.v1.Limits
+	(*Permissions)(nil),            // 26: aibox.v1.Permissions
+	(*VolumeMount)(nil),            // 27: aibox.v1.VolumeMount
+	(*emptypb.Empty)(nil),          // 28: google.protobuf.Empty
 }
 var file_aibox_v1_sandboxes_proto_depIdxs = []int32{
 	0,  // 0: aibox.v1.Sandbox.state:type_name -> aibox.v1.SandboxState
 	17, // 1: aibox.v1.Sandbox.metadata:type_name -> aibox.v1.Sandbox.MetadataEntry
-	21, // 2: aibox.v1.Sandbox.create_time:type_name -> google.protobuf.Timestamp
-	21, // 3: aibox.v1.Sandbox.expire_time:type_name -> google.protobuf.Timestamp
-	21, // 4: aibox.v1.Sandbox.end_time:type_name -> google.protobuf.Timestamp
-	22, // 5: aibox.v1.Sandbox.idle_timeout:type_name -> google.protobuf.Duration
+	22, // 2: aibox.v1.Sandbox.create_time:type_name -> google.protobuf.Timestamp
+	22, // 3: aibox.v1.Sandbox.expire_time:type_name -> google.protobuf.Timestamp
+	22, // 4: aibox.v1.Sandbox.end_time:type_name -> google.protobuf.Timestamp
+	23, // 5: aibox.v1.Sandbox.idle_timeout:type_name -> google.protobuf.Duration
 	1,  // 6: aibox.v1.Sandbox.on_timeout:type_name -> aibox.v1.OnTimeout
-	23, // 7: aibox.v1.Sandbox.network:type_name -> aibox.v1.NetworkPolicy
-	24, // 8: aibox.v1.Sandbox.limits:type_name -> aibox.v1.Limits
-	25, // 9: aibox.v1.Sandbox.permissions:type_name -> aibox.v1.Permissions
-	26, // 10: aibox.v1.Sandbox.volumes:type_name -> aibox.v1.VolumeMount
+	24, // 7: aibox.v1.Sandbox.network:type_name -> aibox.v1.NetworkPolicy
+	25, // 8: aibox.v1.Sandbox.limits:type_name -> aibox.v1.Limits
+	26, // 9: aibox.v1.Sandbox.permissions:type_name -> aibox.v1.Permissions
+	27, // 10: aibox.v1.Sandbox.volumes:type_name -> aibox.v1.VolumeMount
 	18, // 11: aibox.v1.CreateSandboxRequest.metadata:type_name -> aibox.v1.CreateSandboxRequest.MetadataEntry
 	19, // 12: aibox.v1.CreateSandboxRequest.env:type_name -> aibox.v1.CreateSandboxRequest.EnvEntry
-	22, // 13: aibox.v1.CreateSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	22, // 14: aibox.v1.CreateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
+	23, // 13: aibox.v1.CreateSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	23, // 14: aibox.v1.CreateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
 	1,  // 15: aibox.v1.CreateSandboxRequest.on_timeout:type_name -> aibox.v1.OnTimeout
-	23, // 16: aibox.v1.CreateSandboxRequest.network:type_name -> aibox.v1.NetworkPolicy
-	24, // 17: aibox.v1.CreateSandboxRequest.limits:type_name -> aibox.v1.Limits
-	25, // 18: aibox.v1.CreateSandboxRequest.permissions:type_name -> aibox.v1.Permissions
-	26, // 19: aibox.v1.CreateSandboxRequest.volumes:type_name -> aibox.v1.VolumeMount
-	0,  // 20: aibox.v1.ListSandboxesRequest.states:type_name -> aibox.v1.SandboxState
-	2,  // 21: aibox.v1.ListSandboxesResponse.sandboxes:type_name -> aibox.v1.Sandbox
-	20, // 22: aibox.v1.Metadata.entries:type_name -> aibox.v1.Metadata.EntriesEntry
-	22, // 23: aibox.v1.UpdateSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	22, // 24: aibox.v1.UpdateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
+	24, // 16: aibox.v1.CreateSandboxRequest.network:type_name -> aibox.v1.NetworkPolicy
+	25, // 17: aibox.v1.CreateSandboxRequest.limits:type_name -> aibox.v1.Limits
+	26, // 18: aibox.v1.CreateSandboxRequest.permissions:type_name -> aibox.v1.Permissions
+	27, // 19: aibox.v1.CreateSandboxRequest.volumes:type_name -> aibox.v1.VolumeMount
+	20, // 20: aibox.v1.CreateSandboxRequest.settings:type_name -> aibox.v1.CreateSandboxRequest.SettingsEntry
+	0,  // 21: aibox.v1.ListSandboxesRequest.states:type_name -> aibox.v1.SandboxState
+	2,  // 22: aibox.v1.ListSandboxesResponse.sandboxes:type_name -> aibox.v1.Sandbox
+	21, // 23: aibox.v1.Metadata.entries:type_name -> aibox.v1.Metadata.EntriesEntry
+	23, // 24: aibox.v1.UpdateSandboxRequest.timeout:type_name -> google.protobuf.Duration
 	7,  // 25: aibox.v1.UpdateSandboxRequest.metadata:type_name -> aibox.v1.Metadata
-	22, // 26: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
-	22, // 27: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	21, // 28: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
-	21, // 29: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
-	22, // 30: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
+	23, // 26: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
+	23, // 27: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	22, // 28: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
+	22, // 29: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
+	23, // 30: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
 	3,  // 31: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
 	4,  // 32: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
 	5,  // 33: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
@@ -1560,7 +1615,7 @@ var file_aibox_v1_sandboxes_proto_depIdxs = []int32{
 	2,  // 47: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
 	13, // 48: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
 	15, // 49: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
-	27, // 50: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
+	28, // 50: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
 	41, // [41:51] is the sub-list for method output_type
 	31, // [31:41] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
@@ -1575,13 +1630,14 @@ func file_aibox_v1_sandboxes_proto_init() {
 	}
 	file_aibox_v1_options_proto_init()
 	file_aibox_v1_policy_proto_init()
+	file_aibox_v1_sandboxes_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_sandboxes_proto_rawDesc), len(file_aibox_v1_sandboxes_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,9 +30,7 @@ type Volume struct {
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// When it was created.
-	CreateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// What its creator stored with it.
-	Metadata      map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -81,20 +79,11 @@ func (x *Volume) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Volume) GetMetadata() map[string]string {
-	if x != nil {
-		return x.Metadata
-	}
-	return nil
-}
-
 // CreateVolumeRequest describes a volume.
 type CreateVolumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name: lower-case letters, digits and dashes, at most 63. Unique in the tenant.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Up to 64 entries, as in CreateSandboxRequest.
-	Metadata      map[string]string `protobuf:"bytes,2,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -134,13 +123,6 @@ func (x *CreateVolumeRequest) GetName() string {
 		return x.Name
 	}
 	return ""
-}
-
-func (x *CreateVolumeRequest) GetMetadata() map[string]string {
-	if x != nil {
-		return x.Metadata
-	}
-	return nil
 }
 
 // ListVolumesRequest has no fields.
@@ -276,21 +258,13 @@ var File_aibox_v1_volumes_proto protoreflect.FileDescriptor
 
 const file_aibox_v1_volumes_proto_rawDesc = "" +
 	"\n" +
-	"\x16aibox/v1/volumes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\x01\n" +
+	"\x16aibox/v1/volumes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"Y\n" +
 	"\x06Volume\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\vcreate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12:\n" +
-	"\bmetadata\x18\x03 \x03(\v2\x1e.aibox.v1.Volume.MetadataEntryR\bmetadata\x1a;\n" +
-	"\rMetadataEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x01\n" +
+	"createTime\")\n" +
 	"\x13CreateVolumeRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12G\n" +
-	"\bmetadata\x18\x02 \x03(\v2+.aibox.v1.CreateVolumeRequest.MetadataEntryR\bmetadata\x1a;\n" +
-	"\rMetadataEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x14\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x14\n" +
 	"\x12ListVolumesRequest\"A\n" +
 	"\x13ListVolumesResponse\x12*\n" +
 	"\avolumes\x18\x01 \x03(\v2\x10.aibox.v1.VolumeR\avolumes\")\n" +
@@ -313,34 +287,30 @@ func file_aibox_v1_volumes_proto_rawDescGZIP() []byte {
 	return file_aibox_v1_volumes_proto_rawDescData
 }
 
-var file_aibox_v1_volumes_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_aibox_v1_volumes_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_aibox_v1_volumes_proto_goTypes = []any{
 	(*Volume)(nil),                // 0: aibox.v1.Volume
 	(*CreateVolumeRequest)(nil),   // 1: aibox.v1.CreateVolumeRequest
 	(*ListVolumesRequest)(nil),    // 2: aibox.v1.ListVolumesRequest
 	(*ListVolumesResponse)(nil),   // 3: aibox.v1.ListVolumesResponse
 	(*DeleteVolumeRequest)(nil),   // 4: aibox.v1.DeleteVolumeRequest
-	nil,                           // 5: aibox.v1.Volume.MetadataEntry
-	nil,                           // 6: aibox.v1.CreateVolumeRequest.MetadataEntry
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),         // 8: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),         // 6: google.protobuf.Empty
 }
 var file_aibox_v1_volumes_proto_depIdxs = []int32{
-	7, // 0: aibox.v1.Volume.create_time:type_name -> google.protobuf.Timestamp
-	5, // 1: aibox.v1.Volume.metadata:type_name -> aibox.v1.Volume.MetadataEntry
-	6, // 2: aibox.v1.CreateVolumeRequest.metadata:type_name -> aibox.v1.CreateVolumeRequest.MetadataEntry
-	0, // 3: aibox.v1.ListVolumesResponse.volumes:type_name -> aibox.v1.Volume
-	1, // 4: aibox.v1.Volumes.Create:input_type -> aibox.v1.CreateVolumeRequest
-	2, // 5: aibox.v1.Volumes.List:input_type -> aibox.v1.ListVolumesRequest
-	4, // 6: aibox.v1.Volumes.Delete:input_type -> aibox.v1.DeleteVolumeRequest
-	0, // 7: aibox.v1.Volumes.Create:output_type -> aibox.v1.Volume
-	3, // 8: aibox.v1.Volumes.List:output_type -> aibox.v1.ListVolumesResponse
-	8, // 9: aibox.v1.Volumes.Delete:output_type -> google.protobuf.Empty
-	7, // [7:10] is the sub-list for method output_type
-	4, // [4:7] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 0: aibox.v1.Volume.create_time:type_name -> google.protobuf.Timestamp
+	0, // 1: aibox.v1.ListVolumesResponse.volumes:type_name -> aibox.v1.Volume
+	1, // 2: aibox.v1.Volumes.Create:input_type -> aibox.v1.CreateVolumeRequest
+	2, // 3: aibox.v1.Volumes.List:input_type -> aibox.v1.ListVolumesRequest
+	4, // 4: aibox.v1.Volumes.Delete:input_type -> aibox.v1.DeleteVolumeRequest
+	0, // 5: aibox.v1.Volumes.Create:output_type -> aibox.v1.Volume
+	3, // 6: aibox.v1.Volumes.List:output_type -> aibox.v1.ListVolumesResponse
+	6, // 7: aibox.v1.Volumes.Delete:output_type -> google.protobuf.Empty
+	5, // [5:8] is the sub-list for method output_type
+	2, // [2:5] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_volumes_proto_init() }
@@ -355,7 +325,7 @@ func file_aibox_v1_volumes_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_volumes_proto_rawDesc), len(file_aibox_v1_volumes_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,9 +45,9 @@ const (
 type NetworkClient interface {
 	// Get returns the network policy of a sandbox.
 	Get(context.Context, *connect.Request[v1.GetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
-	// Set replaces the network policy of a running sandbox. Connections that it no longer
-	// allows are closed. Errors: refused if the sandbox cannot get the mode while it runs,
-	// such as a proxy for a sandbox that started without one.
+	// Set replaces the lists of a running sandbox. Connections that they no longer allow are
+	// closed. The mode stays: invalid for another one, and for a sandbox that was created
+	// without a way out.
 	Set(context.Context, *connect.Request[v1.SetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Explain says whether a sandbox can reach a host and port, and which rule decides. It
 	// connects to nothing.
@@ -115,9 +115,9 @@ func (c *networkClient) Explain(ctx context.Context, req *connect.Request[v1.Exp
 type NetworkHandler interface {
 	// Get returns the network policy of a sandbox.
 	Get(context.Context, *connect.Request[v1.GetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
-	// Set replaces the network policy of a running sandbox. Connections that it no longer
-	// allows are closed. Errors: refused if the sandbox cannot get the mode while it runs,
-	// such as a proxy for a sandbox that started without one.
+	// Set replaces the lists of a running sandbox. Connections that they no longer allow are
+	// closed. The mode stays: invalid for another one, and for a sandbox that was created
+	// without a way out.
 	Set(context.Context, *connect.Request[v1.SetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Explain says whether a sandbox can reach a host and port, and which rule decides. It
 	// connects to nothing.

@@ -60,14 +60,14 @@ const (
 type SandboxesClient interface {
 	// Create creates a sandbox and returns when it can start processes. Errors: invalid for
 	// settings that are unknown or contradict each other, not_found for an unknown template
-	// or volume, limit if the tenant's quota is reached, denied for a network policy without
+	// or volume, limit if the tenant's quota is reached, refused for a network policy without
 	// the right network.
 	Create(context.Context, *connect.Request[v1.CreateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Get returns a sandbox, also one that has ended.
 	Get(context.Context, *connect.Request[v1.GetSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// List lists the tenant's sandboxes, the newest first.
 	List(context.Context, *connect.Request[v1.ListSandboxesRequest]) (*connect.Response[v1.ListSandboxesResponse], error)
-	// Update changes the timeouts and the metadata of a sandbox.
+	// Update changes the timeout, the name and the metadata of a running sandbox.
 	Update(context.Context, *connect.Request[v1.UpdateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Extend moves the end of a sandbox. Errors: conflict if it has ended or has no timeout.
 	Extend(context.Context, *connect.Request[v1.ExtendSandboxRequest]) (*connect.Response[v1.Sandbox], error)
@@ -81,8 +81,8 @@ type SandboxesClient interface {
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
-	// Destroy ends a sandbox and removes its files. What its audit log holds stays. A sandbox
-	// that has ended is removed from the list. Calling it again is not_found.
+	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
+	// and its audit log stay. One that has ended already is no error.
 	Destroy(context.Context, *connect.Request[v1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error)
 }
 
@@ -232,14 +232,14 @@ func (c *sandboxesClient) Destroy(ctx context.Context, req *connect.Request[v1.D
 type SandboxesHandler interface {
 	// Create creates a sandbox and returns when it can start processes. Errors: invalid for
 	// settings that are unknown or contradict each other, not_found for an unknown template
-	// or volume, limit if the tenant's quota is reached, denied for a network policy without
+	// or volume, limit if the tenant's quota is reached, refused for a network policy without
 	// the right network.
 	Create(context.Context, *connect.Request[v1.CreateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Get returns a sandbox, also one that has ended.
 	Get(context.Context, *connect.Request[v1.GetSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// List lists the tenant's sandboxes, the newest first.
 	List(context.Context, *connect.Request[v1.ListSandboxesRequest]) (*connect.Response[v1.ListSandboxesResponse], error)
-	// Update changes the timeouts and the metadata of a sandbox.
+	// Update changes the timeout, the name and the metadata of a running sandbox.
 	Update(context.Context, *connect.Request[v1.UpdateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Extend moves the end of a sandbox. Errors: conflict if it has ended or has no timeout.
 	Extend(context.Context, *connect.Request[v1.ExtendSandboxRequest]) (*connect.Response[v1.Sandbox], error)
@@ -253,8 +253,8 @@ type SandboxesHandler interface {
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
-	// Destroy ends a sandbox and removes its files. What its audit log holds stays. A sandbox
-	// that has ended is removed from the list. Calling it again is not_found.
+	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
+	// and its audit log stay. One that has ended already is no error.
 	Destroy(context.Context, *connect.Request[v1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error)
 }
 

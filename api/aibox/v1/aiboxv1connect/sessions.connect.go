@@ -63,7 +63,7 @@ type SessionsClient interface {
 	// UploadTree stores a tar archive of a source tree for Start, for one hour.
 	UploadTree(context.Context) *connect.ClientStreamForClient[v1.UploadTreeRequest, v1.Tree]
 	// Start starts an agent on a repository and returns when its session exists. Errors:
-	// invalid for settings that are unknown or contradict each other, denied for a
+	// invalid for settings that are unknown or contradict each other, refused for a
 	// repository that this tenant cannot use.
 	Start(context.Context, *connect.Request[v1.StartSessionRequest]) (*connect.Response[v1.Session], error)
 	// Get returns a session.
@@ -248,7 +248,7 @@ type SessionsHandler interface {
 	// UploadTree stores a tar archive of a source tree for Start, for one hour.
 	UploadTree(context.Context, *connect.ClientStream[v1.UploadTreeRequest]) (*connect.Response[v1.Tree], error)
 	// Start starts an agent on a repository and returns when its session exists. Errors:
-	// invalid for settings that are unknown or contradict each other, denied for a
+	// invalid for settings that are unknown or contradict each other, refused for a
 	// repository that this tenant cannot use.
 	Start(context.Context, *connect.Request[v1.StartSessionRequest]) (*connect.Response[v1.Session], error)
 	// Get returns a session.

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"slices"
+
+	"connectrpc.com/connect"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// failure is how a kind of failure appears in each protocol.
+type failure struct {
+	kind   string
+	code   connect.Code
+	status int
+}
+
+// The failures. Their documentation is that of aiboxv1.Error.
+var (
+	failInvalid         = failure{"invalid", connect.CodeInvalidArgument, http.StatusBadRequest}
+	failUnauthenticated = failure{"unauthenticated", connect.CodeUnauthenticated, http.StatusUnauthorized}
+	failRefused         = failure{"refused", connect.CodePermissionDenied, http.StatusForbidden}
+	failNotFound        = failure{"not_found", connect.CodeNotFound, http.StatusNotFound}
+	failConflict        = failure{"conflict", connect.CodeFailedPrecondition, http.StatusConflict}
+	failTooLarge        = failure{"too_large", connect.CodeResourceExhausted, http.StatusRequestEntityTooLarge}
+	failLimit           = failure{"limit", connect.CodeResourceExhausted, http.StatusTooManyRequests}
+	failCanceled        = failure{"canceled", connect.CodeCanceled, 499}
+	failInternal        = failure{"internal", connect.CodeInternal, http.StatusInternalServerError}
+	failFailed          = failure{"failed", connect.CodeAborted, http.StatusInternalServerError}
+	failUnsupported     = failure{"unsupported", connect.CodeUnimplemented, http.StatusNotImplemented}
+	failEnvironment     = failure{"environment", connect.CodeUnavailable, http.StatusServiceUnavailable}
+	failTimeout         = failure{"timeout", connect.CodeDeadlineExceeded, http.StatusGatewayTimeout}
+)
+
+// failures has all of them, for errors that have a code alone; the first one counts.
+var failures = []failure{
+	failInvalid, failUnauthenticated, failRefused, failNotFound, failConflict, failLimit, failTooLarge, failCanceled, failInternal,
+	failFailed, failUnsupported, failEnvironment, failTimeout,
+}
+
+// failed is an error of the server itself.
+type failed struct {
+	failure
+	message string
+	hints   []string
+}
+
+func (f *failed) Error() string { return f.message }
+
+var (
+	errUnauthenticated = &failed{failUnauthenticated, "there is no valid token", []string{"send the header Authorization: Bearer TOKEN", "`aibox token create` creates a token"}}
+	errInternal        = &failed{failInternal, "aibox failed; the server's log has the reason", nil}
+	errUnsupported     = &failed{failUnsupported, "this server does not support that", nil}
+)
+
+func errNoRoute(r *http.Request) error {
+	return &failed{failNotFound, "there is no " + r.Method + " " + r.URL.EscapedPath(), []string{"GET /openapi.yaml describes what there is"}}
+}
+
+// tooLarge returns the error for what exceeds a limit of sizes.
+func tooLarge(message string) error { return &failed{failure: failTooLarge, message: message} }
+
+// describe returns how an error appears.
+func describe(err error) failure {
+	var own *failed
+	var known *connect.Error
+	var tooBig *http.MaxBytesError
+	var f *fault.Fault
+	switch {
+	case errors.As(err, &own):
+		return own.failure
+	case errors.As(err, &f):
+		return ofKind(f.Kind)
+	case errors.As(err, &tooBig):
+		return failTooLarge
+	case errors.As(err, &known):
+		i := slices.IndexFunc(failures, func(f failure) bool { return f.code == known.Code() })
+		return failures[max(i, 0)]
+	case errors.Is(err, fs.ErrNotExist):
+		return failNotFound
+	default:
+		return ofKind(fault.KindOf(err))
+	}
+}
+
+// ofKind returns how a fault of a kind appears.
+func ofKind(kind fault.Kind) failure {
+	switch kind {
+	case fault.Usage:
+		return failInvalid
+	case fault.NotFound:
+		return failNotFound
+	case fault.Refused:
+		return failRefused
+	case fault.Limit:
+		return failLimit
+	case fault.Conflict:
+		return failConflict
+	case fault.Environment:
+		return failEnvironment
+	case fault.Interrupted:
+		return failCanceled
+	case fault.AgentFailed:
+		return failFailed
+	default:
+		return failInternal
+	}
+}
+
+// toError returns an error as callers see it. What failed inside of aibox is shown to the
+// machine's user alone; others get its id, and the log has the reason.
+func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
+	found := describe(err)
+	shown := &aiboxv1.Error{Kind: found.kind, Message: err.Error(), Hints: fault.Hints(err), Id: requestID(ctx)}
+	var own *failed
+	var known *connect.Error
+	switch {
+	case errors.As(err, &own):
+		shown.Message, shown.Hints = own.message, own.hints
+	case found == failInternal:
+		if s := requestOf(ctx).server; s != nil {
+			s.options.Log.Error("a call failed", "request", shown.Id, "error", err)
+		}
+		if auth.From(ctx).Tenant != session.LocalTenant {
+			shown.Message, shown.Hints = errInternal.message, nil
+		}
+	case found == failNotFound && errors.Is(err, fs.ErrNotExist) && fault.KindOf(err) != fault.NotFound:
+		shown.Message = "it does not exist" // the error names a path of the host
+	case errors.As(err, &known):
+		shown.Message = known.Message()
+	}
+	return shown, found
+}
+
+// toConnect returns an error for the protocols of Connect.
+func toConnect(ctx context.Context, err error) *connect.Error {
+	shown, found := toError(ctx, err)
+	result := connect.NewError(found.code, errors.New(shown.GetMessage()))
+	if detail, err := connect.NewErrorDetail(shown); err == nil {
+		result.AddDetail(detail)
+	}
+	return result
+}
+
+// errorWriter writes errors to clients of the protocols of Connect.
+var errorWriter = connect.NewErrorWriter()
+
+// WriteError writes an error in the protocol of the request: that of a gRPC, gRPC-Web or
+// Connect client, or the JSON of REST.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	if errorWriter.IsSupported(r) && r.Header.Get("Content-Type") != "application/json" {
+		_ = errorWriter.Write(w, r, toConnect(r.Context(), err))
+		return
+	}
+	if errorWriter.IsSupported(r) && r.Header.Get("Connect-Protocol-Version") != "" {
+		_ = errorWriter.Write(w, r, toConnect(r.Context(), err))
+		return
+	}
+	shown, found := toError(r.Context(), err)
+	writeError(w, found.status, shown)
+}
+
+// writeError writes an error as JSON.
+func writeError(w http.ResponseWriter, status int, shown *aiboxv1.Error) {
+	hints := shown.GetHints()
+	if hints == nil {
+		hints = []string{}
+	}
+	w.Header().Del("Content-Length")
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
+		"kind": shown.GetKind(), "message": shown.GetMessage(), "hints": hints, "id": shown.GetId(),
+	}})
+}

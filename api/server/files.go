@@ -1,0 +1,402 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/internal/fault"
+	"aibox/internal/files"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// fileService serves the service Files.
+type fileService struct {
+	sandboxes Sandboxes
+	open      func(ctx context.Context, id session.ID, user string) Files
+	processes Processes
+}
+
+// files opens the files of the caller's sandbox.
+func (f *fileService) files(ctx context.Context, sandbox, user string) (Files, error) {
+	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	if f.open == nil {
+		return nil, errUnsupported
+	}
+	return f.open(ctx, id, user), nil
+}
+
+// checkPath checks what can be checked outside of the sandbox.
+func checkPath(text string) (files.Path, error) {
+	if text == "" || len(text) > files.MaxPath || strings.ContainsRune(text, 0) {
+		return "", fault.New(fault.Usage, "a path has from 1 to %d bytes and no NUL", files.MaxPath)
+	}
+	return files.Path(text), nil
+}
+
+// kinds are the types of files in the schema.
+var kinds = map[files.Kind]aiboxv1.FileType{
+	files.Regular: aiboxv1.FileType_FILE_TYPE_FILE,
+	files.Folder:  aiboxv1.FileType_FILE_TYPE_DIRECTORY,
+	files.Symlink: aiboxv1.FileType_FILE_TYPE_SYMLINK,
+	files.Special: aiboxv1.FileType_FILE_TYPE_OTHER,
+}
+
+// utf8 returns text as Protobuf permits it.
+func utf8[T ~string](text T) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+
+func toFile(e files.Entry) *aiboxv1.FileInfo {
+	return &aiboxv1.FileInfo{
+		Path: utf8(e.Path), Name: utf8(path.Base(string(e.Path))), Type: kinds[e.Kind], SizeBytes: e.Size, Mode: e.Mode,
+		Uid: e.UID, Gid: e.GID, Owner: utf8(e.Owner), Group: utf8(e.Group), ModifyTime: toTime(e.Modified), Target: utf8(e.Target),
+	}
+}
+
+// respondFile returns the response that is a file.
+func respondFile(e files.Entry, err error) (*connect.Response[aiboxv1.FileInfo], error) {
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return connect.NewResponse(toFile(e)), nil
+}
+
+// fileError returns the error of an operation with the kind that it has over the API.
+func fileError(err error) error {
+	var e *files.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := failure{}
+	switch e.Code {
+	case files.NotFound:
+		f = failNotFound
+	case files.Exists, files.NotFolder, files.IsFolder, files.NotEmpty, files.NotRegular:
+		f = failConflict
+	case files.Permission:
+		f = failRefused
+	case files.NoSpace, files.Exhausted:
+		f = failLimit
+	case files.Invalid:
+		f = failInvalid
+	default:
+		f = failFailed
+	}
+	return &failed{failure: f, message: termtext.Escape(e.Error())}
+}
+
+func (f *fileService) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	return respondFile(at.Stat(ctx, name, false))
+}
+
+func (f *fileService) List(ctx context.Context, r *connect.Request[aiboxv1.ListFilesRequest]) (*connect.Response[aiboxv1.ListFilesResponse], error) {
+	m := r.Msg
+	name, err := checkPath(m.GetPath())
+	switch {
+	case err != nil:
+		return nil, err
+	case m.GetDepth() < 0 || m.GetDepth() > files.MaxDepth:
+		return nil, fault.New(fault.Usage, "the depth is from 0 to %d, not %d", files.MaxDepth, m.GetDepth())
+	case m.GetPageSize() < 0 || m.GetPageSize() > files.MaxPage:
+		return nil, fault.New(fault.Usage, "a page has up to %d files, not %d", files.MaxPage, m.GetPageSize())
+	}
+	at, err := f.files(ctx, m.GetSandboxId(), m.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	page, err := at.List(ctx, name, files.ListOptions{Depth: int(m.GetDepth()), Limit: int(m.GetPageSize()), After: files.Path(m.GetPageToken())})
+	if err != nil {
+		return nil, fileError(err)
+	}
+	out := &aiboxv1.ListFilesResponse{NextPageToken: utf8(page.Next)}
+	for _, entry := range page.Entries {
+		out.Entries = append(out.Entries, toFile(entry))
+	}
+	return connect.NewResponse(out), nil
+}
+
+func (f *fileService) MakeDir(ctx context.Context, r *connect.Request[aiboxv1.MakeDirRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	return respondFile(at.MakeFolder(ctx, name, files.MakeOptions{Mode: r.Msg.GetMode(), Parents: true}))
+}
+
+func (f *fileService) Move(ctx context.Context, r *connect.Request[aiboxv1.MoveFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
+	source, err := checkPath(r.Msg.GetSource())
+	if err != nil {
+		return nil, err
+	}
+	destination, err := checkPath(r.Msg.GetDestination())
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	return respondFile(at.Move(ctx, source, destination, r.Msg.GetOverwrite()))
+}
+
+func (f *fileService) Remove(ctx context.Context, r *connect.Request[aiboxv1.RemoveFileRequest]) (*connect.Response[emptypb.Empty], error) {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	if err := at.Remove(ctx, name, r.Msg.GetRecursive()); err != nil {
+		return nil, fileError(err)
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}
+
+// pieceSize is the size of the pieces of a file in a stream, in bytes.
+const pieceSize = 256 << 10
+
+// sendPieces sends all of in.
+func sendPieces(in io.Reader, contentType string, send func(*httpbody.HttpBody) error) error {
+	buf := make([]byte, pieceSize)
+	for first := true; ; first = false {
+		n, err := io.ReadFull(in, buf)
+		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !atEnd {
+			return fileError(err)
+		}
+		if n > 0 || first { // an empty file has an answer, too
+			if err := send(&httpbody.HttpBody{ContentType: contentType, Data: buf[:n]}); err != nil {
+				return err
+			}
+		}
+		if atEnd {
+			return nil
+		}
+	}
+}
+
+func (f *fileService) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadFileRequest], stream *connect.ServerStream[aiboxv1.ReadFileResponse]) error {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return err
+	}
+	if r.Msg.GetOffset() < 0 || r.Msg.GetLength() < 0 {
+		return fault.New(fault.Usage, "offset and length cannot be negative")
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return err
+	}
+	_, in, err := at.Read(ctx, name, files.Range{Offset: r.Msg.GetOffset(), Length: r.Msg.GetLength()})
+	if err != nil {
+		return fileError(err)
+	}
+	defer in.Close()
+	return sendPieces(in, "application/octet-stream", func(body *httpbody.HttpBody) error {
+		return stream.Send(&aiboxv1.ReadFileResponse{Content: body})
+	})
+}
+
+// pieces reads the pieces of a stream of messages as one.
+type pieces struct {
+	next func() ([]byte, error) // io.EOF at the end
+	rest []byte
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	for len(p.rest) == 0 {
+		var err error
+		if p.rest, err = p.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(to, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// receiver returns what reads a stream, whose first message was received already.
+func receiver[T any](stream *connect.ClientStream[T], first []byte, data func(*T) []byte) io.Reader {
+	return &pieces{rest: first, next: func() ([]byte, error) {
+		if stream.Receive() {
+			return data(stream.Msg()), nil
+		}
+		if err := stream.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}}
+}
+
+// firstOf receives the first message of a stream.
+func firstOf[T any](stream *connect.ClientStream[T]) (*T, error) {
+	if stream.Receive() {
+		return stream.Msg(), nil
+	}
+	if err := stream.Err(); err != nil {
+		return nil, err
+	}
+	return nil, fault.New(fault.Usage, "the call has no message")
+}
+
+func (f *fileService) Write(ctx context.Context, stream *connect.ClientStream[aiboxv1.WriteFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
+	first, err := firstOf(stream)
+	if err != nil {
+		return nil, err
+	}
+	name, err := checkPath(first.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	options := files.WriteOptions{Mode: first.GetMode(), Parents: true}
+	at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	data := func(m *aiboxv1.WriteFileRequest) []byte { return m.GetContent().GetData() }
+	return respondFile(at.Write(ctx, name, receiver(stream, bytes.Clone(data(first)), data), options))
+}
+
+// changes are the types of changes in the schema.
+var changes = map[files.Change]aiboxv1.FileEventType{
+	files.Created:  aiboxv1.FileEventType_FILE_EVENT_TYPE_CREATED,
+	files.Written:  aiboxv1.FileEventType_FILE_EVENT_TYPE_WRITTEN,
+	files.Removed:  aiboxv1.FileEventType_FILE_EVENT_TYPE_REMOVED,
+	files.Renamed:  aiboxv1.FileEventType_FILE_EVENT_TYPE_RENAMED,
+	files.Chmod:    aiboxv1.FileEventType_FILE_EVENT_TYPE_ATTRIBUTES,
+	files.Overflow: aiboxv1.FileEventType_FILE_EVENT_TYPE_OVERFLOW,
+}
+
+func (f *fileService) Watch(ctx context.Context, r *connect.Request[aiboxv1.WatchFilesRequest], stream *connect.ServerStream[aiboxv1.FileEvent]) error {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return err
+	}
+	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	if err != nil {
+		return err
+	}
+	var sendErr error
+	err = at.Watch(ctx, name, r.Msg.GetRecursive(), func() { sendErr = stream.Send(&aiboxv1.FileEvent{}) }, func(e files.Event) error {
+		if sendErr != nil {
+			return sendErr
+		}
+		if e.Change == files.Ended {
+			return nil
+		}
+		sendErr = stream.Send(&aiboxv1.FileEvent{Type: changes[e.Change], Path: utf8(e.Path), NewPath: utf8(e.To), Directory: e.Folder})
+		return sendErr
+	})
+	if err != nil {
+		return fileError(err)
+	}
+	return nil
+}
+
+// copying starts the process that copies files in the caller's sandbox.
+func (f *fileService) copying(ctx context.Context, sandbox, user string, what process.Copy) (*processes, session.ID, int, error) {
+	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	info, err := f.processes.StartProcess(ctx, id, process.Request{Copy: &what, User: user, Linger: execLinger})
+	return &processes{cases: f.processes}, id, info.ID, err
+}
+
+// maxCopyErrors bounds what is reported of a copy that failed, in bytes.
+const maxCopyErrors = 4 << 10
+
+// followCopy passes the archive that a process prints to send, and returns when it has ended.
+func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) error {
+	stderr := bounded{bound: maxCopyErrors}
+	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
+		switch frame.Kind {
+		case process.Stdout:
+			return send(frame.Data)
+		case process.Stderr:
+			stderr.add(frame.Data)
+		default:
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0 || exit.Error != "":
+		text := strings.TrimSpace(string(stderr.kept) + " " + exit.Error)
+		return &failed{failure: failFailed, message: "in the sandbox: " + termtext.Escape(text)}
+	default:
+		return nil
+	}
+}
+
+func (f *fileService) Download(ctx context.Context, r *connect.Request[aiboxv1.DownloadFilesRequest], stream *connect.ServerStream[aiboxv1.DownloadFilesResponse]) error {
+	name, err := checkPath(r.Msg.GetPath())
+	if err != nil {
+		return err
+	}
+	p, id, number, err := f.copying(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser(), process.Copy{Path: string(name)})
+	if err != nil {
+		return err
+	}
+	err = followCopy(ctx, p, id, number, func(data []byte) error {
+		return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: &httpbody.HttpBody{ContentType: "application/x-tar", Data: data}})
+	})
+	if err != nil {
+		p.kill(ctx, id, number)
+	}
+	return err
+}
+
+func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error) {
+	first, err := firstOf(stream)
+	if err != nil {
+		return nil, err
+	}
+	name, err := checkPath(first.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
+	in := receiver(stream, bytes.Clone(data(first)), data)
+	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true})
+	if err != nil {
+		return nil, err
+	}
+	err = p.cases.ProcessInput(ctx, id, number, in, true)
+	if err == nil || fault.KindOf(err) == fault.Conflict { // it has ended, and says why
+		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
+	}
+	if err != nil {
+		p.kill(ctx, id, number)
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+)
+
+// interceptor checks the right of each call of the schema, records it, and gives its error
+// the shape that all errors have.
+type interceptor struct{ server *Server }
+
+// WrapUnary implements connect.Interceptor.
+func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		var response connect.AnyResponse
+		message, _ := r.Any().(proto.Message)
+		err := i.call(ctx, r.Spec(), func() string { return subject(message) }, func() (err error) {
+			response, err = next(ctx, r)
+			return err
+		})
+		return response, err
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		first := &firstMessage{StreamingHandlerConn: conn}
+		return i.call(ctx, conn.Spec(), func() string { return first.subject }, func() error { return next(ctx, first) })
+	}
+}
+
+// firstMessage remembers what the first message of a call is about.
+type firstMessage struct {
+	connect.StreamingHandlerConn
+	subject string
+}
+
+func (f *firstMessage) Receive(message any) error {
+	err := f.StreamingHandlerConn.Receive(message)
+	if m, ok := message.(proto.Message); ok && err == nil && f.subject == "" {
+		f.subject = subject(m)
+	}
+	return err
+}
+
+// call checks, does and records one call.
+func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() string, do func() error) error {
+	begin := time.Now()
+	caller := auth.From(ctx)
+	method, _ := spec.Schema.(protoreflect.MethodDescriptor)
+	err := caller.Check(rightOf(method))
+	if err == nil {
+		err = do()
+	}
+	if err != nil || !isRead(method) {
+		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: about(), Took: time.Since(begin), Err: err})
+	}
+	if err != nil {
+		return toConnect(ctx, err)
+	}
+	return nil
+}
+
+// rightOf returns the right that a method needs. Nobody has that of an unknown one.
+func rightOf(method protoreflect.MethodDescriptor) aiboxv1.Right {
+	if method == nil {
+		return aiboxv1.Right_RIGHT_UNSPECIFIED
+	}
+	right, _ := proto.GetExtension(method.Options(), aiboxv1.E_Right).(aiboxv1.Right)
+	return right
+}
+
+// isRead reports whether a method changes nothing.
+func isRead(method protoreflect.MethodDescriptor) bool {
+	options, ok := method.Options().(*descriptorpb.MethodOptions)
+	return ok && options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+}
+
+// subjects are the fields that name what a call is about.
+var subjects = []protoreflect.Name{"sandbox_id", "session_id", "id", "name"}
+
+// subject returns what a message is about.
+func subject(message proto.Message) string {
+	if message == nil {
+		return ""
+	}
+	m := message.ProtoReflect()
+	for _, name := range subjects {
+		if field := m.Descriptor().Fields().ByName(name); field != nil && field.Kind() == protoreflect.StringKind && !field.IsList() {
+			return m.Get(field).String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/paths"
+)
+
+// SocketPath returns the path of the server's Unix socket.
+func SocketPath(dirs paths.Dirs) string { return filepath.Join(dirs.Runtime, "api", "aibox.sock") }
+
+// ListenUnix listens on a Unix socket that only this user can connect to. A socket that a
+// dead server left is replaced; a server that runs is a Conflict. unlock must be called
+// after the listener was closed.
+func ListenUnix(path string) (_ net.Listener, unlock func(), err error) {
+	if err := paths.MakePrivate(filepath.Dir(path)); err != nil {
+		return nil, nil, fault.New(fault.Environment, "the folder for the server's socket cannot be used: %w", err)
+	}
+	lock, err := flock.Try(path+".lock", flock.Exclusive)
+	if err != nil {
+		return nil, nil, fault.New(fault.Conflict, "a server of this user runs already").Hint("end it first, or let it serve you: its socket is %s", path)
+	}
+	defer func() {
+		if err != nil {
+			_ = lock.Close()
+		}
+	}()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	// The folder is private already, so that nobody can connect before the mode is set.
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, nil, fault.New(fault.Environment, "the server's socket cannot be made: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, nil, errors.Join(err, listener.Close())
+	}
+	return ownPeers{listener}, func() { _ = lock.Close() }, nil
+}
+
+// ownPeers accepts connections of this user's processes only.
+type ownPeers struct{ net.Listener }
+
+func (l ownPeers) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if peerUID(conn) == os.Getuid() {
+			return conn, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// peerUID returns the uid of the process at the other end, or -1 if it is unknown.
+func peerUID(conn net.Conn) int {
+	raw, ok := conn.(syscall.Conn)
+	if !ok {
+		return -1
+	}
+	control, err := raw.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	uid := -1
+	err = control.Control(func(fd uintptr) {
+		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			uid = int(peer.Uid)
+		}
+	})
+	if err != nil {
+		return -1
+	}
+	return uid
+}
+
+// Serve serves the connections of a listener until ctx ends. Then it accepts no more, lets
+// the calls end for up to grace, and ends the rest. Connections of ListenUnix are the
+// machine's user's. config, which may be nil, is for TLS.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.Config, grace time.Duration) error {
+	l := s.options.Limits
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(config == nil)
+	calls, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	if _, ok := listener.(ownPeers); ok {
+		calls = WithLocal(calls)
+	}
+	h := &http.Server{
+		Handler: s, Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: l.TenantCalls, SendPingTimeout: l.Idle, PingTimeout: l.HeaderTime},
+		ErrorLog:    log.New(io.Discard, "", 0), // it would hold what strangers send
+		BaseContext: func(net.Listener) context.Context { return calls },
+	}
+	listener = netutil.LimitListener(listener, l.Connections)
+	ended := make(chan error, 1)
+	go func() {
+		if config != nil {
+			ended <- h.ServeTLS(listener, "", "")
+		} else {
+			ended <- h.Serve(listener)
+		}
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if h.Shutdown(graceful) != nil {
+		end()
+		_ = h.Close()
+	}
+	<-ended
+	return nil
+}

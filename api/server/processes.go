@@ -1,0 +1,453 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// processes serves the service Processes.
+type processes struct {
+	sandboxes Sandboxes
+	cases     Processes
+	code      Code
+	alive     time.Duration // between events that show that a stream is alive
+}
+
+// aliveTime is the time between events that show that a stream is alive. It is shorter than
+// what proxies and clients wait for.
+const aliveTime = 15 * time.Second
+
+func (s *Server) processes() *processes {
+	return &processes{s.options.Services.Sandboxes, s.options.Services.Processes, s.options.Services.Code, aliveTime}
+}
+
+// running returns the session of the caller's sandbox.
+func (p *processes) running(ctx context.Context, id string) (session.ID, error) {
+	return p.sandboxes.Running(ctx, auth.From(ctx).Tenant, id)
+}
+
+// fromStart returns the request for a process.
+func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
+	r := process.Request{
+		Argv: m.GetArgv(), Env: variables(m.GetEnv()), Dir: m.GetDir(), User: m.GetUser(), Stdin: m.GetStdin() || m.Tty != nil,
+		Keep: m.GetKeepBytes(),
+	}
+	var err error
+	if r.Timeout, err = fromDuration("timeout", m.GetTimeout()); err != nil {
+		return r, err
+	}
+	if r.Linger, err = fromDuration("linger", m.GetLinger()); err != nil {
+		return r, err
+	}
+	if m.Tty != nil {
+		size, err := fromSize(m.GetTty())
+		if err != nil {
+			return r, err
+		}
+		r.TTY, r.Rows, r.Cols = true, size.Rows, size.Cols
+	}
+	switch m.GetOverflow() {
+	case aiboxv1.Overflow_OVERFLOW_UNSPECIFIED, aiboxv1.Overflow_OVERFLOW_HOLD:
+		r.Overflow = process.Hold
+	case aiboxv1.Overflow_OVERFLOW_DROP:
+		r.Overflow = process.Drop
+	default:
+		return r, fault.New(fault.Usage, "overflow %d is unknown", m.GetOverflow())
+	}
+	return r, r.Validate()
+}
+
+// variables returns an environment as sorted NAME=VALUE entries.
+func variables(env map[string]string) []string {
+	var all []string
+	for name, value := range env {
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func fromSize(size *aiboxv1.TerminalSize) (screen.Size, error) {
+	if size.GetRows() < 1 || size.GetRows() > 65535 || size.GetCols() < 1 || size.GetCols() > 65535 {
+		return screen.Size{}, fault.New(fault.Usage, "a terminal has from 1 to 65535 rows and columns, not %d and %d", size.GetRows(), size.GetCols())
+	}
+	return screen.Size{Rows: int(size.GetRows()), Cols: int(size.GetCols())}, nil
+}
+
+// toProcess returns a process of the schema.
+func toProcess(info *process.Info) *aiboxv1.Process {
+	out := &aiboxv1.Process{
+		ProcessId: int32(info.ID), Argv: info.Argv, User: info.User, Dir: info.Dir, Tty: info.TTY, Pid: int32(info.PID),
+		StartTime: toTime(info.Started), EndTime: toTime(info.Ended), OutputBytes: info.Output, LastSeq: int64(info.Frames),
+	}
+	if info.Exit != nil {
+		out.Exit = toExit(*info.Exit)
+	}
+	return out
+}
+
+func toExit(exit process.Exit) *aiboxv1.ProcessExit {
+	return &aiboxv1.ProcessExit{Code: int32(exit.Code), Signal: int32(exit.Signal), Cut: exit.Cut, Error: termtext.Escape(exit.Error)}
+}
+
+// toEvent returns the event of a frame.
+func toEvent(frame process.Frame) (*aiboxv1.ProcessEvent, error) {
+	out := &aiboxv1.ProcessEvent{Seq: int64(frame.Seq), Time: toTime(frame.Time)}
+	switch frame.Kind {
+	case process.Stdout:
+		out.Event = &aiboxv1.ProcessEvent_Stdout{Stdout: &aiboxv1.ProcessOutput{Offset: frame.Offset, Data: frame.Data}}
+	case process.Stderr:
+		out.Event = &aiboxv1.ProcessEvent_Stderr{Stderr: &aiboxv1.ProcessOutput{Offset: frame.Offset, Data: frame.Data}}
+	case process.Lost:
+		gap, err := frame.Gap()
+		if err != nil {
+			return nil, err
+		}
+		out.Event = &aiboxv1.ProcessEvent_Lost{Lost: &aiboxv1.EventsLost{NextSeq: int64(gap.Next)}}
+	case process.Ended:
+		exit, err := frame.Exit()
+		if err != nil {
+			return nil, err
+		}
+		out.Event = &aiboxv1.ProcessEvent_Exit{Exit: toExit(exit)}
+	default:
+		return aliveEvent(), nil
+	}
+	return out, nil
+}
+
+func aliveEvent() *aiboxv1.ProcessEvent {
+	return &aiboxv1.ProcessEvent{Time: toTime(time.Now()), Event: &aiboxv1.ProcessEvent_KeepAlive{KeepAlive: &aiboxv1.KeepAlive{}}}
+}
+
+// follow sends the started event and the events of a process from number from on.
+func (p *processes) follow(ctx context.Context, id session.ID, info *process.Info, from uint64, send func(*aiboxv1.ProcessEvent) error) error {
+	started := &aiboxv1.ProcessEvent{Time: toTime(info.Started), Event: &aiboxv1.ProcessEvent_Started{Started: toProcess(info)}}
+	if err := send(started); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	events, ended := make(chan *aiboxv1.ProcessEvent), make(chan error, 1)
+	go func() {
+		_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), func(frame process.Frame) error {
+			frame.Data = bytes.Clone(frame.Data)
+			event, err := toEvent(frame)
+			if err != nil {
+				return err
+			}
+			select {
+			case events <- event:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		ended <- err
+	}()
+	defer func() { cancel(); drain(events, ended) }()
+	alive := time.NewTicker(p.alive)
+	defer alive.Stop()
+	for {
+		event := aliveEvent()
+		select {
+		case event = <-events:
+		case err := <-ended:
+			ended <- nil // for drain
+			return err
+		case <-alive.C:
+		}
+		if err := send(event); err != nil {
+			return err
+		}
+		alive.Reset(p.alive)
+	}
+}
+
+// drain waits for the reader of a process.
+func drain(events <-chan *aiboxv1.ProcessEvent, ended <-chan error) {
+	for {
+		select {
+		case <-events:
+		case <-ended:
+			return
+		}
+	}
+}
+
+func (p *processes) Start(ctx context.Context, r *connect.Request[aiboxv1.StartProcessRequest], stream *connect.ServerStream[aiboxv1.ProcessEvent]) error {
+	id, info, err := p.start(ctx, r.Msg)
+	if err != nil {
+		return err
+	}
+	return p.follow(ctx, id, &info, 1, stream.Send)
+}
+
+func (p *processes) start(ctx context.Context, m *aiboxv1.StartProcessRequest) (session.ID, process.Info, error) {
+	request, err := fromStart(m)
+	if err != nil {
+		return "", process.Info{}, err
+	}
+	id, err := p.running(ctx, m.GetSandboxId())
+	if err != nil {
+		return "", process.Info{}, err
+	}
+	info, err := p.cases.StartProcess(ctx, id, request)
+	return id, info, err
+}
+
+func (p *processes) Launch(ctx context.Context, r *connect.Request[aiboxv1.StartProcessRequest]) (*connect.Response[aiboxv1.Process], error) {
+	_, info, err := p.start(ctx, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toProcess(&info)), nil
+}
+
+// find returns a process of the caller's sandbox.
+func (p *processes) find(ctx context.Context, sandbox string, number int32) (session.ID, process.Info, error) {
+	id, err := p.running(ctx, sandbox)
+	if err != nil {
+		return "", process.Info{}, err
+	}
+	all, err := p.cases.Processes(ctx, id)
+	if err != nil {
+		return "", process.Info{}, err
+	}
+	for _, info := range all {
+		if info.ID == int(number) {
+			return id, info, nil
+		}
+	}
+	return "", process.Info{}, fault.New(fault.NotFound, "the sandbox %s has no process %d", sandbox, number)
+}
+
+func (p *processes) Connect(ctx context.Context, r *connect.Request[aiboxv1.ConnectProcessRequest], stream *connect.ServerStream[aiboxv1.ProcessEvent]) error {
+	id, info, err := p.find(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId())
+	if err != nil {
+		return err
+	}
+	if err := checkSeq(&info, r.Msg.GetFromSeq()); err != nil {
+		return err
+	}
+	return p.follow(ctx, id, &info, uint64(r.Msg.GetFromSeq()), stream.Send)
+}
+
+// checkSeq refuses the number of an event that cannot be the next one.
+func checkSeq(info *process.Info, from int64) error {
+	if from < 0 || from > int64(info.Frames)+1 {
+		return fault.New(fault.Usage, "the next event of process %d is %d, so it cannot be read from %d", info.ID, info.Frames+1, from)
+	}
+	return nil
+}
+
+func (p *processes) List(ctx context.Context, r *connect.Request[aiboxv1.ListProcessesRequest]) (*connect.Response[aiboxv1.ListProcessesResponse], error) {
+	id, err := p.running(ctx, r.Msg.GetSandboxId())
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.cases.Processes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &aiboxv1.ListProcessesResponse{}
+	for i := range all {
+		out.Processes = append(out.Processes, toProcess(&all[i]))
+	}
+	return connect.NewResponse(out), nil
+}
+
+func (p *processes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetProcessRequest]) (*connect.Response[aiboxv1.Process], error) {
+	_, info, err := p.find(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId())
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toProcess(&info)), nil
+}
+
+// maxInput is the maximum size of one input in bytes.
+const maxInput = 1 << 20
+
+// control does something to a process of the caller's sandbox.
+func (p *processes) control(ctx context.Context, sandbox string, number int32, do func(session.ID, int) error) (*connect.Response[emptypb.Empty], error) {
+	id, info, err := p.find(ctx, sandbox, number)
+	if err != nil {
+		return nil, err
+	}
+	if info.Exit != nil {
+		return nil, fault.New(fault.Conflict, "process %d has ended", number)
+	}
+	if err := do(id, info.ID); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}
+
+func (p *processes) SendInput(ctx context.Context, r *connect.Request[aiboxv1.SendInputRequest]) (*connect.Response[emptypb.Empty], error) {
+	data := r.Msg.GetData()
+	if len(data) > maxInput {
+		return nil, tooLarge(fmt.Sprintf("an input has up to %d bytes, not %d", maxInput, len(data)))
+	}
+	return p.control(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId(), func(id session.ID, number int) error {
+		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(data), false)
+	})
+}
+
+func (p *processes) CloseInput(ctx context.Context, r *connect.Request[aiboxv1.CloseInputRequest]) (*connect.Response[emptypb.Empty], error) {
+	return p.control(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId(), func(id session.ID, number int) error {
+		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(nil), true)
+	})
+}
+
+func (p *processes) Resize(ctx context.Context, r *connect.Request[aiboxv1.ResizeProcessRequest]) (*connect.Response[emptypb.Empty], error) {
+	size, err := fromSize(r.Msg.GetSize())
+	if err != nil {
+		return nil, err
+	}
+	return p.control(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId(), func(id session.ID, number int) error {
+		return p.cases.ResizeProcess(ctx, id, number, size)
+	})
+}
+
+func (p *processes) Signal(ctx context.Context, r *connect.Request[aiboxv1.SignalProcessRequest]) (*connect.Response[emptypb.Empty], error) {
+	if err := checkSignal(r.Msg.GetSignal()); err != nil {
+		return nil, err
+	}
+	return p.control(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId(), func(id session.ID, number int) error {
+		return p.cases.SignalProcess(ctx, id, number, int(r.Msg.GetSignal()))
+	})
+}
+
+func checkSignal(signal int32) error {
+	if signal < 1 || signal > 64 {
+		return fault.New(fault.Usage, "a signal is from 1 to 64, not %d", signal)
+	}
+	return nil
+}
+
+// kill ends a process whose caller has gone.
+func (p *processes) kill(ctx context.Context, id session.ID, number int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	_ = p.cases.SignalProcess(ctx, id, number, int(syscall.SIGKILL))
+}
+
+// Bounds of Exec and RunCode.
+const (
+	execTime      = 10 * time.Minute
+	execLinger    = 30 * time.Second
+	defaultOutput = 1 << 20
+	maxOutput     = 16 << 20
+)
+
+// outputBound returns how many bytes of an output are returned.
+func outputBound(given int64) (int64, error) {
+	switch {
+	case given < 0 || given > maxOutput:
+		return 0, fault.New(fault.Usage, "max_output_bytes is from 0 to %d, not %d", maxOutput, given)
+	case given == 0:
+		return defaultOutput, nil
+	default:
+		return given, nil
+	}
+}
+
+// bounded keeps the beginning of an output.
+type bounded struct {
+	kept    []byte
+	bound   int64
+	dropped int64
+}
+
+func (b *bounded) add(data []byte) {
+	n := min(int64(len(data)), b.bound-int64(len(b.kept)))
+	b.kept = append(b.kept, data[:n]...)
+	b.dropped += int64(len(data)) - n
+}
+
+func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecRequest]) (*connect.Response[aiboxv1.ExecResponse], error) {
+	m := r.Msg
+	bound, err := outputBound(m.GetMaxOutputBytes())
+	if err != nil {
+		return nil, err
+	}
+	if len(m.GetStdin()) > maxInput {
+		return nil, tooLarge(fmt.Sprintf("the standard input has up to %d bytes, not %d", maxInput, len(m.GetStdin())))
+	}
+	request := process.Request{
+		Argv: m.GetArgv(), Env: variables(m.GetEnv()), Dir: m.GetDir(), User: m.GetUser(), Stdin: len(m.GetStdin()) > 0,
+		Timeout: execTime, Linger: execLinger,
+	}
+	if m.Timeout != nil {
+		if request.Timeout, err = fromDuration("timeout", m.GetTimeout()); err != nil {
+			return nil, err
+		}
+	}
+	if err := request.Validate(); err != nil {
+		return nil, err
+	}
+	id, err := p.running(ctx, m.GetSandboxId())
+	if err != nil {
+		return nil, err
+	}
+	info, err := p.cases.StartProcess(ctx, id, request)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.wait(ctx, id, info.ID, m.GetStdin(), bound)
+	if err != nil {
+		p.kill(ctx, id, info.ID)
+		return nil, err
+	}
+	took := time.Since(info.Started)
+	out.Duration = durationpb.New(took)
+	out.TimedOut = request.Timeout > 0 && took >= request.Timeout && out.GetExit().GetSignal() == int32(syscall.SIGKILL)
+	return connect.NewResponse(out), nil
+}
+
+// wait gives a process its input, and returns its output when it has ended.
+func (p *processes) wait(ctx context.Context, id session.ID, number int, stdin []byte, bound int64) (*aiboxv1.ExecResponse, error) {
+	if len(stdin) > 0 {
+		inputCtx, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			// A process that does not read its input ends before.
+			_ = p.cases.ProcessInput(inputCtx, id, number, bytes.NewReader(stdin), true)
+		}()
+		defer func() { cancel(); <-done }()
+	}
+	stdout, stderr := bounded{bound: bound}, bounded{bound: bound}
+	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
+		switch frame.Kind {
+		case process.Stdout:
+			stdout.add(frame.Data)
+		case process.Stderr:
+			stderr.add(frame.Data)
+		default:
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &aiboxv1.ExecResponse{
+		ProcessId: int32(number), Stdout: stdout.kept, Stderr: stderr.kept,
+		StdoutDroppedBytes: stdout.dropped, StderrDroppedBytes: stderr.dropped, Exit: toExit(exit),
+	}, nil
+}

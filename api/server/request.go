@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"aibox/api/auth"
+	"aibox/session"
+)
+
+// request is what is known about a request.
+type request struct {
+	id     string
+	server *Server
+	caller auth.Caller
+}
+
+type requestKey struct{}
+
+// requestOf returns the request that a context belongs to.
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// requestID returns the id of a context's request.
+func requestID(ctx context.Context) string { return requestOf(ctx).id }
+
+// Call is a call for the record.
+type Call struct {
+	Request string         `json:"request"`          // its id
+	Tenant  session.Tenant `json:"tenant,omitempty"` // empty: it was not authenticated
+	Token   string         `json:"token,omitempty"`  // the id of the token; empty: none
+	Method  string         `json:"method"`           // of the schema, or the HTTP method and path
+	Subject string         `json:"subject,omitempty"`
+	Took    time.Duration  `json:"took"`
+	Kind    string         `json:"kind,omitempty"` // of the error; empty: it succeeded
+	Err     error          `json:"-"`
+}
+
+// record records a call.
+func (s *Server) record(ctx context.Context, call Call) {
+	if s.options.Record == nil {
+		return
+	}
+	call.Request = requestID(ctx)
+	if call.Err != nil {
+		call.Kind = describe(call.Err).kind
+	}
+	s.options.Record(call)
+}

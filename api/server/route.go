@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/session"
+)
+
+// Route is a route that is not a method of the schema.
+type Route struct {
+	// Pattern is that of http.ServeMux, such as "GET /v1/sandboxes/{id}/ports/{port}/".
+	Pattern string
+	// Right is the right that the caller needs.
+	Right aiboxv1.Right
+	// Authenticate finds the caller, for routes that take tokens elsewhere than in the header
+	// Authorization: ByToken helps. Nil means as for all calls.
+	Authenticate func(r *http.Request) (auth.Caller, error)
+	// Public routes have no caller and no right. They must not tell anything.
+	Public bool
+	// Browser permits requests that a web page of another origin made. The handler must be
+	// safe for them.
+	Browser bool
+	Handler http.Handler
+
+	checked   bool // the handler checks rights itself
+	localOnly bool // only the machine's user
+}
+
+// Handle adds a route.
+func (s *Server) Handle(route Route) {
+	if !route.Public && !route.checked && route.Right == aiboxv1.Right_RIGHT_UNSPECIFIED {
+		panic("the route " + route.Pattern + " has no right")
+	}
+	s.mux.Handle(route.Pattern, s.guard(route))
+}
+
+// ByToken returns the caller that has a token.
+func (s *Server) ByToken(ctx context.Context, token string) (auth.Caller, error) {
+	if s.options.Tokens == nil {
+		return auth.Caller{}, errUnauthenticated
+	}
+	caller, err := s.options.Tokens.Authenticate(ctx, token)
+	if err != nil && ctx.Err() == nil {
+		return auth.Caller{}, errUnauthenticated
+	}
+	return caller, err
+}
+
+// localKey marks the context of a connection from the machine's user.
+type localKey struct{}
+
+// WithLocal returns a context for connections that are known to be from the machine's user:
+// on the Unix socket, or within this process.
+func WithLocal(ctx context.Context) context.Context {
+	return context.WithValue(ctx, localKey{}, true)
+}
+
+// isLocal reports whether a connection is from the machine's user.
+func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
+
+// authenticate finds the caller of a request. A token that is given must be valid, also on
+// the Unix socket.
+func (s *Server) authenticate(r *http.Request) (auth.Caller, error) {
+	given := r.Header.Values("Authorization")
+	switch {
+	case len(given) == 0 && isLocal(r.Context()):
+		return auth.Local(), nil
+	case len(given) != 1:
+		return auth.Caller{}, errUnauthenticated
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return auth.Caller{}, errUnauthenticated
+	}
+	return s.ByToken(r.Context(), token)
+}
+
+// requestHeader is the header with the id of a request.
+const requestHeader = "Aibox-Request-Id"
+
+// guard wraps the handler of a route.
+func (s *Server) guard(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := strings.ToLower(rand.Text()[:16])
+		w.Header().Set(requestHeader, id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, server: s}))
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
+		}
+		begin := time.Now()
+		defer func() {
+			if reason := recover(); reason != nil {
+				if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value
+					panic(reason)
+				}
+				err := s.recovered(r.Context(), reason)
+				if !out.wrote {
+					WriteError(out, r, err)
+				}
+			}
+			s.metrics.observe(route.Pattern, out.status, time.Since(begin))
+		}()
+		s.serve(&route, out, r)
+	})
+}
+
+// serve authenticates, limits and serves a request.
+func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
+	if err := s.checkOrigin(route, r); err != nil {
+		s.refuse(w, r, auth.Caller{}, err)
+		return
+	}
+	if route.Public {
+		route.Handler.ServeHTTP(w, r)
+		return
+	}
+	authenticate := s.authenticate
+	if route.Authenticate != nil {
+		authenticate = route.Authenticate
+	}
+	caller, err := authenticate(r)
+	if err == nil && caller.Tenant == "" {
+		err = errUnauthenticated
+	}
+	if err != nil {
+		if route.Authenticate == nil {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="aibox"`)
+		}
+		s.refuse(w, r, auth.Caller{}, err)
+		return
+	}
+	requestOf(r.Context()).caller = caller
+	r = r.WithContext(auth.With(r.Context(), caller))
+	if route.localOnly && caller.Tenant != session.LocalTenant {
+		s.refuse(w, r, caller, errNoRoute(r))
+		return
+	}
+	if !route.checked {
+		if err := caller.Check(route.Right); err != nil {
+			s.refuse(w, r, caller, err)
+			return
+		}
+	}
+	done, err := s.calls.begin(caller.Tenant)
+	if err != nil {
+		s.refuse(w, r, caller, err)
+		return
+	}
+	defer done()
+	route.Handler.ServeHTTP(w, r)
+}
+
+// refuse records a refusal and writes it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, caller auth.Caller, err error) {
+	s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: r.Method + " " + r.URL.Path, Err: err})
+	WriteError(w, r, err)
+}
+
+// recovered logs a panic of a handler and returns the error for its caller, which does not
+// have the stack.
+func (s *Server) recovered(ctx context.Context, reason any) error {
+	err := fmt.Errorf("panic: %v", reason)
+	s.options.Log.Error("a handler failed", "request", requestID(ctx), "error", err, "stack", string(debug.Stack()))
+	return errInternal
+}

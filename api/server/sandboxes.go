@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/app/sandbox"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// sandboxes serves the service Sandboxes.
+type sandboxes struct {
+	cases     Sandboxes
+	creations Creations
+}
+
+// maxKey is the maximum length of an idempotency key in bytes.
+const maxKey = 128
+
+func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	caller := auth.From(ctx)
+	if r.Msg.GetSnapshotId() != "" {
+		return nil, &failed{failUnsupported, "sandboxes cannot be created from snapshots on this server", nil}
+	}
+	request, err := fromCreate(caller.Tenant, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	if choosesNetwork(r.Msg) {
+		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
+			return nil, err
+		}
+	}
+	var made sandbox.Sandbox
+	create := func() (session.ID, error) {
+		made, err = s.cases.Create(ctx, request, nil)
+		return made.ID, err
+	}
+	if key := r.Msg.GetIdempotencyKey(); key != "" && s.creations != nil {
+		if len(key) > maxKey {
+			return nil, fault.New(fault.Usage, "an idempotency key has up to %d bytes", maxKey)
+		}
+		id, err := s.once(ctx, caller.Tenant, key, r.Msg, create)
+		if err != nil {
+			return nil, err
+		}
+		if made.ID == "" {
+			if made, err = s.cases.Get(ctx, caller.Tenant, string(id)); err != nil {
+				return nil, err
+			}
+		}
+	} else if _, err := create(); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toSandbox(&made)), nil
+}
+
+// choosesNetwork reports whether a request names what the sandbox can reach.
+func choosesNetwork(m *aiboxv1.CreateSandboxRequest) bool {
+	for _, key := range []string{"network", "allow", "deny", "egress-upload", "egress-download", "inspect", "secret", "inference", "inference-tools"} {
+		if _, ok := m.GetSettings()[key]; ok {
+			return true
+		}
+	}
+	return m.GetNetwork() != nil
+}
+
+// once creates a sandbox unless an earlier call with the key did.
+func (s *sandboxes) once(ctx context.Context, tenant session.Tenant, key string, m *aiboxv1.CreateSandboxRequest, create func() (session.ID, error)) (session.ID, error) {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256(encoded)
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	id, err := s.creations.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), processName(self), isAlive)
+	if err != nil || id != "" {
+		return id, err
+	}
+	id, err = create()
+	if err != nil {
+		id = ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return id, errors.Join(err, s.creations.EndCreation(ctx, tenant, key, id))
+}
+
+// processName names a process of this machine, also after its pid belongs to another.
+func processName(p runtime.Process) string {
+	name, _ := json.Marshal(p) // numbers and text
+	return string(name)
+}
+
+// isAlive reports whether the process that processName named still runs.
+func isAlive(name string) bool {
+	var p runtime.Process
+	return json.Unmarshal([]byte(name), &p) == nil && p.Alive()
+}
+
+func (s *sandboxes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	return respond(s.cases.Get(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId()))
+}
+
+// respond returns the response that is a sandbox.
+func respond(s sandbox.Sandbox, err error) (*connect.Response[aiboxv1.Sandbox], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toSandbox(&s)), nil
+}
+
+func (s *sandboxes) List(ctx context.Context, r *connect.Request[aiboxv1.ListSandboxesRequest]) (*connect.Response[aiboxv1.ListSandboxesResponse], error) {
+	metadata, err := fromFilters(r.Msg.GetMetadata())
+	if err != nil {
+		return nil, err
+	}
+	filter := sandbox.Filter{Template: r.Msg.GetTemplate(), Name: r.Msg.GetName(), Metadata: metadata}
+	for own, state := range states {
+		wanted := len(r.Msg.GetStates()) == 0 && own != sandbox.Ended
+		for _, given := range r.Msg.GetStates() {
+			wanted = wanted || given == state
+		}
+		if wanted {
+			filter.States = append(filter.States, own)
+		}
+	}
+	if len(filter.States) == 0 {
+		return nil, fault.New(fault.Usage, "none of the states exists")
+	}
+	page, err := s.cases.List(ctx, auth.From(ctx).Tenant, filter, int(r.Msg.GetPageSize()), r.Msg.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	out := &aiboxv1.ListSandboxesResponse{NextPageToken: page.Next}
+	for i := range page.Sandboxes {
+		out.Sandboxes = append(out.Sandboxes, toSandbox(&page.Sandboxes[i]))
+	}
+	return connect.NewResponse(out), nil
+}
+
+func (s *sandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.UpdateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	tenant := auth.From(ctx).Tenant
+	var change session.SandboxChange
+	if r.Msg.Timeout != nil {
+		timeout, err := fromDuration("timeout", r.Msg.GetTimeout())
+		if err != nil {
+			return nil, err
+		}
+		change.Timeout = &timeout
+	}
+	if r.Msg.Metadata != nil || r.Msg.Name != nil {
+		now, err := s.cases.Get(ctx, tenant, r.Msg.GetSandboxId())
+		if err != nil {
+			return nil, err
+		}
+		if r.Msg.Metadata != nil {
+			now.Metadata = r.Msg.GetMetadata().GetEntries()
+		}
+		if r.Msg.Name != nil {
+			now.Name = r.Msg.GetName()
+		}
+		change.Labels = &now.Labels
+	}
+	return respond(s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), change))
+}
+
+func (s *sandboxes) Extend(ctx context.Context, r *connect.Request[aiboxv1.ExtendSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	by, err := fromDuration("by", r.Msg.GetBy())
+	if err == nil && by == 0 {
+		err = fault.New(fault.Usage, "by must be more than 0s")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return respond(s.cases.Extend(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId(), by))
+}
+
+func (s *sandboxes) Pause(ctx context.Context, r *connect.Request[aiboxv1.PauseSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	tenant := auth.From(ctx).Tenant
+	pauser, ok := s.cases.(Pauser)
+	if !ok {
+		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
+	}
+	return respond(pauser.Pause(ctx, tenant, r.Msg.GetSandboxId()))
+}
+
+func (s *sandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.ResumeSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	tenant := auth.From(ctx).Tenant
+	pauser, ok := s.cases.(Pauser)
+	if !ok {
+		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
+	}
+	resumed, err := pauser.Resume(ctx, tenant, r.Msg.GetSandboxId())
+	if err != nil || r.Msg.Timeout == nil {
+		return respond(resumed, err)
+	}
+	timeout, err := fromDuration("timeout", r.Msg.GetTimeout())
+	if err != nil {
+		return nil, err
+	}
+	return respond(s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), session.SandboxChange{Timeout: &timeout}))
+}
+
+func (s *sandboxes) Snapshot(ctx context.Context, r *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
+	return nil, s.unsupported(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId())
+}
+
+// unsupported returns the error for what this server cannot do, or that the sandbox does not
+// exist.
+func (s *sandboxes) unsupported(ctx context.Context, tenant session.Tenant, id string) error {
+	if _, err := s.cases.Get(ctx, tenant, id); err != nil {
+		return err
+	}
+	return errUnsupported
+}
+
+func (s *sandboxes) Metrics(ctx context.Context, r *connect.Request[aiboxv1.SandboxMetricsRequest]) (*connect.Response[aiboxv1.SandboxMetrics], error) {
+	m, err := s.cases.Metrics(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId())
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&aiboxv1.SandboxMetrics{
+		Time: toTime(m.Measured), CpuTime: durationpb.New(time.Duration(m.CPUSeconds * float64(time.Second))), Cpus: m.CPU / 100,
+		MemoryBytes: m.Memory, MemoryLimitBytes: m.MemoryLimit, Processes: int32(m.Processes), RefusedAccesses: int64(m.Refused),
+		UploadBytes: m.Egress.Up, DownloadBytes: m.Egress.Down,
+	}), nil
+}
+
+func (s *sandboxes) Destroy(ctx context.Context, r *connect.Request[aiboxv1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error) {
+	if err := s.cases.Destroy(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId()); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}

@@ -1,0 +1,134 @@
+// Package server serves the API: gRPC, gRPC-Web, Connect and REST on one port, WebSockets
+// for process streams, reflection, health and metrics. Each call is authenticated, limited
+// to its tenant, checked for its right, limited, done, and recorded. What it does is done by
+// the use cases in Services; the server itself keeps nothing, so it can be killed and started
+// at any time.
+//
+// Other packages add routes with Server.Handle: the server authenticates the caller, checks
+// the route's right, and applies the limits; the handler finds the caller with auth.From and
+// reports errors with WriteError.
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+	"connectrpc.com/vanguard"
+
+	"aibox/api/aibox/v1/aiboxv1connect"
+)
+
+// Options are what a server works with.
+type Options struct {
+	Services Services
+	// Tokens finds the caller that has a token. Nil refuses all tokens.
+	Tokens Tokens
+	// Record receives each call that changed something or was refused. Nil records nothing.
+	Record func(Call)
+	Log    *slog.Logger // of internal errors; nil discards them
+	Limits Limits
+	// Hosts are the names and addresses, without ports, that a Host header may have on TCP.
+	// Nil permits those of loopback.
+	Hosts   []string
+	Version string // of aibox
+}
+
+// Server is the API as a handler. It is safe for concurrent use once all routes are added.
+type Server struct {
+	options  Options
+	mux      *http.ServeMux
+	metrics  *metrics
+	calls    *callLimit
+	services []string // full names
+	started  time.Time
+}
+
+// New returns a server with the routes of the schema.
+func New(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Limits = o.Limits.withDefaults()
+	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(), calls: newCallLimit(o.Limits), started: time.Now()}
+	if err := s.addServices(); err != nil {
+		return nil, err
+	}
+	s.addProcessSocket()
+	s.addInfo()
+	return s, nil
+}
+
+// addServices adds the services of the schema, in all protocols.
+func (s *Server) addServices() error {
+	options := []connect.HandlerOption{
+		connect.WithInterceptors(&interceptor{s}),
+		connect.WithReadMaxBytes(int(s.options.Limits.Message)),
+		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, reason any) error {
+			return s.recovered(ctx, reason)
+		}),
+	}
+	var all []*vanguard.Service
+	add := func(path string, handler http.Handler) {
+		s.services = append(s.services, path[1:len(path)-1])
+		s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+		all = append(all, vanguard.NewService(path, handler, vanguard.WithMaxMessageBufferBytes(uint32(s.options.Limits.Message)),
+			vanguard.WithTargetProtocols(vanguard.ProtocolConnect), vanguard.WithNoTargetCompression()))
+	}
+	o := s.options.Services
+	add(aiboxv1connect.NewSandboxesHandler(&sandboxes{o.Sandboxes, o.Creations}, options...))
+	add(aiboxv1connect.NewProcessesHandler(s.processes(), options...))
+	add(aiboxv1connect.NewFilesHandler(&fileService{o.Sandboxes, o.Files, o.Processes}, options...))
+	add(aiboxv1connect.NewNetworkHandler(&network{o.Sandboxes}, options...))
+	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))
+	add(aiboxv1connect.NewAuditHandler(&auditLogs{o.Sandboxes, o.Audit}, options...))
+	add(aiboxv1connect.NewServerHandler(&info{o.Quotas, s.options.Version}, options...))
+	add(aiboxv1connect.NewPortsHandler(orUnimplemented[aiboxv1connect.PortsHandler](o.Ports, aiboxv1connect.UnimplementedPortsHandler{}), options...))
+	add(aiboxv1connect.NewSessionsHandler(orUnimplemented[aiboxv1connect.SessionsHandler](o.Sessions, aiboxv1connect.UnimplementedSessionsHandler{}), options...))
+	add(aiboxv1connect.NewTemplatesHandler(orUnimplemented[aiboxv1connect.TemplatesHandler](o.Templates, aiboxv1connect.UnimplementedTemplatesHandler{}), options...))
+	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)))
+	if err != nil {
+		return err
+	}
+	s.mux.Handle("/v1/", s.guard(Route{Handler: restErrors(rest), checked: true}))
+	s.mux.Handle("/", s.guard(Route{Handler: http.HandlerFunc(s.unknown), checked: true}))
+	return nil
+}
+
+// orUnimplemented returns given, or fallback if it is nil.
+func orUnimplemented[T comparable](given, fallback T) T {
+	var none T
+	if given == none {
+		return fallback
+	}
+	return given
+}
+
+// addInfo adds health, reflection and metrics.
+func (s *Server) addInfo() {
+	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(s.services...))
+	s.mux.Handle(path, s.guard(Route{Handler: health, Public: true}))
+	s.Handle(Route{Pattern: "GET /health", Public: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+	})})
+	reflector := grpcreflect.NewStaticReflector(s.services...)
+	path, handler := grpcreflect.NewHandlerV1(reflector)
+	s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+	path, handler = grpcreflect.NewHandlerV1Alpha(reflector)
+	s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+	s.Handle(Route{Pattern: "GET /metrics", localOnly: true, checked: true, Handler: s.metrics.handler()})
+	s.Handle(Route{Pattern: "GET /openapi.yaml", Public: true, Handler: http.HandlerFunc(serveOpenAPI)})
+}
+
+// ServeHTTP serves one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// unknown answers a request for a path that no route has.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	WriteError(w, r, errNoRoute(r))
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/api/auth"
+	"aibox/api/store"
+	"aibox/app/sandbox"
+	"aibox/audit"
+	"aibox/internal/files"
+	"aibox/internal/screen"
+	"aibox/session"
+	"aibox/session/process"
+	"aibox/session/volume"
+)
+
+// Services are the use cases that the server makes available.
+type Services struct {
+	Sandboxes Sandboxes
+	Processes Processes
+	// Files opens the files of a running sandbox, for a user of it; empty means the
+	// sandbox's. Nil is unsupported.
+	Files  func(ctx context.Context, id session.ID, user string) Files
+	Quotas Quotas
+	// Creations remembers the keys of creations. Nil ignores keys.
+	Creations Creations
+	Audit     Audit
+	// These are unsupported if they are nil.
+	Ports     aiboxv1connect.PortsHandler
+	Sessions  aiboxv1connect.SessionsHandler
+	Templates aiboxv1connect.TemplatesHandler
+	Code      Code
+}
+
+// Tokens finds callers by their tokens; see store.Store.
+type Tokens interface {
+	Authenticate(ctx context.Context, token string) (auth.Caller, error)
+}
+
+// Sandboxes are the use cases of sandboxes; see sandbox.Service.
+type Sandboxes interface {
+	Create(ctx context.Context, r sandbox.Request, step func(session.Step)) (sandbox.Sandbox, error)
+	Get(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
+	List(ctx context.Context, tenant session.Tenant, filter sandbox.Filter, size int, token string) (sandbox.Page, error)
+	Update(ctx context.Context, tenant session.Tenant, id string, change session.SandboxChange) (sandbox.Sandbox, error)
+	Extend(ctx context.Context, tenant session.Tenant, id string, by time.Duration) (sandbox.Sandbox, error)
+	Destroy(ctx context.Context, tenant session.Tenant, id string) error
+	Metrics(ctx context.Context, tenant session.Tenant, id string) (sandbox.Metrics, error)
+	Running(ctx context.Context, tenant session.Tenant, id string) (session.ID, error)
+	Network(ctx context.Context, tenant session.Tenant, id string) (sandbox.Network, error)
+	SetNetwork(ctx context.Context, tenant session.Tenant, id string, lists session.NetworkLists) (sandbox.Network, error)
+	CreateVolume(ctx context.Context, tenant session.Tenant, name string) (volume.Volume, error)
+	ListVolumes(ctx context.Context, tenant session.Tenant) ([]volume.Volume, error)
+	DeleteVolume(ctx context.Context, tenant session.Tenant, name string) error
+}
+
+// Pauser is what Sandboxes can do where sandboxes can be paused.
+type Pauser interface {
+	Pause(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
+	Resume(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
+}
+
+// Explainer is what Sandboxes can do where decisions of the network can be explained.
+type Explainer interface {
+	Explain(ctx context.Context, tenant session.Tenant, id, host string, port int) (allowed bool, reason, rule string, err error)
+}
+
+// Processes are the use cases of processes; see session.Sessions.
+type Processes interface {
+	StartProcess(ctx context.Context, id session.ID, request process.Request) (process.Info, error)
+	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
+	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
+	ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error
+	SignalProcess(ctx context.Context, id session.ID, number, signal int) error
+	ResizeProcess(ctx context.Context, id session.ID, number int, size screen.Size) error
+}
+
+// Files are the files of a sandbox; see files.Client.
+type Files interface {
+	Stat(ctx context.Context, path files.Path, follow bool) (files.Entry, error)
+	List(ctx context.Context, path files.Path, o files.ListOptions) (files.Page, error)
+	MakeFolder(ctx context.Context, path files.Path, o files.MakeOptions) (files.Entry, error)
+	Move(ctx context.Context, from, to files.Path, replace bool) (files.Entry, error)
+	Remove(ctx context.Context, path files.Path, deep bool) error
+	Read(ctx context.Context, path files.Path, part files.Range) (files.Entry, io.ReadCloser, error)
+	Write(ctx context.Context, path files.Path, in io.Reader, o files.WriteOptions) (files.Entry, error)
+	Watch(ctx context.Context, path files.Path, deep bool, watching func(), visit func(files.Event) error) error
+}
+
+// Quotas are the quotas of tenants and what counts against them.
+type Quotas interface {
+	Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error)
+	Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error)
+}
+
+// Creations remembers the keys of creations; see store.Store.
+type Creations interface {
+	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (session.ID, error)
+	EndCreation(ctx context.Context, tenant session.Tenant, key string, sandbox session.ID) error
+}
+
+// Audit reads the audit logs of sandboxes and sessions; see session.Sessions.
+type Audit interface {
+	AuditLogs(ids ...string) ([]session.AuditLog, error)
+	AuditEvents(logs []session.AuditLog, visit func(session.Logged) error) error
+	VerifyAudit(log session.AuditLog) (audit.Verified, error)
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/coder/websocket"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// addProcessSocket adds the WebSocket of a process: its events to the client, and
+// ProcessCommands from it. The query from_seq is the number of the first event, and
+// format=proto sends Protobuf in place of JSON.
+func (s *Server) addProcessSocket() {
+	s.Handle(Route{
+		Pattern: "GET /v1/sandboxes/{sandbox_id}/processes/{process_id}/ws", Right: aiboxv1.Right_RIGHT_EXECUTE,
+		Handler: &processSocket{s.processes(), s.options.Limits.Stall},
+	})
+}
+
+type processSocket struct {
+	*processes
+	stall time.Duration
+}
+
+func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	number, err := strconv.ParseInt(r.PathValue("process_id"), 10, 32)
+	if err != nil {
+		WriteError(w, r, fault.New(fault.NotFound, "%q is not a process", r.PathValue("process_id")))
+		return
+	}
+	var from int64
+	if text := r.URL.Query().Get("from_seq"); text != "" {
+		if from, err = strconv.ParseInt(text, 10, 64); err != nil {
+			WriteError(w, r, fault.New(fault.Usage, "from_seq is a number, not %q", text))
+			return
+		}
+	}
+	id, info, err := p.find(r.Context(), r.PathValue("sandbox_id"), int32(number))
+	if err == nil {
+		err = checkSeq(&info, from)
+	}
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	// The server has checked the origin.
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return // Accept has answered
+	}
+	defer conn.CloseNow() //nolint:errcheck // it is closed, or the client has gone
+	conn.SetReadLimit(2 * maxInput)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	commands := make(chan error, 1)
+	go func() { defer cancel(); commands <- p.obey(ctx, conn, id, int(number)) }()
+	err = p.follow(ctx, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
+		return p.send(ctx, conn, event, r.URL.Query().Get("format") == "proto")
+	})
+	cancel()
+	if commandErr := <-commands; commandErr != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = commandErr
+	}
+	closeSocket(r.Context(), conn, err)
+}
+
+// send sends an event.
+func (p *processSocket) send(ctx context.Context, conn *websocket.Conn, event *aiboxv1.ProcessEvent, binary bool) error {
+	kind, encode := websocket.MessageText, protojson.Marshal
+	if binary {
+		kind, encode = websocket.MessageBinary, proto.Marshal
+	}
+	data, err := encode(event)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.stall)
+	defer cancel()
+	return conn.Write(ctx, kind, data)
+}
+
+// obey does what the client's commands say, until it closes the connection.
+func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int) error {
+	for {
+		kind, data, err := conn.Read(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // the connection has ended, and with it the call
+		}
+		var command aiboxv1.ProcessCommand
+		decode := protojson.Unmarshal
+		if kind == websocket.MessageBinary {
+			decode = proto.Unmarshal
+		}
+		if err := decode(data, &command); err != nil {
+			return fault.New(fault.Usage, "a message is not a ProcessCommand: %w", err)
+		}
+		if err := p.do(ctx, id, number, &command); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *processSocket) do(ctx context.Context, id session.ID, number int, command *aiboxv1.ProcessCommand) error {
+	switch c := command.GetCommand().(type) {
+	case *aiboxv1.ProcessCommand_Input:
+		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(c.Input), false)
+	case *aiboxv1.ProcessCommand_CloseInput:
+		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(nil), true)
+	case *aiboxv1.ProcessCommand_Resize:
+		size, err := fromSize(c.Resize)
+		if err != nil {
+			return err
+		}
+		return p.cases.ResizeProcess(ctx, id, number, size)
+	case *aiboxv1.ProcessCommand_Signal:
+		if err := checkSignal(c.Signal); err != nil {
+			return err
+		}
+		return p.cases.SignalProcess(ctx, id, number, int(c.Signal))
+	default:
+		return fault.New(fault.Usage, "a message has no command")
+	}
+}
+
+// maxReason is the maximum length of the reason of a close frame, in bytes.
+const maxReason = 120
+
+// closeSocket closes a connection with the kind of the error and its sentence.
+func closeSocket(ctx context.Context, conn *websocket.Conn, err error) {
+	if err == nil {
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+		return
+	}
+	shown, found := toError(ctx, err)
+	reason := found.kind + ": " + shown.GetMessage()
+	if len(reason) > maxReason {
+		reason = reason[:maxReason]
+	}
+	status := websocket.StatusPolicyViolation
+	if found == failInternal {
+		status = websocket.StatusInternalError
+	}
+	_ = conn.Close(status, utf8(reason))
+}

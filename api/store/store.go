@@ -1,0 +1,158 @@
+// Package store is the database of the server: tenants with their quotas, tokens, keys of
+// creations, and what tenants have used. Sandboxes, volumes and templates are not in it:
+// they are found where they are. It holds no token, only hashes.
+//
+// SQLite is pure Go here (modernc.org/sqlite), so that the program stays a static binary.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Store is an open database. It is safe for concurrent use, also by several processes.
+type Store struct{ db *sql.DB }
+
+// Path returns the path of the database.
+func Path(dirs paths.Dirs) string { return filepath.Join(dirs.State, "api", "aibox.db") }
+
+// Open opens the database at path, creates it if it is missing, and brings it to the
+// current version. Its folder and its files are the user's alone.
+func Open(ctx context.Context, path string) (*Store, error) {
+	if err := makeFile(path); err != nil {
+		return nil, fault.New(fault.Environment, "the database of the API cannot be used: %w", err)
+	}
+	query := url.Values{"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(4)
+	s := &Store{db}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(fault.New(fault.Environment, "the database %s cannot be used: %w", path, err), db.Close())
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }
+
+// makeFile creates the file before SQLite does, which would make it readable for others.
+// SQLite gives its further files the mode of this one.
+func makeFile(path string) error {
+	if err := paths.MakePrivate(filepath.Dir(path)); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() || !info.Mode().IsRegular() {
+		return fmt.Errorf("%q is not a file of this user", path)
+	}
+	return file.Chmod(0o600)
+}
+
+// migrations bring a database from each version to the next. They are never changed, only
+// added to.
+var migrations = []string{`
+CREATE TABLE tenants (
+	name    TEXT PRIMARY KEY,
+	quota   TEXT NOT NULL,    -- JSON of Quota
+	created INTEGER NOT NULL  -- milliseconds since 1970, as all times
+) STRICT;
+CREATE TABLE tokens (
+	id      TEXT PRIMARY KEY,
+	tenant  TEXT NOT NULL REFERENCES tenants (name),
+	hash    TEXT NOT NULL UNIQUE,
+	name    TEXT NOT NULL,
+	rights  TEXT NOT NULL,    -- names, separated by spaces
+	created INTEGER NOT NULL,
+	expires INTEGER NOT NULL, -- 0: never
+	revoked INTEGER NOT NULL  -- 0: not
+) STRICT;
+CREATE TABLE creations (
+	tenant  TEXT NOT NULL,
+	key     TEXT NOT NULL,
+	request TEXT NOT NULL,    -- digest
+	sandbox TEXT NOT NULL,    -- empty while it is being created
+	owner   TEXT NOT NULL,    -- the process that creates it
+	created INTEGER NOT NULL,
+	PRIMARY KEY (tenant, key)
+) STRICT;
+CREATE TABLE usage (
+	tenant   TEXT NOT NULL,
+	day      TEXT NOT NULL,   -- in UTC, as 2006-01-02
+	sandbox  TEXT NOT NULL,
+	upload   INTEGER NOT NULL,
+	tokens   INTEGER NOT NULL,
+	PRIMARY KEY (tenant, day, sandbox)
+) STRICT;
+`}
+
+// errNewer is the error for a database of a later version of aibox.
+var errNewer = errors.New("it was written by a newer version of aibox")
+
+// migrate brings the database to the current version.
+func (s *Store) migrate(ctx context.Context) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return errNewer
+		}
+		for _, migration := range migrations[version:] {
+			if _, err := tx.ExecContext(ctx, migration); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+}
+
+// change runs a transaction that writes.
+func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, ignore(tx.Rollback(), sql.ErrTxDone))
+	}
+	return tx.Commit()
+}
+
+// ignore returns err unless it is an error of the given kind.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+// Exists reports whether there is a database.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// Quota is the upper bounds of a tenant. 0 means no bound.
+type Quota struct {
+	Sandboxes   int64   `json:"sandboxes"`    // at once
+	Memory      int64   `json:"memory_mib"`   // MiB of all sandboxes
+	CPUs        float64 `json:"cpus"`         // of all sandboxes
+	Processes   int64   `json:"processes"`    // of all sandboxes
+	Disk        int64   `json:"disk_mib"`     // MiB of all volumes
+	UploadBytes int64   `json:"upload_bytes"` // sent to hosts on one day (UTC)
+	Tokens      int64   `json:"model_tokens"` // of models on one day (UTC)
+}
+
+// DefaultQuota is the quota of a new tenant. The local one has none: the machine is the
+// user's own.
+func DefaultQuota(tenant session.Tenant) Quota {
+	if tenant == session.LocalTenant {
+		return Quota{}
+	}
+	return Quota{Sandboxes: 20, Memory: 32 << 10, CPUs: 32, Processes: 40_000, Disk: 50 << 10, UploadBytes: 10 << 30}
+}
+
+func addTenant(ctx context.Context, tx *sql.Tx, tenant session.Tenant) error {
+	quota, err := json.Marshal(DefaultQuota(tenant))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO tenants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", string(tenant), string(quota), milliseconds(time.Now()))
+	return err
+}
+
+// Quota returns the quota of a tenant; the default one if it is not in the database.
+func (s *Store) Quota(ctx context.Context, tenant session.Tenant) (Quota, error) {
+	var text string
+	err := s.db.QueryRowContext(ctx, "SELECT quota FROM tenants WHERE name = ?", string(tenant)).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return DefaultQuota(tenant), nil
+	}
+	var quota Quota
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &quota)
+	}
+	return quota, err
+}
+
+// SetQuota changes the quota of a tenant, which is created if it does not exist.
+func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota) error {
+	if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.Disk < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 {
+		return fault.New(fault.Usage, "a quota cannot be negative").Hint("0 means no bound")
+	}
+	text, err := json.Marshal(quota)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
+		if err := addTenant(ctx, tx, tenant); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE tenants SET quota = ? WHERE name = ?", string(text), string(tenant))
+		return err
+	})
+}
+
+// day is the day of a time as the database has it.
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// Used is what a sandbox of a tenant has used since it was created.
+type Used struct {
+	Sandbox     session.ID
+	UploadBytes int64
+	Tokens      int64
+}
+
+// RecordUsage records the counters of a tenant's sandboxes. They only grow. A sandbox that
+// lives over midnight counts again from zero on the next day.
+func (s *Store) RecordUsage(ctx context.Context, tenant session.Tenant, now time.Time, used []Used) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		for _, u := range used {
+			var upload, tokens int64 // of the days before
+			err := tx.QueryRowContext(ctx, "SELECT coalesce(sum(upload), 0), coalesce(sum(tokens), 0) FROM usage WHERE tenant = ? AND sandbox = ? AND day < ?",
+				string(tenant), string(u.Sandbox), day(now)).Scan(&upload, &tokens)
+			if err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, `INSERT INTO usage VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET upload = max(upload, excluded.upload), tokens = max(tokens, excluded.tokens)`,
+				string(tenant), day(now), string(u.Sandbox), max(u.UploadBytes-upload, 0), max(u.Tokens-tokens, 0))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UsageToday returns what a tenant has used on the day of now, as far as it was recorded.
+func (s *Store) UsageToday(ctx context.Context, tenant session.Tenant, now time.Time) (uploadBytes, tokens int64, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT coalesce(sum(upload), 0), coalesce(sum(tokens), 0) FROM usage WHERE tenant = ? AND day = ?",
+		string(tenant), day(now)).Scan(&uploadBytes, &tokens)
+	return uploadBytes, tokens, err
+}
