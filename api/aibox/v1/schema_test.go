@@ -25,7 +25,7 @@ func digest(t *testing.T, root string) string {
 	var files []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		suffixes := []string{".proto", ".yaml", ".pb.go", ".connect.go", "generate/go.mod"}
-		if err == nil && !entry.IsDir() && slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) }) && !strings.Contains(path, "e2b") {
+		if err == nil && !entry.IsDir() && slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(path, s) }) {
 			files = append(files, path)
 		}
 		return err

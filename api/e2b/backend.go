@@ -1,0 +1,139 @@
+package e2b
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"aibox/api/aibox/v1/aiboxv1connect"
+)
+
+// backend calls aibox's API within this process, over connections in memory. So every call
+// is authenticated, limited and recorded as any other.
+type backend struct {
+	sandboxes aiboxv1connect.SandboxesClient
+	processes aiboxv1connect.ProcessesClient
+	files     aiboxv1connect.FilesClient
+	network   aiboxv1connect.NetworkClient
+	templates aiboxv1connect.TemplatesClient
+	volumes   aiboxv1connect.VolumesClient
+
+	server    *http.Server
+	transport *http.Transport
+	listener  *memoryListener
+}
+
+func newBackend(api http.Handler, host string) *backend {
+	b := &backend{listener: &memoryListener{conns: make(chan net.Conn), done: make(chan struct{})}}
+	b.transport = &http.Transport{
+		DialContext:         b.listener.dial,
+		MaxIdleConnsPerHost: 64,
+		IdleConnTimeout:     time.Minute,
+		DisableCompression:  true,
+	}
+	b.server = &http.Server{Handler: api, ReadHeaderTimeout: time.Minute}
+	go b.server.Serve(b.listener) //nolint:errcheck // it ends when the listener is closed
+	client, base := &http.Client{Transport: b.transport}, "http://"+host
+	options := []connect.ClientOption{connect.WithInterceptors(bearer{}), connect.WithReadMaxBytes(maxAnswer)}
+	b.sandboxes = aiboxv1connect.NewSandboxesClient(client, base, options...)
+	b.processes = aiboxv1connect.NewProcessesClient(client, base, options...)
+	b.files = aiboxv1connect.NewFilesClient(client, base, options...)
+	b.network = aiboxv1connect.NewNetworkClient(client, base, options...)
+	b.templates = aiboxv1connect.NewTemplatesClient(client, base, options...)
+	b.volumes = aiboxv1connect.NewVolumesClient(client, base, options...)
+	return b
+}
+
+func (b *backend) close() error {
+	err := b.server.Close()
+	b.transport.CloseIdleConnections()
+	return err
+}
+
+// memoryListener is a listener without a network.
+type memoryListener struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept returns the server's end of the next connection.
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (l *memoryListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+// Addr returns an address that names nothing.
+func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "memory"} }
+
+// caller is the caller of a request.
+type caller struct {
+	token   string // of aibox's API
+	sandbox string // inside which the call is; empty in the control plane
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, c caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// bearer adds the caller's token to each call. A context without a caller gets none, so the
+// API refuses the call.
+type bearer struct{}
+
+func (bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		authorize(ctx, r.Header())
+		return next(ctx, r)
+	}
+}
+
+func (bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		authorize(ctx, conn.RequestHeader())
+		return conn
+	}
+}
+
+func (bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+func authorize(ctx context.Context, header http.Header) {
+	if c := callerOf(ctx); c.token != "" {
+		header.Set("Authorization", "Bearer "+c.token)
+	}
+}

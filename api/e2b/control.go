@@ -1,0 +1,146 @@
+package e2b
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// maxBody is the maximum size of a body of the control plane in bytes.
+const maxBody = 1 << 20
+
+// routeControl adds the control plane.
+func (s *Server) routeControl() {
+	for pattern, handle := range map[string]func(w http.ResponseWriter, r *http.Request) error{
+		"POST /sandboxes":                 s.createSandbox,
+		"POST /v2/sandboxes":              s.createSandbox,
+		"GET /sandboxes":                  s.listRunning,
+		"GET /v2/sandboxes":               s.listSandboxes,
+		"GET /sandboxes/metrics":          s.metricsOfMany,
+		"GET /sandboxes/{id}":             s.getSandbox,
+		"DELETE /sandboxes/{id}":          s.deleteSandbox,
+		"POST /sandboxes/{id}/connect":    s.connectSandbox,
+		"POST /v2/sandboxes/{id}/connect": s.connectSandbox,
+		"POST /sandboxes/{id}/resume":     s.resumeSandbox,
+		"POST /sandboxes/{id}/pause":      s.pauseSandbox,
+		"POST /sandboxes/{id}/timeout":    s.setTimeout,
+		"POST /sandboxes/{id}/refreshes":  s.refresh,
+		"POST /sandboxes/{id}/snapshots":  s.createSnapshot,
+		"PUT /sandboxes/{id}/network":     s.setNetwork,
+		"GET /sandboxes/{id}/metrics":     s.sandboxMetrics,
+		"GET /templates/aliases/{name}":   s.findTemplate,
+		"DELETE /templates/{name}":        s.deleteTemplate,
+		"POST /volumes":                   s.createVolume,
+		"GET /volumes":                    s.listVolumes,
+		"GET /volumes/{name}":             s.getVolume,
+		"DELETE /volumes/{name}":          s.deleteVolume,
+	} {
+		s.routes.HandleFunc(pattern, control(handle))
+	}
+	for pattern, reason := range refusals {
+		s.routes.HandleFunc(pattern, control(func(http.ResponseWriter, *http.Request) error {
+			return &apiError{http.StatusNotImplemented, reason}
+		}))
+	}
+}
+
+// refusals are the calls of the packages that aibox has no use case for, and why.
+var refusals = map[string]string{
+	"POST /sandboxes/{id}/fork":   "aibox does not fork sandboxes: create another one",
+	"GET /sandboxes/{id}/logs":    "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
+	"GET /v2/sandboxes/{id}/logs": "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
+	"GET /snapshots":              "aibox does not list snapshots",
+	"/v2/templates/":              noBuilds,
+	"/v3/templates":               noBuilds,
+	"/v3/templates/":              noBuilds,
+	"/templates/":                 noBuilds,
+	"/secrets":                    noSecrets,
+	"/secrets/":                   noSecrets,
+	"/volumecontent/":             "aibox opens the files of a volume in a sandbox alone: mount it in one",
+}
+
+const (
+	noBuilds  = "aibox builds templates by its own API and by `aibox template create`"
+	noSecrets = "aibox takes secrets from the settings of its user alone: see `--secret`"
+)
+
+// control returns the handler of a call of the control plane.
+func control(handle func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token := r.Header.Get("X-API-KEY")
+		if token == "" {
+			token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		}
+		err := checkControl(r, token)
+		if err == nil {
+			err = handle(w, r.WithContext(withCaller(r.Context(), caller{token: token})))
+		}
+		if err != nil {
+			writeError(w, err)
+		}
+	}
+}
+
+// checkControl refuses a call without a token, and one that names two sandboxes.
+func checkControl(r *http.Request, token string) error {
+	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return &apiError{http.StatusUnauthorized, "the header X-API-KEY holds no token of aibox: `aibox token create` makes one"}
+	}
+	for _, header := range r.Header.Values(sandboxHeader) {
+		if header != r.PathValue("id") {
+			return &apiError{http.StatusBadRequest, "the header " + sandboxHeader + " and the path name two sandboxes"}
+		}
+	}
+	return nil
+}
+
+// readBody decodes the body of a call. An empty one leaves into as it is.
+func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &apiError{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.Itoa(maxBody) + " bytes"}
+	case err != nil:
+		return &apiError{http.StatusBadRequest, "the body broke off"}
+	case len(data) == 0:
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // a setting without effect must not look as if it had one
+	err = decoder.Decode(into)
+	if err == nil && decoder.More() {
+		err = errors.New("more follows")
+	}
+	if err != nil {
+		return &apiError{http.StatusBadRequest, "the body is no valid JSON for this call: " + err.Error()}
+	}
+	return nil
+}
+
+// findTemplate answers whether a template exists.
+func (s *Server) findTemplate(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.backend.templates.Get(r.Context(), connect.NewRequest(&aiboxv1.GetTemplateRequest{Name: templateName(r.PathValue("name"))}))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"templateID": found.Msg.Name, "public": found.Msg.Builtin})
+	return nil
+}
+
+// deleteTemplate deletes a template of the caller.
+func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request) error {
+	if _, err := s.backend.templates.Delete(r.Context(), connect.NewRequest(&aiboxv1.DeleteTemplateRequest{Name: r.PathValue("name")})); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,493 @@
+package e2b
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"pgregory.net/rapid"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/e2b/processpb"
+)
+
+// call sends a request and returns its status and body. Headers are NAME, VALUE pairs.
+func call(t *testing.T, front *httptest.Server, method, path, body string, headers ...string) (int, string) {
+	t.Helper()
+	status, text, _ := exchange(t, front, method, path, strings.NewReader(body), headers...)
+	return status, text
+}
+
+func exchange(t *testing.T, front *httptest.Server, method, path string, body io.Reader, headers ...string) (int, string, http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, front.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if r.Header.Add(headers[i], headers[i+1]); headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	answer, err := front.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(data), answer.Header
+}
+
+// create creates a sandbox of tenant a.
+func create(t *testing.T, front *httptest.Server, token string) accessJSON {
+	t.Helper()
+	status, body := call(t, front, "POST", "/e2b/v2/sandboxes", `{"templateID": "base"}`, "X-API-KEY", token)
+	if status != http.StatusCreated {
+		t.Fatalf("create: %d %s", status, body)
+	}
+	var access accessJSON
+	if err := json.Unmarshal([]byte(body), &access); err != nil {
+		t.Fatal(err)
+	}
+	return access
+}
+
+func inside(a accessJSON) []string {
+	return []string{"E2b-Sandbox-Id", a.SandboxID, "E2b-Sandbox-Port", "49983", "X-Access-Token", a.AccessToken}
+}
+
+func TestASandboxIsCreatedAsThePackagesAskForIt(t *testing.T) {
+	fake, _, front := serve(t)
+	status, body := call(t, front, "POST", "/e2b/sandboxes", `{"templateID": "base", "timeout": 60, "metadata": {"a": "b"}, "envVars": {"X": "1"},
+		"secure": false, "autoPause": true, "allow_internet_access": false, "volumeMounts": [{"name": "v", "path": "/data"}]}`, "X-API-KEY", "token-a")
+	if status != http.StatusCreated || !strings.Contains(body, `"envdVersion":"0.6.4"`) || !strings.Contains(body, `"domain":"boxes.test"`) {
+		t.Fatalf("%d %s", status, body)
+	}
+	got := fake.created[0]
+	if got.Template != "code" || got.Timeout.AsDuration() != time.Minute || got.Metadata["a"] != "b" || got.Env["X"] != "1" ||
+		got.OnTimeout != aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE || got.Volumes[0].Path != "/data" || got.Network.Mode != aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST {
+		t.Errorf("the request is %v", got)
+	}
+	create(t, front, "token-a")
+	if got := fake.created[1]; got.Timeout.AsDuration() != 5*time.Minute || got.Network != nil {
+		t.Errorf("a request without settings becomes %v", got)
+	}
+}
+
+func TestSettingsThatAiboxDoesNotHaveAreRefusedWithTheReason(t *testing.T) {
+	fake, _, front := serve(t)
+	for body, want := range map[string]string{
+		`{"mcp": {"x": {}}}`:                       "leave out mcp",
+		`{"iam": {"tokens": {}}}`:                  "leave out iam",
+		`{"autoResume": {"enabled": true}}`:        "leave out autoResume",
+		`{"autoPauseMemory": false}`:               "with its memory",
+		`{"network": {"rules": {"h": []}}}`:        "network.rules",
+		`{"network": {"egressProxy": {}}}`:         "network.egressProxy",
+		`{"network": {"allowPublicTraffic":true}}`: "trafficAccessToken",
+		`{"network": {"maskRequestHost": "x"}}`:    "network.maskRequestHost",
+		`{"network": {"httpsPorts": [1]}}`:         "network.httpsPorts",
+		`{"timeout": -1}`:                          "between 0 seconds and a year",
+		`{"timeout": 1e300}`:                       "valid JSON",
+		`{"isolation": "off"}`:                     "isolation",
+		`{} {}`:                                    "more follows",
+		`[`:                                        "valid JSON",
+	} {
+		status, answer := call(t, front, "POST", "/e2b/v2/sandboxes", body, "X-API-KEY", "token-a")
+		if status != http.StatusBadRequest && status != http.StatusNotImplemented || !strings.Contains(answer, want) {
+			t.Errorf("%s: %d %s", body, status, answer)
+		}
+	}
+	if len(fake.created) > 0 {
+		t.Errorf("sandboxes were created: %v", fake.created)
+	}
+}
+
+func TestWithoutAValidTokenTheControlPlaneRefusesAllCalls(t *testing.T) {
+	fake, _, front := serve(t)
+	access := create(t, front, "token-a")
+	fake.revoked["token-b"] = true
+	for _, path := range []string{"GET /v2/sandboxes", "POST /v2/sandboxes", "GET /sandboxes/", "DELETE /sandboxes/", "POST /sandboxes//connect", "POST /sandboxes//timeout", "PUT /sandboxes//network", "GET /sandboxes//metrics", "POST /sandboxes//pause"} {
+		method, path, _ := strings.Cut(path, " ")
+		path = strings.Replace(path, "/sandboxes/", "/sandboxes/"+access.SandboxID, 1)
+		body := "{}"
+		if strings.HasSuffix(path, "/timeout") {
+			body = `{"timeout": 5}`
+		}
+		for _, key := range []string{"", "wrong", "token-b", "token-a x", access.AccessToken} {
+			if status, body := call(t, front, method, "/e2b"+path, body, "X-API-KEY", key); status != http.StatusUnauthorized {
+				t.Errorf("%s %s with %q: %d %s", method, path, key, status, body)
+			}
+		}
+	}
+}
+
+func TestASandboxOfAnotherTenantIsAnsweredLikeOneThatDoesNotExist(t *testing.T) {
+	_, _, front := serve(t)
+	access := create(t, front, "token-a")
+	for _, route := range []string{"GET ", "DELETE ", "POST /connect", "POST /timeout", "POST /pause", "POST /resume", "POST /snapshots", "PUT /network", "GET /metrics"} {
+		method, suffix, _ := strings.Cut(route, " ")
+		body := "{}"
+		if suffix == "/timeout" {
+			body = `{"timeout": 5}`
+		}
+		status, theirs := call(t, front, method, "/e2b/sandboxes/"+access.SandboxID+suffix, body, "X-API-KEY", "token-b")
+		_, none := call(t, front, method, "/e2b/sandboxes/s999-sandbox"+suffix, body, "X-API-KEY", "token-b")
+		if status != http.StatusNotFound || theirs != none {
+			t.Errorf("%s: %d %s, and %s", route, status, theirs, none)
+		}
+	}
+	if status, body := call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-b"); status != http.StatusOK || strings.TrimSpace(body) != "[]" {
+		t.Errorf("the list of another tenant: %d %s", status, body)
+	}
+}
+
+func TestTheInsideOfASandboxNeedsItsOwnToken(t *testing.T) {
+	fake, _, front := serve(t)
+	a, b, other := create(t, front, "token-a"), create(t, front, "token-a"), create(t, front, "token-b")
+	fake.files.content["/secret"] = []byte("secret")
+	tries := map[string][]string{
+		"no token":                    {"E2b-Sandbox-Id", a.SandboxID},
+		"another sandbox's token":     {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", b.AccessToken},
+		"another tenant's token":      {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", other.AccessToken},
+		"the token for ports":         {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", a.TrafficToken},
+		"the API's token":             {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", "token-a"},
+		"a changed token":             {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", "A" + a.AccessToken[1:]},
+		"an endless token":            {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", strings.Repeat("A", 100_000)},
+		"a sandbox that is not there": {"E2b-Sandbox-Id", "s999-sandbox", "X-Access-Token", a.AccessToken},
+		"a token of another server":   {"E2b-Sandbox-Id", a.SandboxID, "X-Access-Token", newTokens([]byte("other")).issue(forInside, a.SandboxID, "token-a")},
+	}
+	for name, headers := range tries {
+		for _, path := range []string{"/files?path=/secret", "/health", "/metrics", "/envs"} {
+			if status, body := call(t, front, "GET", "/e2b"+path, "", headers...); status != http.StatusUnauthorized || !strings.Contains(body, errToken.Error()) {
+				t.Errorf("%s: %s: %d %s", name, path, status, body)
+			}
+		}
+		for _, rpc := range []string{"process.Process/List", "process.Process/Start", "filesystem.Filesystem/Stat", "filesystem.Filesystem/WatchDir"} {
+			if status, _ := call(t, front, "POST", "/e2b/"+rpc, "{}", append(headers, "Content-Type", "application/json")...); status != http.StatusUnauthorized {
+				t.Errorf("%s: %s: %d", name, rpc, status)
+			}
+		}
+	}
+	if status, body := call(t, front, "GET", "/e2b/files?path=/secret", "", inside(a)...); status != http.StatusOK || body != "secret" {
+		t.Errorf("with the right token: %d %s", status, body)
+	}
+	fake.revoked["token-a"] = true
+	if status, _ := call(t, front, "GET", "/e2b/files?path=/secret", "", inside(a)...); status != http.StatusUnauthorized {
+		t.Errorf("after the caller's token was revoked: %d", status)
+	}
+}
+
+func TestARequestThatNamesTwoSandboxesIsRefused(t *testing.T) {
+	_, _, front := serve(t)
+	a, b := create(t, front, "token-a"), create(t, front, "token-a")
+	for name, try := range map[string]struct {
+		path    string
+		headers []string
+	}{
+		"header and path":       {"/e2b/sandboxes/" + a.SandboxID, []string{"X-API-KEY", "token-a", "E2b-Sandbox-Id", b.SandboxID}},
+		"two headers":           {"/e2b/health", append(inside(a), "E2b-Sandbox-Id", b.SandboxID)},
+		"header and host":       {"/health", append(inside(a), "Host", "49983-"+b.SandboxID+".boxes.test")},
+		"an empty header":       {"/e2b/health", []string{"E2b-Sandbox-Id", "", "X-Access-Token", a.AccessToken}},
+		"a path as an id":       {"/e2b/health", []string{"E2b-Sandbox-Id", "../" + a.SandboxID, "X-Access-Token", a.AccessToken}},
+		"another port's header": {"/e2b/health", []string{"E2b-Sandbox-Id", a.SandboxID, "E2b-Sandbox-Port", "22", "X-Access-Token", a.AccessToken}},
+		"no sandbox":            {"/e2b/health", []string{"X-Access-Token", a.AccessToken}},
+	} {
+		if status, body := call(t, front, "GET", try.path, "", try.headers...); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+}
+
+func TestASandboxThatHasEndedIsReportedAsGone(t *testing.T) {
+	_, _, front := serve(t)
+	a := create(t, front, "token-a")
+	if status, _ := call(t, front, "GET", "/e2b/health", "", inside(a)...); status != http.StatusNoContent {
+		t.Errorf("health while it runs: %d", status)
+	}
+	if status, _ := call(t, front, "DELETE", "/e2b/sandboxes/"+a.SandboxID, "", "X-API-KEY", "token-a"); status != http.StatusNoContent {
+		t.Errorf("delete: %d", status)
+	}
+	if status, _ := call(t, front, "DELETE", "/e2b/sandboxes/"+a.SandboxID, "", "X-API-KEY", "token-a"); status != http.StatusNotFound {
+		t.Errorf("delete again: %d", status)
+	}
+	for _, path := range []string{"/health", "/files?path=/x"} {
+		if status, body := call(t, front, "GET", "/e2b"+path, "", inside(a)...); status != http.StatusBadGateway {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	status, body := call(t, front, "POST", "/e2b/filesystem.Filesystem/Stat", `{"path": "/x"}`, append(inside(a), "Content-Type", "application/json")...)
+	if !strings.Contains(body, `"unavailable"`) {
+		t.Errorf("stat: %d %s", status, body)
+	}
+}
+
+func TestAPausedSandboxIsResumedByConnect(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	path := "/e2b/sandboxes/" + a.SandboxID
+	for _, step := range []struct {
+		path, body string
+		want       int
+	}{
+		{"/resume", `{}`, http.StatusConflict},
+		{"/pause", `{"memory": false}`, http.StatusNotImplemented},
+		{"/pause", `{}`, http.StatusNoContent},
+		{"/pause", ``, http.StatusConflict},
+		{"/connect", `{"timeout": 10}`, http.StatusCreated},
+		{"/connect", `{"timeout": 1000}`, http.StatusOK},
+	} {
+		if status, body := call(t, front, "POST", path+step.path, step.body, "X-API-KEY", "token-a"); status != step.want {
+			t.Errorf("%s %s: %d %s", step.path, step.body, status, body)
+		}
+	}
+	long := fake.sandboxes[a.SandboxID].ends
+	if time.Until(long) < 900*time.Second {
+		t.Errorf("connect has not prolonged the sandbox: %s", time.Until(long))
+	}
+	call(t, front, "POST", path+"/connect", `{"timeout": 5}`, "X-API-KEY", "token-a")
+	if ends := fake.sandboxes[a.SandboxID].ends; !ends.Equal(long) {
+		t.Errorf("connect has shortened the sandbox: %s", time.Until(ends))
+	}
+	call(t, front, "POST", path+"/timeout", `{"timeout": 5}`, "X-API-KEY", "token-a")
+	if left := time.Until(fake.sandboxes[a.SandboxID].ends); left > 6*time.Second {
+		t.Errorf("after a timeout of 5 seconds %s are left", left)
+	}
+}
+
+func TestFilesAreWrittenWholeOrNotAtAll(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	large := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
+	status, body, _ := exchange(t, front, "POST", "/e2b/files?path=/large", bytes.NewReader(large), append(inside(a), "Content-Type", octetStream)...)
+	if status != http.StatusOK || !bytes.Equal(fake.files.content["/large"], large) {
+		t.Errorf("%d %s, and %d bytes", status, body, len(fake.files.content["/large"]))
+	}
+	// A body that ends before its length, or is no gzip, leaves nothing.
+	cut := io.MultiReader(bytes.NewReader(large[:100_000]), brokenReader{})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", front.URL+"/e2b/files?path=/cut", cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = 200_000
+	for i, headers := 0, inside(a); i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	r.Header.Set("Content-Type", octetStream)
+	if answer, err := front.Client().Do(r); err == nil {
+		answer.Body.Close()
+		t.Errorf("an upload that broke off: %s", answer.Status)
+	}
+	status, body = call(t, front, "POST", "/e2b/files?path=/cut", "\x1f\x8b\x08\x00", append(inside(a), "Content-Type", octetStream, "Content-Encoding", "gzip")...)
+	if status != http.StatusBadRequest {
+		t.Errorf("half of a gzip: %d %s", status, body)
+	}
+	if _, ok := fake.files.content["/cut"]; ok {
+		t.Error("a file that was cut off was written")
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestAFormWritesEachFileToItsOwnPath(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for _, name := range []string{"/home/user/a/b.txt", "c.txt"} {
+		part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(part, "content of "+name)
+	}
+	_ = w.Close()
+	status, body, _ := exchange(t, front, "POST", "/e2b/files", &form, append(inside(a), "Content-Type", w.FormDataContentType())...)
+	if status != http.StatusOK || string(fake.files.content["/home/user/a/b.txt"]) != "content of /home/user/a/b.txt" || string(fake.files.content["c.txt"]) != "content of c.txt" {
+		t.Errorf("%d %s %q", status, body, fake.files.content)
+	}
+	status, body = call(t, front, "POST", "/e2b/files?path=/x", "x", append(inside(a), "Content-Type", octetStream, "X-Metadata-Key", "v")...)
+	if status != http.StatusBadRequest || !strings.Contains(body, "metadata") {
+		t.Errorf("metadata: %d %s", status, body)
+	}
+}
+
+func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
+	fake, s, front := serve(t)
+	a := create(t, front, "token-a")
+	fake.files.content["/f"] = []byte("<script>")
+	sign := func(path, operation, expires string) string {
+		return signature(path, operation, "", a.AccessToken, expires)
+	}
+	soon, past := "9999999999", "1000"
+	for query, want := range map[string]int{
+		"path=/f&signature=" + sign("/f", "read", ""):                                     http.StatusOK,
+		"path=/f&signature_expiration=" + soon + "&signature=" + sign("/f", "read", soon): http.StatusOK,
+		"path=/f&signature_expiration=" + past + "&signature=" + sign("/f", "read", past): http.StatusUnauthorized,
+		"path=/f&signature_expiration=" + soon + "&signature=" + sign("/f", "read", ""):   http.StatusUnauthorized,
+		"path=/f&signature=" + sign("/f", "read", soon):                                   http.StatusUnauthorized,
+		"path=/g&signature=" + sign("/f", "read", ""):                                     http.StatusUnauthorized,
+		"path=/f&username=root&signature=" + sign("/f", "read", ""):                       http.StatusUnauthorized,
+		"path=/f&signature=" + sign("/f", "write", ""):                                    http.StatusUnauthorized,
+		"path=/f&signature=v1_": http.StatusUnauthorized,
+		"path=/f&signature=":    http.StatusUnauthorized,
+		"path=/f":               http.StatusBadRequest,
+	} {
+		status, body, header := exchange(t, front, "GET", "/files?"+query, nil)
+		if status != want {
+			t.Errorf("%s: %d %s", query, status, body)
+		}
+		if status == http.StatusOK && (header.Get("Content-Disposition") != "attachment" || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Type") != octetStream) {
+			t.Errorf("a browser could run the file: %v", header)
+		}
+	}
+	if _, _, err := s.tokens.verify(signed{path: "/f", operation: "read", signature: sign("/f", "read", "")}, "s999-sandbox", time.Now()); err == nil {
+		t.Error("a signature counts for another sandbox")
+	}
+}
+
+func TestBodiesOfTheControlPlaneAreLimited(t *testing.T) {
+	_, _, front := serve(t)
+	status, body := call(t, front, "POST", "/e2b/v2/sandboxes", `{"templateID": "`+strings.Repeat("x", maxBody)+`"}`, "X-API-KEY", "token-a")
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", status, body)
+	}
+	a := create(t, front, "token-a")
+	status, body = call(t, front, "POST", "/e2b/process.Process/SendInput", `{"input": {"stdin": "`+strings.Repeat("A", 2*maxMessage)+`"}}`, append(inside(a), "Content-Type", "application/json")...)
+	if !strings.Contains(body, "resource_exhausted") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func processClient(front *httptest.Server) processpb.ProcessClient {
+	return processpb.NewProcessClient(front.Client(), front.URL+"/e2b", connect.WithProtoJSON())
+}
+
+func withHeaders[M any](message *M, headers []string) *connect.Request[M] {
+	r := connect.NewRequest(message)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header().Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+func TestAProcessIsFollowedToItsEnd(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	cwd := "/tmp"
+	r := withHeaders(&processpb.StartRequest{Process: &processpb.ProcessConfig{Cmd: "print", Args: []string{"hello"}, Cwd: &cwd, Envs: map[string]string{"A": "b"}}},
+		append(inside(a), "Authorization", "Basic cm9vdDo="))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events, err := processClient(front).Start(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for events.Receive() {
+		got = append(got, strings.ReplaceAll(events.Msg().Event.String(), "  ", " "))
+	}
+	if err := events.Err(); err != nil || len(got) != 3 || !strings.Contains(got[0], "pid:100") || !strings.Contains(got[1], "hello") || !strings.Contains(got[2], "exited:true") {
+		t.Errorf("%v, and %q", err, got)
+	}
+	start := fake.started[0]
+	if start.User != "root" || start.Dir != "/tmp" || start.Env["A"] != "b" || !start.Stdin || start.Timeout.AsDuration() < 50*time.Second {
+		t.Errorf("the process was started by %v", start)
+	}
+}
+
+func TestAProcessThatCannotBeRunIsAnInvalidArgument(t *testing.T) {
+	_, _, front := serve(t)
+	a := create(t, front, "token-a")
+	tag := "t"
+	for _, start := range []*processpb.StartRequest{{Process: &processpb.ProcessConfig{Cmd: "nothing"}}, {}, {Process: &processpb.ProcessConfig{Cmd: "print"}, Tag: &tag}} {
+		events, err := processClient(front).Start(t.Context(), withHeaders(start, inside(a)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for events.Receive() {
+			t.Errorf("an event: %v", events.Msg())
+		}
+		if code := connect.CodeOf(events.Err()); code != connect.CodeInvalidArgument {
+			t.Errorf("%v: %v", start, events.Err())
+		}
+	}
+}
+
+func TestAProcessThatHasEndedIsNotFound(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	client := processClient(front)
+	events, err := client.Start(t.Context(), withHeaders(&processpb.StartRequest{Process: &processpb.ProcessConfig{Cmd: "wait"}}, inside(a)))
+	if err != nil || !events.Receive() {
+		t.Fatal(err, events.Err())
+	}
+	selector := &processpb.ProcessSelector{Selector: &processpb.ProcessSelector_Pid{Pid: events.Msg().Event.GetStart().Pid}}
+	kill := func() error {
+		_, err := client.SendSignal(t.Context(), withHeaders(&processpb.SendSignalRequest{Process: selector, Signal: processpb.Signal_SIGNAL_SIGKILL}, inside(a)))
+		return err
+	}
+	if err := kill(); err != nil || len(fake.signals) != 1 || fake.signals[0] != 9 {
+		t.Errorf("%v, and the signals %v", err, fake.signals)
+	}
+	close(fake.exit)
+	for events.Receive() {
+	}
+	if code := connect.CodeOf(kill()); code != connect.CodeNotFound {
+		t.Errorf("killing a process that has ended: %v", code)
+	}
+}
+
+func TestAPortNeedsTheTokenForPorts(t *testing.T) {
+	fake, _, front := serve(t)
+	a, b := create(t, front, "token-a"), create(t, front, "token-a")
+	host := "3000-" + a.SandboxID + ".boxes.test"
+	for _, token := range []string{"", a.AccessToken, b.TrafficToken, "token-a"} {
+		if status, body := call(t, front, "GET", "/x", "", "Host", host, trafficHeader, token); status != http.StatusForbidden {
+			t.Errorf("with %q: %d %s", token, status, body)
+		}
+	}
+	if status, body := call(t, front, "GET", "/x%2Fy?q=1", "", "Host", host, trafficHeader, a.TrafficToken, "Authorization", "Bearer forged"); status != http.StatusOK || body != "from the port" {
+		t.Errorf("%d %s", status, body)
+	}
+	got := fake.forwarded[0]
+	if got.URL.RequestURI() != "/v1/sandboxes/"+a.SandboxID+"/ports/3000/x%2Fy?q=1" || got.Header.Get(trafficHeader) != "" {
+		t.Errorf("the request became %s with %v", got.URL, got.Header)
+	}
+}
+
+func TestATokenOpensOnlyWhatItWasSealedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tokens := newTokens(rapid.SliceOfN(rapid.Byte(), KeySize, KeySize).Draw(t, "key"))
+		id, other := rapid.String().Draw(t, "id"), rapid.String().Draw(t, "other")
+		caller := rapid.StringN(1, 100, 100).Draw(t, "caller")
+		token := tokens.issue(forInside, id, caller)
+		if opened, err := tokens.open(forInside, id, token); err != nil || opened != caller {
+			t.Fatalf("%q, %v", opened, err)
+		}
+		if _, err := tokens.open(forPorts, id, token); err == nil {
+			t.Fatal("it opens for another purpose")
+		}
+		if _, err := tokens.open(forInside, other, token); err == nil && id != other {
+			t.Fatal("it opens for another sandbox")
+		}
+		changed := []byte(token)
+		changed[rapid.IntRange(0, len(changed)-1).Draw(t, "at")] ^= byte(rapid.IntRange(1, 255).Draw(t, "by"))
+		if _, err := tokens.open(forInside, id, string(changed)); err == nil {
+			t.Fatal("a changed token opens")
+		}
+	})
+}

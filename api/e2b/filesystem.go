@@ -1,0 +1,144 @@
+package e2b
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"connectrpc.com/connect"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/e2b/filesystempb"
+)
+
+// filesystem serves the files of a sandbox.
+type filesystem struct {
+	api     *backend
+	watches *watchers
+}
+
+// Stat describes a file. A symlink is described, not followed.
+func (f *filesystem) Stat(ctx context.Context, r *connect.Request[filesystempb.StatRequest]) (*connect.Response[filesystempb.StatResponse], error) {
+	entry, err := f.stat(ctx, r.Msg.Path)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&filesystempb.StatResponse{Entry: entry}), nil
+}
+
+func (f *filesystem) stat(ctx context.Context, name string) (*filesystempb.EntryInfo, error) {
+	found, err := f.api.files.Stat(ctx, connect.NewRequest(&aiboxv1.StatFileRequest{SandboxId: callerOf(ctx).sandbox, Path: name}))
+	if err != nil {
+		return nil, f.api.insideError(ctx, err)
+	}
+	return entryInfo(found.Msg), nil
+}
+
+var entryTypes = map[aiboxv1.FileType]filesystempb.FileType{
+	aiboxv1.FileType_FILE_TYPE_FILE:      filesystempb.FileType_FILE_TYPE_FILE,
+	aiboxv1.FileType_FILE_TYPE_DIRECTORY: filesystempb.FileType_FILE_TYPE_DIRECTORY,
+	aiboxv1.FileType_FILE_TYPE_SYMLINK:   filesystempb.FileType_FILE_TYPE_SYMLINK,
+}
+
+var modeTypes = map[aiboxv1.FileType]fs.FileMode{
+	aiboxv1.FileType_FILE_TYPE_DIRECTORY: fs.ModeDir,
+	aiboxv1.FileType_FILE_TYPE_SYMLINK:   fs.ModeSymlink,
+}
+
+// entryInfo returns a file as the packages know it.
+func entryInfo(f *aiboxv1.FileInfo) *filesystempb.EntryInfo {
+	mode := fs.FileMode(f.Mode) & fs.ModePerm
+	entry := &filesystempb.EntryInfo{
+		Name: f.Name, Type: entryTypes[f.Type], Path: f.Path, Size: f.SizeBytes,
+		Mode: uint32(mode), Permissions: (mode | modeTypes[f.Type]).String(),
+		Owner: strconv.FormatUint(uint64(f.Uid), 10), Group: strconv.FormatUint(uint64(f.Gid), 10),
+		ModifiedTime: f.ModifyTime,
+	}
+	if f.Type == aiboxv1.FileType_FILE_TYPE_SYMLINK {
+		entry.SymlinkTarget = &f.Target
+	}
+	return entry
+}
+
+// MakeDir makes a directory with its parents. One that exists is an error, which the
+// packages report as a result.
+func (f *filesystem) MakeDir(ctx context.Context, r *connect.Request[filesystempb.MakeDirRequest]) (*connect.Response[filesystempb.MakeDirResponse], error) {
+	existing, err := f.stat(ctx, r.Msg.Path)
+	switch {
+	case err == nil && existing.Type == filesystempb.FileType_FILE_TYPE_DIRECTORY:
+		return nil, connect.NewError(connect.CodeAlreadyExists, errors.New("the directory exists: "+strconv.Quote(r.Msg.Path)))
+	case err == nil && existing.Type != filesystempb.FileType_FILE_TYPE_SYMLINK:
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("there is a file, and no directory, at "+strconv.Quote(r.Msg.Path)))
+	case err != nil && connect.CodeOf(err) != connect.CodeNotFound:
+		return nil, err
+	}
+	entry, err := f.makeDir(ctx, r.Msg.Path, userOf(r.Header()))
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&filesystempb.MakeDirResponse{Entry: entry}), nil
+}
+
+func (f *filesystem) makeDir(ctx context.Context, name, user string) (*filesystempb.EntryInfo, error) {
+	made, err := f.api.files.MakeDir(ctx, connect.NewRequest(&aiboxv1.MakeDirRequest{SandboxId: callerOf(ctx).sandbox, Path: name, User: user}))
+	if err != nil {
+		return nil, f.api.insideError(ctx, err)
+	}
+	return entryInfo(made.Msg), nil
+}
+
+// Move moves a file or a directory. It makes the missing parents of the new path, and
+// replaces a file there.
+func (f *filesystem) Move(ctx context.Context, r *connect.Request[filesystempb.MoveRequest]) (*connect.Response[filesystempb.MoveResponse], error) {
+	move := connect.NewRequest(&aiboxv1.MoveFileRequest{
+		SandboxId: callerOf(ctx).sandbox, Source: r.Msg.Source, Destination: r.Msg.Destination, Overwrite: true,
+	})
+	moved, err := f.api.files.Move(ctx, move)
+	if kindOf(err) == kindNotFound {
+		if _, missing := f.stat(ctx, r.Msg.Source); missing != nil {
+			return nil, missing
+		}
+		if _, err := f.makeDir(ctx, path.Dir(r.Msg.Destination), userOf(r.Header())); err != nil {
+			return nil, err
+		}
+		moved, err = f.api.files.Move(ctx, connect.NewRequest(move.Msg))
+	}
+	if err != nil {
+		return nil, f.api.insideError(ctx, err)
+	}
+	return connect.NewResponse(&filesystempb.MoveResponse{Entry: entryInfo(moved.Msg)}), nil
+}
+
+// ListDir lists a directory.
+func (f *filesystem) ListDir(ctx context.Context, r *connect.Request[filesystempb.ListDirRequest]) (*connect.Response[filesystempb.ListDirResponse], error) {
+	listed, err := f.api.files.List(ctx, connect.NewRequest(&aiboxv1.ListFilesRequest{
+		SandboxId: callerOf(ctx).sandbox, Path: r.Msg.Path, Depth: int32(min(max(r.Msg.Depth, 1), maxDepth)),
+	}))
+	if err != nil {
+		return nil, f.api.insideError(ctx, err)
+	}
+	answer := &filesystempb.ListDirResponse{}
+	for _, entry := range listed.Msg.Entries {
+		answer.Entries = append(answer.Entries, entryInfo(entry))
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// maxDepth is the maximum depth of a list of aibox's API.
+const maxDepth = 16
+
+// Remove removes a file, or a directory with its contents. One that does not exist is no
+// error.
+func (f *filesystem) Remove(ctx context.Context, r *connect.Request[filesystempb.RemoveRequest]) (*connect.Response[filesystempb.RemoveResponse], error) {
+	_, err := f.api.files.Remove(ctx, connect.NewRequest(&aiboxv1.RemoveFileRequest{
+		SandboxId: callerOf(ctx).sandbox, Path: r.Msg.Path, Recursive: true,
+	}))
+	if err != nil {
+		if err = f.api.insideError(ctx, err); connect.CodeOf(err) != connect.CodeNotFound {
+			return nil, err
+		}
+	}
+	return connect.NewResponse(&filesystempb.RemoveResponse{}), nil
+}

@@ -1,0 +1,160 @@
+package e2b
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"aibox/api/e2b/filesystempb"
+	"aibox/api/e2b/processpb"
+)
+
+// What the packages send for the inside of a sandbox.
+const (
+	sandboxHeader = "E2b-Sandbox-Id"
+	portHeader    = "E2b-Sandbox-Port"
+	tokenHeader   = "X-Access-Token"
+	filesPath     = "/files"
+	insidePort    = 49983
+)
+
+const (
+	// maxMessage is the maximum size of a message of a caller in bytes.
+	maxMessage = 4 << 20
+	// maxAnswer is the maximum size of a message of aibox's API in bytes.
+	maxAnswer = 64 << 20
+)
+
+// routeInside adds what is inside a sandbox.
+func (s *Server) routeInside() {
+	limit := connect.WithReadMaxBytes(maxMessage)
+	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, limit)
+	s.routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, limit)
+	s.routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	s.routes.HandleFunc("GET "+filesPath, s.enter(s.readFile))
+	s.routes.HandleFunc("POST "+filesPath, s.enter(s.writeFiles))
+	s.routes.HandleFunc("POST "+filesPath+"/compose", s.enter(refuse("aibox does not join files: write the whole file")))
+	s.routes.HandleFunc("GET /health", s.enter(s.health))
+	s.routes.HandleFunc("GET /metrics", s.enter(s.insideMetrics))
+	// The values of a sandbox's variables are never stored, so there are none to return.
+	s.routes.HandleFunc("GET /envs", s.enter(func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, struct{}{})
+	}))
+}
+
+// enter returns a handler that admits calls with a token for the sandbox that they name.
+func (s *Server) enter(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.admit(r)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		next(w, r.WithContext(withCaller(r.Context(), c)))
+	}
+}
+
+// admit finds the sandbox and the caller of a request. A sandbox that does not exist is
+// answered like a wrong token.
+func (s *Server) admit(r *http.Request) (caller, error) {
+	id, err := s.namedSandbox(r)
+	if err != nil {
+		return caller{}, err
+	}
+	token := r.Header.Get(tokenHeader)
+	if query := r.URL.Query(); token == "" && r.URL.Path == filesPath && query.Has("signature") {
+		if id, token, err = s.tokens.verify(signatureOf(r), id, time.Now()); err != nil {
+			return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
+		}
+	}
+	if id == "" {
+		return caller{}, &apiError{http.StatusBadRequest, "the request names no sandbox: the header " + sandboxHeader + " is missing"}
+	}
+	own, err := s.tokens.open(forInside, id, token)
+	if err != nil {
+		return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
+	}
+	return caller{token: own, sandbox: id}, nil
+}
+
+// namedSandbox returns the sandbox that a request names by its host or its header; empty if
+// it names none.
+func (s *Server) namedSandbox(r *http.Request) (string, error) {
+	id, _, _ := parseHost(r.Host, s.domain)
+	for _, header := range r.Header.Values(sandboxHeader) {
+		if header == "" || id != "" && id != header {
+			return "", &apiError{http.StatusBadRequest, "the request names two sandboxes"}
+		}
+		id = header
+	}
+	for _, header := range r.Header.Values(portHeader) {
+		if header != strconv.Itoa(insidePort) {
+			return "", &apiError{http.StatusBadRequest, "the header " + portHeader + " is " + strconv.Itoa(insidePort) + ": other ports have hosts of their own"}
+		}
+	}
+	if id != "" && !isLabel(id) {
+		return "", &apiError{http.StatusBadRequest, strconv.Quote(id) + " is not the id of a sandbox"}
+	}
+	return id, nil
+}
+
+func signatureOf(r *http.Request) signed {
+	query := r.URL.Query()
+	operation := "read"
+	if r.Method == http.MethodPost {
+		operation = "write"
+	}
+	return signed{
+		path: query.Get("path"), operation: operation, user: query.Get("username"),
+		signature: query.Get("signature"), expires: query.Get("signature_expiration"),
+	}
+}
+
+var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
+
+// isLabel reports whether text can be the id of a sandbox: it is part of a host name.
+func isLabel(text string) bool { return label.MatchString(text) }
+
+// parseHost returns the sandbox and the port that a host names: PORT-SANDBOX.DOMAIN.
+func parseHost(host, domain string) (id string, port int, ok bool) {
+	if domain == "" {
+		return "", 0, false
+	}
+	first, rest, found := strings.Cut(strings.ToLower(host), ".")
+	if !found || rest != domain {
+		return "", 0, false
+	}
+	digits, id, found := strings.Cut(first, "-")
+	number, err := strconv.ParseUint(digits, 10, 16)
+	if !found || err != nil || number == 0 || digits[0] == '0' || !isLabel(id) {
+		return "", 0, false
+	}
+	return id, int(number), true
+}
+
+// health reports whether the sandbox runs: 204, or 502 as the packages expect it.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	if !s.backend.runs(r.Context()) {
+		writeError(w, &apiError{http.StatusBadGateway, errGone.Message()})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// insideMetrics answers with what the sandbox uses, as the program inside of a sandbox does.
+func (s *Server) insideMetrics(w http.ResponseWriter, r *http.Request) {
+	m, err := s.metric(r.Context(), callerOf(r.Context()).sandbox)
+	if err != nil {
+		writeError(w, s.backend.insideError(r.Context(), err))
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"ts": m.Unix, "cpu_count": m.CPUs, "cpu_used_pct": m.CPUPercent, "mem_total": m.MemoryTotal, "mem_used": m.MemoryUsed, "mem_cache": 0,
+		"mem_total_mib": m.MemoryTotal >> 20, "mem_used_mib": m.MemoryUsed >> 20, "disk_used": m.DiskUsed, "disk_total": m.DiskTotal,
+	})
+}

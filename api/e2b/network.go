@@ -1,0 +1,135 @@
+package e2b
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"connectrpc.com/connect"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// everything are the entries that stand for all addresses.
+var everything = []string{"0.0.0.0/0", "::/0"}
+
+// networkJSON is what a sandbox can reach, and who can reach it.
+type networkJSON struct {
+	AllowOut *[]string `json:"allowOut,omitempty"`
+	DenyOut  *[]string `json:"denyOut,omitempty"`
+	// The rest is refused.
+	Rules        map[string]json.RawMessage `json:"rules,omitempty"`
+	EgressProxy  json.RawMessage            `json:"egressProxy,omitempty"`
+	PublicAccess *bool                      `json:"allowPublicTraffic,omitempty"`
+	MaskHost     string                     `json:"maskRequestHost,omitempty"`
+	HTTPSPorts   []int                      `json:"httpsPorts,omitempty"`
+}
+
+// networkUpdateJSON replaces what a sandbox can reach.
+type networkUpdateJSON struct {
+	networkJSON
+	Internet *bool `json:"allow_internet_access"`
+}
+
+// check refuses what aibox's network policies do not have.
+func (n *networkJSON) check() error {
+	reason := ""
+	switch {
+	case len(n.Rules) > 0:
+		reason = "aibox adds no headers to requests by rules of a sandbox: leave out network.rules"
+	case isGiven(n.EgressProxy):
+		reason = "aibox sends a sandbox's traffic to no other proxy: leave out network.egressProxy"
+	case n.PublicAccess != nil && *n.PublicAccess:
+		reason = "a sandbox's ports need the token trafficAccessToken in the header " + trafficHeader + ": leave out network.allowPublicTraffic"
+	case n.MaskHost != "":
+		reason = "aibox does not change the host of requests to a sandbox's ports: leave out network.maskRequestHost"
+	case len(n.HTTPSPorts) > 0:
+		reason = "aibox forwards requests to a sandbox's ports as HTTP: leave out network.httpsPorts"
+	default:
+		return nil
+	}
+	return &apiError{http.StatusNotImplemented, reason}
+}
+
+// networkPolicy returns the policy for what a request says; nil, the tenant's default, if it
+// says nothing. As in the packages, an allowed host is allowed although everything is denied.
+// Unlike there, an allow list allows nothing else.
+func networkPolicy(internet *bool, n *networkJSON) (*aiboxv1.NetworkPolicy, error) {
+	var allow, deny []string
+	if n != nil {
+		if err := n.check(); err != nil {
+			return nil, err
+		}
+		if n.AllowOut != nil {
+			allow = *n.AllowOut
+		}
+		if n.DenyOut != nil {
+			deny = *n.DenyOut
+		}
+	}
+	isEverything := func(entry string) bool { return slices.Contains(everything, entry) }
+	denyAll := internet != nil && !*internet || slices.ContainsFunc(deny, isEverything)
+	allowAll := slices.ContainsFunc(allow, isEverything)
+	deny = slices.DeleteFunc(slices.Clone(deny), isEverything)
+	switch {
+	case allowAll && denyAll:
+		return nil, &apiError{http.StatusBadRequest, "the network settings both allow and deny everything"}
+	case !allowAll && (len(allow) > 0 || denyAll):
+		return policy(aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST, &aiboxv1.HostList{Hosts: allow}, deny), nil
+	case allowAll, internet != nil, len(deny) > 0:
+		return policy(aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC, nil, deny), nil
+	default:
+		return nil, nil
+	}
+}
+
+func policy(mode aiboxv1.NetworkMode, allow *aiboxv1.HostList, deny []string) *aiboxv1.NetworkPolicy {
+	p := &aiboxv1.NetworkPolicy{Mode: mode, Allow: allow}
+	if len(deny) > 0 {
+		p.Deny = &aiboxv1.HostList{Hosts: deny}
+	}
+	return p
+}
+
+// describeNetwork returns a policy as the packages know it, and whether it reaches every
+// public host.
+func describeNetwork(p *aiboxv1.NetworkPolicy) (*networkJSON, *bool) {
+	allow, deny := p.GetAllow().GetHosts(), p.GetDeny().GetHosts()
+	public := p.GetMode() == aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC
+	if !public {
+		deny = append([]string{everything[0]}, deny...)
+	}
+	n := &networkJSON{PublicAccess: new(bool)}
+	if len(allow) > 0 {
+		n.AllowOut = &allow
+	}
+	if len(deny) > 0 {
+		n.DenyOut = &deny
+	}
+	return n, &public
+}
+
+// setNetwork replaces what a running sandbox can reach. Without any setting that is the
+// tenant's default.
+func (s *Server) setNetwork(w http.ResponseWriter, r *http.Request) error {
+	var body networkUpdateJSON
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	policy, err := networkPolicy(body.Internet, &body.networkJSON)
+	if err != nil {
+		return err
+	}
+	if policy == nil {
+		policy = &aiboxv1.NetworkPolicy{}
+	}
+	found, err := s.live(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if _, err := s.backend.network.Set(r.Context(), connect.NewRequest(&aiboxv1.SetNetworkRequest{SandboxId: found.SandboxId, Policy: policy})); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

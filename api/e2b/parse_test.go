@@ -1,0 +1,133 @@
+package e2b
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// signature signs the URL of a file as the packages do.
+func signature(path, operation, user, token, expires string) string {
+	text := path + ":" + operation + ":" + user + ":" + token
+	if expires != "" {
+		text += ":" + expires
+	}
+	sum := sha256.Sum256([]byte(text))
+	return url.QueryEscape(signaturePrefix + base64.RawStdEncoding.EncodeToString(sum[:]))
+}
+
+func TestHostsNameAPortAndASandbox(t *testing.T) {
+	for host, want := range map[string]string{
+		"3000-k3f9-sandbox.boxes.test": "k3f9-sandbox",
+		"3000-K3F9-SANDBOX.Boxes.test": "k3f9-sandbox",
+		"3000-k3f9.boxes.test:80":      "",
+		"03000-k3f9.boxes.test":        "",
+		"0-k3f9.boxes.test":            "",
+		"65536-k3f9.boxes.test":        "",
+		"3000-.boxes.test":             "",
+		"3000-k3f9-.boxes.test":        "",
+		"3000.boxes.test":              "",
+		"boxes.test":                   "",
+		"3000-a.b.boxes.test":          "",
+		"3000-a/b.boxes.test":          "",
+		"3000-k3f9.boxes.test.evil":    "",
+		"+3000-k3f9.boxes.test":        "",
+	} {
+		if id, _, _ := parseHost(host, "boxes.test"); id != want {
+			t.Errorf("%s names %q, not %q", host, id, want)
+		}
+	}
+	if _, _, ok := parseHost("3000-k3f9.", ""); ok {
+		t.Error("without a domain there are no hosts")
+	}
+}
+
+func TestNetworkSettingsBecomePolicies(t *testing.T) {
+	yes, no := true, false
+	list := func(entries ...string) *[]string { return &entries }
+	const (
+		allowlist = aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST
+		public    = aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC
+		unset     = aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED
+	)
+	for name, c := range map[string]struct {
+		internet    *bool
+		network     *networkJSON
+		mode        aiboxv1.NetworkMode
+		allow, deny []string
+		fails       bool
+	}{
+		"nothing":                 {mode: unset},
+		"no setting":              {network: &networkJSON{}, mode: unset},
+		"internet":                {internet: &yes, mode: public},
+		"no internet":             {internet: &no, mode: allowlist},
+		"a host":                  {network: &networkJSON{AllowOut: list("a.example")}, mode: allowlist, allow: []string{"a.example"}},
+		"a host, and no internet": {internet: &no, network: &networkJSON{AllowOut: list("a.example")}, mode: allowlist, allow: []string{"a.example"}},
+		"a host, and internet":    {internet: &yes, network: &networkJSON{AllowOut: list("a.example")}, mode: allowlist, allow: []string{"a.example"}},
+		"nothing denied, no host": {network: &networkJSON{AllowOut: list(), DenyOut: list()}, mode: unset},
+		"everything denied":       {network: &networkJSON{DenyOut: list("0.0.0.0/0")}, mode: allowlist},
+		"all but a host denied":   {network: &networkJSON{AllowOut: list("a.example"), DenyOut: list("0.0.0.0/0", "b.example")}, mode: allowlist, allow: []string{"a.example"}, deny: []string{"b.example"}},
+		"a host denied":           {network: &networkJSON{DenyOut: list("b.example")}, mode: public, deny: []string{"b.example"}},
+		"everything":              {network: &networkJSON{AllowOut: list("0.0.0.0/0")}, mode: public},
+		"everything and nothing":  {internet: &no, network: &networkJSON{AllowOut: list("::/0")}, fails: true},
+	} {
+		got, err := networkPolicy(c.internet, c.network)
+		if (err != nil) != c.fails || got.GetMode() != c.mode || !slices.Equal(got.GetAllow().GetHosts(), c.allow) || !slices.Equal(got.GetDeny().GetHosts(), c.deny) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if got.GetMode() == allowlist && got.Allow == nil {
+			t.Errorf("%s: the tenant's list would be allowed", name)
+		}
+	}
+}
+
+func TestTheMetadataOfAListIsDecodedTwice(t *testing.T) {
+	inner := url.Values{url.QueryEscape("a b&c"): {"1%2B1%3D2"}}.Encode()
+	got, err := parseMetadata(inner)
+	if err != nil || !slices.Equal(got, []string{"a+b&c=1+1=2"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"a;b", "%zz=1", "%3D=1", "a%253D=1", "=1"} {
+		if got, err := parseMetadata(bad); err == nil {
+			t.Errorf("%q: %q", bad, got)
+		}
+	}
+}
+
+func FuzzHost(f *testing.F) {
+	f.Add("3000-k3f9-sandbox.boxes.test")
+	f.Fuzz(func(t *testing.T, host string) {
+		id, port, ok := parseHost(host, "boxes.test")
+		if ok && (port < 1 || port > 65535 || !isLabel(id) || strings.ContainsAny(id, "./%:")) {
+			t.Errorf("%q names %q and %d", host, id, port)
+		}
+	})
+}
+
+func FuzzMetadata(f *testing.F) {
+	f.Add("user%253D=1&b=2")
+	f.Fuzz(func(t *testing.T, text string) {
+		entries, err := parseMetadata(text)
+		for _, entry := range entries {
+			if key, _, ok := strings.Cut(entry, "="); err == nil && (!ok || key == "") {
+				t.Errorf("%q has the entry %q", text, entry)
+			}
+		}
+	})
+}
+
+func FuzzToken(f *testing.F) {
+	tokens := newTokens(make([]byte, KeySize))
+	genuine := newTokens(make([]byte, KeySize)).issue(forInside, "a", "caller")
+	f.Add(genuine, "v1_x", "1")
+	f.Fuzz(func(t *testing.T, token, signature, expires string) {
+		if caller, err := tokens.open(forInside, "a", token); err == nil && token != genuine {
+			t.Errorf("%q opens to %q", token, caller)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package e2b
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// purpose is what a sealed token is for.
+type purpose string
+
+const (
+	forInside purpose = "inside" // processes and files
+	forPorts  purpose = "ports"
+)
+
+// maxIssued is the number of tokens that can have signed URLs at once.
+const maxIssued = 10_000
+
+// maxToken is the maximum length of a token in bytes.
+const maxToken = 1 << 10
+
+// errToken is the answer to every token that is not valid, whether its sandbox exists or not.
+var errToken = errors.New("the access token is not valid for this sandbox")
+
+// tokens makes and opens tokens for one sandbox. Such a token is the caller's own token,
+// sealed for a sandbox and a purpose. So it gives no right that the caller's token does not
+// give, and ends with it. It is safe for concurrent use.
+type tokens struct {
+	seal, nonce []byte
+
+	mu     sync.Mutex
+	issued map[string]string // tokens for the inside to the ids of their sandboxes
+	order  []string          // of these, oldest first
+}
+
+func newTokens(key []byte) *tokens {
+	return &tokens{seal: derive(key, "seal"), nonce: derive(key, "nonce"), issued: map[string]string{}}
+}
+
+func derive(key []byte, label string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("aibox e2b " + label))
+	return mac.Sum(nil)
+}
+
+// cipher returns AES-256-GCM.
+func (t *tokens) cipher() cipher.AEAD {
+	block, err := aes.NewCipher(t.seal)
+	if err != nil {
+		panic(err) // the size of the key is fixed
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
+}
+
+// bound is what a token is bound to. No id of a sandbox and no purpose has a NUL.
+func bound(p purpose, sandbox string) []byte { return []byte(string(p) + "\x00" + sandbox) }
+
+// issue returns the token of a caller for a sandbox. It is always the same, so the nonce is
+// computed from what is sealed.
+func (t *tokens) issue(p purpose, sandbox, caller string) string {
+	aead := t.cipher()
+	mac := hmac.New(sha256.New, t.nonce)
+	mac.Write(bound(p, sandbox))
+	mac.Write([]byte("\x00" + caller))
+	nonce := mac.Sum(nil)[:aead.NonceSize()]
+	token := base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, []byte(caller), bound(p, sandbox)))
+	if p == forInside {
+		t.remember(token, sandbox)
+	}
+	return token
+}
+
+// remember keeps a token, so that URLs that are signed with it can be checked: their
+// signature is a hash of it.
+func (t *tokens) remember(token, sandbox string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.issued[token]; ok {
+		return
+	}
+	if len(t.order) == maxIssued {
+		delete(t.issued, t.order[0])
+		t.order = t.order[1:]
+	}
+	t.issued[token] = sandbox
+	t.order = append(t.order, token)
+}
+
+// open returns the caller's token that is sealed in a token.
+func (t *tokens) open(p purpose, sandbox, token string) (caller string, err error) {
+	if len(token) > maxToken {
+		return "", errToken
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	aead := t.cipher()
+	if err != nil || len(sealed) < aead.NonceSize() {
+		return "", errToken
+	}
+	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], bound(p, sandbox))
+	if err != nil {
+		return "", errToken
+	}
+	if p == forInside {
+		t.remember(token, sandbox)
+	}
+	return string(plain), nil
+}
+
+// signed is what the signature of a URL covers.
+type signed struct {
+	path, operation, user string
+	signature, expires    string // as in the URL; expires may be empty
+}
+
+const signaturePrefix = "v1_"
+
+// verify finds the token that a URL was signed with, and returns its sandbox. If sandbox is
+// not empty, only that one counts.
+func (t *tokens) verify(s signed, sandbox string, now time.Time) (id, token string, err error) {
+	encoded, ok := strings.CutPrefix(s.signature, signaturePrefix)
+	if !ok || len(encoded) > 64 {
+		return "", "", errToken
+	}
+	given, err := base64.RawStdEncoding.DecodeString(encoded)
+	if err != nil || len(given) != sha256.Size {
+		return "", "", errToken
+	}
+	suffix := ""
+	if s.expires != "" {
+		at, err := strconv.ParseInt(s.expires, 10, 64)
+		if err != nil || at < now.Unix() {
+			return "", "", errToken
+		}
+		suffix = ":" + s.expires
+	}
+	prefix := s.path + ":" + s.operation + ":" + s.user + ":"
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for candidate, of := range t.issued {
+		sum := sha256.Sum256([]byte(prefix + candidate + suffix))
+		if subtle.ConstantTimeCompare(sum[:], given) == 1 && (sandbox == "" || sandbox == of) {
+			return of, candidate, nil
+		}
+	}
+	return "", "", errToken
+}

@@ -1,0 +1,196 @@
+package e2b
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"aibox/api/e2b/filesystempb"
+)
+
+// Limits of watchers, which hold their events until these are fetched.
+const (
+	maxWatchers          = 1024
+	maxWatchersOfSandbox = 64
+	maxWatcherEvents     = 10_000
+)
+
+// watchers are the watches that callers ask for their events. They end with their sandbox,
+// and with the server. It is safe for concurrent use.
+type watchers struct {
+	ctx  context.Context // of all watches
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu  sync.Mutex
+	all map[string]*watcher
+}
+
+// watcher is one watch.
+type watcher struct {
+	sandbox string
+	stop    context.CancelFunc
+
+	mu     sync.Mutex
+	events []*filesystempb.FilesystemEvent
+	err    error // why it has ended
+}
+
+func newWatchers() *watchers {
+	ctx, stop := context.WithCancel(context.Background())
+	return &watchers{ctx: ctx, stop: stop, all: map[string]*watcher{}}
+}
+
+// close ends all watches, and waits for them.
+func (w *watchers) close() {
+	w.stop()
+	w.wg.Wait()
+}
+
+// add registers a watch of a sandbox, and starts it. It returns when the watch sees changes.
+func (w *watchers) add(ctx context.Context, watch func(ctx context.Context, started func() error, visit func(*filesystempb.FilesystemEvent) error) error) (id string, err error) {
+	own, stop := context.WithCancel(withCaller(w.ctx, callerOf(ctx)))
+	added := &watcher{sandbox: callerOf(ctx).sandbox, stop: stop}
+	id = rand.Text()
+	if err := w.register(id, added); err != nil {
+		stop()
+		return "", err
+	}
+	started := make(chan struct{})
+	ended := make(chan struct{})
+	w.wg.Go(func() {
+		err := watch(own, func() error { close(started); return nil }, added.add)
+		added.end(err)
+		close(ended)
+	})
+	select {
+	case <-started:
+		return id, nil
+	case <-ended:
+		_ = w.remove(id, added.sandbox)
+		if added.err == nil {
+			return "", errGone
+		}
+		return "", added.err
+	case <-ctx.Done():
+		_ = w.remove(id, added.sandbox)
+		return "", ctx.Err()
+	}
+}
+
+func (w *watchers) register(id string, added *watcher) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ofSandbox := 0
+	for id, other := range w.all {
+		if other.ended() {
+			delete(w.all, id)
+		} else if other.sandbox == added.sandbox {
+			ofSandbox++
+		}
+	}
+	if ofSandbox >= maxWatchersOfSandbox || len(w.all) >= maxWatchers {
+		return connect.NewError(connect.CodeResourceExhausted, errors.New("there are too many watchers: remove those that are not needed"))
+	}
+	w.all[id] = added
+	return nil
+}
+
+// find returns a watcher of a sandbox.
+func (w *watchers) find(id, sandbox string) (*watcher, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, ok := w.all[id]
+	if !ok || found.sandbox != sandbox {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("there is no such watcher"))
+	}
+	return found, nil
+}
+
+// remove ends a watcher of a sandbox.
+func (w *watchers) remove(id, sandbox string) error {
+	found, err := w.find(id, sandbox)
+	if err != nil {
+		return err
+	}
+	found.stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, id)
+	return nil
+}
+
+// add adds an event.
+func (w *watcher) add(event *filesystempb.FilesystemEvent) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.events) == maxWatcherEvents {
+		return connect.NewError(connect.CodeDataLoss, errors.New("the watcher's events were not fetched in time: list the directory, and create another watcher"))
+	}
+	w.events = append(w.events, event)
+	return nil
+}
+
+func (w *watcher) ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil
+}
+
+func (w *watcher) end(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	if err == nil {
+		w.err = connect.NewError(connect.CodeNotFound, errors.New("the watched directory is gone"))
+	}
+}
+
+// take returns the events since the last call. When none is left of a watcher that has
+// ended, it returns why.
+func (w *watcher) take() ([]*filesystempb.FilesystemEvent, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events := w.events
+	w.events = nil
+	if len(events) == 0 {
+		return nil, w.err
+	}
+	return events, nil
+}
+
+// CreateWatcher starts a watch whose events GetWatcherEvents returns.
+func (f *filesystem) CreateWatcher(ctx context.Context, r *connect.Request[filesystempb.CreateWatcherRequest]) (*connect.Response[filesystempb.CreateWatcherResponse], error) {
+	o := watchOptions{path: r.Msg.Path, recursive: r.Msg.Recursive, entries: r.Msg.IncludeEntry}
+	id, err := f.watches.add(ctx, func(ctx context.Context, started func() error, visit func(*filesystempb.FilesystemEvent) error) error {
+		return f.watch(ctx, o, started, visit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&filesystempb.CreateWatcherResponse{WatcherId: id}), nil
+}
+
+// GetWatcherEvents returns the events of a watcher since the last call.
+func (f *filesystem) GetWatcherEvents(ctx context.Context, r *connect.Request[filesystempb.GetWatcherEventsRequest]) (*connect.Response[filesystempb.GetWatcherEventsResponse], error) {
+	found, err := f.watches.find(r.Msg.WatcherId, callerOf(ctx).sandbox)
+	if err != nil {
+		return nil, err
+	}
+	events, err := found.take()
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&filesystempb.GetWatcherEventsResponse{Events: events}), nil
+}
+
+// RemoveWatcher ends a watcher.
+func (f *filesystem) RemoveWatcher(ctx context.Context, r *connect.Request[filesystempb.RemoveWatcherRequest]) (*connect.Response[filesystempb.RemoveWatcherResponse], error) {
+	if err := f.watches.remove(r.Msg.WatcherId, callerOf(ctx).sandbox); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&filesystempb.RemoveWatcherResponse{}), nil
+}
