@@ -53,7 +53,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := s.checkBound(runner, &asked, &plan); err != nil {
+	if err := s.checkBound(runner, &request, &plan); err != nil {
 		return session.Session{}, err
 	}
 	if s.Policy.Tenant != session.LocalTenant {
@@ -143,7 +143,8 @@ func isOrdered(field spec.Field) bool {
 // checkBound refuses a plan that is freer than one with the user's own settings, unless the
 // policy allows that. It compares what the request comes to, so that nothing that one
 // setting implies for another is missed.
-func (s *Service) checkBound(runner *run.Runner, request *run.Request, plan *run.Plan) error {
+func (s *Service) checkBound(runner *run.Runner, request *Request, plan *run.Plan) error {
+	given := request.Settings
 	if s.Policy.AnySettings {
 		return nil
 	}
@@ -154,11 +155,12 @@ func (s *Service) checkBound(runner *run.Runner, request *run.Request, plan *run
 		return err
 	}
 	free := slices.Clone(freeSettings)
-	if request.Resumes != "" { // what a session inherits that is in no order was the user's choice
-		for _, field := range config.RunFields() {
-			if !isOrdered(field) {
-				free = append(free, field.Key)
-			}
+	for _, field := range config.RunFields() {
+		switch {
+		case request.Resumes != "" && !isOrdered(field): // the user chose it for the session that is resumed
+			free = append(free, field.Key)
+		case field.Auto != "" && !given.Has(field.Key): // depends on the machine's state
+			free = append(free, field.Key)
 		}
 	}
 	return own.Settings.CheckBound(&plan.Settings.Settings.Run, free...)
