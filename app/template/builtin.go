@@ -18,6 +18,16 @@ func builtin() []Template {
 			Name: Default, Summary: "Python, Node, Ruby and bash, to run code", Source: Builtin,
 			Image: Image{Recipe: "code"}, User: User, Workdir: Home,
 		},
+		{
+			Name: "browser", Summary: "Chromium, driven by its debugging port 9222", Source: Builtin,
+			Image: Image{Recipe: "browser"}, User: User, Workdir: Home,
+			Start: &Start{Argv: []string{"start-browser"}, Port: 9222, Timeout: DefaultStartTimeout},
+		},
+		{
+			Name: "desktop", Summary: "A desktop, shown by noVNC on port 6080", Source: Builtin,
+			Image: Image{Recipe: "desktop"}, User: User, Workdir: Home, Env: []string{"DISPLAY=:0"},
+			Start: &Start{Argv: []string{"start-desktop"}, Port: 6080, Timeout: DefaultStartTimeout},
+		},
 	}
 }
 

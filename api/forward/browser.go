@@ -1,0 +1,57 @@
+package forward
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// isNavigation reports whether a browser opens a page with a request. Old browsers do not
+// say so, but ask for HTML.
+func isNavigation(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	return r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" &&
+		(mode == "navigate" || mode == "" && strings.Contains(r.Header.Get("Accept"), "text/html"))
+}
+
+// checkBrowser refuses requests by path that only a browser makes for a page. A page would
+// share its origin with the API and with every other sandbox there: storage, service
+// workers, and the API's answers.
+func (f *Forwarder) checkBrowser(r *http.Request, t target) error {
+	if t.byHost() {
+		return nil
+	}
+	destination := r.Header.Get("Sec-Fetch-Dest")
+	page := destination != "" && destination != "empty" && destination != "websocket"
+	if page || r.Header.Get("Sec-Fetch-Mode") == "navigate" || r.Header.Get("Service-Worker") != "" {
+		return fault.New(fault.Refused, "browsers reach a port by its own host name, not by this path").
+			Hint("sign a URL: `aibox sandbox open` prints one")
+	}
+	origin := r.Header.Get("Origin")
+	if origin != "" && (f.options.AllowOrigin == nil || !f.options.AllowOrigin(origin)) {
+		return fault.New(fault.Refused, "pages of %q may not make requests to this server", origin)
+	}
+	return nil
+}
+
+// checkSameOrigin refuses requests with a cookie that pages of other origins cause: of other
+// sites, and of other sandboxes, which are the same site on some domains. The user may still
+// follow a link to the port.
+func checkSameOrigin(r *http.Request, t target) error {
+	other := fault.New(fault.Refused, "a page of another origin may not use this port")
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || u.Host != t.host {
+			return other
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return nil
+	}
+	if isNavigation(r) && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return nil
+	}
+	return other
+}

@@ -1,0 +1,102 @@
+package forward
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// dropped are headers of answers with an effect beyond the sandbox's own origin: on
+// subdomains, on other ports of the name, on the cookies of aibox, on where the browser
+// connects to.
+var dropped = []string{"Alt-Svc", "Clear-Site-Data", "Nel", "Public-Key-Pins", "Report-To", "Strict-Transport-Security"}
+
+// droppedByPath are headers of answers with an effect on the API's origin.
+var droppedByPath = []string{
+	"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
+	"Access-Control-Expose-Headers", "Access-Control-Max-Age", "Link", "Origin-Trial", "Refresh", "Reporting-Endpoints",
+	"Service-Worker-Allowed", "Set-Cookie", "Speculation-Rules",
+}
+
+// errRedirect reports an answer that sends a program elsewhere with its token.
+var errRedirect = errors.New("the program in the sandbox redirects to another host")
+
+// modify changes what comes back from the sandbox.
+func modify(response *http.Response) error {
+	h, header := hopOf(response.Request), response.Header
+	for _, name := range dropped {
+		header.Del(name)
+	}
+	if h.target.byHost() {
+		keepCookies(header)
+		header.Set("Origin-Agent-Cluster", "?1") // document.domain joins no origins
+	} else {
+		for _, name := range droppedByPath {
+			header.Del(name)
+		}
+		// If a browser shows it all the same, it has no origin: no storage, no API.
+		header.Add("Content-Security-Policy", "sandbox")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	}
+	return h.redirect(header)
+}
+
+// redirect keeps a program that has sent a token at its port. A browser's cookie stays with
+// its host, so it may go anywhere.
+func (h *hop) redirect(header http.Header) error {
+	location := header.Get("Location")
+	if location == "" || !h.caller.header && h.target.byHost() {
+		return nil
+	}
+	to, err := url.Parse(location)
+	switch {
+	case err != nil || strings.ContainsAny(location, "\\\t\r\n") || hasDotSegment(to.EscapedPath()):
+		return errRedirect
+	case to.Host != "" && !h.isOwnHost(to) || to.Host == "" && (to.Scheme != "" || to.Opaque != ""):
+		return errRedirect
+	}
+	to.Scheme, to.Host, to.User = "", "", nil
+	path := to.EscapedPath()
+	if strings.HasPrefix(path, "//") {
+		return errRedirect
+	}
+	if strings.HasPrefix(path, "/") {
+		path = h.target.prefix + path
+	}
+	to.Path, to.RawPath = "", ""
+	header.Set("Location", path+to.String())
+	return nil
+}
+
+// isOwnHost reports whether an address is that of the port, as the sandbox knows it.
+func (h *hop) isOwnHost(to *url.URL) bool {
+	if to.Scheme != "" && to.Scheme != "http" && to.Scheme != "https" {
+		return false
+	}
+	port := strconv.Itoa(int(h.target.port))
+	return to.Host == "localhost:"+port || to.Host == "127.0.0.1:"+port || h.target.byHost() && to.Host == h.target.host
+}
+
+// keepCookies makes the cookies of an answer the origin's own. It drops those with aibox's
+// names, and the attribute by which a cookie reaches other sandboxes.
+func keepCookies(header http.Header) {
+	lines := header["Set-Cookie"]
+	header.Del("Set-Cookie")
+	for _, line := range lines {
+		parts := strings.Split(line, ";")
+		name, _, named := strings.Cut(parts[0], "=")
+		if isOwnCookie(name) || !named || strings.TrimSpace(name) == "" || strings.ContainsAny(line, "\x00\r\n") {
+			continue // a browser takes the value of a nameless cookie for a name
+		}
+		kept := parts[:1]
+		for _, attribute := range parts[1:] {
+			key, _, _ := strings.Cut(attribute, "=")
+			if !strings.EqualFold(strings.TrimSpace(key), "domain") {
+				kept = append(kept, attribute)
+			}
+		}
+		header.Add("Set-Cookie", strings.Join(kept, ";"))
+	}
+}

@@ -1,0 +1,35 @@
+# A desktop on top of the base: an X server without a screen, a window manager, a terminal,
+# and a VNC server that noVNC shows in a web page on port 6080. It runs as the unprivileged
+# user "user". xdotool and scrot let programs use the desktop.
+#
+# Not pinned: Debian's packages: apt checks their signatures and takes the newest of Debian 12
+ARG BASE
+
+FROM ${BASE}
+RUN --mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,id=aibox-apt-lists,target=/var/lib/apt/lists,sharing=locked \
+    apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+      fonts-dejavu-core fonts-noto-color-emoji novnc openbox scrot websockify x11vnc xdotool xterm xvfb \
+ && rm -rf /var/log/apt /var/log/dpkg.log /usr/share/doc/* /usr/share/man/*
+RUN useradd --uid 1000 --create-home --shell /bin/bash user
+# Both servers listen on loopback alone: the only way to them is a forwarded port, which asks
+# for a token. All programs end together, so that none is missing unnoticed.
+RUN printf '%s\n' '#!/bin/bash' \
+      '# start-desktop [WIDTHxHEIGHT]' \
+      'set -eu' \
+      'export DISPLAY=:0' \
+      'trap "kill 0" EXIT' \
+      'Xvfb :0 -screen 0 "${1:-1280x800}x24" -nolisten tcp &' \
+      'until [[ -S /tmp/.X11-unix/X0 ]]; do sleep 0.05; kill -0 $!; done' \
+      'xsetroot -solid "#2e3440" 2>/dev/null || true' \
+      'openbox &' \
+      'xterm -geometry 100x30+40+40 &' \
+      'x11vnc -display :0 -localhost -rfbport 5900 -forever -shared -nopw -quiet >/dev/null 2>&1 &' \
+      'vnc=$!' \
+      'websockify --web /usr/share/novnc 127.0.0.1:6080 127.0.0.1:5900 &' \
+      'wait -n $vnc $!' \
+      >/usr/local/bin/start-desktop \
+ && chmod 755 /usr/local/bin/start-desktop
+WORKDIR /home/user
+CMD ["start-desktop"]
