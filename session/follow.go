@@ -143,7 +143,9 @@ func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, erro
 	last, _ := s.store.Load(id)
 	if isLocked(dir) {
 		err := s.store.dial(id).Stop(ctx, reason)
-		if err != nil && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
+		now, _ := s.store.Load(id)
+		ending := now.State.Phase == Ended && errors.Is(err, control.ErrNoSupervisor) // its socket is closed
+		if err != nil && !ending && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
 		// A supervisor that is only slow still gets the request.
