@@ -31,7 +31,8 @@ func newDoctorCommand(a *cli) *cobra.Command {
 setup: it shows the commands first, asks for confirmation, and uses sudo where it needs
 root. It replaces a registered runtime that aibox cannot use only if you confirm that
 or pass --replace-runtime. With --probe, start a real sandbox under each network policy
-and show what it could and could not reach.`,
+and show what it could and could not reach, and start programs that exceed the limits of
+memory, disk, processes and processors.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,7 +40,7 @@ and show what it could and could not reach.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.probe, "probe", false, "start a sandbox and test what it can reach")
+	cmd.Flags().BoolVar(&o.probe, "probe", false, "start sandboxes and test what they can reach and use")
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after confirmation")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix, do not ask for confirmation")
 	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix, replace a registered runtime runsc that aibox cannot use")

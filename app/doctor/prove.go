@@ -26,9 +26,10 @@ type Image func(context.Context, *session.Spec) (runtime.ImageID, error)
 
 // Prove starts a session under each network policy like any other, with a command that does
 // nothing, and reads the results of its probes from its log. The names of the results begin
-// with the policy. image may build a missing image; step receives the stages of the first
-// start, and each probe. The sessions are gone afterwards, also when ctx ends. Where a probe
-// comes out wrong no agent starts: that is a proof, too, and no error.
+// with the policy. Unless a probe failed, it also starts sessions whose programs exceed a
+// limit. image may build a missing image; step receives the stages of the first start, and
+// each probe. The sessions are gone afterwards, also when ctx ends. Where a probe comes out
+// wrong no agent starts: that is a proof, too, and no error.
 func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Image, step func(session.Step)) (*Proof, error) {
 	repo, err := os.MkdirTemp("", "aibox-probe-")
 	if err != nil {
@@ -48,6 +49,7 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 		return nil, err
 	}
 	whole := NewProof("", nil)
+	launch := session.Launch{Spec: spec, ImageID: imageID}
 	for i, mode := range netguard.Modes() {
 		spec.Network = mode.String()
 		found, err := provePolicy(ctx, service, session.Launch{Spec: spec, ImageID: imageID, ReportProbes: true}, func(s session.Step) {
@@ -69,7 +71,14 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 		}
 		whole.Kernel, whole.Failed = cmp.Or(whole.Kernel, found.Kernel), whole.Failed+found.Failed
 	}
-	return whole, nil
+	if whole.Failed > 0 {
+		return whole, nil
+	}
+	limits, err := proveLimits(ctx, service, launch, step)
+	if err != nil {
+		return nil, err
+	}
+	return NewProof(whole.Kernel, append(whole.Results, limits...)), nil
 }
 
 func policyProbe(mode netguard.Mode, name string) string { return mode.String() + ": " + name }
@@ -91,15 +100,20 @@ func provePolicy(ctx context.Context, service *session.Sessions, launch session.
 	if err == nil {
 		err = service.Events(id, func(e audit.Event) error { return readProof(found, e) })
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if _, stopErr := service.Stop(ctx, id, "the probes are complete"); stopErr != nil {
-		return nil, errors.Join(err, stopErr)
-	}
-	if err := errors.Join(err, service.Remove(ctx, id, true)); err != nil {
+	if err := errors.Join(err, removeProbe(ctx, service, id)); err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// removeProbe ends and removes the session of a probe, also after ctx has ended.
+func removeProbe(ctx context.Context, service *session.Sessions, id session.ID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if _, err := service.Stop(ctx, id, "the probes are complete"); err != nil {
+		return err
+	}
+	return service.Remove(ctx, id, true)
 }
 
 // notStarted returns the proof of a start that failed with err, if a probe stopped it.

@@ -16,16 +16,18 @@ const (
 	UDP     Kind = "udp"     // send a datagram to Target: any datagram back is an answer
 	DNS     Kind = "dns"     // ask the server Via for the address of Target: an address is an answer
 	ICMP    Kind = "icmp"    // echo request to Target (an address): a reply is an answer
+	Limit   Kind = "limit"   // a program that exceeds the limit Target; never part of a plan
 )
 
 // Want is the required result of a probe. The zero value is invalid, so that a plan
 // with a forgotten field fails.
 type Want string
 
-// The two expectations.
+// The expectations.
 const (
 	Answers Want = "answers" // there must be an answer in time
 	Refused Want = "refused" // it must be refused; silence proves nothing unless Quiet is set
+	Limited Want = "limited" // the limit must hold; never part of a plan
 )
 
 // Must returns the expectation for display: "must answer".
