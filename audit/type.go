@@ -34,6 +34,7 @@ const (
 	RequestMade       Type = "request.made"
 	RequestAnswered   Type = "request.answered"
 	LimitExtended     Type = "limit.extended"
+	SandboxClaimed    Type = "sandbox.claimed" // a warm sandbox became that of a tenant
 	SandboxPaused     Type = "sandbox.paused"
 	SandboxResumed    Type = "sandbox.resumed"
 	StopRequested     Type = "stop.requested"

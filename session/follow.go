@@ -136,7 +136,7 @@ func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 
 // Stop ends a running session and waits until it has ended. reason is for the record. A
 // session that has already ended is not an error. If the session was queued while a client
-// waited, nothing of it is left, and Stop returns its last record. If the supervisor does not
+// waited, or is a warm sandbox, nothing of it is left, and Stop returns its last record. If the supervisor does not
 // answer, the error suggests Kill.
 func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
@@ -155,7 +155,7 @@ func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, erro
 		}
 	}
 	ended, err := s.store.Load(id)
-	if errors.Is(err, fs.ErrNotExist) && last.State.Phase == Queued {
+	if errors.Is(err, fs.ErrNotExist) && (last.State.Phase == Queued || last.State.Phase == Warm) {
 		return last, nil
 	}
 	return ended, err

@@ -25,7 +25,8 @@ type SandboxSpec struct {
 	Services    []Service     `json:"services,omitempty"` // that the template starts
 	// Denied are entries of the deny list that no change of the network takes away: those of
 	// the machine's user and of the tenant's defaults.
-	Denied []string `json:"denied,omitempty"`
+	Denied []string   `json:"denied,omitempty"`
+	Warm   *WarmStart `json:"warm,omitempty"` // it waits for a claim; nil once it is a tenant's
 }
 
 // Labels are what the caller calls a sandbox. They mean nothing to aibox.

@@ -33,6 +33,10 @@ var PhaseRules = []PhaseRule{
 		"ends the sandbox, removes the container, returns the network, undoes the workspace (or returns it to the resumed session) and removes the record, unless the session was queued and detached",
 	},
 	{
+		Warm, "a sandbox waits for the tenant who claims it; no program has run in it", "nothing more",
+		"ends the sandbox, removes the container, returns the network and removes the record",
+	},
+	{
 		Running, "the agent works", "when the agent started",
 		"ends the sandbox, removes the container, returns the network, and stores a result: the agent's end from the event log if it is there, else that the supervisor died; the changes are unknown until a command computes them",
 	},
@@ -64,6 +68,9 @@ var Transitions = []Transition{
 	{Queued, Ended, []string{"supervisor", "repair"}, "a detached session was stopped, or its supervisor died"},
 	{Queued, Removed, []string{"supervisor", "repair"}, "the same, if its client was waiting"},
 	{Preparing, Running, []string{"supervisor"}, "all probes have passed and the agent has started"},
+	{Preparing, Warm, []string{"supervisor"}, "all probes of a warm sandbox have passed"},
+	{Warm, Running, []string{"supervisor"}, "a tenant has claimed the sandbox, and all probes have passed again"},
+	{Warm, Removed, []string{"supervisor", "repair"}, "the sandbox was not claimed, the claim failed, or its supervisor died"},
 	{Preparing, Removed, []string{"supervisor", "repair"}, "the start failed, was canceled, or its supervisor died"},
 	{Preparing, Ended, []string{"supervisor", "repair"}, "the same, if the session was queued and detached"},
 	{Running, Computing, []string{"supervisor"}, "the agent has ended and its sandbox is dead"},
@@ -93,11 +100,11 @@ func checkTransition(from Phase, to *State) error {
 	if !slices.ContainsFunc(Transitions, func(t Transition) bool { return t.From == from && t.To == to.Phase }) {
 		return fmt.Errorf("a session that is %s cannot become %s", from, to.Phase)
 	}
-	neverStarted := to.Phase == Preparing || to.Phase == Ended && to.Queue != nil
+	neverStarted := to.Phase == Preparing || to.Phase == Warm || to.Phase == Ended && to.Queue != nil
 	switch {
 	case to.Started.IsZero() && !neverStarted:
 		return fmt.Errorf("a session cannot become %s before its agent has started", to.Phase)
-	case to.Phase != Preparing && to.Phase != Running && to.Result == nil:
+	case to.Phase != Preparing && to.Phase != Warm && to.Phase != Running && to.Result == nil:
 		return fmt.Errorf("a session cannot become %s without a result", to.Phase)
 	}
 	return nil

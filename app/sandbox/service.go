@@ -30,6 +30,8 @@ type Service struct {
 	ModelKeys func() map[string]string
 	// NamedImage finds the image that the machine's user named.
 	NamedImage func(ctx context.Context, ref string) (runtime.ImageID, error)
+	// Warm gives sandboxes that were started before; nil means that there are none.
+	Warm Warm
 	// Launch starts a sandbox, and returns when processes can be started in it.
 	Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
 }
@@ -42,6 +44,12 @@ type Templates interface {
 	// Image finds the image of a template. One that is not built is a fault of kind
 	// Environment.
 	Image(ctx context.Context, t *template.Template) (Image, error)
+}
+
+// Warm gives sandboxes that were started before they were requested.
+type Warm interface {
+	// Claim makes one that of the launch's tenant. ok is false if none fits.
+	Claim(ctx context.Context, launch session.Launch) (id session.ID, ok bool)
 }
 
 // Image is an image that the container daemon has.
@@ -64,10 +72,7 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	if err != nil {
 		return Sandbox{}, err
 	}
-	if step == nil {
-		step = func(session.Step) {}
-	}
-	id, err := s.Launch(ctx, launch, step)
+	id, err := s.start(ctx, launch, step)
 	if err != nil && ctx.Err() != nil {
 		return Sandbox{}, fault.New(fault.Interrupted, "interrupted; nothing was started")
 	}
@@ -78,6 +83,24 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 		return Sandbox{}, errors.Join(err, s.Destroy(context.WithoutCancel(ctx), r.Tenant, string(id)))
 	}
 	return s.Get(ctx, r.Tenant, string(id))
+}
+
+// start claims a warm sandbox or starts one.
+func (s *Service) start(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
+	if s.Warm != nil {
+		if id, ok := s.Warm.Claim(ctx, launch); ok {
+			return id, nil
+		}
+	}
+	if step == nil {
+		step = func(session.Step) {}
+	}
+	return s.Launch(ctx, launch, step)
+}
+
+// Plan validates a request and completes it to what a supervisor gets. It starts nothing.
+func (s *Service) Plan(ctx context.Context, r Request) (session.Launch, error) {
+	return s.launch(ctx, &r)
 }
 
 // awaitServices waits until the programs of a template listen on their ports.

@@ -16,6 +16,9 @@ type Sandbox interface {
 	Update(change json.RawMessage) error
 	// SetNetwork decodes new lists of the network policy, and applies them.
 	SetNetwork(lists json.RawMessage, reason string) error
+	// Claim decodes the claim of a warm sandbox, and returns when processes can be started in
+	// it.
+	Claim(ctx context.Context, claim json.RawMessage) error
 	// Pause stops all programs of the sandbox, and Resume continues them.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -52,6 +55,13 @@ func handleSandbox(mux *http.ServeMux, sandbox func() Sandbox) {
 		}
 		return s.SetNetwork(lists, r.URL.Query().Get("reason"))
 	})
+	handle("POST /v1/sandbox/claim", func(s Sandbox, r *http.Request) error {
+		claim, err := readJSON(r)
+		if err != nil {
+			return err
+		}
+		return s.Claim(r.Context(), claim)
+	})
 	handle("POST /v1/sandbox/pause", func(s Sandbox, r *http.Request) error { return s.Pause(r.Context()) })
 	handle("POST /v1/sandbox/resume", func(s Sandbox, r *http.Request) error { return s.Resume(r.Context()) })
 }
@@ -72,6 +82,11 @@ func (c Client) UpdateSandbox(ctx context.Context, change any) error {
 // SetNetwork replaces the lists of the network policy; see Sandbox.SetNetwork.
 func (c Client) SetNetwork(ctx context.Context, lists any, reason string) error {
 	return c.postJSON(ctx, "/v1/sandbox/network", url.Values{"reason": {reason}}, lists)
+}
+
+// Claim claims a warm sandbox; see Sandbox.Claim.
+func (c Client) Claim(ctx context.Context, claim any) error {
+	return c.postJSON(ctx, "/v1/sandbox/claim", nil, claim)
 }
 
 // Pause stops all programs of the sandbox.

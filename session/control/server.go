@@ -67,6 +67,7 @@ import (
 //	POST /v1/sandbox          change a sandbox; the body is JSON
 //	POST /v1/sandbox/network?reason=TEXT
 //	                          replace the lists of its network policy; the body is JSON
+//	POST /v1/sandbox/claim    claim a warm sandbox; the body is JSON
 //	POST /v1/sandbox/pause
 //	POST /v1/sandbox/resume
 

@@ -48,6 +48,8 @@ type sandbox struct {
 	meter    *limit.Meter       // nil until the sandbox is under its limits
 	control  limit.Control      // nil until then, and at the end
 
+	warm warmSandbox
+
 	agentFolder string // the agent's working folder; set before it runs
 }
 
@@ -237,6 +239,11 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	if k.command, err = s.invocation(k, inference); err != nil {
 		return err
+	}
+	if spec := s.launch.Spec.Sandbox; spec != nil && spec.Warm != nil {
+		if err := s.awaitClaim(ctx, k, container); err != nil {
+			return err
+		}
 	}
 	stage := "agent"
 	if s.launch.Spec.IsSandbox() {

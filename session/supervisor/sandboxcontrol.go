@@ -14,6 +14,8 @@ type sandboxControl struct{ *supervisor }
 
 // Sandbox returns what changes the session if it is a sandbox, or nil.
 func (s *supervisor) Sandbox() control.Sandbox {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.launch.Spec.IsSandbox() {
 		return nil
 	}
@@ -47,3 +49,11 @@ func (c sandboxControl) SetNetwork(data json.RawMessage, reason string) error {
 func (c sandboxControl) Pause(ctx context.Context) error { return c.pauser.pause(ctx) }
 
 func (c sandboxControl) Resume(ctx context.Context) error { return c.pauser.resume(ctx) }
+
+func (c sandboxControl) Claim(ctx context.Context, data json.RawMessage) error {
+	var claim session.Claim
+	if err := json.Unmarshal(data, &claim); err != nil {
+		return fault.New(fault.Usage, "the claim cannot be read: %w", err)
+	}
+	return c.warm.claim(ctx, claim)
+}

@@ -77,7 +77,7 @@ func newSupervisor(r *run) *supervisor {
 	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{preparation: prepared, ports: newOpenPorts(models)}
+	sb := &sandbox{warm: newWarmSandbox(), preparation: prepared, ports: newOpenPorts(models)}
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
 	return &supervisor{
@@ -162,7 +162,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := s.startAgent(ctx, kit, container); err != nil {
+	err = s.startAgent(ctx, kit, container)
+	s.warm.result <- err // of a claim, if there is one
+	if err != nil {
 		return err
 	}
 	s.undo.Release()

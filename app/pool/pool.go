@@ -1,0 +1,204 @@
+// Package pool keeps warm sandboxes: started before they are requested, and each used once. A
+// sandbox is found by the digest of everything that makes it what it is
+// (session.Launch.WarmKey), and its supervisor checks the claim again, so that a claim with
+// another policy, image, limit or permission never gets one. Whatever the pool cannot serve
+// is a cold start. The package knows no adapter and stores nothing: warm sandboxes end with
+// the process that keeps the pool.
+package pool
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"aibox/session"
+)
+
+// Starter starts and claims warm sandboxes.
+type Starter interface {
+	// Start starts a warm sandbox, and returns when it can be claimed.
+	Start(ctx context.Context, blueprint session.Launch) (session.ID, error)
+	// Claim claims one. After an error the sandbox is gone.
+	Claim(ctx context.Context, id session.ID, claim session.Claim) error
+	// Stop ends one that is not claimed.
+	Stop(ctx context.Context, id session.ID) error
+	// Facts describes the machine; see session.Facts.
+	Facts(ctx context.Context) (string, error)
+	// Memory returns the memory that is available on this machine, in bytes.
+	Memory() (int64, error)
+}
+
+// Options configure a pool.
+type Options struct {
+	// Memory bounds the memory of all warm sandboxes, in bytes; 0 means a quarter of what is
+	// available at the start.
+	Memory int64
+	// Idle is how long a shelf without claims keeps more than its minimum; 0 means
+	// DefaultIdle.
+	Idle time.Duration
+	// Log receives what went wrong, a sentence each; it may be nil.
+	Log func(text string)
+}
+
+const (
+	// DefaultIdle is Options.Idle if it is 0.
+	DefaultIdle = 5 * time.Minute
+	// boxMemory is what a warm sandbox takes with its supervisor, in bytes, as measured.
+	boxMemory = 96 << 20
+	// reserve is what stays available on the machine, in bytes.
+	reserve = 512 << 20
+	// factsAge is how long the facts of the machine count.
+	factsAge = 2 * time.Second
+	// maxAge is the age at which a warm sandbox is replaced.
+	maxAge = time.Hour
+	// retryPause is the time after a failed start until the next one.
+	retryPause = 5 * time.Second
+)
+
+// Pool keeps warm sandboxes. It is safe for concurrent use.
+type Pool struct {
+	starter Starter
+	options Options
+	memory  int64 // that all warm sandboxes may take
+	now     func() time.Time
+	wake    chan struct{} // of length 1
+	work    sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	shelves map[string]*shelf
+	facts   string
+	factsAt time.Time
+	stopped bool
+	counts  Counts
+}
+
+// Counts are what the pool has done.
+type Counts struct {
+	Warm    int // sandboxes that can be claimed now
+	Claimed int // claims that got a warm sandbox
+	Cold    int // claims of a kept kind that got none
+	Failed  int // starts and claims that failed
+}
+
+// New returns a pool without sandboxes.
+func New(starter Starter, options Options) *Pool {
+	if options.Idle == 0 {
+		options.Idle = DefaultIdle
+	}
+	if options.Log == nil {
+		options.Log = func(string) {}
+	}
+	memory := options.Memory
+	if memory == 0 {
+		available, _ := starter.Memory()
+		memory = available / 4
+	}
+	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1), shelves: map[string]*shelf{}}
+}
+
+// Keep makes the pool keep sandboxes that serve a launch. A launch that no warm sandbox can
+// serve reports false.
+func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool, error) {
+	facts, err := p.currentFacts(ctx)
+	if err != nil {
+		return false, err
+	}
+	key, ok := launch.WarmKey(facts)
+	if !ok {
+		return false, nil
+	}
+	p.mu.Lock()
+	p.shelves[key] = &shelf{launch: launch, size: size, facts: facts, lastClaim: p.now()}
+	p.mu.Unlock()
+	p.trigger()
+	return true, nil
+}
+
+// Claim gives a warm sandbox to the tenant of a launch, and returns its id. ok is false if
+// there is none that fits; then the caller starts one.
+func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID, ok bool) {
+	facts, err := p.currentFacts(ctx)
+	if err != nil {
+		p.options.Log("the pool cannot describe this machine: " + err.Error())
+		return "", false
+	}
+	key, ok := launch.WarmKey(facts)
+	if !ok {
+		return "", false
+	}
+	for {
+		id, ok := p.take(key)
+		if !ok {
+			return "", false
+		}
+		err := p.starter.Claim(ctx, id, session.Claim{Launch: launch, Facts: facts})
+		p.mu.Lock()
+		if err == nil {
+			p.counts.Claimed++
+			p.mu.Unlock()
+			return id, true
+		}
+		p.counts.Failed++
+		p.mu.Unlock()
+		p.options.Log("a warm sandbox could not be claimed: " + err.Error())
+		if ctx.Err() != nil {
+			return "", false
+		}
+	}
+}
+
+// take takes the oldest sandbox of a key from the pool. It never comes back.
+func (p *Pool) take(key string) (session.ID, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.shelves[key]
+	if s == nil {
+		return "", false
+	}
+	s.claimed(p.now())
+	p.trigger()
+	if len(s.warm) == 0 {
+		p.counts.Cold++
+		return "", false
+	}
+	id := s.warm[0].id
+	s.warm = s.warm[1:]
+	return id, true
+}
+
+// Counts returns what the pool has done.
+func (p *Pool) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts := p.counts
+	for _, s := range p.shelves {
+		counts.Warm += len(s.warm)
+	}
+	return counts
+}
+
+// currentFacts returns the facts of the machine, at most factsAge old.
+func (p *Pool) currentFacts(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	if p.facts != "" && p.now().Sub(p.factsAt) < factsAge {
+		defer p.mu.Unlock()
+		return p.facts, nil
+	}
+	p.mu.Unlock()
+	facts, err := p.starter.Facts(ctx)
+	if err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.facts, p.factsAt = facts, p.now()
+	return facts, nil
+}
+
+// trigger makes Run look at the shelves.
+func (p *Pool) trigger() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}

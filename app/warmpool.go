@@ -1,0 +1,96 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"aibox/app/pool"
+	"aibox/app/sandbox"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// WarmPool makes a pool of the shelves, each as pool.ParseShelf reads it, and makes service
+// use it. The caller runs it (pool.Pool.Run).
+func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, shelves []string, options pool.Options) (*pool.Pool, error) {
+	p := pool.New(warmStarter{a, service.Sessions}, options)
+	for _, text := range shelves {
+		template, size, err := pool.ParseShelf(text)
+		if err != nil {
+			return nil, err
+		}
+		launch, err := service.Plan(ctx, sandbox.Request{Tenant: session.LocalTenant, Template: template})
+		if err != nil {
+			return nil, err
+		}
+		kept, err := p.Keep(ctx, launch, size)
+		if err != nil {
+			return nil, err
+		}
+		if !kept {
+			return nil, fault.New(fault.Usage, "sandboxes of the template %s cannot be kept warm: they have a model or secrets", template)
+		}
+	}
+	service.Warm = p
+	return p, nil
+}
+
+// warmStarter adapts App to pool.Starter.
+type warmStarter struct {
+	app      *App
+	sessions *session.Sessions
+}
+
+func (w warmStarter) Start(ctx context.Context, launch session.Launch) (session.ID, error) {
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	blueprint, ok := launch.Blueprint(self)
+	if !ok {
+		return "", fault.New(fault.Usage, "no warm sandbox can serve this request")
+	}
+	return w.sessions.Launch(ctx, blueprint, func(session.Step) {})
+}
+
+func (w warmStarter) Claim(ctx context.Context, id session.ID, claim session.Claim) error {
+	return w.sessions.ClaimSandbox(ctx, id, claim)
+}
+
+func (w warmStarter) Stop(ctx context.Context, id session.ID) error {
+	_, err := w.sessions.Stop(ctx, id, "the pool has ended it")
+	return err
+}
+
+func (w warmStarter) Facts(ctx context.Context) (string, error) {
+	docker, err := w.app.Docker(ctx)
+	if err != nil {
+		return "", err
+	}
+	init, err := w.app.InstallInit()
+	if err != nil {
+		return "", err
+	}
+	return session.Facts(ctx, docker.Backend, init)
+}
+
+// Memory returns MemAvailable of /proc/meminfo.
+func (warmStarter) Memory() (int64, error) {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/meminfo does not report the available memory")
+}

@@ -1,0 +1,117 @@
+package supervisor
+
+import (
+	"context"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// warmSandbox is a sandbox that waits for a claim. Only the first claim counts; whatever comes
+// of it, there is no second one. It is safe for concurrent use.
+type warmSandbox struct {
+	claims chan session.Claim // of length 1; the first claim
+	open   chan struct{}      // of length 1; taken by the first claim
+	result chan error         // of length 1; what came of it
+}
+
+func newWarmSandbox() warmSandbox {
+	w := warmSandbox{make(chan session.Claim, 1), make(chan struct{}, 1), make(chan error, 1)}
+	return w
+}
+
+// claim claims the sandbox, and returns when it is ready for its tenant.
+func (w *warmSandbox) claim(ctx context.Context, claim session.Claim) error {
+	select {
+	case <-w.open:
+	default:
+		return fault.New(fault.Conflict, "the sandbox waits for no claim")
+	}
+	w.claims <- claim
+	select {
+	case err := <-w.result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// awaitClaim waits until a warm sandbox is claimed, proves its network again, and makes it
+// that of the claim. Until then no program has run in it. It returns an error when the
+// sandbox, its pool or this process ends before.
+func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtime.Sandbox) error {
+	init, err := s.init()
+	if err != nil {
+		return err
+	}
+	facts, err := session.Facts(ctx, k.docker.Backend, init)
+	if err != nil {
+		return err
+	}
+	if err := s.save(func(st *session.State) { st.Phase = session.Warm }); err != nil {
+		return err
+	}
+	s.report.send(session.LaunchMessage{Started: s.id})
+	_ = s.report.out.Close()
+	releaseMemory()
+	s.warm.open <- struct{}{}
+	claim, err := s.nextClaim(ctx, container)
+	if err != nil {
+		return err
+	}
+	launch, err := claim.Accept(&s.launch, facts)
+	if err != nil {
+		return err
+	}
+	results, err := s.prove(ctx, k)
+	if results != nil {
+		s.audit(audit.ProbesRan, map[string]any{"results": results})
+	}
+	if err != nil {
+		return err
+	}
+	launch.Spec.Created = time.Now().UTC()
+	s.adopt(&launch)
+	spec := launch.Spec.Sandbox
+	s.audit(audit.SandboxClaimed, map[string]any{"tenant": spec.Tenant, "template": spec.Template, "name": spec.Name})
+	return s.store.WriteSpec(s.id, launch.Spec)
+}
+
+// adopt takes over what a claim sets. Clients may read the rest of the launch meanwhile.
+func (s *sandbox) adopt(launch *session.Launch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &s.launch.Spec
+	s.launch.Env, own.Env, own.Created = launch.Env, launch.Spec.Env, launch.Spec.Created
+	own.Timeout, own.IdleTimeout, own.Sandbox = launch.Spec.Timeout, launch.Spec.IdleTimeout, launch.Spec.Sandbox
+}
+
+// nextClaim waits for the claim of a warm sandbox.
+func (s *sandbox) nextClaim(ctx context.Context, container runtime.Sandbox) (session.Claim, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dead := make(chan error, 1)
+	process, owner := s.state().Sandbox, s.launch.Spec.Sandbox.Warm.Owner
+	go func() { dead <- process.AwaitEndOr(ctx) }()
+	gone := time.NewTicker(waiterPoll)
+	defer gone.Stop()
+	for {
+		select {
+		case claim := <-s.warm.claims:
+			return claim, nil
+		case <-s.ended:
+			return session.Claim{}, fault.New(fault.Interrupted, "the warm sandbox was ended")
+		case <-dead:
+			return session.Claim{}, sandboxFailure(ctx, container)
+		case <-ctx.Done():
+			return session.Claim{}, ctx.Err()
+		case <-gone.C:
+			if !owner.Alive() {
+				return session.Claim{}, fault.New(fault.Interrupted, "the pool of the warm sandbox has ended")
+			}
+		}
+	}
+}
