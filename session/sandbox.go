@@ -122,5 +122,11 @@ func IsName(text string) bool {
 		strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
+// OwnedBy reports whether the session is a sandbox of the tenant. A warm sandbox belongs to
+// none.
+func (s *Session) OwnedBy(tenant Tenant) bool {
+	return tenant != "" && s.Sandbox != nil && s.Sandbox.Tenant == tenant
+}
+
 // IsSandbox reports whether the session is a sandbox.
 func (spec *Spec) IsSandbox() bool { return spec.Sandbox != nil }

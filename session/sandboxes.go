@@ -30,7 +30,7 @@ func (s *reader) Sandboxes(tenant Tenant) ([]Session, error) {
 		case errors.Is(err, fs.ErrNotExist): // about to be created, or just removed
 		case err != nil:
 			errs = append(errs, err)
-		case session.Sandbox != nil && session.Sandbox.Tenant == tenant:
+		case session.OwnedBy(tenant):
 			sandboxes = append(sandboxes, session)
 		}
 	}
@@ -74,7 +74,16 @@ func (s *contact) SetNetwork(ctx context.Context, id ID, lists NetworkLists, rea
 		return fault.New(fault.Usage, "%s was created with the network policy %s, which has no way out of the sandbox and no lists", id, mode).
 			Hint("create it with an allow list, which may be empty")
 	}
+	lists = NetworkLists{notNull(lists.Allow), notNull(lists.Deny)}
 	return s.send(id, func(c control.Client) error { return c.SetNetwork(ctx, lists, reason) })
+}
+
+// notNull returns a list that JSON does not write as null, which would leave it as it is.
+func notNull(list *[]string) *[]string {
+	if list != nil && *list == nil {
+		return &[]string{}
+	}
+	return list
 }
 
 // check reports the first entry that is not valid.

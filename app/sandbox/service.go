@@ -153,7 +153,7 @@ func (s *Service) find(tenant session.Tenant, id string) (session.Session, error
 		return session.Session{}, notFound(id)
 	}
 	found, err := s.Sessions.Load(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (found.Sandbox == nil || found.Sandbox.Tenant != tenant) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !found.OwnedBy(tenant) {
 		return session.Session{}, notFound(id)
 	}
 	return found, err

@@ -1,0 +1,332 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/app/template"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/volume"
+)
+
+// fixture is a service on sessions in a folder of the test.
+type fixture struct {
+	*testing.T
+	*Service
+	store    session.Store
+	launched []session.Launch
+	user     []byte // the user's settings file
+	defaults config.RunOverrides
+}
+
+// templateFixture has one template with a user and one that runs as root.
+type templateFixture struct{}
+
+func (templateFixture) Template(_ context.Context, _ session.Tenant, name string) (template.Template, error) {
+	switch name {
+	case template.Default:
+		return template.Template{Name: name, Image: template.Image{Recipe: "code"}, User: "user", Workdir: "/home/user", Env: []string{"LANG=C", "A=template"}}, nil
+	case "codex":
+		return template.Template{Name: name, Image: template.Image{Recipe: "codex"}, Workdir: "/workspace"}, nil
+	}
+	return template.Template{}, fault.New(fault.NotFound, "there is no template %q", name)
+}
+
+func (templateFixture) Image(_ context.Context, t *template.Template) (Image, error) {
+	return Image{"sha256:1", "aibox/" + t.Name + ":1"}, nil
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	dir := t.TempDir()
+	dirs := paths.Dirs{State: dir + "/state", Data: dir + "/data", Cache: dir + "/cache", Config: dir + "/config", Runtime: dir + "/run"}
+	f := &fixture{T: t, store: session.NewStore(dirs)}
+	f.Service = &Service{
+		Sessions: session.New(session.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs),
+		Settings: func(overrides ...config.Override) (*config.Resolved, error) {
+			in := config.Input{Flags: overrides}
+			if f.user != nil {
+				file := dir + "/config.toml"
+				if err := os.WriteFile(file, f.user, 0o600); err != nil {
+					return nil, err
+				}
+				var err error
+				if in.User, err = config.ReadUser(file); err != nil {
+					return nil, err
+				}
+			}
+			return config.Catalog{}.Resolve(in)
+		},
+		Defaults:   func(context.Context, session.Tenant) (config.RunOverrides, error) { return f.defaults, nil },
+		NamedImage: func(context.Context, string) (runtime.ImageID, error) { return "sha256:named", nil },
+		Launch: func(_ context.Context, launch session.Launch, _ func(session.Step)) (session.ID, error) {
+			f.launched = append(f.launched, launch)
+			return f.put(launch.Spec), nil
+		},
+	}
+	return f
+}
+
+// put stores a running session.
+func (f *fixture) put(spec session.Spec) session.ID {
+	f.Helper()
+	id, err := f.store.Create(session.SandboxAgent, time.Now())
+	spec.ID, spec.Created = id, time.Now().UTC()
+	err = errors.Join(err, f.store.WriteSpec(id, spec), f.store.WriteState(id, session.State{Phase: session.Preparing}),
+		f.store.WriteState(id, session.State{Phase: session.Running, Started: time.Now().UTC()}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// create creates a sandbox, and returns what its supervisor would get.
+func (f *fixture) create(r Request) session.Launch {
+	f.Helper()
+	if _, err := f.Create(context.Background(), r, nil); err != nil {
+		f.Fatal(err)
+	}
+	return f.launched[len(f.launched)-1]
+}
+
+func settings(t *testing.T, pairs ...string) config.RunOverrides {
+	t.Helper()
+	var o config.RunOverrides
+	for _, pair := range pairs {
+		key, text, _ := strings.Cut(pair, "=")
+		if err := o.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func TestTheNetworkOfASandboxIsTheTenantsDefaultNothingOrWhatWasGiven(t *testing.T) {
+	f := newFixture(t)
+	f.user = []byte("network = \"public\"\nallow = [\"user.example\"]\ndeny = [\"denied.example\"]\n")
+	cases := []struct {
+		name, policy string
+		defaults     []string
+		given        []string
+		allow        []string
+	}{
+		{name: "absent", policy: "none"},
+		{name: "absent with a default", policy: "allowlist", defaults: []string{"allow=tenant.example"}, allow: []string{"tenant.example"}},
+		{name: "empty", policy: "allowlist", given: []string{"allow="}},
+		{name: "empty with a default", policy: "allowlist", defaults: []string{"allow=tenant.example"}, given: []string{"allow="}},
+		{name: "given", policy: "allowlist", given: []string{"allow=a.example"}, allow: []string{"a.example"}},
+		{name: "given with a default", policy: "allowlist", defaults: []string{"allow=tenant.example"}, given: []string{"allow=a.example"}, allow: []string{"a.example"}},
+		{name: "public", policy: "public", given: []string{"network=public"}},
+		{name: "none over a default", policy: "none", defaults: []string{"network=public"}, given: []string{"network=none"}},
+		{name: "a model", policy: "local", given: []string{"model=m"}},
+	}
+	for _, c := range cases {
+		f.defaults = settings(t, c.defaults...)
+		spec := f.create(Request{Tenant: "acme", Settings: settings(t, c.given...)}).Spec
+		if spec.Network != c.policy || !slices.Equal(spec.Allow, c.allow) {
+			t.Errorf("%s: %s %q, want %s %q", c.name, spec.Network, spec.Allow, c.policy, c.allow)
+		}
+		if !slices.Equal(spec.Deny, []string{"denied.example"}) || !slices.Equal(spec.Sandbox.Denied, spec.Deny) {
+			t.Errorf("%s: the user's own deny list is %q, and %q of it stays", c.name, spec.Deny, spec.Sandbox.Denied)
+		}
+		if spec.HasModel() != (c.name == "a model") {
+			t.Errorf("%s: has a model: %v", c.name, spec.HasModel())
+		}
+	}
+}
+
+func TestOfAContradictionNothingIsStarted(t *testing.T) {
+	f := newFixture(t)
+	wrong := map[string]Request{
+		"an allow list without a proxy": {Tenant: "acme", Settings: settings(t, "network=none", "allow=a.example")},
+		"a model without a network":     {Tenant: "acme", Settings: settings(t, "network=none", "model=m")},
+		"a setting of agents":           {Tenant: "acme", Settings: settings(t, "verify=make test")},
+		"no tenant":                     {},
+		"a tenant that is a path":       {Tenant: "../local"},
+		"a volume over the system":      {Tenant: "acme", Volumes: []session.VolumeMount{{Volume: "v", Path: "/etc/x"}}},
+		"a volume outside":              {Tenant: "acme", Volumes: []session.VolumeMount{{Volume: "v", Path: "/data/../etc"}}},
+		"volumes that overlap":          {Tenant: "acme", Volumes: []session.VolumeMount{{Volume: "v", Path: "/data"}, {Volume: "w", Path: "/data/x"}}},
+		"a variable without a name":     {Tenant: "acme", Env: map[string]string{"=": "x"}},
+		"an invalid host":               {Tenant: "acme", Settings: settings(t, "allow=a b")},
+		"little memory":                 {Tenant: "acme", Settings: settings(t, "memory=1")},
+		"a state":                       {Tenant: "acme", OnTimeout: "explode"},
+		"a control character":           {Tenant: "acme", Labels: session.Labels{Name: "a\nb"}},
+		"a port":                        {Tenant: "acme", Permissions: session.Permissions{Inbound: []int{0}}},
+	}
+	for name, r := range wrong {
+		if _, err := f.Create(context.Background(), r, nil); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	refused := map[string]Request{
+		"an image of the machine":       {Tenant: "acme", Settings: settings(t, "image=private:1")},
+		"the user's secret":             {Tenant: "acme", Settings: settings(t, "secret=TOKEN=a.example:Authorization")},
+		"the user's model server":       {Tenant: "acme", Settings: settings(t, "inference=ollama")},
+		"root with restricted files":    {Tenant: "acme", Permissions: session.Permissions{Root: true, Files: session.FilePermissions{Hidden: []string{"/x"}}}},
+		"a template of root restricted": {Tenant: "acme", Template: "codex", Permissions: session.Permissions{Processes: session.ProcessPermissions{NoChildren: true}}},
+		"write access by pattern":       {Tenant: "acme", Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/*"}}}},
+	}
+	for name, r := range refused {
+		if _, err := f.Create(context.Background(), r, nil); fault.KindOf(err) != fault.Refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(f.launched) > 0 {
+		t.Errorf("%d sandboxes were started", len(f.launched))
+	}
+}
+
+func TestTheValuesOfVariablesAreNotStored(t *testing.T) {
+	f := newFixture(t)
+	launch := f.create(Request{Tenant: "acme", Env: map[string]string{"A": "hush", "B": ""}})
+	if want := []string{"LANG=C", "A=template", "A=hush", "B="}; !slices.Equal(launch.Env, want) {
+		t.Errorf("the environment is %q", launch.Env)
+	}
+	record, err := json.Marshal(launch.Spec)
+	if err != nil || strings.Contains(string(record), "hush") || !slices.Equal(launch.Spec.Env, []string{"A", "B"}) {
+		t.Errorf("%s, %v", record, err)
+	}
+}
+
+func TestASandboxOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
+	f := newFixture(t)
+	ctx := context.Background()
+	f.create(Request{Tenant: "acme"})
+	own := string(f.put(session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme"}}))
+	agent := string(f.put(session.Spec{Agent: "codex"}))
+	warm := string(f.put(session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{}}))
+	if _, err := f.Get(ctx, "acme", own); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]func(tenant session.Tenant, id string) error{
+		"get":     func(tenant session.Tenant, id string) error { _, err := f.Get(ctx, tenant, id); return err },
+		"running": func(tenant session.Tenant, id string) error { _, err := f.Running(ctx, tenant, id); return err },
+		"destroy": func(tenant session.Tenant, id string) error { return f.Destroy(ctx, tenant, id) },
+		"extend": func(tenant session.Tenant, id string) error {
+			_, err := f.Extend(ctx, tenant, id, time.Hour)
+			return err
+		},
+		"update": func(tenant session.Tenant, id string) error {
+			_, err := f.Update(ctx, tenant, id, session.SandboxChange{Labels: &session.Labels{Name: "a\nb"}})
+			return err
+		},
+		"network": func(tenant session.Tenant, id string) error {
+			_, err := f.SetNetwork(ctx, tenant, id, session.NetworkLists{Allow: &[]string{"a b"}})
+			return err
+		},
+		"metrics": func(tenant session.Tenant, id string) error { _, err := f.Metrics(ctx, tenant, id); return err },
+		"pause":   func(tenant session.Tenant, id string) error { _, err := f.Pause(ctx, tenant, id); return err },
+		"resume":  func(tenant session.Tenant, id string) error { _, err := f.Resume(ctx, tenant, id); return err },
+	}
+	for name, call := range calls {
+		for what, at := range map[string]struct {
+			tenant session.Tenant
+			id     string
+		}{
+			"of another tenant": {"evil", own}, "an agent's": {session.LocalTenant, agent}, "a warm one": {"", warm},
+			"a prefix": {"acme", own[:5]}, "a path": {"acme", "../" + own},
+		} {
+			err, missing := call(at.tenant, at.id), call(at.tenant, "zzzzz-sandbox")
+			want := strings.ReplaceAll(fmt.Sprint(missing), "zzzzz-sandbox", at.id)
+			if fault.KindOf(err) != fault.NotFound || fmt.Sprint(err) != want || !slices.Equal(fault.Hints(err), fault.Hints(missing)) {
+				t.Errorf("%s, %s: %v, and for a missing one %v", name, what, err, missing)
+			}
+		}
+	}
+	for _, tenant := range []session.Tenant{"evil", session.LocalTenant, ""} {
+		if page, err := f.List(ctx, tenant, Filter{}, 0, ""); err != nil || len(page.Sandboxes) > 0 {
+			t.Errorf("%q lists %+v, %v", tenant, page.Sandboxes, err)
+		}
+	}
+}
+
+func TestAVolumeOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
+	f := newFixture(t)
+	ctx := context.Background()
+	if _, err := f.CreateVolume(ctx, "acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	mounts := []session.VolumeMount{{Volume: "data", Path: "/data"}}
+	if _, err := f.Create(ctx, Request{Tenant: "evil", Volumes: mounts}, nil); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("mounting it: %v", err)
+	}
+	if err := f.DeleteVolume(ctx, "evil", "data"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("deleting it: %v", err)
+	}
+	if all, err := f.ListVolumes(ctx, "evil"); err != nil || len(all) > 0 {
+		t.Errorf("listing: %v, %v", all, err)
+	}
+	f.create(Request{Tenant: "acme", Volumes: mounts})
+	if err := f.DeleteVolume(ctx, "acme", "data"); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("deleting one that is used: %v", err)
+	}
+}
+
+func TestPagesShowEachSandboxOnceNewestFirst(t *testing.T) {
+	f := newFixture(t)
+	ctx := context.Background()
+	for i := range 7 {
+		f.create(Request{Tenant: "acme", Labels: session.Labels{Name: fmt.Sprint(i), Metadata: map[string]string{"odd": fmt.Sprint(i % 2)}}})
+		f.create(Request{Tenant: "other"})
+	}
+	var names []string
+	for token := ""; ; {
+		page, err := f.List(ctx, "acme", Filter{}, 3, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sandboxes {
+			names = append(names, s.Name)
+		}
+		if token = page.Next; token == "" {
+			break
+		}
+		f.create(Request{Tenant: "acme", Labels: session.Labels{Name: "late"}})
+	}
+	if got := strings.Join(names, ""); got != "6543210" {
+		t.Errorf("the pages show %s", got)
+	}
+	for filter, want := range map[*Filter]int{
+		{Metadata: map[string]string{"odd": "1"}}: 3, {Name: "4"}: 1, {States: []State{Running}}: 9, {States: []State{Paused, Ended}}: 0,
+		{Template: "code"}: 9, {Template: "codex"}: 0, {Metadata: map[string]string{"missing": ""}}: 0,
+	} {
+		if page, err := f.List(ctx, "acme", *filter, 0, ""); err != nil || len(page.Sandboxes) != want {
+			t.Errorf("%+v selects %d, want %d (%v)", *filter, len(page.Sandboxes), want, err)
+		}
+	}
+	for _, token := range []string{"x", "!", "Li4vLi4v"} {
+		if _, err := f.List(ctx, "acme", Filter{}, 0, token); fault.KindOf(err) != fault.Usage {
+			t.Errorf("the token %q: %v", token, err)
+		}
+	}
+}
+
+// claimAll gives every launch a warm sandbox.
+type claimAll struct{ id session.ID }
+
+func (c claimAll) Claim(context.Context, session.Launch) (session.ID, bool) { return c.id, c.id != "" }
+
+func TestAWarmSandboxIsUsedIfThereIsOne(t *testing.T) {
+	f := newFixture(t)
+	warm := f.put(session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme"}})
+	f.Warm = claimAll{warm}
+	made, err := f.Create(context.Background(), Request{Tenant: "acme"}, nil)
+	if err != nil || made.ID != warm || len(f.launched) > 0 {
+		t.Errorf("got %s, %v, after %d starts", made.ID, err, len(f.launched))
+	}
+	f.Warm = claimAll{}
+	if made, err = f.Create(context.Background(), Request{Tenant: "acme"}, nil); err != nil || made.ID == warm || len(f.launched) != 1 {
+		t.Errorf("without one: %s, %v, after %d starts", made.ID, err, len(f.launched))
+	}
+}

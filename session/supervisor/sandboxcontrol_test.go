@@ -1,0 +1,203 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// sandboxUnder is a running sandbox whose proxy has connections to the hosts.
+func sandboxUnder(t *testing.T, mode netguard.Mode, spec session.SandboxSpec, deny []string, open ...string) (*session.Sessions, *supervisor, *fakeProxy) {
+	t.Helper()
+	launch := session.Launch{Spec: session.Spec{Sandbox: &spec}}
+	launch.Spec.Deny = deny
+	sessions, s, proxy := proxiedWith(t, mode, launch)
+	for _, host := range open {
+		proxy.open = append(proxy.open, destination(t, host))
+	}
+	return sessions, s, proxy
+}
+
+func TestNewListsReplaceTheOldOnesAndCloseWhatIsNotAllowed(t *testing.T) {
+	sessions, s, proxy := sandboxUnder(t, netguard.Allowlist, session.SandboxSpec{Tenant: "acme", Denied: []string{"bad.example"}}, []string{"bad.example", "own.example"},
+		"a.example:443", "b.example:443")
+	set := func(lists session.NetworkLists) error { return sessions.SetNetwork(t.Context(), s.id, lists, "a test") }
+	list := func(words ...string) *[]string { return &words }
+	allowed := func(host string) bool { return s.policy.decide(destination(t, host+":443")).Allowed }
+
+	if err := set(session.NetworkLists{Allow: list("a.example", "b.example", "bad.example", "own.example")}); err != nil {
+		t.Fatal(err)
+	}
+	if !allowed("a.example") || !allowed("b.example") || allowed("bad.example") || allowed("own.example") || len(proxy.open) != 2 {
+		t.Errorf("after the first lists %v is open", proxy.open)
+	}
+	if err := set(session.NetworkLists{Allow: list("b.example", "bad.example", "own.example"), Deny: list()}); err != nil {
+		t.Fatal(err)
+	}
+	if allowed("a.example") || !allowed("b.example") || !allowed("own.example") || len(proxy.open) != 1 {
+		t.Errorf("after the second lists %v is open", proxy.open)
+	}
+	if allowed("bad.example") {
+		t.Error("an empty deny list took away what the machine's user denies")
+	}
+	for _, wrong := range []session.NetworkLists{{Allow: list("a b")}, {Allow: list("npm")}, {Deny: list("a b")}, {Allow: list("a.example/path")}} {
+		if err := set(wrong); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	if !allowed("b.example") {
+		t.Error("a list that is not valid has changed the policy")
+	}
+	if err := set(session.NetworkLists{Allow: list()}); err != nil || allowed("b.example") || len(proxy.open) != 0 {
+		t.Errorf("after the empty list %v is open (%v)", proxy.open, err)
+	}
+}
+
+func TestASandboxWithoutAWayOutHasNoLists(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme"}, nil)
+	if err := sessions.SetNetwork(t.Context(), s.id, session.NetworkLists{Allow: &[]string{"a.example"}}, ""); fault.KindOf(err) != fault.Usage {
+		t.Error(err)
+	}
+}
+
+func TestOnlyASandboxIsChangedAsOne(t *testing.T) {
+	sessions, s, _ := proxied(t, netguard.Allowlist)
+	for name, err := range map[string]error{
+		"update":  sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{}),
+		"network": sessions.SetNetwork(t.Context(), s.id, session.NetworkLists{}, ""),
+		"pause":   sessions.PauseSandbox(t.Context(), s.id),
+		"claim":   sessions.ClaimSandbox(t.Context(), s.id, session.Claim{}),
+	} {
+		if fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLabelsOfARunningSandboxChange(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme", Labels: session.Labels{Name: "old"}}, nil)
+	if err := sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{Labels: &session.Labels{Metadata: map[string]string{"a": "b"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != "" || found.Labels().Metadata["a"] != "b" {
+		t.Errorf("%+v, %v", found.Labels(), err)
+	}
+}
+
+func TestProcessesRunAsTheSandboxesUserUnlessRootIsPermitted(t *testing.T) {
+	for _, c := range []struct {
+		asked, want string
+		root        bool
+	}{
+		{"", "user", false}, {"user", "user", false}, {"root", "", false}, {"0", "", false}, {"user:0", "", false}, {"root", "root", true}, {"", "user", true},
+	} {
+		request := process.Request{User: c.asked}
+		err := adapt(&session.SandboxSpec{User: "user", Permissions: session.Permissions{Root: c.root}}, &request)
+		switch {
+		case c.want == "" && fault.KindOf(err) != fault.Refused, c.want != "" && (err != nil || request.User != c.want):
+			t.Errorf("%+v: %q, %v", c, request.User, err)
+		}
+	}
+	request := process.Request{User: "root"}
+	if err := adapt(nil, &request); err != nil || request.User != "root" {
+		t.Errorf("in a session with an agent: %q, %v", request.User, err)
+	}
+}
+
+func TestTheTimeOfAPausedSandboxStandsStill(t *testing.T) {
+	begin := time.Now()
+	at := func(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
+	a := timeBudget{began: begin, limit: 100 * time.Second, lastGiven: 100 * time.Second, requested: true}
+	a.pause(at(40))
+	if due, ok := a.due(); ok {
+		t.Errorf("it is due at %v while it is paused", due)
+	}
+	a.resume(at(1000))
+	if due, ok := a.due(); !ok || !due.Equal(at(1060)) {
+		t.Errorf("after the pause it is due at %v, %v", due.Sub(begin), ok)
+	}
+	a.over = true // and the sandbox is paused for that
+	a.pause(at(1060))
+	a.resume(at(2000))
+	if due, ok := a.due(); !ok || due.After(at(2100)) || due.Before(at(2080)) {
+		t.Errorf("resumed after its time was up, it is due at %v, %v", due.Sub(begin), ok)
+	}
+	a.pause(at(2010))
+	if err := a.set(at(2020), 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	a.resume(at(3000))
+	if end, _ := a.ends(); !end.Equal(at(3030)) {
+		t.Errorf("with 30 s set during the pause it ends at %v", end.Sub(begin))
+	}
+	if err := a.set(at(3001), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := a.due(); ok {
+		t.Error("without a limit it is due")
+	}
+	if err := a.set(at(3001), -1); fault.KindOf(err) != fault.Usage {
+		t.Error(err)
+	}
+}
+
+func TestOnlyTheFirstClaimCounts(t *testing.T) {
+	w := newWarmSandbox()
+	if err := w.claim(t.Context(), session.Claim{}); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("before it is warm: %v", err)
+	}
+	w.open <- struct{}{}
+	results := make(chan error, 10)
+	for range 10 {
+		go func() { results <- w.claim(t.Context(), session.Claim{}) }()
+	}
+	<-w.claims
+	for range 9 {
+		if err := <-results; fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a second claim: %v", err)
+		}
+	}
+	broken := errors.New("the probes failed")
+	w.result <- broken
+	if err := <-results; !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	if err := w.claim(t.Context(), session.Claim{}); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("after a failed claim: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	gone := newWarmSandbox()
+	gone.open <- struct{}{}
+	if err := gone.claim(ctx, session.Claim{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestTheAccountOfASandboxOwnsWhatItMayWrite(t *testing.T) {
+	spec := &session.SandboxSpec{User: "user", Dir: "/work", Volumes: []session.VolumeMount{{Path: "/rw"}, {Path: "/ro", ReadOnly: true}}}
+	if a := accountOf(spec); a.Confine || !slices.Equal(a.Folders, []string{"/rw"}) {
+		t.Errorf("%+v", a)
+	}
+	spec.Permissions.Files.Write = []string{}
+	if a := accountOf(spec); !a.Confine {
+		t.Errorf("an empty list confines nothing: %+v", a)
+	}
+	spec.User = "root"
+	if a := accountOf(spec); a != nil {
+		t.Errorf("root has an account: %+v", a)
+	}
+	var decoded session.Permissions
+	data, err := json.Marshal(session.Permissions{Inbound: []int{}, Files: session.FilePermissions{Write: []string{}}})
+	if err != nil || json.Unmarshal(data, &decoded) != nil || decoded.Inbound == nil || decoded.Files.Write == nil {
+		t.Errorf("%s loses the difference between nothing and everything", data)
+	}
+}

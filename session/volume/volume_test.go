@@ -1,0 +1,91 @@
+package volume
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/session"
+)
+
+func newStore(t *testing.T) (Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	return NewStore(paths.Dirs{Data: dir}), dir
+}
+
+func TestAVolumeBelongsToItsTenantAlone(t *testing.T) {
+	s, dir := newStore(t)
+	if _, err := s.Create("acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create("acme", "data"); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a second one: %v", err)
+	}
+	source, err := s.Source("acme", "data")
+	if err != nil || !strings.HasPrefix(source, dir+"/volumes/acme/data/") {
+		t.Fatal(source, err)
+	}
+	info, err := os.Stat(filepath.Dir(source))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder around it has mode %v, %v", info.Mode(), err)
+	}
+	if err := os.WriteFile(source+"/x", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []session.Tenant{"evil", "acm", "local"} {
+		if _, err := s.Source(tenant, "data"); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s mounts it: %v", tenant, err)
+		}
+		if err := s.Delete(context.Background(), tenant, "data"); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s deletes it: %v", tenant, err)
+		}
+	}
+	if all, err := s.List("acme"); err != nil || len(all) != 1 || all[0].Name != "data" || all[0].Created.IsZero() {
+		t.Errorf("the list is %v, %v", all, err)
+	}
+	if err := s.Delete(context.Background(), "acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.List("acme"); err != nil || len(all) != 0 {
+		t.Errorf("after the deletion: %v, %v", all, err)
+	}
+}
+
+func TestNamesAreNoPaths(t *testing.T) {
+	s, dir := newStore(t)
+	if err := os.MkdirAll(dir+"/volumes/acme/data/content", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", ".", "..", "../acme/data", "a/b", "/etc", "a\x00", "A", "-x", "data/content", strings.Repeat("a", 64)} {
+		if _, err := s.Source("acme", name); err == nil {
+			t.Errorf("the volume %q has a folder", name)
+		}
+		if _, err := s.Source(session.Tenant(name), "data"); err == nil {
+			t.Errorf("the tenant %q has a volume", name)
+		}
+		if _, err := s.Create("acme", name); err == nil {
+			t.Errorf("the volume %q was created", name)
+		}
+		if err := s.Delete(context.Background(), session.Tenant(name), "data"); err == nil {
+			t.Errorf("a volume of the tenant %q was deleted", name)
+		}
+	}
+}
+
+func TestASymlinkIsNoVolume(t *testing.T) {
+	s, dir := newStore(t)
+	if _, err := s.Create("acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc", dir+"/volumes/acme/link"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Source("acme", "link"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("it is mounted: %v", err)
+	}
+}
