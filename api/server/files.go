@@ -386,7 +386,7 @@ func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[a
 	}
 	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
 	in := receiver(stream, bytes.Clone(data(first)), data)
-	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true})
+	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
 	if err != nil {
 		return nil, err
 	}

@@ -1206,7 +1206,10 @@ type UploadFilesRequest struct {
 	// The bytes, in data. The content type does not matter.
 	Archive *httpbody.HttpBody `protobuf:"bytes,3,opt,name=archive,proto3" json:"archive,omitempty"`
 	// USER or USER:GROUP that acts. Empty: the user of the sandbox.
-	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	// The name of the archive's top entry, if path is to be a file or a new folder of another
+	// name: then that entry becomes path. In the first message.
+	Name          string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1265,6 +1268,13 @@ func (x *UploadFilesRequest) GetArchive() *httpbody.HttpBody {
 func (x *UploadFilesRequest) GetUser() string {
 	if x != nil {
 		return x.User
+	}
+	return ""
+}
+
+func (x *UploadFilesRequest) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -1358,13 +1368,14 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04user\x18\x03 \x01(\tR\x04user\"G\n" +
 	"\x15DownloadFilesResponse\x12.\n" +
-	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\"\x8b\x01\n" +
+	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\"\x9f\x01\n" +
 	"\x12UploadFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12.\n" +
 	"\aarchive\x18\x03 \x01(\v2\x14.google.api.HttpBodyR\aarchive\x12\x12\n" +
-	"\x04user\x18\x04 \x01(\tR\x04user*~\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name*~\n" +
 	"\bFileType\x12\x19\n" +
 	"\x15FILE_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eFILE_TYPE_FILE\x10\x01\x12\x17\n" +

@@ -63,20 +63,18 @@ func (*GetServerRequest) Descriptor() ([]byte, []int) {
 // Quota is the upper bounds of a tenant. 0 means no bound.
 type Quota struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sandboxes and sessions at once.
+	// Sandboxes at once.
 	Sandboxes int64 `protobuf:"varint,1,opt,name=sandboxes,proto3" json:"sandboxes,omitempty"`
 	// Memory of all of them in MiB.
 	MemoryMib int64 `protobuf:"varint,2,opt,name=memory_mib,json=memoryMib,proto3" json:"memory_mib,omitempty"`
 	// Processors of all of them.
 	Cpus float64 `protobuf:"fixed64,3,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	// Growth of the files of all of them in MiB.
-	DiskMib int64 `protobuf:"varint,4,opt,name=disk_mib,json=diskMib,proto3" json:"disk_mib,omitempty"`
 	// Processes of all of them.
-	Processes int64 `protobuf:"varint,5,opt,name=processes,proto3" json:"processes,omitempty"`
+	Processes int64 `protobuf:"varint,4,opt,name=processes,proto3" json:"processes,omitempty"`
 	// Bytes sent to hosts on one day (UTC).
-	UploadBytes int64 `protobuf:"varint,6,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
+	UploadBytes int64 `protobuf:"varint,5,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
 	// Tokens that models read and wrote on one day (UTC).
-	ModelTokens   int64 `protobuf:"varint,7,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
+	ModelTokens   int64 `protobuf:"varint,6,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -128,13 +126,6 @@ func (x *Quota) GetMemoryMib() int64 {
 func (x *Quota) GetCpus() float64 {
 	if x != nil {
 		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Quota) GetDiskMib() int64 {
-	if x != nil {
-		return x.DiskMib
 	}
 	return 0
 }
@@ -256,16 +247,15 @@ var File_aibox_v1_server_proto protoreflect.FileDescriptor
 const file_aibox_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x15aibox/v1/server.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetServerRequest\"\xd7\x01\n" +
+	"\x10GetServerRequest\"\xbc\x01\n" +
 	"\x05Quota\x12\x1c\n" +
 	"\tsandboxes\x18\x01 \x01(\x03R\tsandboxes\x12\x1d\n" +
 	"\n" +
 	"memory_mib\x18\x02 \x01(\x03R\tmemoryMib\x12\x12\n" +
-	"\x04cpus\x18\x03 \x01(\x01R\x04cpus\x12\x19\n" +
-	"\bdisk_mib\x18\x04 \x01(\x03R\adiskMib\x12\x1c\n" +
-	"\tprocesses\x18\x05 \x01(\x03R\tprocesses\x12!\n" +
-	"\fupload_bytes\x18\x06 \x01(\x03R\vuploadBytes\x12!\n" +
-	"\fmodel_tokens\x18\a \x01(\x03R\vmodelTokens\"\xfd\x01\n" +
+	"\x04cpus\x18\x03 \x01(\x01R\x04cpus\x12\x1c\n" +
+	"\tprocesses\x18\x04 \x01(\x03R\tprocesses\x12!\n" +
+	"\fupload_bytes\x18\x05 \x01(\x03R\vuploadBytes\x12!\n" +
+	"\fmodel_tokens\x18\x06 \x01(\x03R\vmodelTokens\"\xfd\x01\n" +
 	"\n" +
 	"ServerInfo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

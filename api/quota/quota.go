@@ -1,0 +1,177 @@
+// Package quota holds the tenants of the API to their quotas: what they have at once counts
+// against it when a sandbox is created, and so does what they have used on this day. The
+// bounds of traffic and tokens also become limits of the sandbox itself.
+package quota
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"aibox/api/store"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// Launch starts a sandbox; see session.Sessions.
+type Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
+
+// Sessions finds the sandboxes of a tenant; see session.Sessions.
+type Sessions interface {
+	Sandboxes(tenant session.Tenant) ([]session.Session, error)
+	Live(id session.ID) (session.Live, error)
+}
+
+// Keeper keeps quotas. It is safe for concurrent use.
+type Keeper struct {
+	Store    *store.Store
+	Sessions Sessions
+
+	mu       sync.Mutex
+	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
+}
+
+// Quota returns the quota of a tenant.
+func (k *Keeper) Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	return k.Store.Quota(ctx, tenant)
+}
+
+// Usage returns what counts against a tenant's quota now.
+func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	all, err := k.Sessions.Sandboxes(tenant)
+	if err != nil {
+		return store.Quota{}, err
+	}
+	var used store.Quota
+	var counters []store.Used
+	for i := range all {
+		if all[i].State.Phase != session.Ended {
+			add(&used, demand(&all[i].Spec), 1)
+		}
+		live, err := k.Sessions.Live(all[i].ID)
+		if err != nil {
+			continue // it was removed meanwhile
+		}
+		counters = append(counters, store.Used{
+			Sandbox: all[i].ID, UploadBytes: live.Egress.Up, Tokens: int64(live.Tokens.Input) + int64(live.Tokens.Output),
+		})
+	}
+	now := time.Now()
+	if err := k.Store.RecordUsage(ctx, tenant, now, counters); err != nil {
+		return store.Quota{}, err
+	}
+	used.UploadBytes, used.Tokens, err = k.Store.UsageToday(ctx, tenant, now)
+	return used, err
+}
+
+// demand is what a sandbox can use at once.
+func demand(spec *session.Spec) store.Quota {
+	return store.Quota{Sandboxes: 1, Memory: int64(spec.Memory), CPUs: spec.CPUs.Float(), Processes: int64(spec.Pids)}
+}
+
+// add adds n times more to q.
+func add(q *store.Quota, more store.Quota, n int64) {
+	q.Sandboxes += n * more.Sandboxes
+	q.Memory += n * more.Memory
+	q.CPUs += float64(n) * more.CPUs
+	q.Processes += n * more.Processes
+}
+
+// Limit returns a Launch that refuses a sandbox that its tenant's quota has no room for.
+func (k *Keeper) Limit(launch Launch) Launch {
+	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
+		if l.Spec.Sandbox == nil {
+			return launch(ctx, l, step)
+		}
+		release, err := k.claim(ctx, &l.Spec)
+		if err != nil {
+			return "", err
+		}
+		defer release()
+		return launch(ctx, l, func(s session.Step) {
+			release() // its record counts from now on
+			step(s)
+		})
+	}
+}
+
+// claim counts a sandbox that is about to start until release is called.
+func (k *Keeper) claim(ctx context.Context, spec *session.Spec) (release func(), err error) {
+	tenant := spec.Sandbox.Tenant
+	quota, err := k.Store.Quota(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used, err := k.Usage(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	add(&used, k.starting[tenant], 1)
+	wanted := demand(spec)
+	if err := check(quota, used, wanted); err != nil {
+		return nil, err
+	}
+	tighten(spec, quota, used)
+	if k.starting == nil {
+		k.starting = map[session.Tenant]store.Quota{}
+	}
+	change := func(n int64) {
+		now := k.starting[tenant]
+		add(&now, wanted, n)
+		k.starting[tenant] = now
+	}
+	change(1)
+	return sync.OnceFunc(func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		change(-1)
+	}), nil
+}
+
+// check refuses a sandbox for which a quota has no room.
+func check(quota, used, wanted store.Quota) error {
+	bounds := []struct {
+		bound, used, wanted float64
+		of                  string
+		setting             string // that limits a sandbox; empty: none
+	}{
+		{float64(quota.Sandboxes), float64(used.Sandboxes), float64(wanted.Sandboxes), "sandboxes at once", ""},
+		{float64(quota.Memory), float64(used.Memory), float64(wanted.Memory), "MiB of memory", "memory"},
+		{quota.CPUs, used.CPUs, wanted.CPUs, "processors", "cpus"},
+		{float64(quota.Processes), float64(used.Processes), float64(wanted.Processes), "processes", "processes"},
+		{float64(quota.UploadBytes), float64(used.UploadBytes), 1, "bytes sent on one day", ""},
+		{float64(quota.Tokens), float64(used.Tokens), 1, "tokens of models on one day", ""},
+	}
+	for _, b := range bounds {
+		switch {
+		case b.bound == 0:
+		case b.setting != "" && b.wanted == 0:
+			return fault.New(fault.Limit, "the tenant's quota is %v %s, and a sandbox without a limit could use more", b.bound, b.of).
+				Hint("give the sandbox the limit %s", b.setting)
+		case b.used+b.wanted > b.bound:
+			return fault.New(fault.Limit, "the tenant's quota is %v %s, of which %s", b.bound, b.of, fmt.Sprintf("%v are in use", b.used)).
+				Hint("destroy a sandbox, or ask for less")
+		}
+	}
+	return nil
+}
+
+// tighten limits a sandbox to what is left of the day's quota.
+func tighten(spec *session.Spec, quota, used store.Quota) {
+	if quota.UploadBytes > 0 {
+		left := amount.MiB(max((quota.UploadBytes-used.UploadBytes)>>20, 1))
+		if spec.EgressUpload == 0 || spec.EgressUpload > left {
+			spec.EgressUpload = left
+		}
+	}
+	if quota.Tokens > 0 {
+		left := int(quota.Tokens - used.Tokens)
+		if spec.MaxTokens == 0 || spec.MaxTokens > left {
+			spec.MaxTokens = left
+		}
+	}
+}
