@@ -21,6 +21,7 @@ const (
 	KindPorts     Kind = "ports"  // ports of the sandbox on the host
 	KindReview    Kind = "review" // changes, and what was decided on them
 	KindNotices   Kind = "notices"
+	KindAPI       Kind = "api" // calls of the API
 )
 
 // kinds are all types by kind, in the order of documentation.
@@ -43,6 +44,7 @@ var kinds = []struct {
 		ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded, ChangesRecovered,
 	}},
 	{KindNotices, []Type{NoticeGiven}},
+	{KindAPI, []Type{APICalled}},
 }
 
 // Kinds returns all kinds, in the order of documentation.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
@@ -151,8 +152,17 @@ func call[Q, A any](ctx context.Context, method func(context.Context, *connect.R
 	return response.Msg, nil
 }
 
+// Message is a message of the schema.
+type Message = proto.Message
+
+// Duration is a length of time of the schema.
+type Duration = durationpb.Duration
+
+// DurationOf returns a length of time of the schema.
+func DurationOf(d time.Duration) *Duration { return durationpb.New(d) }
+
 // JSON returns a message as the JSON of the API.
-func JSON(message proto.Message) ([]byte, error) {
+func JSON(message Message) ([]byte, error) {
 	return protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(message)
 }
 

@@ -25,6 +25,16 @@ import (
 // SocketPath returns the path of the server's Unix socket.
 func SocketPath(dirs paths.Dirs) string { return filepath.Join(dirs.Runtime, "api", "aibox.sock") }
 
+// Listens reports whether a server listens on a Unix socket.
+func Listens(path string) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", path)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
 // ListenUnix listens on a Unix socket that only this user can connect to. A socket that a
 // dead server left is replaced; a server that runs is a Conflict. unlock must be called
 // after the listener was closed.

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"aibox/api/client"
+	"aibox/api/quota"
+	"aibox/api/server"
+	"aibox/api/store"
+	"aibox/internal/paths"
+	"aibox/session"
+)
+
+// apiServer is the API with all that it works with. close must be called.
+type apiServer struct {
+	*server.Server
+
+	dirs     paths.Dirs
+	store    *store.Store
+	sessions *session.Sessions
+}
+
+// openAPI opens the API. Its options may be completed before.
+func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*apiServer, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := a.app.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	sandboxes, err := a.app.Sandboxes(sessions)
+	if err != nil {
+		return nil, err
+	}
+	s := &apiServer{dirs: dirs, sessions: sessions}
+	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
+		return nil, err
+	}
+	keeper := &quota.Keeper{Store: s.store, Sessions: sessions}
+	sandboxes.Launch = keeper.Limit(sandboxes.Launch)
+	o := server.Options{
+		Services: server.Services{Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions},
+		Tokens:   s.store,
+		Log:      slog.New(slog.NewTextHandler(a.err, nil)),
+		Version:  version(),
+	}
+	if complete != nil {
+		complete(&o)
+	}
+	if s.Server, err = server.New(o); err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
+	return s, nil
+}
+
+// close closes what the API works with.
+func (s *apiServer) close() error { return s.store.Close() }
+
+// api returns a client of this user's server, or of the API in this process if no server
+// runs, and what closes it.
+func (a *cli) api(ctx context.Context) (*client.Client, func(), error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, nil, err
+	}
+	if path := server.SocketPath(dirs); server.Listens(path) {
+		c := client.Unix(path)
+		return c, c.Close, nil
+	}
+	s, err := a.openAPI(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, end := client.InProcess(server.WithLocal(context.WithoutCancel(ctx)), s)
+	return c, func() { end(); _ = s.close() }, nil
+}

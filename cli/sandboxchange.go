@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+func newSandboxExtendCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:     "extend ID DURATION",
+		Short:   "Give a sandbox more time",
+		Example: "  aibox sandbox extend 0dq4f 30m",
+		Args:    sessionAndDuration,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			by, err := parseLength("by", args[1])
+			if err != nil {
+				return fault.New(fault.Usage, "%q is not a duration", args[1]).Hint("use one such as 90s, 30m, 1h30m or 2d")
+			}
+			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				s, err := c.Extend(cmd.Context(), &aiboxv1.ExtendSandboxRequest{SandboxId: s.GetSandboxId(), By: by})
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "%s has %s left\n", s.GetSandboxId(), leftOf(s))
+				return nil
+			})
+		},
+	}
+}
+
+// changeCommand is a command that changes a sandbox and prints its id.
+func (a *cli) changeCommand(use, short, example string, change func(context.Context, *client.Client, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				if err := change(cmd.Context(), c, s.GetSandboxId()); err != nil {
+					return err
+				}
+				fmt.Fprintln(a.out, s.GetSandboxId())
+				return nil
+			})
+		},
+	}
+}
+
+func newSandboxPauseCommand(a *cli) *cobra.Command {
+	return a.changeCommand("pause ID", "Stop all programs of a sandbox, and keep its memory", "  aibox sandbox pause 0dq4f",
+		func(ctx context.Context, c *client.Client, id string) error {
+			_, err := c.Pause(ctx, id)
+			return err
+		})
+}
+
+func newSandboxResumeCommand(a *cli) *cobra.Command {
+	return a.changeCommand("resume ID", "Continue a paused sandbox", "  aibox sandbox resume 0dq4f",
+		func(ctx context.Context, c *client.Client, id string) error {
+			_, err := c.Resume(ctx, id)
+			return err
+		})
+}
+
+func newSandboxRemoveCommand(a *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "rm ID…",
+		Aliases: []string{"destroy"},
+		Short:   "Destroy sandboxes with their files",
+		Example: "  aibox sandbox rm 0dq4f",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, text := range args {
+				err := a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+					fmt.Fprintln(a.out, s.GetSandboxId())
+					return c.Destroy(cmd.Context(), s.GetSandboxId())
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	return cmd
+}
+
+func newSandboxNetworkCommand(a *cli) *cobra.Command {
+	var allow, deny []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "network ID",
+		Short: "Show or replace what a sandbox can reach",
+		Long: `Show what a sandbox can reach, or replace the lists that are given. Connections that are
+no longer allowed are closed. --allow= with nothing after it allows no host.`,
+		Example: `  aibox sandbox network 0dq4f
+  aibox sandbox network 0dq4f --allow pypi.org,files.pythonhosted.org`,
+		Args: sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				policy, set := &aiboxv1.NetworkPolicy{}, false
+				if cmd.Flags().Changed("allow") {
+					policy.Allow, set = &aiboxv1.HostList{Hosts: allow}, true
+				}
+				if cmd.Flags().Changed("deny") {
+					policy.Deny, set = &aiboxv1.HostList{Hosts: deny}, true
+				}
+				var err error
+				if set {
+					policy, err = c.SetNetwork(cmd.Context(), s.GetSandboxId(), policy)
+				} else {
+					policy, err = c.Network(cmd.Context(), s.GetSandboxId())
+				}
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return a.printMessage(policy)
+				}
+				fmt.Fprintln(a.out, networkLine(policy))
+				return nil
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&allow, "allow", nil, "allow these `hosts`, and no others")
+	flags.StringSliceVar(&deny, "deny", nil, "deny these `hosts`")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// networkLine returns a network policy on one line.
+func networkLine(p *aiboxv1.NetworkPolicy) string {
+	line := strings.ToLower(strings.TrimPrefix(p.GetMode().String(), "NETWORK_MODE_"))
+	if hosts := p.GetAllow().GetHosts(); len(hosts) > 0 {
+		line += "; allows " + strings.Join(hosts, ", ")
+	}
+	if hosts := p.GetDeny().GetHosts(); len(hosts) > 0 {
+		line += "; denies " + strings.Join(hosts, ", ")
+	}
+	return safe(line)
+}
+
+func newSandboxPortsCommand(a *cli) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "ports ID",
+		Short:   "List the ports that programs in a sandbox listen on",
+		Example: "  aibox sandbox ports 0dq4f",
+		Args:    sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				ports, err := c.Ports(cmd.Context(), s.GetSandboxId())
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return printMessages(a, ports)
+				}
+				var rows [][]string
+				for _, port := range ports {
+					rows = append(rows, []string{fmt.Sprint(port.GetPort()), safe(port.GetAddress()), safe(port.GetProgram())})
+				}
+				return a.overview("PORT\tADDRESS\tPROGRAM", rows)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sandboxCreateOptions are the flags of `aibox sandbox create`.
+type sandboxCreateOptions struct {
+	*cli
+
+	template, name, timeout, idle, onTimeout string
+	network                                  string
+	allow, deny, metadata, env               []string
+	volumes, settings                        []string
+	memory                                   int64
+	cpus                                     float64
+	processes                                int32
+	key                                      string
+	json                                     bool
+}
+
+func newSandboxCreateCommand(a *cli) *cobra.Command {
+	o := sandboxCreateOptions{cli: a}
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create a sandbox, and print its id",
+		Long: `Create a sandbox and print its id when processes can be started in it. Without --network
+and --allow it reaches nothing.`,
+		Example: `  aibox sandbox create
+  aibox sandbox create --allow pypi.org,files.pythonhosted.org --timeout 30m
+  aibox sandbox create --template code --memory 2048 --metadata job=7`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.template, "template", "", "make it from this `template`; default code")
+	flags.StringVar(&o.name, "name", "", "give it this `name`")
+	flags.StringVar(&o.timeout, "timeout", "", "end it after this `time`; 0 for no limit")
+	flags.StringVar(&o.idle, "idle-timeout", "", "end it after this `time` without use; 0 for no limit")
+	flags.StringVar(&o.onTimeout, "on-timeout", "", "`destroy` or pause it at its timeout")
+	flags.StringVar(&o.network, "network", "", "set what it can reach: `none`, local, allowlist or public")
+	flags.StringSliceVar(&o.allow, "allow", nil, "allow these `hosts`")
+	flags.StringSliceVar(&o.deny, "deny", nil, "deny these `hosts`")
+	flags.StringArrayVar(&o.metadata, "metadata", nil, "store `KEY=VALUE` with it (repeatable)")
+	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the environment of its processes (repeatable)")
+	flags.StringArrayVar(&o.volumes, "volume", nil, "mount a volume as `NAME:PATH`, or NAME:PATH:ro (repeatable)")
+	flags.StringArrayVar(&o.settings, "set", nil, "set a further setting as `KEY=VALUE` (repeatable)")
+	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MiB`; 0 for no limit")
+	flags.Float64Var(&o.cpus, "cpus", 0, "limit the `processors` that it can use; 0 for no limit")
+	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `number`; 0 for no limit")
+	flags.StringVar(&o.key, "idempotency-key", "", "create it once, however often this `key` is used")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *sandboxCreateOptions) run(ctx context.Context, flags *pflag.FlagSet) error {
+	request, err := o.request(flags)
+	if err != nil {
+		return err
+	}
+	return o.withAPI(ctx, func(c *client.Client) error {
+		made, err := c.Create(ctx, request)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return o.printMessage(made)
+		}
+		fmt.Fprintln(o.out, made.GetSandboxId())
+		return nil
+	})
+}
+
+// request returns the request that the flags describe.
+func (o *sandboxCreateOptions) request(flags *pflag.FlagSet) (*aiboxv1.CreateSandboxRequest, error) {
+	r := &aiboxv1.CreateSandboxRequest{Template: o.template, Name: o.name, IdempotencyKey: o.key}
+	var err error
+	if r.Timeout, err = parseLength("timeout", o.timeout); err != nil {
+		return nil, err
+	}
+	if r.IdleTimeout, err = parseLength("idle-timeout", o.idle); err != nil {
+		return nil, err
+	}
+	if r.Metadata, err = entries("metadata", o.metadata); err != nil {
+		return nil, err
+	}
+	if r.Settings, err = entries("set", o.settings); err != nil {
+		return nil, err
+	}
+	env, err := processEnv(o.env)
+	if err != nil {
+		return nil, err
+	}
+	if r.Env, err = entries("env", env); err != nil {
+		return nil, err
+	}
+	if r.Network, err = o.policy(flags); err != nil {
+		return nil, err
+	}
+	switch o.onTimeout {
+	case "", "destroy":
+	case "pause":
+		r.OnTimeout = aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE
+	default:
+		return nil, fault.New(fault.Usage, "--on-timeout is destroy or pause, not %q", o.onTimeout)
+	}
+	r.Limits = &aiboxv1.Limits{}
+	if flags.Changed("memory") {
+		r.Limits.MemoryMib = &o.memory
+	}
+	if flags.Changed("cpus") {
+		r.Limits.Cpus = &o.cpus
+	}
+	if flags.Changed("pids") {
+		r.Limits.Processes = &o.processes
+	}
+	for _, text := range o.volumes {
+		name, rest, ok := strings.Cut(text, ":")
+		path, mode, hasMode := strings.Cut(rest, ":")
+		if !ok || hasMode && mode != "ro" {
+			return nil, fault.New(fault.Usage, "--volume takes NAME:PATH or NAME:PATH:ro, not %q", text)
+		}
+		r.Volumes = append(r.Volumes, &aiboxv1.VolumeMount{Volume: name, Path: path, ReadOnly: hasMode})
+	}
+	return r, nil
+}
+
+// policy returns the network policy that the flags give; nil for none. A list that is given
+// empty allows nothing.
+func (o *sandboxCreateOptions) policy(flags *pflag.FlagSet) (*aiboxv1.NetworkPolicy, error) {
+	if !flags.Changed("network") && !flags.Changed("allow") && !flags.Changed("deny") {
+		return nil, nil
+	}
+	policy := &aiboxv1.NetworkPolicy{}
+	if flags.Changed("network") {
+		mode, ok := aiboxv1.NetworkMode_value["NETWORK_MODE_"+strings.ToUpper(o.network)]
+		if !ok || mode == 0 {
+			return nil, fault.New(fault.Usage, "--network is none, local, allowlist or public, not %q", o.network)
+		}
+		policy.Mode = aiboxv1.NetworkMode(mode)
+	}
+	if flags.Changed("allow") {
+		policy.Allow = &aiboxv1.HostList{Hosts: o.allow}
+	}
+	if flags.Changed("deny") {
+		policy.Deny = &aiboxv1.HostList{Hosts: o.deny}
+	}
+	return policy, nil
+}
+
+// entries returns KEY=VALUE words as a map.
+func entries(flag string, words []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" {
+			return nil, fault.New(fault.Usage, "--%s takes KEY=VALUE, not %q", flag, word)
+		}
+		if _, twice := all[key]; twice {
+			return nil, fault.New(fault.Usage, "--%s gives %s twice", flag, fmt.Sprintf("%q", key))
+		}
+		all[key] = value
+	}
+	return all, nil
+}

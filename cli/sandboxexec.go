@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/process"
+
+	"github.com/spf13/cobra"
+)
+
+// sandboxExecOptions are the flags of `aibox sandbox exec` and `aibox sandbox shell`.
+type sandboxExecOptions struct {
+	*cli
+
+	stdin, tty, detach bool
+	env                []string
+	dir, user, timeout string
+}
+
+func newSandboxExecCommand(a *cli) *cobra.Command {
+	o := sandboxExecOptions{cli: a}
+	cmd := &cobra.Command{
+		Use:   "exec ID -- COMMAND…",
+		Short: "Run a command in a sandbox",
+		Long: `Run a command in a sandbox. The exit code is the command's; 127 means that the sandbox has
+no such command, and 126 that it cannot be run. The command gets the input of aibox only
+with -i. Ctrl-c and other signals are passed on; the third ctrl-c kills the command. Its
+output is passed on unchanged, but control sequences that could harm your terminal are
+removed from what is printed on one.`,
+		Example: `  aibox sandbox exec 0dq4f -- python3 -c 'print(6 * 7)'
+  aibox sandbox exec -i 0dq4f -- sh -c 'cat > /tmp/data' < data
+  aibox sandbox exec -t 0dq4f -- python3`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) >= 2 && cmd.ArgsLenAtDash() == 1 {
+				return nil
+			}
+			return fault.New(fault.Usage, "%s takes the id of a sandbox and a command after --", cmd.CommandPath()).Hint("`aibox sandbox exec 0dq4f -- ls` runs one")
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
+	}
+	o.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass the input on to the command")
+	flags.BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal, and show it on this one")
+	flags.BoolVarP(&o.detach, "detach", "d", false, "run the command in the background, and print its number")
+	flags.StringVar(&o.timeout, "timeout", "", "kill the command after this `time`")
+	return cmd
+}
+
+func (o *sandboxExecOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the command's environment (repeatable)")
+	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `folder` of the sandbox")
+	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `user` of the sandbox, or user:group")
+}
+
+func newSandboxShellCommand(a *cli) *cobra.Command {
+	o := sandboxExecOptions{cli: a, tty: true}
+	cmd := &cobra.Command{
+		Use:     "shell ID",
+		Short:   "Open a shell in a sandbox",
+		Example: "  aibox sandbox shell 0dq4f",
+		Args:    sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"})
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *sandboxExecOptions) run(ctx context.Context, text string, command []string) error {
+	if o.tty && !o.isInteractive() {
+		return fault.New(fault.Usage, "the terminal of a command needs a terminal as input and output").Hint("use exec without -t")
+	}
+	words, err := processEnv(o.env)
+	if err != nil {
+		return err
+	}
+	env, err := entries("env", words)
+	if err != nil {
+		return err
+	}
+	timeout, err := parseLength("timeout", o.timeout)
+	if err != nil {
+		return err
+	}
+	return o.withSandbox(ctx, text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+		request := &aiboxv1.StartProcessRequest{
+			SandboxId: s.GetSandboxId(), Argv: command, Env: env, Dir: o.dir, User: o.user, Stdin: o.stdin, Timeout: timeout,
+		}
+		switch {
+		case o.tty:
+			return o.terminal(ctx, c, request)
+		case o.detach:
+			return o.launch(ctx, c, request)
+		default:
+			request.Linger = client.DurationOf(lingerTime)
+			return o.follow(ctx, c, request)
+		}
+	})
+}
+
+// launch starts a command in the background.
+func (o *sandboxExecOptions) launch(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
+	r.Overflow = aiboxv1.Overflow_OVERFLOW_DROP
+	started, err := c.Launch(ctx, r)
+	if err != nil {
+		return err
+	}
+	if exit := started.GetExit(); exit.GetError() != "" {
+		return exitError(r.GetArgv()[0], exitOf(exit))
+	}
+	fmt.Fprintln(o.out, started.GetProcessId())
+	return nil
+}
+
+// terminal runs a command on this terminal. The terminal itself is that of `aibox exec -t`:
+// the sandbox's own supervisor draws it.
+func (o *sandboxExecOptions) terminal(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
+	size := o.agentSize()
+	r.Tty = &aiboxv1.TerminalSize{Rows: uint32(size.Rows), Cols: uint32(size.Cols)}
+	started, err := c.Launch(ctx, r)
+	if err != nil {
+		return err
+	}
+	service, err := o.app.Sessions()
+	if err != nil {
+		return err
+	}
+	info := process.Info{ID: int(started.GetProcessId()), Argv: r.GetArgv(), TTY: true}
+	if exit := started.GetExit(); exit != nil {
+		ended := exitOf(exit)
+		info.Exit = &ended
+	}
+	return o.attachProcess(ctx, service, session.ID(r.GetSandboxId()), info)
+}
+
+// exitOf returns the end of a process.
+func exitOf(exit *aiboxv1.ProcessExit) process.Exit {
+	return process.Exit{Code: int(exit.GetCode()), Signal: int(exit.GetSignal()), Cut: exit.GetCut(), Error: exit.GetError()}
+}
+
+// follow runs a command and passes on its output, and the user's signals and input.
+func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, passedSignals...)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	printer := o.processPrinter()
+	var number int32
+	var exit *process.Exit
+	err := c.Start(ctx, r, func(event *aiboxv1.ProcessEvent) error {
+		switch e := event.GetEvent().(type) {
+		case *aiboxv1.ProcessEvent_Started:
+			number = e.Started.GetProcessId()
+			go passSignals(ctx, signals, func(s int) { _ = c.Signal(ctx, r.GetSandboxId(), number, int32(s)) })
+			if o.stdin {
+				// The error is that of the end of the process, which is reported below.
+				go func(in io.Reader) { _ = c.Input(ctx, r.GetSandboxId(), number, in) }(o.in)
+			}
+		case *aiboxv1.ProcessEvent_Stdout:
+			return printer.print(process.Frame{Kind: process.Stdout, Data: e.Stdout.GetData()})
+		case *aiboxv1.ProcessEvent_Stderr:
+			return printer.print(process.Frame{Kind: process.Stderr, Data: e.Stderr.GetData()})
+		case *aiboxv1.ProcessEvent_Lost:
+			return printer.print(process.Frame{Kind: process.Lost})
+		case *aiboxv1.ProcessEvent_Exit:
+			ended := exitOf(e.Exit)
+			exit = &ended
+		}
+		return nil
+	})
+	switch err = errors.Join(err, printer.close()); {
+	case errors.Is(err, syscall.EPIPE):
+		_ = c.Signal(ctx, r.GetSandboxId(), number, int32(syscall.SIGHUP)) // nobody reads it any more
+		return &processExit{code: 128 + int(syscall.SIGPIPE)}
+	case err != nil:
+		return err
+	case exit == nil:
+		return fault.New(fault.AgentFailed, "the sandbox ended before the command")
+	}
+	return exitError(r.GetArgv()[0], *exit)
+}

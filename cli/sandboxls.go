@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/internal/amount"
+
+	"github.com/spf13/cobra"
+)
+
+func newSandboxListCommand(a *cli) *cobra.Command {
+	var asJSON, all bool
+	request := &aiboxv1.ListSandboxesRequest{PageSize: 1000}
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list", "ps"},
+		Short:   "List sandboxes, newest first",
+		Example: "  aibox sandbox ls\n  aibox sandbox ls --metadata job=7 --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				request.States = everyState()
+			}
+			return a.withAPI(cmd.Context(), func(c *client.Client) error {
+				found, err := c.List(cmd.Context(), request)
+				if err != nil {
+					return err
+				}
+				return a.listSandboxes(found, asJSON)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&all, "all", "a", false, "include sandboxes that have ended")
+	flags.StringArrayVar(&request.Metadata, "metadata", nil, "list only those with this `KEY=VALUE` (repeatable)")
+	flags.StringVar(&request.Template, "template", "", "list only those of this `template`")
+	flags.StringVar(&request.Name, "name", "", "list only those with this `name`")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *cli) listSandboxes(found []*aiboxv1.Sandbox, asJSON bool) error {
+	if asJSON {
+		return printMessages(a, found)
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(a.err, "there are no sandboxes")
+		return nil
+	}
+	var rows [][]string
+	for _, s := range found {
+		rows = append(rows, []string{
+			s.GetSandboxId(), stateName(s.GetState()), safe(s.GetTemplate()), amount.Age(time.Since(s.GetCreateTime().AsTime())), leftOf(s), safe(s.GetName()),
+		})
+	}
+	return a.overview("ID\tSTATE\tTEMPLATE\tAGE\tLEFT\tNAME", rows)
+}
+
+func newSandboxGetCommand(a *cli) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "get ID",
+		Short:   "Show a sandbox",
+		Example: "  aibox sandbox get 0dq4f",
+		Args:    sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSandbox(cmd.Context(), args[0], func(_ *client.Client, s *aiboxv1.Sandbox) error {
+				if asJSON {
+					return a.printMessage(s)
+				}
+				return a.showSandbox(s)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// showSandbox prints what users want to know about a sandbox.
+func (a *cli) showSandbox(s *aiboxv1.Sandbox) error {
+	rows := [][]string{
+		{"id", s.GetSandboxId()}, {"name", safe(s.GetName())}, {"state", stateName(s.GetState())}, {"template", safe(s.GetTemplate())},
+		{"image", safe(s.GetImage())}, {"user", safe(s.GetUser())}, {"created", s.GetCreateTime().AsTime().Local().Format(time.DateTime)}, {"time left", leftOf(s)},
+		{"network", networkLine(s.GetNetwork())},
+		{"memory", fmt.Sprintf("%d MiB", s.GetLimits().GetMemoryMib())}, {"processors", fmt.Sprint(s.GetLimits().GetCpus())},
+		{"processes", fmt.Sprint(s.GetLimits().GetProcesses())},
+	}
+	for key, value := range s.GetMetadata() {
+		rows = append(rows, []string{"metadata", safe(key + "=" + value)})
+	}
+	for _, mount := range s.GetVolumes() {
+		rows = append(rows, []string{"volume", safe(mount.GetVolume() + " at " + mount.GetPath())})
+	}
+	for _, clause := range s.GetDegraded() {
+		rows = append(rows, []string{"not enforced", safe(clause)})
+	}
+	if s.GetEndReason() != "" {
+		rows = append(rows, []string{"ended", safe(s.GetEndReason())})
+	}
+	return a.explained(rows)
+}

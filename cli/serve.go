@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"aibox/api/server"
+	"aibox/api/store"
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// serveOptions are the flags of `aibox serve`.
+type serveOptions struct {
+	*cli
+
+	listen      []string
+	cert, key   string
+	hosts       []string
+	installUnit bool
+}
+
+// The memory and the patience of a server.
+const (
+	serverMemory = 256 << 20
+	stopGrace    = 30 * time.Second
+)
+
+func newServeCommand(a *cli) *cobra.Command {
+	o := serveOptions{cli: a}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve sandboxes and sessions to programs",
+		Long: `Serve the API: sandboxes, processes, files and agents for programs, over gRPC, gRPC-Web,
+Connect, REST, WebSockets and MCP.
+
+Without --listen, the server listens on a Unix socket that only your own programs can
+use, without a token. With --listen 127.0.0.1:PORT it listens on TCP, too, for callers with
+a token of ` + "`aibox token create`" + `. Any other address needs a certificate, too.
+
+Sandboxes do not depend on the server: you can end and start it at any time, and they and
+their processes continue. Ctrl-c and SIGTERM let calls end for up to 30 seconds.
+
+--install-unit writes a systemd unit, so that the server starts when you log in.`,
+		Example: `  aibox serve
+  aibox serve --listen 127.0.0.1:8800
+  aibox serve --listen 0.0.0.0:8800 --cert server.pem --key server.key --host box.example.org`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.listen, "listen", nil, "listen on this `ADDRESS:PORT`, too (repeatable)")
+	flags.StringVar(&o.cert, "cert", "", "PEM `file` with the server's certificate and those that sign it")
+	flags.StringVar(&o.key, "key", "", "PEM `file` with the certificate's private key")
+	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests for this `NAME` of the server (repeatable)")
+	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd unit of the user that runs this command, and exit")
+	return cmd
+}
+
+func (o *serveOptions) run(ctx context.Context) error {
+	config, names, err := o.certificate()
+	if err != nil {
+		return err
+	}
+	if err := o.checkAddresses(config); err != nil {
+		return err
+	}
+	if o.installUnit {
+		return o.writeUnit()
+	}
+	debug.SetGCPercent(100) // it stays, and should be small
+	debug.SetMemoryLimit(serverMemory)
+	signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
+	var log *audit.Log
+	api, err := o.openAPI(ctx, func(so *server.Options) {
+		so.Hosts = o.names(names)
+		so.Record = func(call server.Call) { o.record(log, call) }
+	})
+	if err != nil {
+		return err
+	}
+	defer api.close() //nolint:errcheck // every change was stored
+	if err := o.checkTokens(ctx, api.store); err != nil {
+		return err
+	}
+	socket := server.SocketPath(api.dirs)
+	listener, unlock, err := server.ListenUnix(socket)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// Only the server that has the socket writes the log.
+	if log, err = audit.Open(filepath.Join(api.dirs.State, "api", "audit.jsonl")); err != nil {
+		return errors.Join(fault.New(fault.Environment, "the log of calls cannot be used: %w", err), listener.Close())
+	}
+	defer log.Close()
+	return o.serve(ctx, api, listener, config)
+}
+
+// serve serves all listeners until ctx ends.
+func (o *serveOptions) serve(ctx context.Context, api *apiServer, socket net.Listener, config *tls.Config) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	listeners, configs := []net.Listener{socket}, []*tls.Config{nil}
+	for _, address := range o.listen {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if err != nil {
+			for _, open := range listeners {
+				_ = open.Close()
+			}
+			return fault.New(fault.Environment, "the server cannot listen: %w", err)
+		}
+		listeners, configs = append(listeners, listener), append(configs, config)
+	}
+	var wait sync.WaitGroup
+	failures := make([]error, len(listeners))
+	for i, listener := range listeners {
+		fmt.Fprintf(o.err, "%s listening on %s\n", o.errTerm.faint("→"), addressOf(listener, configs[i]))
+		wait.Go(func() {
+			failures[i] = api.Serve(ctx, listener, configs[i], stopGrace)
+			stop() // all end with the first
+		})
+	}
+	wait.Wait()
+	return errors.Join(failures...)
+}
+
+// addressOf returns the address of a listener as clients write it.
+func addressOf(listener net.Listener, config *tls.Config) string {
+	address := listener.Addr()
+	switch {
+	case address.Network() == "unix":
+		return "unix:" + address.String()
+	case config != nil:
+		return "https://" + address.String()
+	default:
+		return "http://" + address.String()
+	}
+}
+
+// certificate reads the certificate. It returns nil without one, and the names in it.
+func (o *serveOptions) certificate() (*tls.Config, []string, error) {
+	if o.cert == "" && o.key == "" {
+		return nil, nil, nil
+	}
+	if o.cert == "" || o.key == "" {
+		return nil, nil, fault.New(fault.Usage, "--cert and --key need each other")
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, nil, fault.New(fault.Usage, "the certificate cannot be used: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return nil, nil, fault.New(fault.Usage, "the certificate cannot be used: %w", err)
+	}
+	names := leaf.DNSNames
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, names, nil
+}
+
+// checkAddresses refuses to send tokens over a network in the clear.
+func (o *serveOptions) checkAddresses(config *tls.Config) error {
+	for _, address := range o.listen {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return fault.New(fault.Usage, "--listen takes ADDRESS:PORT, not %q", address).Hint("`aibox serve --listen 127.0.0.1:8800`")
+		}
+		ip := net.ParseIP(host)
+		if config == nil && (ip == nil || !ip.IsLoopback()) {
+			return fault.New(fault.Usage, "%s is not an address of loopback alone, so that tokens could be read on the network", address).
+				Hint("--cert and --key encrypt the connections").Hint("--listen 127.0.0.1:8800 listens on this machine alone")
+		}
+	}
+	if len(o.listen) == 0 && config != nil {
+		return fault.New(fault.Usage, "--cert needs --listen")
+	}
+	return nil
+}
+
+// checkTokens refuses to listen on TCP when nobody could call.
+func (o *serveOptions) checkTokens(ctx context.Context, s *store.Store) error {
+	if len(o.listen) == 0 {
+		return nil
+	}
+	tokens, err := s.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if t.Revoked.IsZero() && (t.Expires.IsZero() || t.Expires.After(time.Now())) {
+			return nil
+		}
+	}
+	return fault.New(fault.Usage, "there is no valid token, so that nobody could call the server").Hint("`aibox token create` creates one")
+}
+
+// names returns the names that requests can have for the server.
+func (o *serveOptions) names(certificate []string) []string {
+	all := []string{"localhost", "127.0.0.1", "::1"}
+	for _, name := range append(o.hosts, certificate...) {
+		all = append(all, strings.ToLower(name))
+	}
+	for _, address := range o.listen {
+		host, _, _ := net.SplitHostPort(address)
+		if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
+			all = append(all, ip.String())
+		}
+	}
+	return all
+}
+
+// record records a call.
+func (o *serveOptions) record(log *audit.Log, call server.Call) {
+	if log == nil {
+		return
+	}
+	if _, err := log.Append(audit.APICalled, call); err != nil {
+		fmt.Fprintf(o.err, "%s a call could not be recorded: %s\n", o.errTerm.warn("!"), safe(err.Error()))
+	}
+}
+
+// unit is the systemd unit. The server's sandboxes are processes of their own and outlive
+// it, so that only the server itself is ended with the unit.
+const unit = `[Unit]
+Description=aibox: sandboxes for programs
+
+[Service]
+ExecStart=%s
+Restart=on-failure
+KillMode=process
+TimeoutStopSec=45
+
+[Install]
+WantedBy=default.target
+`
+
+// writeUnit writes the systemd unit.
+func (o *serveOptions) writeUnit() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dirs, err := paths.Default()
+	if err != nil {
+		return err
+	}
+	words := []string{program, "serve"}
+	for _, address := range o.listen {
+		words = append(words, "--listen", address)
+	}
+	for _, name := range o.hosts {
+		words = append(words, "--host", name)
+	}
+	if o.cert != "" {
+		cert, certErr := filepath.Abs(o.cert)
+		key, keyErr := filepath.Abs(o.key)
+		if err := errors.Join(certErr, keyErr); err != nil {
+			return err
+		}
+		words = append(words, "--cert", cert, "--key", key)
+	}
+	for i, word := range words {
+		words[i] = quoteUnit(word)
+	}
+	file := filepath.Join(filepath.Dir(dirs.Config), "systemd", "user", "aibox.service")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(words, " ")), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintln(o.out, file)
+	fmt.Fprintf(o.err, "%s `systemctl --user enable --now aibox` starts the server\n", o.errTerm.faint("→"))
+	return nil
+}
+
+// quoteUnit quotes a word for ExecStart.
+func quoteUnit(word string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word) + `"`
+}
