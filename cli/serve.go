@@ -209,7 +209,7 @@ func (o *serveOptions) checkTokens(ctx context.Context, s *store.Store) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Usage, "there is no valid token, so that nobody could call the server").Hint("`aibox token create` creates one")
+	return fault.New(fault.Usage, "there is no valid token, so no program could call the server").Hint("`aibox token create` creates one")
 }
 
 // names returns the names that requests can have for the server.

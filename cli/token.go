@@ -33,8 +33,9 @@ which sees nothing of another one's sandboxes, and has rights:
   templates  build and delete templates
   volumes    create and delete volumes
   audit      read and verify audit logs`,
-		Args: knownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  aibox token create\n  aibox token ls",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newTokenCreateCommand(a), newTokenListCommand(a), newTokenRevokeCommand(a), newTokenQuotaCommand(a))
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -156,16 +157,19 @@ var errorWriter = connect.NewErrorWriter()
 // WriteError writes an error in the protocol of the request: that of a gRPC, gRPC-Web or
 // Connect client, or the JSON of REST.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	if errorWriter.IsSupported(r) && r.Header.Get("Content-Type") != "application/json" {
-		_ = errorWriter.Write(w, r, toConnect(r.Context(), err))
-		return
-	}
-	if errorWriter.IsSupported(r) && r.Header.Get("Connect-Protocol-Version") != "" {
+	if isRPC(r) {
 		_ = errorWriter.Write(w, r, toConnect(r.Context(), err))
 		return
 	}
 	shown, found := toError(r.Context(), err)
 	writeError(w, found.status, shown)
+}
+
+// isRPC reports whether a request is of gRPC, gRPC-Web or Connect: its path is
+// /PACKAGE.SERVICE/METHOD.
+func isRPC(r *http.Request) bool {
+	service, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return ok && method != "" && !strings.Contains(method, "/") && strings.Contains(service, ".") && errorWriter.IsSupported(r)
 }
 
 // writeError writes an error as JSON.

@@ -94,8 +94,17 @@ func shape(status int, body []byte) (*aiboxv1.Error, int) {
 	if i >= 0 {
 		found = failures[i]
 	}
-	if given.Message == "" {
-		given.Message = http.StatusText(status)
+	shown := &aiboxv1.Error{Kind: found.kind, Message: given.Message}
+	switch {
+	case given.Message != "":
+	case status == http.StatusUnsupportedMediaType:
+		shown.Message = "the type of the body is not supported"
+		shown.Hints = []string{"send the header Content-Type: application/json"}
+	case status == http.StatusMethodNotAllowed:
+		shown.Message = "the path has no such method"
+		shown.Hints = []string{"GET /openapi.yaml describes what there is"}
+	default:
+		shown.Message = http.StatusText(status)
 	}
-	return &aiboxv1.Error{Kind: found.kind, Message: given.Message}, status
+	return shown, status
 }

@@ -75,7 +75,7 @@ func (s *Server) addServices() error {
 	var all []*vanguard.Service
 	add := func(path string, handler http.Handler) {
 		s.services = append(s.services, path[1:len(path)-1])
-		s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+		s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
 		all = append(all, vanguard.NewService(path, handler, vanguard.WithMaxMessageBufferBytes(uint32(s.options.Limits.Message)),
 			vanguard.WithTargetProtocols(vanguard.ProtocolConnect), vanguard.WithNoTargetCompression()))
 	}
@@ -94,8 +94,8 @@ func (s *Server) addServices() error {
 	if err != nil {
 		return err
 	}
-	s.mux.Handle("/v1/", s.guard(Route{Handler: restErrors(rest), checked: true}))
-	s.mux.Handle("/", s.guard(Route{Handler: http.HandlerFunc(s.unknown), checked: true}))
+	s.mux.Handle("/v1/", s.guard(Route{Pattern: "/v1/", Handler: restErrors(rest), checked: true}))
+	s.mux.Handle("/", s.guard(Route{Pattern: "/", Handler: http.HandlerFunc(s.unknown), checked: true}))
 	return nil
 }
 
@@ -111,16 +111,16 @@ func orUnimplemented[T comparable](given, fallback T) T {
 // addInfo adds health, reflection and metrics.
 func (s *Server) addInfo() {
 	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(s.services...))
-	s.mux.Handle(path, s.guard(Route{Handler: health, Public: true}))
+	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: health, Public: true}))
 	s.Handle(Route{Pattern: "GET /health", Public: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 	})})
 	reflector := grpcreflect.NewStaticReflector(s.services...)
 	path, handler := grpcreflect.NewHandlerV1(reflector)
-	s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
 	path, handler = grpcreflect.NewHandlerV1Alpha(reflector)
-	s.mux.Handle(path, s.guard(Route{Handler: handler, checked: true}))
+	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
 	s.Handle(Route{Pattern: "GET /metrics", localOnly: true, checked: true, Handler: s.metrics.handler()})
 	s.Handle(Route{Pattern: "GET /openapi.yaml", Public: true, Handler: http.HandlerFunc(serveOpenAPI)})
 }
