@@ -64,10 +64,11 @@ func (o *mcpOptions) run(ctx context.Context) error {
 		return err
 	}
 	o.repair(ctx, sessions)
-	return mcp.Serve(ctx, mcp.Config{
-		Version: version(), Repositories: repositories,
-		Sessions: o.app.AgentSessions(sessions, o.settings, agentsession.Policy{Tenant: session.LocalTenant, Repositories: repositories}),
-	}, o.in, os.Stdout)
+	agents, err := o.app.AgentSessions(sessions, o.settings, agentsession.Policy{Tenant: session.LocalTenant, Repositories: repositories})
+	if err != nil {
+		return err
+	}
+	return mcp.Serve(ctx, mcp.Config{Version: version(), Repositories: repositories, Sessions: agents}, o.in, os.Stdout)
 }
 
 // resolveRepositories returns absolute paths and URLs of the repositories on which agents

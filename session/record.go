@@ -61,6 +61,8 @@ type Spec struct {
 
 	// Tenant is the tenant of the API that started the session; empty is the user.
 	Tenant Tenant `json:"tenant,omitempty"`
+	// Metadata is the API caller's, and means nothing to aibox.
+	Metadata map[string]string `json:"metadata,omitempty"`
 
 	// Run holds the settings that hold for the session. Hide is all patterns, the
 	// built-in ones first; Env is names alone; Image is the reference, whose id is in

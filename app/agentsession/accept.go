@@ -20,6 +20,9 @@ type AcceptRequest struct {
 	Risky   []string // files that are accepted despite their risks
 	Branch  string   // empty: aibox/ID
 	Message string   // of the commit; empty: one that describes the work
+	// Digest is the Tree of the change set that was read; another one is a Conflict. Empty
+	// skips this check.
+	Digest string
 }
 
 // Accepted is what an accept delivered.
@@ -37,6 +40,8 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 	}
 	choice := review.Choice{All: request.All, Files: request.Files, Hunks: request.Hunks, Risky: request.Risky}
 	switch {
+	case request.Digest != "" && request.Digest != changes.Set.Tree:
+		return Accepted{}, fault.New(fault.Conflict, "the changes of %s are not those that were read", id).Hint("read them again")
 	case len(request.Risky) > 0 && !s.Policy.AcceptRisks:
 		return Accepted{}, fault.New(fault.Refused, "files with risks can only be accepted by the user").
 			Hint("the user reviews and accepts them: aibox accept %s --accept-risky FILE", id)

@@ -2,10 +2,12 @@ package agentsession
 
 import (
 	"context"
+	"io"
 
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/review/printer"
 	"aibox/session"
 )
 
@@ -62,4 +64,22 @@ func (s *Service) Files(ctx context.Context, id session.ID, names []string, visi
 		return err
 	}
 	return scope.Files(ctx, visit)
+}
+
+// Patch writes the changes that names select as a patch, with the agent's bytes unchanged,
+// and returns the digest of all changes.
+func (s *Service) Patch(ctx context.Context, id session.ID, names []string, w io.Writer) (digest string, err error) {
+	changes, err := s.Changes(ctx, id)
+	if err != nil || changes.Set.Empty() {
+		return "", err
+	}
+	scope, err := decision.NewScope(ctx, changes.Set, names, nil)
+	if err != nil {
+		return "", err
+	}
+	part, err := scope.Standalone(ctx)
+	if err != nil {
+		return "", err
+	}
+	return changes.Set.Tree, printer.Patch(ctx, part, w)
 }

@@ -26,6 +26,7 @@ type Service struct {
 	Base config.RunOverrides
 	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
 	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
+	Trees        Trees // that can be uploaded; zero for none
 	Policy       Policy
 }
 
@@ -60,7 +61,7 @@ func (s *Service) Find(id session.ID) (session.Session, error) {
 // allows.
 func (s *Service) owns(found *session.Session) bool {
 	return s.Policy.Tenant != "" && cmp.Or(found.Tenant, session.LocalTenant) == s.Policy.Tenant &&
-		found.Verifies == nil && !found.IsSandbox() && (s.Policy.AnyRepository || s.allowsRepository(found.Repository))
+		found.Verifies == nil && !found.IsSandbox() && (s.Policy.AnyRepository || s.Trees.holds(s.Policy.Tenant, found.Repository) || s.allowsRepository(found.Repository))
 }
 
 // notFound is the answer for a session that does not exist and for one of another tenant.
@@ -86,4 +87,13 @@ func (s *Service) Stop(ctx context.Context, id session.ID, reason string) (sessi
 		return session.Session{}, err
 	}
 	return s.Sessions.Stop(ctx, id, reason)
+}
+
+// Delete removes the record of a session that has ended, and its unaccepted work. Stop a
+// running one first.
+func (s *Service) Delete(ctx context.Context, id session.ID) error {
+	if _, err := s.Find(id); err != nil {
+		return err
+	}
+	return s.Sessions.Remove(ctx, id, true)
 }

@@ -18,13 +18,15 @@ import (
 // Request describes a session to start.
 type Request struct {
 	Agent      string // empty: the user's default agent
-	Repository string // an absolute path or a URL; empty with Resumes
+	Repository string // an absolute path or a URL; empty with Resumes or Tree
+	Tree       string // an uploaded tree, in place of Repository
 	Branch     string // a branch, tag or commit; empty: what is checked out
 	Prompt     string
 	Resumes    session.ID // continue the work and the conversation of this session, with the feedback on it
 	Settings   config.RunOverrides
 	Options    map[string]string // the agent's own options
 	Args       []string          // for the agent, after its own; the command of the agent "shell"
+	Metadata   map[string]string // means nothing to aibox; lists can be filtered by it
 }
 
 // freeSettings are the settings that any caller can choose, whatever the user's own are.
@@ -42,7 +44,10 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 		Agent: request.Agent, Repository: request.Repository, Branch: request.Branch, Prompt: request.Prompt,
 		Resumes: string(request.Resumes), Settings: settings, Options: request.Options, Args: request.Args, Detached: true,
 	}
-	if err := s.checkSource(&asked); err != nil {
+	if err := s.resolveSource(&asked, request.Tree); err != nil {
+		return session.Session{}, err
+	}
+	if err := checkMetadata(request.Metadata); err != nil {
 		return session.Session{}, err
 	}
 	if err := s.checkSettings(request.Settings); err != nil {
@@ -56,6 +61,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err := s.checkBound(runner, &request, &plan); err != nil {
 		return session.Session{}, err
 	}
+	plan.Launch.Spec.Metadata = request.Metadata
 	if s.Policy.Tenant != session.LocalTenant {
 		if err := s.separate(&plan); err != nil {
 			return session.Session{}, err
@@ -68,9 +74,9 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	return s.Find(id)
 }
 
-// checkSource checks what the session works on: a session of the tenant, or a repository
-// that the policy allows.
-func (s *Service) checkSource(request *run.Request) error {
+// resolveSource checks what the session works on: a session of the tenant, a tree that it
+// uploaded, or a repository that the policy allows.
+func (s *Service) resolveSource(request *run.Request, tree string) (err error) {
 	if strings.Contains(request.Agent, ",") {
 		return fault.New(fault.Usage, "%q names several agents", request.Agent).Hint("start one session for each")
 	}
@@ -79,6 +85,11 @@ func (s *Service) checkSource(request *run.Request) error {
 		return err // run refuses a repository or a branch
 	}
 	switch repository := request.Repository; {
+	case tree != "" && repository != "":
+		return fault.New(fault.Usage, "a repository and an uploaded tree were given").Hint("keep one of them")
+	case tree != "":
+		request.Repository, err = s.Trees.Repository(s.Policy.Tenant, tree)
+		return err
 	case repository == "":
 		return fault.New(fault.Usage, "no repository was given").Hint("name the absolute path of a git repository")
 	case !workspace.IsURL(repository) && !filepath.IsAbs(repository):
@@ -175,5 +186,23 @@ func (s *Service) separate(plan *run.Plan) error {
 	}
 	launched.Tenant = s.Policy.Tenant
 	launched.Env, launched.System, launched.Prompts, plan.Launch.Env = nil, nil, nil, nil
+	return nil
+}
+
+// The limits of metadata.
+const (
+	maxMetadata     = 64      // entries
+	maxMetadataText = 1 << 10 // bytes of a key or a value
+)
+
+func checkMetadata(metadata map[string]string) error {
+	if len(metadata) > maxMetadata {
+		return fault.New(fault.Usage, "a session has up to %d entries of metadata, not %d", maxMetadata, len(metadata))
+	}
+	for key, value := range metadata {
+		if key == "" || len(key) > maxMetadataText || len(value) > maxMetadataText {
+			return fault.New(fault.Usage, "keys and values of metadata have up to %d bytes, and no key is empty", maxMetadataText)
+		}
+	}
 	return nil
 }

@@ -38,7 +38,14 @@ type Options struct {
 	// IsGit reports whether an entry's name is one that git could take for .git. It is
 	// needed unless Git is set.
 	IsGit func(name string) bool
+	// MaxBytes and MaxEntries are the most that an archive may have; 0 means no limit. One
+	// that has more is ErrTooLarge.
+	MaxBytes   int64
+	MaxEntries int
 }
+
+// ErrTooLarge reports that an archive has more than its Options permit.
+var ErrTooLarge = errors.New("the archive is too large")
 
 // Result is what Extract did.
 type Result struct {
@@ -132,7 +139,10 @@ func (x *extraction) run(in *tar.Reader) error {
 		if err != nil {
 			return fmt.Errorf("reading the archive: %w", err)
 		}
-		if x.entries++; x.entries%checkEvery == 1 {
+		if x.entries++; x.MaxEntries > 0 && x.entries > x.MaxEntries {
+			return fmt.Errorf("%w: it has more than %d entries", ErrTooLarge, x.MaxEntries)
+		}
+		if x.entries%checkEvery == 1 {
 			if err := x.checkSpace(0); err != nil {
 				return err
 			}
@@ -258,6 +268,9 @@ func (x *extraction) parents(name string) error {
 func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) {
 	if err := x.parents(name); err != nil {
 		return err
+	}
+	if x.MaxBytes > 0 && h.Size > x.MaxBytes-x.result.Bytes {
+		return fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, x.MaxBytes)
 	}
 	if err := x.checkSpace(h.Size); err != nil {
 		return err

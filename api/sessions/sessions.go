@@ -1,0 +1,258 @@
+// Package sessions serves the service Sessions of the schema: agents on repositories, and the
+// review of their changes. Each call is made for the tenant of its caller. The package maps
+// the schema to the use cases of package agentsession, and has none of its own.
+package sessions
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/app/agentsession"
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+)
+
+// Handler serves the service.
+type Handler struct {
+	// Cases returns the use cases for a tenant.
+	Cases func(tenant session.Tenant) (*agentsession.Service, error)
+}
+
+// cases returns the use cases of the caller's tenant.
+func (h *Handler) cases(ctx context.Context) (*agentsession.Service, error) {
+	tenant := auth.From(ctx).Tenant
+	if tenant == "" {
+		return nil, fault.New(fault.Refused, "the call has no tenant")
+	}
+	return h.Cases(tenant)
+}
+
+// respond returns the response for a session.
+func respond(s session.Session, err error) (*connect.Response[aiboxv1.Session], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toSession(&s)), nil
+}
+
+// Start starts an agent.
+func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSessionRequest]) (*connect.Response[aiboxv1.Session], error) {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request, err := fromStart(r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	return respond(cases.Start(ctx, request, nil))
+}
+
+// Get returns a session.
+func (h *Handler) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSessionRequest]) (*connect.Response[aiboxv1.Session], error) {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return respond(cases.Find(session.ID(r.Msg.GetSessionId())))
+}
+
+// The sizes of pages.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// List returns a page of sessions. The token of a page is the id of the last session before
+// it: ids sort by age.
+func (h *Handler) List(ctx context.Context, r *connect.Request[aiboxv1.ListSessionsRequest]) (*connect.Response[aiboxv1.ListSessionsResponse], error) {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := int(r.Msg.GetPageSize())
+	if size < 0 || size > maxPage {
+		return nil, fault.New(fault.Usage, "a page has up to %d sessions, not %d", maxPage, size)
+	}
+	if size == 0 {
+		size = defaultPage
+	}
+	before := session.ID(r.Msg.GetPageToken())
+	if before != "" {
+		if _, err := session.ParseID(string(before)); err != nil {
+			return nil, fault.New(fault.Usage, "this is not the token of a page")
+		}
+	}
+	out := &aiboxv1.ListSessionsResponse{}
+	for _, s := range cases.List() {
+		if before != "" && s.ID >= before {
+			continue
+		}
+		shown := toSession(&s)
+		if !matches(r.Msg, shown) {
+			continue
+		}
+		if len(out.Sessions) == size {
+			out.NextPageToken = out.Sessions[size-1].GetSessionId()
+			break
+		}
+		out.Sessions = append(out.Sessions, shown)
+	}
+	return connect.NewResponse(out), nil
+}
+
+// matches reports whether all filters match.
+func matches(filter *aiboxv1.ListSessionsRequest, s *aiboxv1.Session) bool {
+	states := filter.GetStates()
+	for _, state := range states {
+		if state == s.GetState() {
+			states = nil
+		}
+	}
+	for _, entry := range filter.GetMetadata() {
+		key, value, _ := strings.Cut(entry, "=")
+		if found, ok := s.GetMetadata()[key]; !ok || found != value {
+			return false
+		}
+	}
+	return len(states) == 0 && (filter.GetAgent() == "" || filter.GetAgent() == s.GetAgent())
+}
+
+// alive is the time between events that show that the connection is alive.
+const alive = 15 * time.Second
+
+// Events streams the events of a session.
+func (h *Handler) Events(ctx context.Context, r *connect.Request[aiboxv1.SessionEventsRequest], stream *connect.ServerStream[aiboxv1.SessionEvent]) error {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	events, ended := make(chan *aiboxv1.SessionEvent), make(chan error, 1)
+	go func() {
+		defer close(events)
+		ended <- cases.Events(ctx, session.ID(r.Msg.GetSessionId()), int(max(r.Msg.GetFromSeq()-1, 0)), func(e audit.Event) error {
+			if e.Seq < 0 { // the counters, which are not in the log
+				return nil
+			}
+			select {
+			case events <- toEvent(&e):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	defer func() {
+		cancel()
+		for range events { // until the reader has ended
+		}
+	}()
+	tick := time.NewTicker(alive)
+	defer tick.Stop()
+	for {
+		event := &aiboxv1.SessionEvent{Time: timestamppb.Now(), Kind: "alive"}
+		select {
+		case next, more := <-events:
+			if !more {
+				return <-ended
+			}
+			event = next
+		case <-tick.C:
+		}
+		if err := stream.Send(event); err != nil {
+			return err
+		}
+	}
+}
+
+// toEvent returns an event of the schema, whose numbers begin with 1.
+func toEvent(e *audit.Event) *aiboxv1.SessionEvent {
+	kind := string(e.Type)
+	return &aiboxv1.SessionEvent{
+		Seq: int64(e.Seq) + 1, Time: timestamppb.New(e.Time), Kind: kind,
+		Message: strings.NewReplacer(".", " ", "-", " ").Replace(kind), DetailsJson: strings.ToValidUTF8(string(e.Data), "\uFFFD"),
+	}
+}
+
+// Stop ends a session.
+func (h *Handler) Stop(ctx context.Context, r *connect.Request[aiboxv1.StopSessionRequest]) (*connect.Response[aiboxv1.Session], error) {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return respond(cases.Stop(ctx, session.ID(r.Msg.GetSessionId()), "stopped over the API"))
+}
+
+// Delete removes a session that has ended.
+func (h *Handler) Delete(ctx context.Context, r *connect.Request[aiboxv1.DeleteSessionRequest]) (*connect.Response[emptypb.Empty], error) {
+	cases, err := h.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := cases.Delete(ctx, session.ID(r.Msg.GetSessionId())); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}
+
+// toSession returns a session of the schema.
+func toSession(s *session.Session) *aiboxv1.Session {
+	summary := s.Summary()
+	out := &aiboxv1.Session{
+		SessionId: string(s.ID), Agent: s.Agent, State: stateOf(s), Prompt: utf8(s.Prompt), Repository: utf8(s.Repository), Model: s.Model,
+		Metadata: s.Metadata, CreateTime: timestamppb.New(s.Created), Tokens: int64(summary.Tokens),
+	}
+	if !s.State.Ended.IsZero() {
+		out.EndTime = timestamppb.New(s.State.Ended)
+	}
+	if r := s.State.Result; r != nil && s.State.Phase == session.Ended {
+		code, files := int32(r.ExitCode), int32(summary.Files)
+		if out.ExitCode = &code; !summary.Unknown {
+			out.ChangedFiles = &files
+		}
+		if r.Fault != nil {
+			out.EndReason = termtext.Escape(r.Fault.Message)
+		}
+	}
+	return out
+}
+
+// stateOf returns the state of a session in the schema.
+func stateOf(s *session.Session) aiboxv1.SessionState {
+	switch s.State.Phase {
+	case session.Queued:
+		return aiboxv1.SessionState_SESSION_STATE_QUEUED
+	case session.Preparing:
+		return aiboxv1.SessionState_SESSION_STATE_STARTING
+	case session.Ended:
+	default:
+		return aiboxv1.SessionState_SESSION_STATE_RUNNING
+	}
+	r := s.State.Result
+	if r == nil || r.Fault == nil {
+		return aiboxv1.SessionState_SESSION_STATE_DONE
+	}
+	switch fault.ParseKind(r.Fault.Kind) {
+	case fault.Interrupted, fault.Limit:
+		return aiboxv1.SessionState_SESSION_STATE_STOPPED
+	default:
+		return aiboxv1.SessionState_SESSION_STATE_FAILED
+	}
+}
+
+// utf8 returns text as Protobuf permits it.
+func utf8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// number formats a number for a setting.
+func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,139 @@
+package agentsession
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/internal/archive"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/undo"
+	"aibox/review/gitname"
+	"aibox/session"
+)
+
+// The limits of an uploaded tree.
+const (
+	maxTreeBytes   = 2 << 30
+	maxTreeEntries = 200_000
+	treeLife       = time.Hour // without a session
+	maxTrees       = 100       // of one tenant
+)
+
+// Trees are source trees that tenants have uploaded, each as a repository that aibox owns.
+type Trees struct {
+	Dir string // a folder of aibox's own; it need not exist
+	// InUse reports whether a session works on the repository at a path. Its tree is kept.
+	InUse func(repository string) bool
+}
+
+// Tree is an uploaded tree.
+type Tree struct {
+	ID      string
+	Expires time.Time // when it is removed unless a session was started on it
+}
+
+// Add stores the tree that a tar archive holds. Entries named .git, links that lead out of
+// the tree, devices and pipes are left out.
+func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ Tree, err error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return Tree{}, err
+	}
+	folder := filepath.Join(t.Dir, string(tenant))
+	if err := paths.MakePrivate(folder); err != nil {
+		return Tree{}, err
+	}
+	if err := t.sweep(folder); err != nil {
+		return Tree{}, err
+	}
+	id := strings.ToLower(rand.Text()[:20])
+	dir := filepath.Join(folder, id)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return Tree{}, err
+	}
+	var undone undo.Stack
+	defer func() { err = errors.Join(err, undone.Run(ctx, 0)) }()
+	undone.Add(func(context.Context) error { return os.RemoveAll(dir) })
+	_, err = archive.Extract(in, dir, "", archive.Options{IsGit: gitname.IsDotGit, MaxBytes: maxTreeBytes, MaxEntries: maxTreeEntries})
+	switch {
+	case errors.Is(err, archive.ErrTooLarge):
+		return Tree{}, fault.New(fault.Limit, "the tree cannot be stored: %w", err).Hint("leave out what can be built or downloaded again")
+	case err != nil:
+		return Tree{}, fault.New(fault.Usage, "the tree cannot be read: %w", err).Hint("upload a tar archive of the folder's contents")
+	}
+	if err := commitTree(ctx, dir); err != nil {
+		return Tree{}, err
+	}
+	undone.Release()
+	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil
+}
+
+// commitTree makes a repository of the files in dir, with one commit. No configuration but
+// aibox's own counts, so that attributes in the tree run nothing.
+func commitTree(ctx context.Context, dir string) error {
+	repo := git.Owned(filepath.Join(dir, ".git")).With("GIT_WORK_TREE=" + dir)
+	who := []string{"-C", dir, "-c", "user.name=aibox", "-c", "user.email=aibox@localhost", "-c", "core.autocrlf=false"}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--template=", "--initial-branch=main"},
+		{"add", "--all", "--force", "--", "."},
+		{"commit", "--quiet", "--allow-empty", "--no-verify", "--no-gpg-sign", "--message=Uploaded tree"},
+	} {
+		if err := repo.Run(ctx, nil, nil, append(append([]string{}, who...), args...)...); err != nil {
+			return fmt.Errorf("making a repository of the uploaded tree: %w", err)
+		}
+	}
+	return nil
+}
+
+// Repository returns the repository of a tenant's tree.
+func (t Trees) Repository(tenant session.Tenant, id string) (string, error) {
+	if session.IsName(id) && session.IsName(string(tenant)) {
+		dir := filepath.Join(t.Dir, string(tenant), id)
+		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", fault.New(fault.NotFound, "there is no uploaded tree %q", id).Hint("trees are removed after an hour without a session; upload it again")
+}
+
+// holds reports whether a repository is a tree of the tenant.
+func (t Trees) holds(tenant session.Tenant, repository string) bool {
+	return t.Dir != "" && session.IsName(string(tenant)) && filepath.Dir(repository) == filepath.Join(t.Dir, string(tenant))
+}
+
+// sweep removes a tenant's trees that are old and on which no session works.
+func (t Trees) sweep(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, entry := range entries {
+		dir := filepath.Join(folder, entry.Name())
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && time.Since(info.ModTime()) > treeLife && !t.InUse(dir) {
+			err = os.RemoveAll(dir)
+		} else {
+			count++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if count >= maxTrees {
+		return fault.New(fault.Limit, "there are %d uploaded trees, the maximum", count).Hint("delete sessions that are not needed any more")
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package agentsession
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// tree makes an archive of files by name; a name with an arrow is a link.
+func tree(t *testing.T, files map[string]string) *bytes.Buffer {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for name, content := range files {
+		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg}
+		if link, target, ok := strings.Cut(name, " -> "); ok {
+			h = &tar.Header{Name: link, Linkname: target, Typeflag: tar.TypeSymlink}
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			_, _ = w.Write([]byte(content))
+		}
+	}
+	_ = w.Close()
+	return &out
+}
+
+func TestAnUploadedTreeIsARepositoryWithOneCommit(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	canary := filepath.Join(t.TempDir(), "ran")
+	added, err := s.Trees.Add(t.Context(), "ann", tree(t, map[string]string{
+		"src/main.go": "package main\n", ".gitignore": "*.log\n", "kept.log": "kept\n", "inside -> src/main.go": "",
+		".git/config": "[core]\n\tfsmonitor = touch " + canary, "src/.GIT/hooks/pre-commit": "#!/bin/sh\ntouch " + canary,
+		".gitattributes": "* filter=evil text=auto\n", "out -> ../../../etc/passwd": "",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := s.Trees.Repository("ann", added.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("git", "-C", repository, "ls-tree", "-r", "--name-only", "HEAD").CombinedOutput()
+	if want := ".gitattributes\n.gitignore\ninside\nkept.log\nsrc/main.go\n"; err != nil || string(out) != want {
+		t.Errorf("the commit has %q (%v)", out, err)
+	}
+	config, _ := os.ReadFile(filepath.Join(repository, ".git/config"))
+	if _, err := os.Stat(canary); err == nil || bytes.Contains(config, []byte("fsmonitor")) {
+		t.Errorf("the archive's configuration counts: %s", config)
+	}
+	for name, tenant := range map[string]string{"another tenant's": "ben", "the parent's": "../ann"} {
+		if _, err := s.Trees.Repository(session.Tenant(tenant), added.ID); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s tree is found: %v", name, err)
+		}
+	}
+	for _, id := range []string{"", ".", "..", "../ann/" + added.ID, added.ID + "/.git", strings.ToUpper(added.ID)} {
+		if _, err := s.Trees.Repository("ann", id); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%q is found: %v", id, err)
+		}
+	}
+	if !s.Trees.holds("ann", repository) || s.Trees.holds("ben", repository) || s.Trees.holds("ann", filepath.Dir(repository)) {
+		t.Error("it is not the tenant's")
+	}
+}
+
+func TestATreeThatCannotBeReadLeavesNothing(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	for name, data := range map[string][]byte{
+		"no archive": []byte(strings.Repeat("x", 1024)), "a cut one": tree(t, map[string]string{"a": strings.Repeat("a", 4096)}).Bytes()[:1024],
+		"an absolute name": tree(t, map[string]string{"/etc/x": "x"}).Bytes(), "dots": tree(t, map[string]string{"../x": "x"}).Bytes(),
+	} {
+		if _, err := s.Trees.Add(t.Context(), "ann", bytes.NewReader(data)); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := os.ReadDir(filepath.Join(s.Trees.Dir, "ann")); len(left) != 0 {
+			t.Errorf("%s leaves %v", name, left)
+		}
+	}
+	if _, err := s.Trees.Add(t.Context(), "../ann", tree(t, nil)); err == nil {
+		t.Error("a tenant's name with dots is accepted")
+	}
+}
+
+func TestOldTreesWithoutASessionAreRemoved(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	var ids []string
+	for range 2 {
+		added, err := s.Trees.Add(t.Context(), "ann", tree(t, map[string]string{"a": "a"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, added.ID)
+		old := time.Now().Add(-2 * treeLife)
+		if err := os.Chtimes(filepath.Join(s.Trees.Dir, "ann", added.ID), old, old); err != nil {
+			t.Fatal(err)
+		}
+		s.Trees.InUse = func(repository string) bool { return strings.HasSuffix(repository, ids[0]) }
+	}
+	if _, err := s.Trees.Add(t.Context(), "ann", tree(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Trees.Repository("ann", ids[0]); err != nil {
+		t.Errorf("the one with a session is gone: %v", err)
+	}
+	if _, err := s.Trees.Repository("ann", ids[1]); err == nil {
+		t.Error("the old one is kept")
+	}
+}
