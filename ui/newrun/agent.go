@@ -2,6 +2,8 @@ package newrun
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"aibox/app/compose"
 	"aibox/internal/termtext"
@@ -12,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// agentStep asks for the agent.
+// agentStep asks for the agent, or for several that do the same task side by side.
 type agentStep struct {
 	*bindings
 	list      picker
@@ -21,15 +23,26 @@ type agentStep struct {
 	images    map[string]string // the state of each agent's image; nil until it is known
 	imagesErr error             // why it is not known
 
-	name        string // the agent that was chosen; empty for none
+	name        string // the agent that was chosen, or several with commas between them; empty for none
 	interactive bool
 	ownImage    bool // the user named an image, so that the agent's is not needed
 }
 
 func newAgentStep(b *bindings) agentStep { return agentStep{bindings: b, list: newPicker("agent")} }
 
-// chosen is the agent that was chosen; nil for none.
+// chosen is the agent that was chosen; nil for none or several.
 func (s *agentStep) chosen() *compose.Agent { return s.find(s.name) }
+
+// names are the agents that were chosen.
+func (s *agentStep) names() []string {
+	if s.name == "" {
+		return nil
+	}
+	return strings.Split(s.name, ",")
+}
+
+// several reports whether more than one agent was chosen.
+func (s *agentStep) several() bool { return len(s.names()) > 1 }
 
 func (s *agentStep) find(name string) *compose.Agent {
 	for i, agent := range s.all {
@@ -45,12 +58,16 @@ func (s *agentStep) refresh() {
 	items := make([]item, 0, len(s.all))
 	for _, a := range s.all {
 		it := item{value: a.Name, label: termtext.Escape(a.Name), detail: s.imageText(a) + termtext.Escape(a.Summary), disabled: a.Unservable != nil}
-		if a.Name == s.name {
+		if slices.Contains(s.names(), a.Name) {
 			it.mark = "✓"
 		}
 		items = append(items, it)
 	}
-	s.list.setItems(items, s.name)
+	selected := ""
+	if names := s.names(); len(names) > 0 {
+		selected = names[len(names)-1]
+	}
+	s.list.setItems(items, selected)
 }
 
 // imageText is the state of the agent's image, as a column.
@@ -87,23 +104,36 @@ func (s *agentStep) setImages(states map[string]string, err error) {
 	s.refresh()
 }
 
-// setBaked records that the image of the chosen agent exists now.
+// setBaked records that the images of the chosen agents exist now.
 func (s *agentStep) setBaked() {
 	if s.images == nil {
 		return
 	}
 	states := maps.Clone(s.images)
-	states[s.name] = imageFresh
+	for _, name := range s.names() {
+		states[name] = imageFresh
+	}
 	s.setImages(states, s.imagesErr)
 }
 
-// needsBake reports whether the image that the run needs is known to be missing.
+// needsBake reports whether an image that the run needs is known to be missing.
 func (s *agentStep) needsBake() bool {
-	state, known := s.images[s.name]
-	return known && state != imageFresh && !s.ownImage
+	return !s.ownImage && slices.ContainsFunc(s.names(), func(name string) bool {
+		state, known := s.images[name]
+		return known && state != imageFresh
+	})
 }
 
-// choose chooses the selected agent. It is an error if no sandbox can serve it.
+// outdated reports whether all images that the run lacks are those of earlier recipes.
+func (s *agentStep) outdated() bool {
+	return !slices.ContainsFunc(s.names(), func(name string) bool {
+		state, known := s.images[name]
+		return known && state != imageFresh && state != imageOutdated
+	})
+}
+
+// choose chooses the selected agent, unless it is one of several that are chosen already. It
+// is an error if no sandbox can serve it.
 func (s *agentStep) choose() error {
 	it, ok := s.list.selected()
 	if !ok {
@@ -112,9 +142,34 @@ func (s *agentStep) choose() error {
 	if a := s.find(it.value); a != nil && a.Unservable != nil {
 		return a.Unservable
 	}
-	s.name = it.value
+	if !slices.Contains(s.names(), it.value) {
+		s.name = it.value
+	}
 	s.list.input.SetValue("")
 	s.refresh()
+	return nil
+}
+
+// toggle adds the selected agent to those that are chosen, or removes it. It is an error if
+// no sandbox can serve it.
+func (s *agentStep) toggle() error {
+	it, ok := s.list.selected()
+	if !ok {
+		return nil
+	}
+	if a := s.find(it.value); a != nil && a.Unservable != nil {
+		return a.Unservable
+	}
+	names := s.names()
+	if i := slices.Index(names, it.value); i >= 0 {
+		names = slices.Delete(names, i, i+1)
+	} else {
+		names = append(names, it.value)
+	}
+	s.name = strings.Join(names, ",")
+	s.list.input.SetValue("")
+	s.refresh()
+	s.list.choose(it.value)
 	return nil
 }
 
@@ -138,6 +193,8 @@ func (s *agentStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 			return stay, nil
 		case msg.String() == "enter":
 			return s.picked()
+		case key.Matches(msg, s.also):
+			return pickAlso, nil
 		case msg.String() == "tab":
 			return forward, nil
 		case msg.String() == "shift+tab":
@@ -167,12 +224,12 @@ func (s *agentStep) view(t theme.Theme, active bool) []string {
 	return s.list.view(t, s.width, active)
 }
 
-func (s *agentStep) keys() []key.Binding { return s.inList() }
+func (s *agentStep) keys() []key.Binding { return slices.Insert(s.inList(), 2, s.also) }
 
 func (*agentStep) takesEsc() bool { return false }
 
 func (s *agentStep) status() (text string, complete bool) {
-	text = termtext.Escape(s.name)
+	text = termtext.Escape(strings.Join(s.names(), ", "))
 	if s.name == "" {
 		text = "none yet"
 	}

@@ -9,7 +9,7 @@ import (
 // bindings are the keys of the screen. The forms have more.
 type bindings struct {
 	next, back, toSteps, toStart, talk, copyCommand, leave, open key.Binding
-	take, pick                                                   key.Binding // in lists
+	take, pick, also                                             key.Binding // in lists
 	nameFile, openLibrary, use, insertPrompt                     key.Binding // in the task
 	startNow, bake, scripted, server, more, fewer                key.Binding
 }
@@ -19,7 +19,7 @@ func newBindings() *bindings {
 		next: keymap.Bind("next", "tab"), back: keymap.Bind("back", "shift+tab"), toSteps: keymap.Bind("steps", "esc"),
 		toStart: keymap.Bind("to start", "ctrl+s"), talk: keymap.Bind("interactive or unattended", "ctrl+t"),
 		copyCommand: keymap.Bind("copy the command", "ctrl+y", "c"), leave: keymap.Bind("leave", "esc", "q"), open: keymap.Bind("open", "enter", "right", "l"),
-		take: keymap.Bind("take", "enter"), pick: keymap.Bind("choose", "up", "down"),
+		take: keymap.Bind("take", "enter"), pick: keymap.Bind("choose", "up", "down"), also: keymap.Bind("add", "space"),
 		nameFile: keymap.Bind("name a file", "@"), openLibrary: keymap.Bind("prompts", "ctrl+l"),
 		use: keymap.Bind("put before the task", "enter", "space"), insertPrompt: keymap.Bind("put into the task", "i"),
 		startNow: keymap.Bind("start", "enter"), bake: keymap.Bind("bake the image and start", "b"),

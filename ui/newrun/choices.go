@@ -2,6 +2,7 @@ package newrun
 
 import (
 	"context"
+	"strings"
 
 	"aibox/agents/spec"
 	"aibox/app/run"
@@ -65,6 +66,7 @@ func (c *choices) refill() tea.Cmd {
 	if place == nil {
 		return nil
 	}
+	c.options.several = c.agent.several()
 	return tea.Batch(c.sandbox.fill(place, c.initial), c.options.fill(c.agent.chosen(), c.agent.interactive, place, c.initial))
 }
 
@@ -84,6 +86,7 @@ func (c *choices) compose() tea.Cmd {
 	if selected := c.task.library.selected; len(selected) > 0 {
 		_ = r.Settings.SetWords("system", selected) // names of the library's prompts
 	}
+	chosen := agent != nil || c.agent.several()
 	if agent != nil {
 		r = r.ForMode(agent.Options)
 	}
@@ -95,7 +98,7 @@ func (c *choices) compose() tea.Cmd {
 	c.task.setShell(agent != nil && agent.Shell)
 	c.task.optional = agent != nil && (r.Interactive || !agent.NeedsPrompt && !agent.Shell || len(r.Args) > 0)
 	commands := []tea.Cmd{c.suggest(), c.listFiles()}
-	if c.repository.place != nil && agent != nil {
+	if c.repository.place != nil && chosen {
 		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r))
 		if !c.sandbox.part.Editing() { // half a name is no server
 			commands = append(commands, c.model.check(c.ctx, c.services.Runs, r))
@@ -128,7 +131,7 @@ func (c *choices) suggestions() func(spec.Field) []string {
 
 // listFiles lists the files of the repository where the request changes them.
 func (c *choices) listFiles() tea.Cmd {
-	agent := c.request.Agent
+	agent, _, _ := strings.Cut(c.request.Agent, ",")
 	if agent == "" && len(c.agent.all) > 0 {
 		agent = c.agent.all[0].Name
 	}

@@ -229,6 +229,8 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 		return page.Leave(string(m.start.id)+" is running", nil)
 	case copyLine:
 		return m.copyCommand()
+	case pickAlso:
+		return tea.Batch(cmd, m.pickAlso())
 	case moreTimes:
 		return m.runTimes(max(m.initial.Times, 1) + 1)
 	case fewerTimes:
@@ -264,6 +266,18 @@ func (m *Model) pick() tea.Cmd {
 		return nil
 	}
 	return tea.Batch(m.refill(), m.enter(stepTask))
+}
+
+// pickAlso adds the selected agent to those that do the task, or removes it.
+func (m *Model) pickAlso() tea.Cmd {
+	if err := m.agent.toggle(); m.askCloud(err) {
+		return nil
+	} else if err != nil {
+		m.note.Say("", err)
+		return nil
+	}
+	m.note.Say("", nil)
+	return tea.Batch(m.refill(), m.compose())
 }
 
 // returned handles the way back from another screen. Once the run was started, this

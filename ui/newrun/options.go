@@ -9,6 +9,7 @@ import (
 	"aibox/app/run"
 	"aibox/internal/secret"
 	"aibox/ui/form"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -17,6 +18,7 @@ import (
 type optionsStep struct {
 	formStep
 	agent       string // whose options these are; empty for none
+	several     bool   // several agents are chosen, whose options the settings give
 	interactive bool   // for interactive runs
 	base        any    // the options as the settings have them
 	inference   string // the model server whose models are suggested
@@ -104,7 +106,17 @@ func (s *optionsStep) suggest(inference string, suggest func(spec.Field) []strin
 	return s.part.Suggest(suggest)
 }
 
+func (s *optionsStep) view(t theme.Theme, active bool) []string {
+	if s.several {
+		return []string{t.Faint.Render("Each agent runs with the options of your settings.")}
+	}
+	return s.formStep.view(t, active)
+}
+
 func (s *optionsStep) status() (text string, complete bool) {
+	if s.several {
+		return "your settings", true
+	}
 	text = "unchanged"
 	if n := len(s.chosen()); n > 0 {
 		text = fmt.Sprintf("%d changed", n)

@@ -83,13 +83,14 @@ func (o overview) run(row func(name, text string)) {
 	if o.request.Interactive {
 		how = "interactive, on this terminal; ctrl-p ctrl-q leaves it running"
 	}
-	row("agent", termtext.Escape(o.request.Agent)+", "+how)
+	names := o.agent.names()
+	row(strings.TrimPrefix(amount.Of(len(names), "agent"), fmt.Sprint(len(names), " ")), termtext.Escape(strings.Join(names, ", "))+", "+how)
 	if members, err := o.request.Members(); err == nil && len(members) > 1 {
 		row("sessions", fmt.Sprintf("%d side by side", len(members)))
 	}
 	if o.agent.needsBake() {
 		text := "has to be baked first, some minutes"
-		if o.agent.images[o.agent.name] == imageOutdated {
+		if o.agent.outdated() {
 			text = "is outdated, and " + text
 		}
 		if o.canBake {

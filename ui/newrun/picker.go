@@ -48,8 +48,13 @@ func (p *picker) setSize(width, height int) {
 func (p *picker) setItems(all []item, selected string) {
 	p.all = all
 	p.filter()
+	p.choose(selected)
+}
+
+// choose selects the item with a value, if there is one.
+func (p *picker) choose(value string) {
 	for i, it := range p.shown {
-		if it.value == selected {
+		if it.value == value {
 			p.cursor.Go(i)
 		}
 	}
