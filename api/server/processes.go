@@ -67,6 +67,8 @@ func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
 		r.Overflow = process.Hold
 	case aiboxv1.Overflow_OVERFLOW_DROP:
 		r.Overflow = process.Drop
+	case aiboxv1.Overflow_OVERFLOW_DROP_UNREAD:
+		r.Overflow = process.DropUnread
 	default:
 		return r, fault.New(fault.Usage, "overflow %d is unknown", m.GetOverflow())
 	}

@@ -26,6 +26,10 @@ type Overflow string
 const (
 	// Hold makes the process wait until a reader has taken frames. It is the default.
 	Hold Overflow = "hold"
+	// DropUnread drops the oldest frames while nothing reads, and makes the process wait
+	// for its readers otherwise, and for the first one. So a process continues without a
+	// reader, and a slow reader loses nothing.
+	DropUnread Overflow = "drop-unread"
 	// Drop drops the oldest frames. Readers that have not read them get a Lost frame.
 	Drop Overflow = "drop"
 )
@@ -70,8 +74,8 @@ func (r *Request) Validate() error {
 	if r.Overflow == "" {
 		r.Overflow = Hold
 	}
-	if r.Overflow != Hold && r.Overflow != Drop {
-		return fault.New(fault.Usage, "overflow is hold or drop, not %q", r.Overflow)
+	if r.Overflow != Hold && r.Overflow != Drop && r.Overflow != DropUnread {
+		return fault.New(fault.Usage, "overflow is hold, drop or drop-unread, not %q", r.Overflow)
 	}
 	if r.Keep == 0 {
 		r.Keep = DefaultKeep

@@ -29,7 +29,7 @@ func (r *Record) Reader(from uint64) (*Reader, error) {
 		return nil, fmt.Errorf("the next frame is %d, so %d cannot be read", r.next, from)
 	}
 	reader := &Reader{record: r, next: from, taken: from - 1}
-	r.readers[reader] = true
+	r.readers[reader], r.read = true, true
 	return reader, nil
 }
 

@@ -37,6 +37,7 @@ type Record struct {
 	offsets map[Kind]int64
 	readers map[*Reader]bool
 	taken   uint64 // the last frame that a reader has taken
+	read    bool   // there was a reader
 	idle    time.Time
 	ended   bool
 	changed chan struct{} // closed and replaced at each change
@@ -140,7 +141,7 @@ func (r *Record) store(b *block) error {
 func (r *Record) makeRoom(ctx context.Context, n int64) error {
 	for {
 		r.mu.Lock()
-		for r.kept+n > r.limit && len(r.blocks) > 1 && (r.overflow == Drop || r.blocks[0].last <= r.needless()) {
+		for r.kept+n > r.limit && len(r.blocks) > 1 && r.canDropOldest() {
 			r.dropOldest()
 		}
 		fits, changed := r.kept+n <= r.limit, r.changed
@@ -154,6 +155,11 @@ func (r *Record) makeRoom(ctx context.Context, n int64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// canDropOldest reports whether the oldest block may be dropped. r.mu is held.
+func (r *Record) canDropOldest() bool {
+	return r.overflow == Drop || r.overflow == DropUnread && r.read && len(r.readers) == 0 || r.blocks[0].last <= r.needless()
 }
 
 // needless returns the last frame that all readers have taken, or that any has taken if

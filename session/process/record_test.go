@@ -159,6 +159,45 @@ func TestFullRecordHoldsTheProcessUntilFramesAreTaken(t *testing.T) {
 	})
 }
 
+func TestProcessContinuesWithoutReadersButWaitsForTheFirstAndForSlowOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecord(t.TempDir(), minKeep, DropUnread)
+		defer r.Close()
+		waits := func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			for range 1000 {
+				if r.Append(ctx, Stdout, make([]byte, 10_000)) != nil {
+					return true
+				}
+			}
+			return false
+		}
+		if !waits() {
+			t.Error("output was dropped before the first reader came")
+		}
+		reader, err := r.Reader(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !waits() {
+			t.Error("output was dropped that a slow reader needs")
+		}
+		reader.Close()
+		if waits() {
+			t.Error("the process waits, although nothing reads")
+		}
+		again, err := r.Reader(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if f, err := again.Next(t.Context()); err != nil || f.Kind != Lost {
+			t.Errorf("the next reader gets %+v, %v", f, err)
+		}
+	})
+}
+
 func TestDroppedFramesAreReportedToTheReader(t *testing.T) {
 	r := NewRecord(t.TempDir(), minKeep, Drop)
 	defer r.Close()

@@ -36,6 +36,9 @@ const (
 	Overflow_OVERFLOW_HOLD Overflow = 1
 	// The oldest events are dropped. A reader that has not read them gets a lost event.
 	Overflow_OVERFLOW_DROP Overflow = 2
+	// The oldest events are dropped while nothing reads. Otherwise the process waits for its
+	// readers.
+	Overflow_OVERFLOW_DROP_UNREAD Overflow = 3
 )
 
 // Enum value maps for Overflow.
@@ -44,11 +47,13 @@ var (
 		0: "OVERFLOW_UNSPECIFIED",
 		1: "OVERFLOW_HOLD",
 		2: "OVERFLOW_DROP",
+		3: "OVERFLOW_DROP_UNREAD",
 	}
 	Overflow_value = map[string]int32{
 		"OVERFLOW_UNSPECIFIED": 0,
 		"OVERFLOW_HOLD":        1,
 		"OVERFLOW_DROP":        2,
+		"OVERFLOW_DROP_UNREAD": 3,
 	}
 )
 
@@ -2423,11 +2428,12 @@ const file_aibox_v1_processes_proto_rawDesc = "" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x1d\n" +
 	"\n" +
-	"context_id\x18\x02 \x01(\tR\tcontextId*J\n" +
+	"context_id\x18\x02 \x01(\tR\tcontextId*d\n" +
 	"\bOverflow\x12\x18\n" +
 	"\x14OVERFLOW_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rOVERFLOW_HOLD\x10\x01\x12\x11\n" +
-	"\rOVERFLOW_DROP\x10\x02*\x83\x01\n" +
+	"\rOVERFLOW_DROP\x10\x02\x12\x18\n" +
+	"\x14OVERFLOW_DROP_UNREAD\x10\x03*\x83\x01\n" +
 	"\x0eCodeValidation\x12\x1f\n" +
 	"\x1bCODE_VALIDATION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14CODE_VALIDATION_NONE\x10\x01\x12\x1a\n" +
