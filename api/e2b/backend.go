@@ -96,6 +96,7 @@ func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", 
 type caller struct {
 	token   string // of aibox's API
 	sandbox string // inside which the call is; empty in the control plane
+	user    string // of the sandbox, for whom the call acts; empty for the sandbox's own
 }
 
 type callerKey struct{}

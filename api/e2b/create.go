@@ -87,6 +87,8 @@ func (b *newSandboxJSON) request() (*aiboxv1.CreateSandboxRequest, error) {
 	request := &aiboxv1.CreateSandboxRequest{
 		Template: templateName(b.Template), Metadata: b.Metadata, Env: b.Env, Network: policy,
 		Timeout: durationpb.New(defaultTimeout * time.Second),
+		// Programs expect to become root of the sandbox where they ask for it.
+		Permissions: &aiboxv1.Permissions{Root: true},
 	}
 	if b.Timeout != nil {
 		timeout, err := timeoutBody{Timeout: b.Timeout}.duration()

@@ -25,6 +25,7 @@ const (
 	pieceSize    = 256 << 10     // bytes of a file in one message
 	uploadPause  = time.Minute   // without a byte ends an upload
 	metadataName = "X-Metadata-" // prefix of headers
+	diskFull     = "the disk is full" // in the errors of aibox's files
 	octetStream  = "application/octet-stream"
 )
 
@@ -32,7 +33,7 @@ const (
 func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	pieces, err := s.backend.files.Read(ctx, connect.NewRequest(&aiboxv1.ReadFileRequest{
-		SandboxId: callerOf(ctx).sandbox, Path: r.URL.Query().Get("path"),
+		SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: r.URL.Query().Get("path"),
 	}))
 	if err != nil {
 		writeError(w, s.fileError(ctx, err))
@@ -69,8 +70,11 @@ func (s *Server) fileError(ctx context.Context, err error) error {
 	if errors.Is(err, errGone) {
 		return &apiError{http.StatusBadGateway, errGone.Message()}
 	}
-	if connect.CodeOf(err) == connect.CodeFailedPrecondition {
+	switch code := connect.CodeOf(err); {
+	case code == connect.CodeFailedPrecondition:
 		return &apiError{http.StatusBadRequest, sentence(err)}
+	case code == connect.CodeResourceExhausted && strings.Contains(sentence(err), diskFull):
+		return &apiError{http.StatusInsufficientStorage, sentence(err)}
 	}
 	return err
 }
@@ -171,9 +175,8 @@ func (s *Server) writeFile(r *http.Request, name string, in io.Reader) (writtenF
 	}
 	ctx, cancel := context.WithCancel(r.Context()) // an upload that breaks off leaves no file
 	defer cancel()
-	user := r.URL.Query().Get("username")
 	out := s.backend.files.Write(ctx)
-	message := &aiboxv1.WriteFileRequest{SandboxId: callerOf(ctx).sandbox, Path: name, User: user}
+	message := &aiboxv1.WriteFileRequest{SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: name}
 	for buffer := make([]byte, pieceSize); ; message = new(aiboxv1.WriteFileRequest) {
 		n, readErr := fill(in, buffer)
 		message.Content = &httpbody.HttpBody{Data: buffer[:n]}

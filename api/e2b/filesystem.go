@@ -1,8 +1,10 @@
 package e2b
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -29,7 +31,7 @@ func (f *filesystem) Stat(ctx context.Context, r *connect.Request[filesystempb.S
 }
 
 func (f *filesystem) stat(ctx context.Context, name string) (*filesystempb.EntryInfo, error) {
-	found, err := f.api.files.Stat(ctx, connect.NewRequest(&aiboxv1.StatFileRequest{SandboxId: callerOf(ctx).sandbox, Path: name}))
+	found, err := f.api.files.Stat(ctx, connect.NewRequest(&aiboxv1.StatFileRequest{SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: name}))
 	if err != nil {
 		return nil, f.api.insideError(ctx, err)
 	}
@@ -53,7 +55,7 @@ func entryInfo(f *aiboxv1.FileInfo) *filesystempb.EntryInfo {
 	entry := &filesystempb.EntryInfo{
 		Name: f.Name, Type: entryTypes[f.Type], Path: f.Path, Size: f.SizeBytes,
 		Mode: uint32(mode), Permissions: (mode | modeTypes[f.Type]).String(),
-		Owner: strconv.FormatUint(uint64(f.Uid), 10), Group: strconv.FormatUint(uint64(f.Gid), 10),
+		Owner: cmp.Or(f.Owner, strconv.FormatUint(uint64(f.Uid), 10)), Group: cmp.Or(f.Group, strconv.FormatUint(uint64(f.Gid), 10)),
 		ModifiedTime: f.ModifyTime,
 	}
 	if f.Type == aiboxv1.FileType_FILE_TYPE_SYMLINK {
@@ -74,15 +76,15 @@ func (f *filesystem) MakeDir(ctx context.Context, r *connect.Request[filesystemp
 	case err != nil && connect.CodeOf(err) != connect.CodeNotFound:
 		return nil, err
 	}
-	entry, err := f.makeDir(ctx, r.Msg.Path, userOf(r.Header()))
+	entry, err := f.makeDir(ctx, r.Msg.Path)
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&filesystempb.MakeDirResponse{Entry: entry}), nil
 }
 
-func (f *filesystem) makeDir(ctx context.Context, name, user string) (*filesystempb.EntryInfo, error) {
-	made, err := f.api.files.MakeDir(ctx, connect.NewRequest(&aiboxv1.MakeDirRequest{SandboxId: callerOf(ctx).sandbox, Path: name, User: user}))
+func (f *filesystem) makeDir(ctx context.Context, name string) (*filesystempb.EntryInfo, error) {
+	made, err := f.api.files.MakeDir(ctx, connect.NewRequest(&aiboxv1.MakeDirRequest{SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: name}))
 	if err != nil {
 		return nil, f.api.insideError(ctx, err)
 	}
@@ -93,14 +95,14 @@ func (f *filesystem) makeDir(ctx context.Context, name, user string) (*filesyste
 // replaces a file there.
 func (f *filesystem) Move(ctx context.Context, r *connect.Request[filesystempb.MoveRequest]) (*connect.Response[filesystempb.MoveResponse], error) {
 	move := connect.NewRequest(&aiboxv1.MoveFileRequest{
-		SandboxId: callerOf(ctx).sandbox, Source: r.Msg.Source, Destination: r.Msg.Destination, Overwrite: true,
+		SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Source: r.Msg.Source, Destination: r.Msg.Destination, Overwrite: true,
 	})
 	moved, err := f.api.files.Move(ctx, move)
 	if kindOf(err) == kindNotFound {
 		if _, missing := f.stat(ctx, r.Msg.Source); missing != nil {
 			return nil, missing
 		}
-		if _, err := f.makeDir(ctx, path.Dir(r.Msg.Destination), userOf(r.Header())); err != nil {
+		if _, err := f.makeDir(ctx, path.Dir(r.Msg.Destination)); err != nil {
 			return nil, err
 		}
 		moved, err = f.api.files.Move(ctx, connect.NewRequest(move.Msg))
@@ -111,29 +113,40 @@ func (f *filesystem) Move(ctx context.Context, r *connect.Request[filesystempb.M
 	return connect.NewResponse(&filesystempb.MoveResponse{Entry: entryInfo(moved.Msg)}), nil
 }
 
+// Limits of a list.
+const (
+	maxDepth   = 64 // as of aibox's API
+	maxEntries = 100_000
+	pageOfList = 10_000
+)
+
 // ListDir lists a directory.
 func (f *filesystem) ListDir(ctx context.Context, r *connect.Request[filesystempb.ListDirRequest]) (*connect.Response[filesystempb.ListDirResponse], error) {
-	listed, err := f.api.files.List(ctx, connect.NewRequest(&aiboxv1.ListFilesRequest{
-		SandboxId: callerOf(ctx).sandbox, Path: r.Msg.Path, Depth: int32(min(max(r.Msg.Depth, 1), maxDepth)),
-	}))
-	if err != nil {
-		return nil, f.api.insideError(ctx, err)
-	}
-	answer := &filesystempb.ListDirResponse{}
-	for _, entry := range listed.Msg.Entries {
-		answer.Entries = append(answer.Entries, entryInfo(entry))
+	answer, token := &filesystempb.ListDirResponse{}, ""
+	for first := true; first || token != ""; first = false {
+		page, err := f.api.files.List(ctx, connect.NewRequest(&aiboxv1.ListFilesRequest{
+			SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: r.Msg.Path,
+			Depth: int32(min(max(r.Msg.Depth, 1), maxDepth)), PageSize: pageOfList, PageToken: token,
+		}))
+		if err != nil {
+			return nil, f.api.insideError(ctx, err)
+		}
+		if len(answer.Entries)+len(page.Msg.Entries) > maxEntries {
+			return nil, connect.NewError(connect.CodeOutOfRange, fmt.Errorf("the directory has more than the %d entries that can be listed at once: list with a smaller depth", maxEntries))
+		}
+		for _, entry := range page.Msg.Entries {
+			answer.Entries = append(answer.Entries, entryInfo(entry))
+		}
+		token = page.Msg.NextPageToken
 	}
 	return connect.NewResponse(answer), nil
 }
-
-// maxDepth is the maximum depth of a list of aibox's API.
-const maxDepth = 16
 
 // Remove removes a file, or a directory with its contents. One that does not exist is no
 // error.
 func (f *filesystem) Remove(ctx context.Context, r *connect.Request[filesystempb.RemoveRequest]) (*connect.Response[filesystempb.RemoveResponse], error) {
 	_, err := f.api.files.Remove(ctx, connect.NewRequest(&aiboxv1.RemoveFileRequest{
-		SandboxId: callerOf(ctx).sandbox, Path: r.Msg.Path, Recursive: true,
+		SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: r.Msg.Path, Recursive: true,
 	}))
 	if err != nil {
 		if err = f.api.insideError(ctx, err); connect.CodeOf(err) != connect.CodeNotFound {

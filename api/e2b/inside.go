@@ -79,7 +79,15 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
 	}
-	return caller{token: own, sandbox: id}, nil
+	return caller{token: own, sandbox: id, user: userOf(r)}, nil
+}
+
+// userOf returns the user of the sandbox whom a request names; empty if it names none.
+func userOf(r *http.Request) string {
+	if user, _, ok := r.BasicAuth(); ok {
+		return user
+	}
+	return r.URL.Query().Get("username")
 }
 
 // namedSandbox returns the sandbox that a request names by its host or its header; empty if

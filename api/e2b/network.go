@@ -109,27 +109,39 @@ func describeNetwork(p *aiboxv1.NetworkPolicy) (*networkJSON, *bool) {
 	return n, &public
 }
 
-// setNetwork replaces what a running sandbox can reach. Without any setting that is the
-// tenant's default.
+// setNetwork replaces what a running sandbox can reach: both lists, also those that the
+// request does not have. A sandbox keeps its mode, so one with an allow list does not get
+// access to every host, nor the other way round.
 func (s *Server) setNetwork(w http.ResponseWriter, r *http.Request) error {
 	var body networkUpdateJSON
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	policy, err := networkPolicy(body.Internet, &body.networkJSON)
+	wanted, err := networkPolicy(body.Internet, &body.networkJSON)
 	if err != nil {
 		return err
-	}
-	if policy == nil {
-		policy = &aiboxv1.NetworkPolicy{}
 	}
 	found, err := s.live(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if _, err := s.backend.network.Set(r.Context(), connect.NewRequest(&aiboxv1.SetNetworkRequest{SandboxId: found.SandboxId, Policy: policy})); err != nil {
+	mode := found.GetNetwork().GetMode()
+	if wanted != nil && wanted.Mode != mode {
+		return &apiError{http.StatusBadRequest, modeSentences[wanted.Mode]}
+	}
+	lists := &aiboxv1.NetworkPolicy{Mode: mode, Allow: &aiboxv1.HostList{Hosts: wanted.GetAllow().GetHosts()}, Deny: &aiboxv1.HostList{Hosts: wanted.GetDeny().GetHosts()}}
+	if mode == aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC {
+		lists.Allow = nil
+	}
+	if _, err := s.backend.network.Set(r.Context(), connect.NewRequest(&aiboxv1.SetNetworkRequest{SandboxId: found.SandboxId, Policy: lists})); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// modeSentences say why a running sandbox does not get a mode.
+var modeSentences = map[aiboxv1.NetworkMode]string{
+	aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC:    "a running sandbox does not get access to every host: create it with allowInternetAccess",
+	aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST: "a running sandbox does not get an allow list: create it with network.allowOut, or with allowInternetAccess: false",
 }

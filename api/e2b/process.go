@@ -3,12 +3,9 @@ package e2b
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -63,9 +60,9 @@ func (p *processes) startRequest(ctx context.Context, r *connect.Request[process
 		Argv:      append([]string{config.Cmd}, config.Args...),
 		Env:       config.Envs,
 		Dir:       config.GetCwd(),
-		User:      userOf(r.Header()),
+		User:      callerOf(ctx).user,
 		Stdin:     r.Msg.Stdin == nil || *r.Msg.Stdin,
-		Overflow:  aiboxv1.Overflow_OVERFLOW_HOLD,
+		Overflow:  aiboxv1.Overflow_OVERFLOW_DROP_UNREAD,
 	}
 	if pty := r.Msg.Pty; pty != nil {
 		start.Tty = terminalSize(pty)
@@ -74,20 +71,6 @@ func (p *processes) startRequest(ctx context.Context, r *connect.Request[process
 		start.Timeout = durationpb.New(max(time.Until(end), 0) + killDelay)
 	}
 	return start, nil
-}
-
-// userOf returns the user whom a request names; empty for the sandbox's own.
-func userOf(header http.Header) string {
-	encoded, found := strings.CutPrefix(header.Get("Authorization"), "Basic ")
-	if !found {
-		return ""
-	}
-	decoded, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return ""
-	}
-	user, _, _ := strings.Cut(string(decoded), ":")
-	return user
 }
 
 func terminalSize(pty *processpb.PTY) *aiboxv1.TerminalSize {

@@ -52,7 +52,7 @@ func (f *filesystem) watch(ctx context.Context, o watchOptions, started func() e
 		return connect.NewError(connect.CodeInvalidArgument, errors.New("only directories can be watched"))
 	}
 	changes, err := f.api.files.Watch(ctx, connect.NewRequest(&aiboxv1.WatchFilesRequest{
-		SandboxId: callerOf(ctx).sandbox, Path: o.path, Recursive: o.recursive,
+		SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: o.path, Recursive: o.recursive,
 	}))
 	if err != nil {
 		return f.api.insideError(ctx, err)
@@ -68,15 +68,10 @@ func (f *filesystem) watch(ctx context.Context, o watchOptions, started func() e
 		if change.Type == aiboxv1.FileEventType_FILE_EVENT_TYPE_OVERFLOW {
 			return connect.NewError(connect.CodeDataLoss, errors.New("there were too many changes to report: list the directory, and watch it again"))
 		}
-		event := &filesystempb.FilesystemEvent{Name: relative(watched.Path, change.Path), Type: changeTypes[change.Type]}
-		if event.Type == filesystempb.EventType_EVENT_TYPE_UNSPECIFIED {
-			continue
-		}
-		if o.entries {
-			event.Entry = f.entryOf(ctx, change)
-		}
-		if err := visit(event); err != nil {
-			return err
+		for _, event := range f.events(ctx, o, watched.Path, change) {
+			if err := visit(event); err != nil {
+				return err
+			}
 		}
 	}
 	if err := changes.Err(); err != nil {
@@ -85,17 +80,28 @@ func (f *filesystem) watch(ctx context.Context, o watchOptions, started func() e
 	return nil
 }
 
-// entryOf returns the entry that a change is about; nil if it is gone.
-func (f *filesystem) entryOf(ctx context.Context, change *aiboxv1.FileEvent) *filesystempb.EntryInfo {
-	switch change.Type {
-	case aiboxv1.FileEventType_FILE_EVENT_TYPE_REMOVED, aiboxv1.FileEventType_FILE_EVENT_TYPE_RENAMED:
+// events returns the events for a change: none for one that shows that the watch is alive, and
+// two for a file that was renamed in the watched directory.
+func (f *filesystem) events(ctx context.Context, o watchOptions, folder string, change *aiboxv1.FileEvent) []*filesystempb.FilesystemEvent {
+	event := &filesystempb.FilesystemEvent{Name: relative(folder, change.Path), Type: changeTypes[change.Type]}
+	switch event.Type {
+	case filesystempb.EventType_EVENT_TYPE_UNSPECIFIED:
 		return nil
+	case filesystempb.EventType_EVENT_TYPE_REMOVE:
+		return []*filesystempb.FilesystemEvent{event}
+	case filesystempb.EventType_EVENT_TYPE_RENAME:
+		if change.NewPath == "" {
+			return []*filesystempb.FilesystemEvent{event}
+		}
+		created := &aiboxv1.FileEvent{Type: aiboxv1.FileEventType_FILE_EVENT_TYPE_CREATED, Path: change.NewPath}
+		return append([]*filesystempb.FilesystemEvent{event}, f.events(ctx, o, folder, created)...)
 	}
-	entry, err := f.stat(ctx, change.Path)
-	if err != nil {
-		return nil
+	if o.entries {
+		if entry, err := f.stat(ctx, change.Path); err == nil { // else it is gone already
+			event.Entry = entry
+		}
 	}
-	return entry
+	return []*filesystempb.FilesystemEvent{event}
 }
 
 // relative returns a path below folder without it.
