@@ -21,10 +21,10 @@ import (
 
 // Limits of uploads. The size of a file is limited by the sandbox's disk.
 const (
-	maxFiles     = 1000          // in one upload
-	pieceSize    = 256 << 10     // bytes of a file in one message
-	uploadPause  = time.Minute   // without a byte ends an upload
-	metadataName = "X-Metadata-" // prefix of headers
+	maxFiles     = 1000               // in one upload
+	pieceSize    = 256 << 10          // bytes of a file in one message
+	uploadPause  = time.Minute        // without a byte ends an upload
+	metadataName = "X-Metadata-"      // prefix of headers
 	diskFull     = "the disk is full" // in the errors of aibox's files
 	octetStream  = "application/octet-stream"
 )
