@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 
 	"aibox/bakery"
 	bakerydocker "aibox/bakery/docker"
@@ -34,7 +35,7 @@ func (a *App) Builder(ctx context.Context) (*bakery.Bakery, error) {
 }
 
 // BuilderWith opens the image builder on the daemon of the sessions. It knows the
-// built-in images and those of the user's own agents.
+// built-in images and those of the user's own agents and templates.
 func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Bakery, error) {
 	rootful, err := a.SystemDocker()
 	if err != nil {
@@ -48,6 +49,8 @@ func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Ba
 	if err != nil {
 		return nil, err
 	}
-	options.Recipes = a.CustomAgents().Recipes
+	recipes, below := a.Templates().Recipes()
+	maps.Copy(recipes, a.CustomAgents().Recipes)
+	options.Recipes, options.Below = recipes, below
 	return bakery.New(builder, dockerfiles.FS, options)
 }

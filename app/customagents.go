@@ -3,19 +3,18 @@ package app
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"aibox/agents"
 	"aibox/agents/custom"
 	"aibox/app/template"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/internal/userfile"
 )
 
 // CustomAgents are the agents that the user's own files define, besides the built-in
@@ -86,10 +85,7 @@ func readCustomAgents(dir string) *CustomAgents {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.Broken = append(c.Broken, BrokenAgent{dir, err})
 	}
-	exposed := checkOwner(dir)
-	if errors.Is(exposed, fs.ErrNotExist) {
-		exposed = nil
-	}
+	exposed := userfile.CheckDir(dir)
 	read := 0
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".toml")
@@ -141,52 +137,13 @@ var (
 	errTakenByTemplate = errors.New("aibox has a built-in template with this name; rename the file")
 )
 
-// readDefinition opens and parses an agent file. One that other users can write to is
-// refused, since it decides what is built and run.
+// readDefinition reads and parses an agent file.
 func readDefinition(name, path string) (*custom.Definition, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
-	}
-	if err := ownedAlone(info, "it", path); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(file, custom.MaxFile+1))
+	data, err := userfile.Read(path, custom.MaxFile)
 	if err != nil {
 		return nil, err
 	}
 	return custom.Parse(name, data)
-}
-
-// checkOwner returns an error if another user owns dir or can write to it, and could
-// so replace the files in it.
-func checkOwner(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	return ownedAlone(info, "its folder", dir)
-}
-
-// ownedAlone returns an error if another user owns the file or can write to it. Root
-// may own it. subject is what the error calls the file.
-func ownedAlone(info fs.FileInfo, subject, path string) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0 {
-		return fmt.Errorf("%s belongs to another user", subject)
-	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fault.New(fault.Usage, "other users can write to %s (mode %04o)", subject, mode).Hint("chmod go-w %s", path)
-	}
-	return nil
 }
 
 // brokenFault is the error of an agent whose file is wrong.

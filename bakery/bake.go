@@ -65,14 +65,8 @@ func (r *run) all(ctx context.Context, names []string) ([]Baked, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := slices.Clone(names)
-	if !slices.Contains(order, Base) {
-		order = append([]string{Base}, order...)
-	} else {
-		slices.SortStableFunc(order, func(a, b string) int { return rank(a) - rank(b) })
-	}
 	var all []Baked
-	for _, name := range slices.Compact(order) {
+	for _, name := range r.order(names) {
 		asked := slices.Contains(names, name)
 		done, from, err := r.one(ctx, name, source, asked && r.options.NoCache)
 		if err != nil {
@@ -86,11 +80,21 @@ func (r *run) all(ctx context.Context, names []string) ([]Baked, error) {
 	return all, nil
 }
 
-func rank(name string) int {
-	if name == Base {
-		return 0
+// order returns the named images and those below them, each after what it builds on.
+func (r *run) order(names []string) []string {
+	order := []string{Base}
+	var add func(name string)
+	add = func(name string) {
+		if slices.Contains(order, name) {
+			return
+		}
+		add(r.below(name))
+		order = append(order, name)
 	}
-	return 1
+	for _, name := range names {
+		add(name)
+	}
+	return order
 }
 
 // one bakes one image and returns the source of its base.

@@ -1,6 +1,7 @@
 package bakery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -18,6 +19,7 @@ type Options struct {
 	Base     string             // an image to build on instead of aibox's Debian
 	NoCache  bool               // rebuild the named images even if they are up to date
 	Recipes  map[string]string  // more Dockerfiles than aibox's own, by the image's name
+	Below    map[string]string  // the image, one of aibox's own, that a recipe builds on; the base if missing
 }
 
 // Bakery bakes images. It is safe for concurrent use: if two callers bake the same
@@ -46,6 +48,11 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 		}
 		b[name] = entry{dockerfile: text, custom: true}
 	}
+	for name, below := range options.Below {
+		if from, ok := b[below]; !ok || from.custom || !b[name].custom {
+			return nil, fault.New(fault.Usage, "the image %q cannot build on %q", name, below).Hint("it builds on the base, or on another of aibox's own images")
+		}
+	}
 	bakery := &Bakery{builder: builder, catalog: b, options: options}
 	for name := range options.Versions {
 		if _, err := bakery.recipe(name, BaseSource{Digest: digestOf("any")}); err != nil {
@@ -60,12 +67,18 @@ func (b *Bakery) Names() []string { return b.catalog.names() }
 
 // recipe returns the recipe of name on a base from source.
 func (b *Bakery) recipe(name string, source BaseSource) (Recipe, error) {
-	base, err := b.catalog.recipe(Base, b.options, source, nil)
-	if err != nil || name == Base {
-		return base, err
+	if name == Base {
+		return b.catalog.recipe(Base, b.options, source, nil)
 	}
-	return b.catalog.recipe(name, b.options, source, &base)
+	below, err := b.recipe(b.below(name), source)
+	if err != nil {
+		return Recipe{}, err
+	}
+	return b.catalog.recipe(name, b.options, source, &below)
 }
+
+// below returns the image that another one builds on.
+func (b *Bakery) below(name string) string { return cmp.Or(b.options.Below[name], Base) }
 
 // fresh returns the image that was baked from exactly this recipe. An image that only
 // carries its reference does not count.

@@ -38,6 +38,29 @@ func TestCustomRecipeCannotUseABuiltInName(t *testing.T) {
 	}
 }
 
+func TestCustomRecipeBuildsOnAnotherImage(t *testing.T) {
+	options := bakery.Options{
+		Recipes: map[string]string{"mine": "ARG BASE\nFROM ${BASE}\nRUN mine\n"}, Below: map[string]string{"mine": "agent"},
+	}
+	fake := reachable()
+	done := bake(t, builder(t, fake, files(), options), "mine")
+	builds := fake.Builds()
+	if len(done) != 1 || len(builds) != 3 || !strings.HasPrefix(builds[1].Ref, "aibox/agent:") || builds[2].Args["BASE"] != builds[1].Ref {
+		t.Fatalf("baked %+v by %+v", done, builds)
+	}
+	changed := files()
+	changed["agent.Dockerfile"].Data = append(changed["agent.Dockerfile"].Data, "RUN more\n"...)
+	if status, err := builder(t, fake, changed, options).Check(t.Context(), "mine"); err != nil || status[0].State != bakery.Outdated {
+		t.Errorf("state after a change below: %+v, %v", status, err)
+	}
+	for name, below := range map[string]string{"mine": "mine", "agent": "base", "other": "agent"} {
+		options.Below = map[string]string{name: below}
+		if _, err := bakery.New(fake, files(), options); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s on %s: %v, want a usage fault", name, below, err)
+		}
+	}
+}
+
 func TestBuildStepIsShownAsWritten(t *testing.T) {
 	for raw, want := range map[string]string{
 		"[stage-0 2/3] RUN --mount=type=cache,target=/x make all":                  "[stage-0 2/3] RUN make all",

@@ -149,7 +149,7 @@ changes as a diff, and accept or discard them.`,
 	add("run", a.runCommand(), a.rerunCommand(), a.forkCommand(), newListCommand(a), newTopCommand(a), newAttachCommand(a), newExecCommand(a), newShellCommand(a), newCopyCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newOpenCommand(a), newAllowCommand(a), newDenyCommand(a), newAnswerCommand(a), newRemoveCommand(a))
 	add("machine", newSandboxCommand(a), newServeCommand(a), newTokenCommand(a))
 	add("review", newDiffCommand(a), newCompareCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
-	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newAuditCommand(a), newDoctorCommand(a), newConfigCommand(a), newMCPCommand(a), newVersionCommand(a))
+	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newTemplateCommand(a), newNetguardCommand(a), newAuditCommand(a), newDoctorCommand(a), newConfigCommand(a), newMCPCommand(a), newVersionCommand(a))
 	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
 	refuseUnknownHelp(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

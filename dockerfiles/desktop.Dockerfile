@@ -10,7 +10,7 @@ RUN --mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,id=aibox-apt-lists,target=/var/lib/apt/lists,sharing=locked \
     apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      fonts-dejavu-core fonts-noto-color-emoji novnc openbox scrot websockify x11vnc xdotool xterm xvfb \
+      fonts-dejavu-core fonts-noto-color-emoji novnc openbox scrot websockify x11-xserver-utils x11vnc xdotool xterm xvfb \
  && rm -rf /var/log/apt /var/log/dpkg.log /usr/share/doc/* /usr/share/man/*
 RUN useradd --uid 1000 --create-home --shell /bin/bash user
 # Both servers listen on loopback alone: the only way to them is a forwarded port, which asks
@@ -20,12 +20,12 @@ RUN printf '%s\n' '#!/bin/bash' \
       'set -eu' \
       'export DISPLAY=:0' \
       'trap "kill 0" EXIT' \
-      'Xvfb :0 -screen 0 "${1:-1280x800}x24" -nolisten tcp &' \
+      'Xvfb :0 -screen 0 "${1:-1280x800}x24" -nolisten tcp -extension MIT-SHM &' \
       'until [[ -S /tmp/.X11-unix/X0 ]]; do sleep 0.05; kill -0 $!; done' \
-      'xsetroot -solid "#2e3440" 2>/dev/null || true' \
+      'xsetroot -solid "#3b4252"' \
       'openbox &' \
-      'xterm -geometry 100x30+40+40 &' \
-      'x11vnc -display :0 -localhost -rfbport 5900 -forever -shared -nopw -quiet >/dev/null 2>&1 &' \
+      'xterm -fa "DejaVu Sans Mono" -fs 11 -bg "#2e3440" -fg "#eceff4" -geometry 100x30+60+60 &' \
+      'x11vnc -display :0 -localhost -rfbport 5900 -forever -shared -nopw -noshm -quiet >/dev/null 2>&1 &' \
       'vnc=$!' \
       'websockify --web /usr/share/novnc 127.0.0.1:6080 127.0.0.1:5900 &' \
       'wait -n $vnc $!' \

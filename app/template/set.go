@@ -62,3 +62,40 @@ func (s Set) Find(name string) (Template, error) {
 	}
 	return Template{}, f.Hint("the templates are: %s", strings.Join(names, ", "))
 }
+
+// Recipes returns the Dockerfiles of the user's own templates by the image's name, and the
+// images on which those build that do not build on the base.
+func (s Set) Recipes() (dockerfiles, below map[string]string) {
+	dockerfiles, below = map[string]string{}, map[string]string{}
+	for name, t := range s.byName {
+		if t.dockerfile != "" {
+			dockerfiles[name] = t.dockerfile
+		}
+		if t.below != "" {
+			below[name] = t.below
+		}
+	}
+	return dockerfiles, below
+}
+
+// Broken returns why templates of the user's own cannot be used, by name.
+func (s Set) Broken() map[string]error { return maps.Clone(s.broken) }
+
+func (s Set) has(name string) bool {
+	_, ok := s.byName[name]
+	return ok || s.broken[name] != nil
+}
+
+// with returns the set with another template.
+func (s Set) with(t Template) Set {
+	byName := maps.Clone(s.byName)
+	byName[t.Name] = t
+	return Set{byName, s.broken}
+}
+
+// withBroken returns the set with a template that cannot be used. It hides no other one.
+func (s Set) withBroken(name string, err error) Set {
+	broken := maps.Clone(s.broken)
+	broken[name] = err
+	return Set{s.byName, broken}
+}

@@ -25,6 +25,9 @@ type Template struct {
 	// Defaults are the settings of a sandbox that its request does not give.
 	Defaults config.RunOverrides `json:"defaults,omitzero"`
 	File     string              `json:"file,omitempty"` // of a template of the user's own
+
+	dockerfile string // the recipe of a template of the user's own
+	below      string // the image that it builds on; empty is the base
 }
 
 // Source is where a template comes from. The zero value is invalid.

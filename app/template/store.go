@@ -1,0 +1,116 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/internal/userfile"
+)
+
+const suffix = ".toml"
+
+// maxFiles bounds how many files are read.
+const maxFiles = 500
+
+// Store keeps the user's own templates as files in a folder of the user's configuration. A
+// repository has no templates: a file decides what is built on the host's container daemon.
+type Store struct{ Dir string }
+
+// Path returns the file of a template.
+func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+suffix) }
+
+// AddTo returns a set with the store's templates. A file that cannot be used is a broken
+// template of the set.
+func (s Store) AddTo(set Set) Set {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return set // there are none; what writes here reports a folder that cannot be read
+	}
+	exposed := userfile.CheckDir(s.Dir)
+	read := 0
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), suffix)
+		if !ok || strings.HasPrefix(name, ".") || read == maxFiles {
+			continue
+		}
+		read++
+		t, err := Template{}, exposed
+		if err == nil {
+			t, err = s.read(name)
+		}
+		if err == nil && set.has(name) {
+			err = errors.New("aibox has a template or an agent with this name; rename the file")
+		}
+		if err != nil {
+			set = set.withBroken(name, brokenFault(name, s.Path(name), err))
+			continue
+		}
+		set = set.with(t)
+	}
+	return set
+}
+
+// read reads one file.
+func (s Store) read(name string) (Template, error) {
+	data, err := userfile.Read(s.Path(name), MaxFile)
+	if err != nil {
+		return Template{}, err
+	}
+	t, err := Parse(name, data)
+	t.File = s.Path(name)
+	return t, err
+}
+
+// Create stores a template under a name that set does not have. A mistake is a Usage fault
+// with all problems.
+func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
+	if set.has(name) {
+		return Template{}, fault.New(fault.Usage, "there is already a template or an agent called %q", name).
+			Hint("choose another name, or `aibox template rm %s` if it is yours", name)
+	}
+	data, err := d.Text()
+	if err != nil {
+		return Template{}, err
+	}
+	t, err := Parse(name, data) // what is stored is what will be read
+	if err != nil {
+		return Template{}, fault.New(fault.Usage, "the template %q cannot be used: %w", name, err)
+	}
+	if err := paths.MakePrivate(s.Dir); err != nil {
+		return Template{}, fault.New(fault.Environment, "cannot create the folder of your templates: %w", err)
+	}
+	if _, err := os.Lstat(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return Template{}, fault.New(fault.Usage, "%s already exists", s.Path(name)).Hint("`aibox template rm %s` removes it", name)
+	}
+	if err := paths.WriteFile(s.Path(name), data); err != nil {
+		return Template{}, fault.New(fault.Environment, "cannot write the template: %w", err)
+	}
+	t.File = s.Path(name)
+	return t, nil
+}
+
+// Remove removes a template of the user's own, even if its file is broken. Sandboxes of it
+// continue, and its image stays until `aibox gc` removes it.
+func (s Store) Remove(set Set, name string) error {
+	if t, err := set.Find(name); err == nil && t.Source != Own {
+		return fault.New(fault.Usage, "%q is aibox's own and cannot be removed", name)
+	} else if err != nil && set.broken[name] == nil {
+		return err
+	}
+	if err := os.Remove(s.Path(name)); err != nil {
+		return fault.New(fault.Environment, "cannot remove the template: %w", err)
+	}
+	return nil
+}
+
+// brokenFault is the error of a template whose file is wrong.
+func brokenFault(name, path string, err error) error {
+	f := fault.New(fault.Usage, "the template %q cannot be used: %s: %w", name, path, err)
+	return f.Hint("%s", fmt.Sprintf("edit the file, or `aibox template rm %s`", name))
+}

@@ -1,0 +1,61 @@
+// Package userfile reads files of the user's configuration that decide what is built and
+// run, such as agents and templates. It refuses files that other users can write to.
+package userfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"aibox/internal/fault"
+)
+
+// Read returns the content of a file, at most one byte more than most. It refuses what is not
+// a regular file, and a file that other users can write to.
+func Read(path string, most int64) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	if err := ownedAlone(info, "it", path); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(file, most+1))
+}
+
+// CheckDir returns an error if another user owns dir or can write to it, and could so replace
+// the files in it. A folder that does not exist is fine.
+func CheckDir(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return ownedAlone(info, "its folder", dir)
+}
+
+// ownedAlone returns an error if another user owns the file or can write to it. Root may own
+// it. subject is what the error calls the file.
+func ownedAlone(info fs.FileInfo, subject, path string) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0 {
+		return fmt.Errorf("%s belongs to another user", subject)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fault.New(fault.Usage, "other users can write to %s (mode %04o)", subject, mode).Hint("chmod go-w %s", path)
+	}
+	return nil
+}
