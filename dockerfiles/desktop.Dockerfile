@@ -20,7 +20,7 @@ RUN printf '%s\n' '#!/bin/bash' \
       'set -eu' \
       'export DISPLAY=:0' \
       'trap "kill 0" EXIT' \
-      'Xvfb :0 -screen 0 "${1:-1280x800}x24" -nolisten tcp -extension MIT-SHM &' \
+      'Xvfb :0 -screen 0 "${1:-1280x800}x24" -nolisten tcp -noreset -extension MIT-SHM &' \
       'until [[ -S /tmp/.X11-unix/X0 ]]; do sleep 0.05; kill -0 $!; done' \
       'xsetroot -solid "#3b4252"' \
       'openbox &' \
