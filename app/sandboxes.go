@@ -19,12 +19,14 @@ func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sandbox.Service{
+	service := &sandbox.Service{
 		Sessions: sessions, Templates: templates{a}, Volumes: volume.NewStore(dirs),
 		Settings:  func(overrides ...config.Override) (*config.Resolved, error) { return a.Settings("", overrides...) },
 		Secrets:   run.ReadSecrets,
-		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage, Launch: sessions.Launch,
-	}, nil
+		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage,
+	}
+	service.Launch = service.ClaimOr(sessions.Launch)
+	return service, nil
 }
 
 // templates adapts App to sandbox.Templates.

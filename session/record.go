@@ -172,8 +172,9 @@ type State struct {
 	ContinuedBy ID `json:"continued_by,omitempty"`
 	// Labels are a sandbox's name and metadata once they have changed; nil means those of its
 	// spec.
-	Labels *Labels   `json:"labels,omitempty"`
-	Paused time.Time `json:"paused,omitzero"` // since when a sandbox is paused; zero if it is not
+	Labels  *Labels   `json:"labels,omitempty"`
+	Expires time.Time `json:"expires,omitzero"` // when a sandbox's time is up; zero without a limit and while it is paused
+	Paused  time.Time `json:"paused,omitzero"`  // since when a sandbox is paused; zero if it is not
 }
 
 // TerminalSize is the size of a terminal, in cells. Zero means unknown.

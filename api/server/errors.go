@@ -78,6 +78,8 @@ func describe(err error) failure {
 	switch {
 	case errors.As(err, &own):
 		return own.failure
+	case errors.Is(err, session.ErrWrongState):
+		return failConflict
 	case errors.As(err, &f):
 		return ofKind(f.Kind)
 	case errors.As(err, &tooBig):

@@ -64,7 +64,7 @@ func (s *Service) List(_ context.Context, tenant session.Tenant, filter Filter, 
 		if before != "" && all[i].ID >= before {
 			continue
 		}
-		v := s.view(&all[i])
+		v := view(&all[i])
 		if !filter.match(&v) {
 			continue
 		}

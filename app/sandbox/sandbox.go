@@ -64,7 +64,7 @@ type Network struct {
 	Model  string // the model server; empty for none
 }
 
-// view returns the sandbox of a session. Its Expires is unknown.
+// view returns the sandbox of a session.
 func view(s *session.Session) Sandbox {
 	spec := s.Sandbox
 	v := Sandbox{
@@ -74,6 +74,9 @@ func view(s *session.Session) Sandbox {
 		Limits:  Limits{Memory: s.Memory.Bytes(), CPUs: s.CPUs.Float(), Processes: s.Pids},
 		Network: networkOf(s), Volumes: spec.Volumes, Permissions: spec.Permissions, User: spec.User, Dir: spec.Dir,
 		Degraded: s.State.Degraded,
+	}
+	if v.State == Running {
+		v.Expires = s.State.Expires
 	}
 	if r := s.State.Result; r != nil && r.Fault != nil && fault.ParseKind(r.Fault.Kind) != fault.Interrupted {
 		v.Failure = r.Fault

@@ -30,10 +30,12 @@ type Service struct {
 	ModelKeys func() map[string]string
 	// NamedImage finds the image that the machine's user named.
 	NamedImage func(ctx context.Context, ref string) (runtime.ImageID, error)
-	// Warm gives sandboxes that were started before; nil means that there are none.
+	// Warm gives sandboxes that were started before; nil means that there are none. It is set
+	// before the first call.
 	Warm Warm
-	// Launch starts a sandbox, and returns when processes can be started in it.
-	Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
+	// Launch starts a sandbox, and returns when processes can be started in it. It goes
+	// through ClaimOr, inside everything that limits creations, such as quotas.
+	Launch Launch
 }
 
 // Templates finds the templates of sandboxes and their images.
@@ -72,7 +74,10 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	if err != nil {
 		return Sandbox{}, err
 	}
-	id, err := s.start(ctx, launch, step)
+	if step == nil {
+		step = func(session.Step) {}
+	}
+	id, err := s.Launch(ctx, launch, step)
 	if err != nil && ctx.Err() != nil {
 		return Sandbox{}, fault.New(fault.Interrupted, "interrupted; nothing was started")
 	}
@@ -85,17 +90,20 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	return s.Get(ctx, r.Tenant, string(id))
 }
 
-// start claims a warm sandbox or starts one.
-func (s *Service) start(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
-	if s.Warm != nil {
-		if id, ok := s.Warm.Claim(ctx, launch); ok {
-			return id, nil
+// Launch starts a sandbox.
+type Launch = func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
+
+// ClaimOr returns a Launch that claims a warm sandbox if one fits, and otherwise starts one
+// with cold.
+func (s *Service) ClaimOr(cold Launch) Launch {
+	return func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
+		if s.Warm != nil {
+			if id, ok := s.Warm.Claim(ctx, launch); ok {
+				return id, nil
+			}
 		}
+		return cold(ctx, launch, step)
 	}
-	if step == nil {
-		step = func(session.Step) {}
-	}
-	return s.Launch(ctx, launch, step)
 }
 
 // Plan validates a request and completes it to what a supervisor gets. It starts nothing.
@@ -165,29 +173,20 @@ func (s *Service) Get(_ context.Context, tenant session.Tenant, id string) (Sand
 	if err != nil {
 		return Sandbox{}, err
 	}
-	return s.view(&found), nil
-}
-
-// view returns a sandbox with the end of its time.
-func (s *Service) view(found *session.Session) Sandbox {
-	v := view(found)
-	if v.State == Running || v.State == Paused {
-		if live, err := s.Sessions.Live(found.ID); err == nil {
-			v.Expires = live.Deadline
-		}
-	}
-	return v
+	return view(&found), nil
 }
 
 // Running returns the session of a tenant's sandbox in which processes, files and ports can
-// be used. One that has ended, or is paused, is a Conflict.
+// be used. The fault for one that has ended or is paused has the cause session.ErrWrongState.
 func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (session.ID, error) {
 	found, err := s.find(tenant, id)
 	if err != nil {
 		return "", err
 	}
 	if state := stateOf(&found); state != Running {
-		return "", fault.New(fault.Conflict, "the sandbox %s is %s", id, state)
+		f := fault.New(fault.Usage, "the sandbox %s is %s", id, state)
+		f.Err = session.ErrWrongState
+		return "", f
 	}
 	return found.ID, nil
 }

@@ -70,11 +70,11 @@ func newFixture(t *testing.T) *fixture {
 		},
 		Defaults:   func(context.Context, session.Tenant) (config.RunOverrides, error) { return f.defaults, nil },
 		NamedImage: func(context.Context, string) (runtime.ImageID, error) { return "sha256:named", nil },
-		Launch: func(_ context.Context, launch session.Launch, _ func(session.Step)) (session.ID, error) {
-			f.launched = append(f.launched, launch)
-			return f.put(launch.Spec), nil
-		},
 	}
+	f.Launch = f.ClaimOr(func(_ context.Context, launch session.Launch, _ func(session.Step)) (session.ID, error) {
+		f.launched = append(f.launched, launch)
+		return f.put(launch.Spec), nil
+	})
 	return f
 }
 

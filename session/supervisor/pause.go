@@ -68,7 +68,7 @@ func (p *pauser) pause(ctx context.Context) error {
 	s.timeLimit.pause()
 	s.idle.stop()
 	s.audit(audit.SandboxPaused, map[string]any{})
-	err = s.save(func(st *session.State) { st.Paused = time.Now().UTC() })
+	err = s.save(func(st *session.State) { st.Paused, st.Expires = time.Now().UTC(), time.Time{} })
 	s.publishing.flush()
 	return err
 }
@@ -89,7 +89,7 @@ func (p *pauser) resume(ctx context.Context) error {
 	p.watch()
 	s.timeLimit.resume()
 	s.limitIdleTime()
-	err = s.save(func(st *session.State) { st.Paused = time.Time{} })
+	err = s.save(func(st *session.State) { st.Paused, st.Expires = time.Time{}, s.timeLimit.deadline() })
 	s.publishing.flush()
 	return err
 }

@@ -263,7 +263,12 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	done(string(s.id))
 	s.began = time.Now()
-	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, s.began.UTC() })
+	return s.save(func(st *session.State) {
+		st.Phase, st.Started = session.Running, s.began.UTC()
+		if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 && s.launch.Spec.IsSandbox() {
+			st.Expires = st.Started.Add(limit)
+		}
+	})
 }
 
 // startProgram starts the agent.

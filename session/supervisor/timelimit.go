@@ -244,7 +244,15 @@ func (s *limits) setTimeout(left time.Duration) error {
 	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "value": left.String(), "from": "now"})
 	s.requests.withdraw(func(r session.Request) bool { return r.What == session.RequestTime })
 	s.publishing.flush()
-	return nil
+	return s.saveExpires()
+}
+
+// saveExpires stores when the time of a sandbox is up.
+func (s *limits) saveExpires() error {
+	if !s.launch.Spec.IsSandbox() {
+		return nil
+	}
+	return s.save(func(st *session.State) { st.Expires = s.timeLimit.deadline() })
 }
 
 // Extend extends the session's time limit.
@@ -256,5 +264,5 @@ func (s *limits) Extend(by time.Duration) error {
 	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "by": by.String(), "value": limit.String()})
 	s.requests.withdraw(func(r session.Request) bool { return r.What == session.RequestTime })
 	s.publishing.flush()
-	return nil
+	return s.saveExpires()
 }
