@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"slices"
 
 	"aibox/api/client"
+	"aibox/api/e2b"
 	"aibox/api/quota"
 	"aibox/api/server"
 	"aibox/api/store"
@@ -20,6 +23,7 @@ type apiServer struct {
 	dirs     paths.Dirs
 	store    *store.Store
 	sessions *session.Sessions
+	e2b      *e2b.Server
 }
 
 // openAPI opens the API. Its options may be completed before.
@@ -57,8 +61,32 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	return s, nil
 }
 
+// addE2B adds the calls of the packages named e2b, for callers that reach the server by one of
+// the names.
+func (s *apiServer) addE2B(ctx context.Context, names []string) error {
+	key, err := s.store.Key(ctx, "e2b")
+	if err != nil {
+		return err
+	}
+	domains := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return net.ParseIP(name) != nil })
+	if s.e2b, err = e2b.New(e2b.Config{API: s.Server, Key: key, Host: names[0], Domains: domains}); err != nil {
+		return err
+	}
+	for _, path := range e2b.Paths() {
+		s.Handle(server.Route{Pattern: path, Public: true, Handler: s.e2b}) // it calls the API with the caller's token
+	}
+	s.Wrap(s.e2b.Wrap)
+	return nil
+}
+
 // close closes what the API works with.
-func (s *apiServer) close() error { return s.store.Close() }
+func (s *apiServer) close() error {
+	var err error
+	if s.e2b != nil {
+		err = s.e2b.Close()
+	}
+	return errors.Join(err, s.store.Close())
+}
 
 // api returns a client of this user's server, or of the API in this process if no server
 // runs, and what closes it.

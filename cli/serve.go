@@ -98,6 +98,9 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err := o.checkTokens(ctx, api.store); err != nil {
 		return err
 	}
+	if err := api.addE2B(ctx, o.names(names)); err != nil {
+		return err
+	}
 	socket := server.SocketPath(api.dirs)
 	listener, unlock, err := server.ListenUnix(socket)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *Server) createSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, s.access(r.Context(), made.Msg))
+	writeJSON(w, http.StatusCreated, s.access(r, made.Msg))
 	return nil
 }
 

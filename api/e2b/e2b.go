@@ -36,19 +36,17 @@ type Config struct {
 	// Key seals the tokens for the inside of sandboxes. Tokens survive a restart of the
 	// server if the key does.
 	Key []byte
-	// Domain is the domain of the hosts of sandboxes, with a port if it is not that of
-	// HTTPS: PORT-SANDBOX.DOMAIN is a port of a sandbox. Empty means that there are no such
-	// hosts.
-	Domain string
+	// Domains are the domains of the hosts of sandboxes: PORT-SANDBOX.DOMAIN is a port of a
+	// sandbox. Empty means localhost.
+	Domains []string
 }
 
 // Server answers the calls of the packages. It is safe for concurrent use. Close it.
 type Server struct {
-	api     http.Handler
 	backend *backend
 	tokens  *tokens
 	watches *watchers
-	domain  string
+	domains []string
 	routes  *http.ServeMux
 }
 
@@ -58,8 +56,11 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("the key for tokens has a wrong size")
 	}
 	s := &Server{
-		api: c.API, backend: newBackend(c.API, cmp.Or(c.Host, "localhost")), tokens: newTokens(c.Key), watches: newWatchers(),
-		domain: strings.ToLower(c.Domain), routes: http.NewServeMux(),
+		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(),
+		domains: c.Domains, routes: http.NewServeMux(),
+	}
+	if len(s.domains) == 0 {
+		s.domains = []string{defaultDomain}
 	}
 	s.routeControl()
 	s.routeInside()
@@ -75,31 +76,17 @@ func (s *Server) Close() error {
 	return s.backend.close()
 }
 
-// Claims reports whether a request is for this server: below Root, to a host of a sandbox,
-// or with the header that names a sandbox. The packages leave out Root in the URLs of files.
-func (s *Server) Claims(r *http.Request) bool {
-	if _, _, ok := parseHost(r.Host, s.domain); ok {
-		return true
-	}
-	return r.URL.Path == Root || strings.HasPrefix(r.URL.Path, Root+"/") || r.URL.Path == filesPath || r.Header.Values(sandboxHeader) != nil
-}
+// Paths are the patterns of paths that the server answers. The packages leave out Root in the
+// URLs of files.
+func Paths() []string { return []string{Root + "/", filesPath} }
 
-// ServeHTTP answers a request.
+// ServeHTTP answers a request for one of Paths, or for the inside of a sandbox by its host.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if id, port, ok := parseHost(r.Host, s.domain); ok && port != insidePort {
-		s.forward(w, r, id, port)
-		return
-	}
-	s.routes.ServeHTTP(w, withoutRoot(r))
-}
-
-// withoutRoot removes Root from a request's path.
-func withoutRoot(r *http.Request) *http.Request {
 	path, found := strings.CutPrefix(r.URL.Path, Root)
-	if !found || path != "" && path[0] != '/' {
-		return r
+	if found && (path == "" || path[0] == '/') {
+		shortened := r.Clone(r.Context())
+		shortened.URL.Path, shortened.URL.RawPath = cmp.Or(path, "/"), ""
+		r = shortened
 	}
-	shortened := r.Clone(r.Context())
-	shortened.URL.Path, shortened.URL.RawPath = cmp.Or(path, "/"), ""
-	return shortened
+	s.routes.ServeHTTP(w, r)
 }

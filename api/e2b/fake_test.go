@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -34,7 +33,6 @@ type fakeAPI struct {
 	started   []*aiboxv1.StartProcessRequest
 	signals   []int32
 	policies  []*aiboxv1.NetworkPolicy
-	forwarded []*http.Request
 	revoked   map[string]bool
 	exit      chan struct{} // processes end when it is closed
 }
@@ -71,12 +69,12 @@ func serve(t *testing.T) (*fakeAPI, *Server, *httptest.Server) {
 	t.Helper()
 	fake := &fakeAPI{sandboxes: map[string]*fakeSandbox{}, revoked: map[string]bool{}, exit: make(chan struct{})}
 	fake.files = fakeFiles{api: fake, content: map[string][]byte{}}
-	s, err := New(Config{API: fake.handler(), Key: make([]byte, KeySize), Domain: "boxes.test"})
+	s, err := New(Config{API: fake.handler(), Key: make([]byte, KeySize), Domains: []string{"boxes.test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	front := httptest.NewServer(s)
+	front := httptest.NewServer(s.Wrap(s))
 	t.Cleanup(front.Close)
 	return fake, s, front
 }
@@ -87,12 +85,6 @@ func (f *fakeAPI) handler() http.Handler {
 	mux.Handle(aiboxv1connect.NewProcessesHandler(fakeProcesses{fakeAPI: f}))
 	mux.Handle(aiboxv1connect.NewFilesHandler(&f.files))
 	mux.Handle(aiboxv1connect.NewNetworkHandler(fakeNetwork{fakeAPI: f}))
-	mux.HandleFunc("/v1/sandboxes/", func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		f.forwarded = append(f.forwarded, r)
-		f.mu.Unlock()
-		_, _ = io.WriteString(w, "from the port")
-	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		tenant := fakeTokens[token]

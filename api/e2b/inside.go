@@ -2,9 +2,7 @@ package e2b
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -93,7 +91,7 @@ func userOf(r *http.Request) string {
 // namedSandbox returns the sandbox that a request names by its host or its header; empty if
 // it names none.
 func (s *Server) namedSandbox(r *http.Request) (string, error) {
-	id, _, _ := parseHost(r.Host, s.domain)
+	id, _, _ := s.parseHost(r.Host)
 	for _, header := range r.Header.Values(sandboxHeader) {
 		if header == "" || id != "" && id != header {
 			return "", &apiError{http.StatusBadRequest, "the request names two sandboxes"}
@@ -121,28 +119,6 @@ func signatureOf(r *http.Request) signed {
 		path: query.Get("path"), operation: operation, user: query.Get("username"),
 		signature: query.Get("signature"), expires: query.Get("signature_expiration"),
 	}
-}
-
-var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
-
-// isLabel reports whether text can be the id of a sandbox: it is part of a host name.
-func isLabel(text string) bool { return label.MatchString(text) }
-
-// parseHost returns the sandbox and the port that a host names: PORT-SANDBOX.DOMAIN.
-func parseHost(host, domain string) (id string, port int, ok bool) {
-	if domain == "" {
-		return "", 0, false
-	}
-	first, rest, found := strings.Cut(strings.ToLower(host), ".")
-	if !found || rest != domain {
-		return "", 0, false
-	}
-	digits, id, found := strings.Cut(first, "-")
-	number, err := strconv.ParseUint(digits, 10, 16)
-	if !found || err != nil || number == 0 || digits[0] == '0' || !isLabel(id) {
-		return "", 0, false
-	}
-	return id, int(number), true
 }
 
 // health reports whether the sandbox runs: 204, or 502 as the packages expect it.

@@ -52,7 +52,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, query url.Values) 
 			next = "" // all that follow are older
 			break
 		}
-		found = append(found, s.describe(sandbox))
+		found = append(found, s.describe(r, sandbox))
 	}
 	if next != "" {
 		w.Header().Set(nextHeader, next)

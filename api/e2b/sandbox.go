@@ -74,20 +74,20 @@ type lifecycleJSON struct {
 }
 
 // access returns how a caller reaches the inside of a sandbox.
-func (s *Server) access(ctx context.Context, found *aiboxv1.Sandbox) accessJSON {
-	token := callerOf(ctx).token
+func (s *Server) access(r *http.Request, found *aiboxv1.Sandbox) accessJSON {
+	token := callerOf(r.Context()).token
 	return accessJSON{
 		SandboxID: found.SandboxId, TemplateID: found.Template, Alias: found.Template, ClientID: clientID,
-		Domain: s.domain, EnvdVersion: envdVersion,
+		Domain: s.domainOf(r), EnvdVersion: envdVersion,
 		AccessToken:  s.tokens.issue(forInside, found.SandboxId, token),
 		TrafficToken: s.tokens.issue(forPorts, found.SandboxId, token),
 	}
 }
 
 // describe returns a sandbox as the packages know it.
-func (s *Server) describe(found *aiboxv1.Sandbox) sandboxJSON {
+func (s *Server) describe(r *http.Request, found *aiboxv1.Sandbox) sandboxJSON {
 	j := sandboxJSON{
-		SandboxID: found.SandboxId, TemplateID: found.Template, Alias: found.Template, ClientID: clientID, Domain: s.domain,
+		SandboxID: found.SandboxId, TemplateID: found.Template, Alias: found.Template, ClientID: clientID, Domain: s.domainOf(r),
 		StartedAt: found.CreateTime.AsTime(), EndAt: forever, State: stateRunning, Metadata: found.Metadata,
 		CPUCount: cpuCount(found.Limits), MemoryMB: found.GetLimits().GetMemoryMib(),
 		EnvdVersion: envdVersion, Volumes: []volumeMountJSON{},
@@ -134,7 +134,7 @@ func (s *Server) getSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	j := s.describe(found)
+	j := s.describe(r, found)
 	j.Network, j.Internet = describeNetwork(found.Network)
 	j.Lifecycle = &lifecycleJSON{OnTimeout: "kill"}
 	if found.OnTimeout == aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE {
@@ -263,7 +263,7 @@ func (s *Server) connectSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, status, s.access(r.Context(), found))
+	writeJSON(w, status, s.access(r, found))
 	return nil
 }
 
@@ -283,7 +283,7 @@ func (s *Server) resumeSandbox(w http.ResponseWriter, r *http.Request) error {
 	if found, err = s.resume(r.Context(), found, body); err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusCreated, s.access(r.Context(), found))
+	writeJSON(w, http.StatusCreated, s.access(r, found))
 	return nil
 }
 

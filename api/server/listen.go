@@ -118,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		calls = WithLocal(calls)
 	}
 	h := &http.Server{
-		Handler: s, Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
+		Handler: s.front, Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: l.TenantCalls, SendPingTimeout: l.Idle, PingTimeout: l.HeaderTime},
 		ErrorLog:    log.New(io.Discard, "", 0), // it would hold what strangers send
 		BaseContext: func(net.Listener) context.Context { return calls },

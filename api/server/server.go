@@ -46,6 +46,7 @@ type Server struct {
 	calls    *callLimit
 	services []string // full names
 	started  time.Time
+	front    http.Handler // what Serve serves
 }
 
 // New returns a server with the routes of the schema.
@@ -58,6 +59,7 @@ func New(o Options) (*Server, error) {
 	if err := s.addServices(); err != nil {
 		return nil, err
 	}
+	s.front = s
 	s.addProcessSocket()
 	s.addInfo()
 	return s, nil
@@ -124,6 +126,10 @@ func (s *Server) addInfo() {
 	s.Handle(Route{Pattern: "GET /metrics", localOnly: true, checked: true, Handler: s.metrics.handler()})
 	s.Handle(Route{Pattern: "GET /openapi.yaml", Public: true, Handler: http.HandlerFunc(serveOpenAPI)})
 }
+
+// Wrap puts a handler in front of the server, which sees each request before anything of it
+// is checked. It is called before Serve.
+func (s *Server) Wrap(wrap func(next http.Handler) http.Handler) { s.front = wrap(s.front) }
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

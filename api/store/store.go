@@ -106,6 +106,11 @@ CREATE TABLE usage (
 	tokens   INTEGER NOT NULL,
 	PRIMARY KEY (tenant, day, sandbox)
 ) STRICT;
+`, `
+CREATE TABLE keys (
+	name    TEXT PRIMARY KEY,
+	value   BLOB NOT NULL
+) STRICT;
 `}
 
 // errNewer is the error for a database of a later version of aibox.

@@ -1,0 +1,88 @@
+package e2b
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultDomain is the domain of the hosts of sandboxes on this machine.
+const defaultDomain = "localhost"
+
+// trafficHeader has the token for the ports of a sandbox, and portsHeader that of the caller,
+// as the forwarding of ports takes it.
+const (
+	trafficHeader = "E2b-Traffic-Access-Token"
+	portsHeader   = "Aibox-Token"
+)
+
+// Wrap returns a handler that answers requests to the host for the inside of a sandbox, and
+// replaces the packages' token for ports by the caller's own, for next. It leaves all others
+// to next.
+func (s *Server) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, port, ok := s.parseHost(r.Host)
+		given := r.Header.Values(trafficHeader)
+		switch {
+		case ok && port == insidePort:
+			s.routes.ServeHTTP(w, r)
+		case ok && len(given) > 0:
+			own, err := s.tokens.open(forPorts, id, given[0])
+			if err != nil {
+				writeError(w, &apiError{http.StatusForbidden, "the token in the header " + trafficHeader + " is not valid for this sandbox"})
+				return
+			}
+			sent := r.Clone(r.Context())
+			sent.Header.Del(trafficHeader)
+			sent.Header.Set(portsHeader, own)
+			next.ServeHTTP(w, sent)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// domainOf returns the domain of the sandboxes' hosts for the caller of a request, with the
+// port at which it reaches the server.
+func (s *Server) domainOf(r *http.Request) string {
+	name, port, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	if !slices.Contains(s.domains, name) {
+		name = s.domains[0]
+	}
+	if port == "" {
+		return name
+	}
+	return name + ":" + port
+}
+
+// parseHost returns the sandbox and the port that a host names.
+func (s *Server) parseHost(host string) (id string, port int, ok bool) {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	for _, domain := range s.domains {
+		if id, port, ok = parseName(name, domain); ok {
+			return id, port, true
+		}
+	}
+	return "", 0, false
+}
+
+// parseName reads PORT-SANDBOX.DOMAIN.
+func parseName(name, domain string) (id string, port int, ok bool) {
+	first, rest, found := strings.Cut(name, ".")
+	if !found || rest != domain {
+		return "", 0, false
+	}
+	digits, id, found := strings.Cut(first, "-")
+	number, err := strconv.ParseUint(digits, 10, 16)
+	if !found || err != nil || number == 0 || digits[0] == '0' || !isLabel(id) {
+		return "", 0, false
+	}
+	return id, int(number), true
+}
+
+var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
+
+// isLabel reports whether text can be the id of a sandbox: it is part of a host name.
+func isLabel(text string) bool { return label.MatchString(text) }

@@ -1,0 +1,24 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+)
+
+// keySize is the size of a key in bytes.
+const keySize = 32
+
+// Key returns the server's own secret key of that name: 32 random bytes, made when it is
+// first asked for. It stays the same when the server is started again.
+func (s *Store) Key(ctx context.Context, name string) (key []byte, err error) {
+	made := make([]byte, keySize)
+	_, _ = rand.Read(made) // it never fails
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO keys (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", name, made); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT value FROM keys WHERE name = ?", name).Scan(&key)
+	})
+	return key, err
+}
