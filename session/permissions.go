@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // Permissions restrict the processes of a sandbox further than its walls do. The zero value
 // adds no restriction, but that processes cannot become root.
 type Permissions struct {
@@ -11,6 +13,11 @@ type Permissions struct {
 	// Inbound are the ports that can be reached from outside: nil means all, and an empty
 	// list none.
 	Inbound []int `json:"inbound"`
+}
+
+// AllowsInbound reports whether a port can be reached from outside.
+func (p *Permissions) AllowsInbound(port uint16) bool {
+	return p.Inbound == nil || slices.Contains(p.Inbound, int(port))
 }
 
 // FilePermissions restrict access to files. Entries are absolute paths, or patterns with *

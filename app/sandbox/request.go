@@ -80,7 +80,7 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // settingsOfTenants are the settings that every tenant can give.
 var settingsOfTenants = []string{
-	"network", "allow", "deny", "egress-upload", "egress-download", "timeout", "idle-timeout", "pids", "memory", "cpus",
+	"network", "allow", "deny", "egress-upload", "egress-download", "timeout", "idle-timeout", "pids", "memory", "cpus", "disk",
 	"model", "max-upload", "max-tokens", "max-cost", "model-timeout",
 }
 

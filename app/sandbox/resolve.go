@@ -128,7 +128,7 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	spec.Run = config.Run{
 		Network: run.Network, Allow: run.Allow, Deny: run.Deny, EgressUpload: run.EgressUpload, EgressDownload: run.EgressDownload,
 		Inspect: run.Inspect, Secret: run.Secret, AskTimeout: run.AskTimeout, Image: run.Image, Timeout: run.Timeout, IdleTimeout: run.IdleTimeout,
-		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, AllowDegraded: run.AllowDegraded,
+		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, Disk: run.Disk, AllowDegraded: run.AllowDegraded,
 		MaxUpload: run.MaxUpload, MaxTokens: run.MaxTokens, MaxCost: run.MaxCost, ModelTimeout: run.ModelTimeout,
 	}
 	if !given.Has("image") {

@@ -79,7 +79,9 @@ func view(s *session.Session) Sandbox {
 		v.Expires = s.State.Expires
 	}
 	if r := s.State.Result; r != nil && r.Fault != nil && fault.ParseKind(r.Fault.Kind) != fault.Interrupted {
-		v.Failure = r.Fault
+		failure := *r.Fault
+		failure.Hints = nil // they are for the agents' sessions
+		v.Failure = &failure
 	}
 	return v
 }

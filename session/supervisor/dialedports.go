@@ -49,7 +49,7 @@ func (d *dialedPorts) dial(ctx context.Context, port uint16) (join func(client r
 		<-d.ports.slots
 		leave()
 	}
-	inside, err := d.ports.dialer.Dial(ctx, port)
+	inside, err := d.ports.dial(ctx, port)
 	if err != nil {
 		release()
 		if errors.Is(err, ports.ErrEnded) {

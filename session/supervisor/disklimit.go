@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -72,6 +73,18 @@ func workspaceLimit(spec *session.Spec, folder string, base diskuse.Usage) *limi
 	}
 }
 
+// volumesLimit returns the limit on the growth of a sandbox's volumes; nil without one.
+func volumesLimit(spec *session.Spec, folders []string) *limitedFolders {
+	// What cannot be measured counts as growth.
+	base, _ := diskuse.Of(folders, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
+	l := workspaceLimit(spec, folders[0], base)
+	if l != nil {
+		l.what, l.ended, l.hidden = "the volumes have grown by", "the volumes have grown by more than their limit of", "the volumes cannot be measured"
+		l.folders = folders
+	}
+	return l
+}
+
 // limit returns the current limit.
 func (l *limitedFolders) limit() amountOnDisk {
 	l.mu.Lock()
@@ -107,6 +120,9 @@ func (s *limits) limitDisk(ctx context.Context, k *resources) {
 	of := []*limitedFolders{stateLimit(&s.launch.Spec, k.state)}
 	if k.workspace != nil { // a sandbox has none: its root file system is capped
 		of = append(of, workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse))
+	}
+	if len(k.volumes) > 0 {
+		of = append(of, volumesLimit(&s.launch.Spec, k.volumes))
 	}
 	for _, l := range of {
 		if l != nil {

@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
+	"aibox/internal/relay"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/ports"
@@ -104,12 +105,15 @@ func (p *openPorts) listening(ctx context.Context) ([]ports.Listening, error) {
 
 // offer opens a port of the sandbox on the host until updates returns.
 func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error) {
+	if err := p.checkInbound(r.Port); err != nil {
+		return nil, err
+	}
 	ended, leave, err := p.enter()
 	if err != nil {
 		return nil, err
 	}
 	notices := make(chan string, 16)
-	forward, err := ports.Open(ctx, r, p.dialer.Dial, p.slots, func(text string) {
+	forward, err := ports.Open(ctx, r, p.dial, p.slots, func(text string) {
 		select {
 		case notices <- text:
 		default: // the client does not read
@@ -136,6 +140,23 @@ func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(vi
 		counts := forward.Counts()
 		return visit(ports.Update{Counts: &counts})
 	}, nil
+}
+
+// dial connects to a port of the sandbox that its permissions open.
+func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
+	if err := p.checkInbound(port); err != nil {
+		return nil, err
+	}
+	return p.dialer.Dial(ctx, port)
+}
+
+// checkInbound refuses a port that the permissions of a sandbox close.
+func (p *openPorts) checkInbound(port uint16) error {
+	spec := p.session.launch.Spec.Sandbox
+	if spec == nil || spec.Permissions.AllowsInbound(port) {
+		return nil
+	}
+	return fault.New(fault.Refused, "the permissions of this sandbox close port %d", port)
 }
 
 // visitUpdates visits the address and then the notices, until the agent or ctx has ended.

@@ -32,6 +32,7 @@ type resources struct {
 	awaitProcess   func() (runtime.Process, error)      // waits until the daemon reports that the sandbox runs
 	kernel         string                               // of the sandbox, as its PID 1 reported
 	state          []string                             // the agent's state folders on the host
+	volumes        []string                             // folders of volumes on the host that the sandbox can write to
 	folder         string                               // the workspace's, which exists but may not be filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
 	workspace      *workspace.Workspace                 // set by awaitWorkspace

@@ -201,3 +201,18 @@ func TestTheAccountOfASandboxOwnsWhatItMayWrite(t *testing.T) {
 		t.Errorf("%s loses the difference between nothing and everything", data)
 	}
 }
+
+func TestPortsThatThePermissionsCloseAreNotConnected(t *testing.T) {
+	for _, c := range []struct {
+		inbound []int
+		open    bool
+	}{{nil, true}, {[]int{}, false}, {[]int{80}, false}, {[]int{80, 8080}, true}} {
+		_, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme", Permissions: session.Permissions{Inbound: c.inbound}}, nil)
+		if err := s.ports.checkInbound(8080); (err == nil) != c.open || err != nil && fault.KindOf(err) != fault.Refused {
+			t.Errorf("%v: %v", c.inbound, err)
+		}
+		if _, err := s.DialPort(t.Context(), 8080); !c.open && fault.KindOf(err) != fault.Conflict && fault.KindOf(err) != fault.Refused {
+			t.Errorf("%v is dialed: %v", c.inbound, err)
+		}
+	}
+}

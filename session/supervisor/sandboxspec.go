@@ -65,6 +65,9 @@ func (s *sandbox) mounts(k *resources) ([]runtime.Mount, error) {
 			return nil, err
 		}
 		mounts = append(mounts, runtime.Mount{Source: source, Target: m.Path, ReadOnly: m.ReadOnly})
+		if !m.ReadOnly {
+			k.volumes = append(k.volumes, source)
+		}
 	}
 	return mounts, nil
 }
