@@ -33,7 +33,7 @@ var kinds = []struct {
 		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, SandboxClaimed, SandboxPaused, SandboxResumed, StopRequested, AgentEnded, BoxDestroyed,
 		SessionRepaired, SessionForked, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
-	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied}},
+	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied, FileChanged}},
 	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},
 	{KindDNS, []Type{DNSRefused}},
 	{KindInference, []Type{ModelAnswered}},

@@ -21,6 +21,7 @@ const (
 	ProcessStarted    Type = "process.started" // a process of the user in the sandbox; comes before its start
 	ProcessEnded      Type = "process.ended"
 	FilesCopied       Type = "files.copied" // between the user and the sandbox; in place of the end of its process
+	FileChanged       Type = "file.changed" // by the user; its data is a FileChange
 	ModelAnswered     Type = "model.answered"
 	DNSRefused        Type = "dns.refused"    // its data is a Query
 	EgressAllowed     Type = "egress.allowed" // its data is an Egress

@@ -56,6 +56,7 @@ var detailFields = map[audit.Type][]string{
 	audit.ProcessStarted:    {"process", "argv", "copy", "path", "user"},
 	audit.ProcessEnded:      {"process", "exit_code", "signal", "output", "error"},
 	audit.FilesCopied:       {"process", "copy", "path", "bytes", "exit_code"},
+	audit.FileChanged:       {"operation", "path", "to", "user", "bytes", "error"},
 	audit.BoxDestroyed:      {"calls", "input_tokens", "output_tokens", "refused"},
 	audit.ChangesComputed:   {"files", "added", "deleted"},
 	audit.ChangesAccepted:   {"files", "target", "branch"},

@@ -4,7 +4,8 @@
 // forwards its input and output, reaps processes, and ends every process of the sandbox on
 // request or when the lifeline is lost. It opens no other connection, unless the supervisor
 // asks for one to a port of the sandbox, and reads no file of the agent, except a few small
-// ones of its repository. For the watchdog see package watchdog.
+// ones of its repository. Operations on files for the user are done by processes of their own
+// (see package fileserver). For the watchdog see package watchdog.
 //
 // Programs in the sandbox that know no proxy can also run it as a client of the egress
 // proxy: aibox-init connect PROXY HOST PORT.
@@ -42,6 +43,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == unpackCommand {
 		os.Exit(unpack(os.Args[2:], os.Stdin, os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == filesCommand {
+		os.Exit(serveFiles(os.Args[2:]))
 	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: aibox-init HOST:PORT")

@@ -30,6 +30,7 @@ type server struct {
 	reaper *reaper
 	input  *input
 	ports  *ports
+	files  *fileServers
 	others *processes // besides the agent
 
 	answering atomic.Bool // a pong is being sent
@@ -50,6 +51,7 @@ type server struct {
 func newServer(conn *lifeline.Conn, address string, r *reaper) *server {
 	srv := &server{conn: conn, reaper: r, input: newInput(conn.Acknowledge), ports: newPorts(address)}
 	srv.others = newProcesses(conn, r, srv.send)
+	srv.files = newFileServers(r, srv.ports.callBack)
 	return srv
 }
 
@@ -106,6 +108,11 @@ func (srv *server) handle(f lifeline.Frame) error {
 	case lifeline.TypeDial:
 		return with(f, func(d lifeline.Dial) error {
 			go srv.ports.dial(d, func(failed lifeline.DialFailed) { srv.send(lifeline.TypeDialFailed, failed) })
+			return nil
+		})
+	case lifeline.TypeOpenFiles:
+		return with(f, func(o lifeline.OpenFiles) error {
+			go srv.files.open(o, func(failed lifeline.DialFailed) { srv.send(lifeline.TypeDialFailed, failed) })
 			return nil
 		})
 	case lifeline.TypeListPorts:
@@ -200,6 +207,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 		srv.exit(lifeline.Exit{Code: code})
 		return
 	}
+	srv.files.setHome(lookup(env, "HOME"))
 	srv.others.setEnvironment(env) // before the supervisor can request a process that needs it
 	srv.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
 	var copying sync.WaitGroup
@@ -210,6 +218,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 	srv.input.connect(a.input, a.pty != nil)
 	srv.adopt(a)
 	exit := exitOf(<-a.status)
+	srv.files.end()
 	if srv.others.end() {
 		srv.reaper.waitNone(leftoverGrace, nil) // the children of those that were ended
 	}

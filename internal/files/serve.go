@@ -13,13 +13,18 @@ type Exchange struct {
 	conn io.ReadWriteCloser
 	in   *reader
 	data dataReader
+
+	begun bool // the first of two answers was sent
 }
 
 // Input returns the data of a write. It ends with io.EOF only if all of it has arrived.
 func (x *Exchange) Input() io.Reader { return &x.data }
 
 // Begin sends the first of two answers.
-func (x *Exchange) Begin(first Answer) error { return writeMessage(x.conn, frameAnswer, first) }
+func (x *Exchange) Begin(first Answer) error {
+	x.begun = true
+	return writeMessage(x.conn, frameAnswer, first)
+}
 
 // Output returns the writer for the data of a read.
 func (x *Exchange) Output() io.Writer { return &dataWriter{w: x.conn} }
@@ -58,6 +63,11 @@ func Serve(conn io.ReadWriteCloser, do func(ctx context.Context, x *Exchange) (A
 	}
 }
 
+// Refuse answers the first request of a connection with an error, and closes it.
+func Refuse(conn io.ReadWriteCloser, cause error) error {
+	return Serve(conn, func(context.Context, *Exchange) (Answer, error) { return Answer{}, cause })
+}
+
 // serve does one operation and sends the last answer.
 func (x *Exchange) serve(do func(ctx context.Context, x *Exchange) (Answer, error)) error {
 	answer, err := Answer{}, error(nil)
@@ -72,7 +82,8 @@ func (x *Exchange) serve(do func(ctx context.Context, x *Exchange) (Answer, erro
 	}
 	if err != nil {
 		answer = Answer{Error: toError(x.Request.Path, err)}
-	} else if x.Request.Op == OpRead {
+	}
+	if x.begun && x.Request.Op == OpRead {
 		if err := writeFrame(x.conn, frameEnd, nil); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 // Version is the protocol's version. The init is embedded in aibox, so the two
 // sides always agree; another number means a foreign binary.
-const Version = 4
+const Version = 5
 
 // Hello is the first frame, from init.
 type Hello struct {

@@ -1,9 +1,10 @@
 package lifeline
 
-// Frames about the ports of the sandbox.
+// Frames about the ports and files of the sandbox.
 const (
 	TypeDial       Type = 0x20 // Dial, from the supervisor
 	TypeListPorts  Type = 0x21 // no payload, from the supervisor; init answers with TypePorts
+	TypeOpenFiles  Type = 0x22 // OpenFiles, from the supervisor
 	TypeDialFailed Type = 0x60 // DialFailed, from init
 	TypePorts      Type = 0x61 // Ports, from init
 )
@@ -23,10 +24,19 @@ type Dial struct {
 	Token []byte `json:"token"` // TokenSize random bytes, valid once
 }
 
+// OpenFiles asks init for a new connection to the address of the lifeline, which begins with
+// the token, as Dial does. At its other end a program in the sandbox, which runs as User,
+// speaks the protocol of package files. If init cannot connect, it answers with DialFailed.
+type OpenFiles struct {
+	ID    int    `json:"id"`             // chosen by the supervisor, for the answer
+	User  string `json:"user,omitempty"` // USER or USER:GROUP, each a name or a number; empty is root
+	Token []byte `json:"token"`          // TokenSize random bytes, valid once
+}
+
 // DialFailed reports that init could not connect.
 type DialFailed struct {
 	ID      int    `json:"id"`
-	Refused bool   `json:"refused,omitempty"` // nothing listens on the port
+	Refused bool   `json:"refused,omitempty"` // nothing listens on the port; there is no such user
 	Error   string `json:"error"`             // may hold the sandbox's bytes: escape
 }
 
@@ -45,10 +55,10 @@ type ListeningPort struct {
 	Port    uint16 `json:"port"`
 }
 
-// isPortMessage reports whether frames of type t are messages about ports.
+// isPortMessage reports whether frames of type t are messages about ports or files.
 func (t Type) isPortMessage() bool {
 	switch t {
-	case TypeDial, TypeListPorts, TypeDialFailed, TypePorts:
+	case TypeDial, TypeListPorts, TypeOpenFiles, TypeDialFailed, TypePorts:
 		return true
 	}
 	return false

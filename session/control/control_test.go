@@ -99,6 +99,7 @@ func (f fakeControls) DialPort(_ context.Context, port uint16) (func(relay.Conn)
 func (f fakeControls) Terminal() Terminal { return f.term }
 
 func (f fakeControls) Processes() Processes { return f.procs }
+func (f fakeControls) Files() Files         { return nil }
 
 func (f fakeControls) Sandbox() Sandbox { return nil }
 

@@ -54,6 +54,7 @@ import (
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
 //	GET  /v1/screen           the screen of that terminal, as text
+//	POST /v1/files            upgrade to the protocol of package files, for one request
 //	POST /v1/processes        start a process.Request; the answer is its process.Info
 //	GET  /v1/processes        list the processes
 //	POST /v1/processes/ID/connect?from=N
@@ -100,6 +101,7 @@ type Session interface {
 	// ports.ErrNothingListens if no program listens on the port.
 	DialPort(ctx context.Context, port uint16) (join func(client relay.Conn), err error)
 	Processes() Processes
+	Files() Files
 	Sandbox() Sandbox // nil: the session has an agent
 }
 
@@ -190,6 +192,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
 	mux.HandleFunc("POST /v1/dial", serveDial(c))
+	mux.HandleFunc("POST /v1/files", serveFiles(c))
 	handleProcesses(mux, c.Processes())
 	handleSandbox(mux, c.Sandbox)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}

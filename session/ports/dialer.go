@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/files"
 	"aibox/internal/lifeline"
 	"aibox/internal/relay"
 )
@@ -64,6 +65,7 @@ type pendingDial struct {
 	token  token
 	conn   chan relay.Conn
 	failed chan error
+	refuse func(lifeline.DialFailed) error // returns the error for PID 1's answer
 }
 
 // NewDialer returns a dialer for the sandbox whose lifeline was accepted on listener, which
@@ -80,6 +82,21 @@ func NewDialer(listener net.Listener, send func(t lifeline.Type, message any) er
 // Dial connects to a port of the sandbox. It returns ErrNothingListens if no program listens
 // there. Otherwise the caller owns the connection; its bytes are the sandbox's.
 func (d *Dialer) Dial(ctx context.Context, port uint16) (relay.Conn, error) {
+	return d.dial(ctx, portRefusal, func(p *pendingDial) error {
+		return d.send(lifeline.TypeDial, lifeline.Dial{ID: p.id, Port: port, Token: p.token[:]})
+	})
+}
+
+// DialFiles connects to the program in the sandbox that serves its files to a user. A refusal
+// of the sandbox is a files.Error.
+func (d *Dialer) DialFiles(ctx context.Context, user string) (relay.Conn, error) {
+	return d.dial(ctx, filesRefusal, func(p *pendingDial) error {
+		return d.send(lifeline.TypeOpenFiles, lifeline.OpenFiles{ID: p.id, User: user, Token: p.token[:]})
+	})
+}
+
+// dial asks PID 1 for a connection, and waits for it.
+func (d *Dialer) dial(ctx context.Context, refuse func(lifeline.DialFailed) error, ask func(*pendingDial) error) (relay.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	select {
@@ -88,12 +105,12 @@ func (d *Dialer) Dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	p, err := d.begin()
+	p, err := d.begin(refuse)
 	if err != nil {
 		return nil, err
 	}
 	defer d.end(p)
-	if err := d.send(lifeline.TypeDial, lifeline.Dial{ID: p.id, Port: port, Token: p.token[:]}); err != nil {
+	if err := ask(p); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	select {
@@ -107,14 +124,14 @@ func (d *Dialer) Dial(ctx context.Context, port uint16) (relay.Conn, error) {
 }
 
 // begin adds a pending dial and starts to listen.
-func (d *Dialer) begin() (*pendingDial, error) {
+func (d *Dialer) begin(refuse func(lifeline.DialFailed) error) (*pendingDial, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, ErrEnded
 	}
 	d.made++
-	p := &pendingDial{id: d.made, conn: make(chan relay.Conn, 1), failed: make(chan error, 1)}
+	p := &pendingDial{id: d.made, conn: make(chan relay.Conn, 1), failed: make(chan error, 1), refuse: refuse}
 	_, _ = rand.Read(p.token[:]) // never fails
 	if len(d.pending) == 0 {
 		if err := resume(d.listener); err != nil {
@@ -242,16 +259,28 @@ func (d *Dialer) Handle(f lifeline.Frame) error {
 	return nil
 }
 
-func (d *Dialer) dialFailed(failure lifeline.DialFailed) {
-	err := fmt.Errorf("PID 1 of the sandbox cannot connect: %q", failure.Error)
+// portRefusal returns the error for a port to which PID 1 could not connect.
+func portRefusal(failure lifeline.DialFailed) error {
 	if failure.Refused {
-		err = ErrNothingListens
+		return ErrNothingListens
 	}
+	return fmt.Errorf("PID 1 of the sandbox cannot connect: %q", failure.Error)
+}
+
+// filesRefusal returns the error for a user whose files PID 1 could not open.
+func filesRefusal(failure lifeline.DialFailed) error {
+	if failure.Refused {
+		return &files.Error{Code: files.Invalid, Message: failure.Error}
+	}
+	return &files.Error{Code: files.Failed, Message: failure.Error}
+}
+
+func (d *Dialer) dialFailed(failure lifeline.DialFailed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range d.pending {
 		if p.id == failure.ID {
-			d.fail(p, err)
+			d.fail(p, p.refuse(failure))
 			return
 		}
 	}

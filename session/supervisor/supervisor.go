@@ -65,6 +65,7 @@ type supervisor struct {
 
 	processes  *processes
 	pauser     pauser
+	files      *fileAccess
 	attention  attention
 	usage      usageMeter
 	held       *flock.Lock    // the session's lock, until the process ends
@@ -80,10 +81,12 @@ func newSupervisor(r *run) *supervisor {
 	sb := &sandbox{warm: newWarmSandbox(), preparation: prepared, ports: newOpenPorts(models)}
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
-	return &supervisor{
+	s := &supervisor{
 		run: r, modelWatch: models, preparation: prepared, sandbox: sb, processes: newProcesses(sb),
 		limits: bounds, verifier: &verifier{run: r}, attention: attention{session: r},
 	}
+	s.files = newFileAccess(s)
+	return s
 }
 
 // Run runs a session: it reads a Launch from in, reports the start on out
@@ -342,6 +345,8 @@ func (s *supervisor) DialPort(ctx context.Context, port uint16) (func(client rel
 }
 
 func (s *supervisor) Processes() control.Processes { return s.processes }
+
+func (s *supervisor) Files() control.Files { return s.files }
 
 func (s *supervisor) Stop(reason string) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})

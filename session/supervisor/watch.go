@@ -46,6 +46,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	s.attention.start(k.agent)
 	s.ports.start()
 	defer func() {
+		s.files.relay.Close()
 		s.ports.stop()
 		s.timeLimit.stop()
 		s.idle.stop()

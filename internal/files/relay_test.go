@@ -1,0 +1,211 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// sandbox is the other side of a relay.
+type sandbox struct {
+	dials atomic.Int32
+	conns chan net.Conn // the sandbox's ends
+}
+
+// newRelay returns a client of a relay to a sandbox that serve plays.
+func newRelay(t *testing.T, serve func(net.Conn)) (*Client, *sandbox, *Relay) {
+	s := &sandbox{conns: make(chan net.Conn, 100)}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	relay := NewRelay(func(context.Context, string) (net.Conn, error) {
+		s.dials.Add(1)
+		go func() {
+			conn, err := listener.Accept()
+			if err == nil {
+				s.conns <- conn
+				serve(conn)
+			}
+		}()
+		return net.Dial("tcp", listener.Addr().String())
+	}, func(Request, *Entry, error) {})
+	t.Cleanup(relay.Close)
+	return NewClient(func(context.Context) (io.ReadWriteCloser, error) {
+		ours, theirs := net.Pipe()
+		go relay.Serve(context.Background(), theirs, theirs)
+		return ours, nil
+	}, "me"), s, relay
+}
+
+// echo answers each request with its path, and a write with its size.
+func echo(conn net.Conn) {
+	_ = Serve(conn, func(_ context.Context, x *Exchange) (Answer, error) {
+		e := &Entry{Path: x.Request.Path, Owner: x.Request.User}
+		switch x.Request.Op {
+		case OpWrite:
+			if x.Request.Path == "refused" {
+				return Answer{}, &Error{Code: NoSpace, Message: "full"}
+			}
+			n, err := io.Copy(io.Discard, x.Input())
+			e.Size = n
+			return Answer{Entry: e}, err
+		case OpRead:
+			if err := x.Begin(Answer{Entry: e}); err != nil {
+				return Answer{}, err
+			}
+			_, err := io.WriteString(x.Output(), strings.Repeat("x", 3*maxData))
+			if err == nil && x.Request.Path == "breaks" {
+				err = &Error{Code: Failed, Message: "the disk broke"}
+			}
+			return Answer{}, err
+		}
+		return Answer{Entry: e}, nil
+	})
+}
+
+func TestRelayKeepsConnectionsAndReplacesDeadOnes(t *testing.T) {
+	c, s, _ := newRelay(t, echo)
+	for range 5 {
+		e, err := c.Stat(t.Context(), "/x", true)
+		if err != nil || e.Path != "/x" || e.Owner != "me" {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		e, err = c.Write(t.Context(), "/w", strings.NewReader(strings.Repeat("y", 3*maxData)), WriteOptions{})
+		if err != nil || e.Size != 3*maxData {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		_, contents, err := c.Read(t.Context(), "/r", Range{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(contents)
+		if err != nil || len(data) != 3*maxData {
+			t.Fatalf("%d bytes, %v", len(data), err)
+		}
+		contents.Close()
+	}
+	if n := s.dials.Load(); n > 5 {
+		t.Errorf("%d connections for 15 requests", n)
+	}
+	for len(s.conns) > 0 {
+		(<-s.conns).Close()
+	}
+	if _, err := c.Stat(t.Context(), "/x", true); err != nil {
+		t.Errorf("after the sandbox closed its connections: %v", err)
+	}
+}
+
+func TestErrorsPassTheRelay(t *testing.T) {
+	c, _, _ := newRelay(t, echo)
+	endless, writer := io.Pipe()
+	defer writer.Close()
+	go func() {
+		for {
+			if _, err := writer.Write(make([]byte, maxData)); err != nil {
+				return
+			}
+		}
+	}()
+	_, err := c.Write(t.Context(), "refused", endless, WriteOptions{})
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != NoSpace || fault.KindOf(err) != fault.Limit {
+		t.Errorf("%v", err)
+	}
+	_, contents, err := c.Read(t.Context(), "breaks", Range{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(contents); !errors.As(err, &refused) || refused.Message != "the disk broke" {
+		t.Errorf("%v", err)
+	}
+	contents.Close()
+}
+
+func TestClientThatLeavesEndsItsRequestInTheSandbox(t *testing.T) {
+	gone := make(chan error, 1)
+	c, _, _ := newRelay(t, func(conn net.Conn) {
+		_ = Serve(conn, func(ctx context.Context, x *Exchange) (Answer, error) {
+			if x.Request.Op == OpWatch {
+				_ = x.Begin(Answer{})
+				<-ctx.Done()
+				gone <- ctx.Err()
+				return Answer{}, nil
+			}
+			_, err := io.Copy(io.Discard, x.Input())
+			gone <- err
+			return Answer{}, err
+		})
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := c.Watch(ctx, "/", true, cancel, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-gone
+	ctx, cancel = context.WithCancel(t.Context())
+	in, writer := io.Pipe()
+	go func() {
+		_, _ = writer.Write(make([]byte, 10))
+		cancel()
+	}()
+	if _, err := c.Write(ctx, "/x", in, WriteOptions{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	writer.Close()
+	if err := <-gone; err == nil {
+		t.Error("the sandbox takes half of a file for all of it")
+	}
+}
+
+// A sandbox that breaks the protocol gets its connection closed, and costs no memory.
+func TestHostileSandboxIsCutOff(t *testing.T) {
+	for name, answer := range map[string]string{
+		"data without an answer": "d\x00\x00\x00\x01x",
+		"an event for a stat":    "v\x00\x00\x00\x02{}",
+		"a request":              "q\x00\x00\x00\x02{}",
+		"no JSON":                "a\x00\x00\x00\x01x",
+		"an empty answer":        "a\x00\x00\x00\x02{}",
+		"a huge answer":          "a\xff\xff\xff\xff",
+		"nothing":                "",
+		"the half of an answer":  "a\x00\x00\x00\x09{\"entry\"",
+	} {
+		c, _, _ := newRelay(t, func(conn net.Conn) {
+			defer conn.Close()
+			_, _, _ = newReader(conn).next()
+			_, _ = conn.Write([]byte(answer))
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if _, err := c.Stat(ctx, "/", false); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+func TestRelayBoundsTheRequestsAtATime(t *testing.T) {
+	block := make(chan struct{})
+	defer close(block)
+	c, s, _ := newRelay(t, func(conn net.Conn) {
+		<-block
+		conn.Close()
+	})
+	for range maxRelayed {
+		go func() { _, _ = c.Stat(t.Context(), "/", false) }()
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.dials.Load() < maxRelayed && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	_, err := c.Stat(t.Context(), "/", false)
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != Exhausted {
+		t.Errorf("one more: %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package fileserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/archive"
+	"aibox/internal/files"
+)
+
+// move renames a file or folder. To another file system it copies first.
+func (s *Server) move(from, to string, replace bool) (files.Answer, error) {
+	stat, err := statFile(from, false)
+	if err != nil {
+		return files.Answer{}, err
+	}
+	err = rename(from, to, replace)
+	if errors.Is(err, unix.EXDEV) {
+		err = moveAcross(from, to, kindOf(stat.Mode), replace)
+	}
+	if err != nil {
+		return files.Answer{}, withPath(err, to)
+	}
+	return s.stat(to, false)
+}
+
+// moveAcross moves a file or folder to another file system. The new one appears in one step.
+func moveAcross(from, to string, kind files.Kind, replace bool) error {
+	if kind == files.Special {
+		return failed(files.NotRegular, from, "a device, a pipe or a socket cannot be moved to another file system")
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(to), partPattern)
+	if err != nil {
+		return withPath(err, filepath.Dir(to))
+	}
+	defer os.RemoveAll(folder)
+	part := filepath.Join(folder, "moved")
+	if kind == files.Symlink {
+		err = copyLink(from, part)
+	} else {
+		err = copyTree(from, part)
+	}
+	if err == nil {
+		err = rename(part, to, replace)
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(from)
+}
+
+func copyLink(from, to string) error {
+	target, err := os.Readlink(from)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(target, to)
+}
+
+// copyTree copies a file, or a folder with all below it.
+func copyTree(from, to string) error {
+	out, in := io.Pipe()
+	left := 0
+	go func() {
+		err := archive.Pack(in, from, func(string) { left++ })
+		if err == nil && left > 0 {
+			err = failed(files.NotRegular, from, fmt.Sprintf("it has %d devices, pipes or sockets, which cannot be moved to another file system", left))
+		}
+		in.CloseWithError(err)
+	}()
+	result, err := archive.Extract(out, to, archive.Name(from), archive.Options{AnyLinks: true, Git: true})
+	out.CloseWithError(err)
+	if err == nil && result.Refused.Count > 0 {
+		err = failed(files.Failed, from, "some of it cannot be moved to another file system")
+	}
+	return err
+}

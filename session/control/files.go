@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"aibox/internal/fault"
+)
+
+// filesProtocol is the protocol to which a request for files upgrades its connection; see
+// package files.
+const filesProtocol = "aibox-files/1"
+
+// Files are the files of a session's sandbox.
+type Files interface {
+	// Serve serves one request of the client that connect returns, with a reader of what it
+	// sends. It refuses before it calls connect.
+	Serve(ctx context.Context, connect func() (net.Conn, io.Reader, error)) error
+}
+
+// serveFiles upgrades a request's connection to the protocol of files.
+func serveFiles(c Session) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != filesProtocol {
+			writeResult(w, fault.New(fault.Usage, "files take an upgrade to %s", filesProtocol))
+			return
+		}
+		connected := false
+		err := c.Files().Serve(context.WithoutCancel(r.Context()), func() (net.Conn, io.Reader, error) {
+			connected = true
+			return upgrade(w, filesProtocol)
+		})
+		if err != nil && !connected {
+			writeResult(w, err)
+		}
+	}
+}
+
+// Files returns a connection for one request for the sandbox's files.
+func (c Client) Files(ctx context.Context) (io.ReadWriteCloser, error) {
+	target := url.URL{Scheme: "http", Host: "session", Path: "/v1/files"}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.upgrade(ctx, request, filesProtocol)
+}
