@@ -19,7 +19,7 @@ const (
 	watchedMask = unix.IN_CREATE | unix.IN_MODIFY | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
 		unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 	// pairTime is how long the second half of a rename may come after the first.
-	pairTime = 20 * time.Millisecond
+	pairTime = 200 * time.Millisecond
 )
 
 // watcher turns the kernel's notices about folders into events.
