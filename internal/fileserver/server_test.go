@@ -340,4 +340,3 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 	_, err = c.Stat(t.Context(), "/etc/passwd/x", false)
 	wantCode(t, files.NotFolder, err)
 }
-

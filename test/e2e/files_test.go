@@ -42,7 +42,9 @@ func TestFilesOfARunningSandbox(t *testing.T) {
 	t.Run("move", func(t *testing.T) { filesMove(t, m, id, c) })
 	watching := make(chan error, 1)
 	began := make(chan struct{})
-	go func() { watching <- c.Watch(t.Context(), "/tmp", true, func() { close(began) }, func(files.Event) error { return nil }) }()
+	go func() {
+		watching <- c.Watch(t.Context(), "/tmp", true, func() { close(began) }, func(files.Event) error { return nil })
+	}()
 	<-began
 	m.aibox(0, "stop", id)
 	if err := <-watching; err == nil {
