@@ -65,7 +65,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 		return errors.Join(printJSON(o.out, measureListed(ctx, service, sessions)), damaged)
 	}
 	briefs, damaged := service.Summaries()
-	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
+	if damaged != nil || service.ExpectsContainer() || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
 		o.repair(ctx, service)
 		briefs, damaged = service.Summaries()
 	}

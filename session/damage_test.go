@@ -247,6 +247,36 @@ func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// On a busy machine the daemon creates the container of a dead supervisor after the session
+// was repaired. It once stayed until another session started.
+func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
+	d := newFixture(t)
+	network, err := d.pool.Acquire(t.Context(), "00001-shell")
+	d.must(err)
+	d.must(d.store.WriteState("00001-shell", State{Phase: Preparing, Workspace: d.prepared("00001-shell"), Network: &network}))
+	before := time.Now().Add(-2 * containerAppearTimeout)
+	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), stateFile), before, before)) // the repair does not wait
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if !d.ExpectsContainer() {
+		t.Fatal("no container is expected")
+	}
+	late, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00001-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: network})
+	d.must(err)
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if state, err := late.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("the container is %v, %v", state.Status, err)
+	}
+	long := time.Now().Add(-2 * lateContainerTimeout)
+	d.must(os.Chtimes(d.store.lateContainer(), long, long))
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if d.ExpectsContainer() {
+		t.Error("a container is expected for ever")
+	}
+}
+
 // NFS and FUSE keep files that are open under another name, so a folder with a lock that is held
 // cannot be removed as a whole.
 func TestTheRestOfARemovedRecordIsRemovedByTheNextRepair(t *testing.T) {

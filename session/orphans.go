@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"time"
 
+	"aibox/internal/paths"
 	"aibox/runtime"
 )
 
@@ -37,6 +40,44 @@ func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int,
 		err = errors.Join(err, orphan.Destroy(ctx))
 	}
 	return len(orphans), err
+}
+
+// lateContainerFile is a file of the user's state that says since when a container may appear
+// for a session that is no longer on record: the daemon was asked to create it, and had not
+// done so when the session was repaired.
+const lateContainerFile = "late-container"
+
+// lateContainerTimeout is how long such a container is awaited.
+const lateContainerTimeout = 10 * time.Minute
+
+func (s Store) lateContainer() string { return filepath.Join(s.dirs.State, lateContainerFile) }
+
+// expectContainer notes that a container may still appear.
+func (s Store) expectContainer() error { return paths.WriteFile(s.lateContainer(), nil) }
+
+// removeLateContainers removes containers that have appeared after their sessions were
+// repaired. It talks to Docker only if one may have.
+func (s *repairs) removeLateContainers(ctx context.Context) error {
+	info, err := os.Lstat(s.store.lateContainer())
+	if err != nil {
+		return nil //nolint:nilerr // none is expected
+	}
+	docker, err := s.deps.Docker(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // a later repair does it
+	}
+	_, err = s.store.RemoveOrphans(ctx, docker.Backend)
+	if age := time.Since(info.ModTime()).Abs(); err == nil && age > lateContainerTimeout { // the clock may have been set back
+		err = os.Remove(s.store.lateContainer())
+	}
+	return err
+}
+
+// ExpectsContainer reports whether a repair may have to remove a container that has appeared
+// after its session was repaired.
+func (s *repairs) ExpectsContainer() bool {
+	_, err := os.Lstat(s.store.lateContainer())
+	return err == nil
 }
 
 // Unrepaired reports what Repair cannot repair, a sentence each: damaged records, records of

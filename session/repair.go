@@ -68,6 +68,9 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 			repaired = append(repaired, *one)
 		}
 	}
+	if err := s.removeLateContainers(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("removing containers of earlier sessions: %w", err))
+	}
 	return repaired, errors.Join(errs...)
 }
 
@@ -248,7 +251,7 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 
 // containerAppearTimeout is how long the daemon may take to create a container for a
 // supervisor that died meanwhile; on a busy machine it takes seconds. A container that
-// appears later has never run, and a cleanup removes it.
+// appears later has never run, and a later repair removes it.
 const containerAppearTimeout = 20 * time.Second
 
 // containersOf finds the session's containers. If the supervisor may have requested one
@@ -265,8 +268,11 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 			return !ours || id != session.ID
 		})
 		asked := session.State.Network != nil && session.State.ContainerID == ""
-		if len(containers) > 0 || !asked || s.store.Age(session.ID) > containerAppearTimeout || time.Since(begin) > containerAppearTimeout {
+		if len(containers) > 0 || !asked {
 			return containers, nil
+		}
+		if s.store.Age(session.ID) > containerAppearTimeout || time.Since(begin) > containerAppearTimeout {
+			return nil, s.store.expectContainer()
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
