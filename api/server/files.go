@@ -271,17 +271,21 @@ func (f *fileService) Write(ctx context.Context, stream *connect.ClientStream[ai
 	if err != nil {
 		return nil, err
 	}
+	data := func(m *aiboxv1.WriteFileRequest) []byte { return m.GetContent().GetData() }
+	return respondFile(f.write(ctx, first, receiver(stream, bytes.Clone(data(first)), data)))
+}
+
+// write writes the file that the first message of a stream names.
+func (f *fileService) write(ctx context.Context, first *aiboxv1.WriteFileRequest, in io.Reader) (files.Entry, error) {
 	name, err := checkPath(first.GetPath())
 	if err != nil {
-		return nil, err
+		return files.Entry{}, err
 	}
-	options := files.WriteOptions{Mode: first.GetMode(), Parents: true}
 	at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
 	if err != nil {
-		return nil, err
+		return files.Entry{}, err
 	}
-	data := func(m *aiboxv1.WriteFileRequest) []byte { return m.GetContent().GetData() }
-	return respondFile(at.Write(ctx, name, receiver(stream, bytes.Clone(data(first)), data), options))
+	return at.Write(ctx, name, in, files.WriteOptions{Mode: first.GetMode(), Parents: true})
 }
 
 // changes are the types of changes in the schema.
@@ -380,15 +384,22 @@ func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[a
 	if err != nil {
 		return nil, err
 	}
-	name, err := checkPath(first.GetPath())
-	if err != nil {
+	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
+	if err := f.upload(ctx, first, receiver(stream, bytes.Clone(data(first)), data)); err != nil {
 		return nil, err
 	}
-	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
-	in := receiver(stream, bytes.Clone(data(first)), data)
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}
+
+// upload extracts an archive as the first message of a stream says.
+func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) error {
+	name, err := checkPath(first.GetPath())
+	if err != nil {
+		return err
+	}
 	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = p.cases.ProcessInput(ctx, id, number, in, true)
 	if err == nil || fault.KindOf(err) == fault.Conflict { // it has ended, and says why
@@ -396,7 +407,6 @@ func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[a
 	}
 	if err != nil {
 		p.kill(ctx, id, number)
-		return nil, err
 	}
-	return connect.NewResponse(&emptypb.Empty{}), nil
+	return err
 }

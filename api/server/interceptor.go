@@ -23,6 +23,9 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		var response connect.AnyResponse
 		message, _ := r.Any().(proto.Message)
 		err := i.call(ctx, r.Spec(), func() string { return subject(message) }, func() (err error) {
+			if err := checkKnown(message); err != nil {
+				return err
+			}
 			response, err = next(ctx, r)
 			return err
 		})
@@ -50,11 +53,17 @@ type firstMessage struct {
 }
 
 func (f *firstMessage) Receive(message any) error {
-	err := f.StreamingHandlerConn.Receive(message)
-	if m, ok := message.(proto.Message); ok && err == nil && f.subject == "" {
+	if err := f.StreamingHandlerConn.Receive(message); err != nil {
+		return err
+	}
+	m, ok := message.(proto.Message)
+	if !ok {
+		return nil
+	}
+	if f.subject == "" {
 		f.subject = subject(m)
 	}
-	return err
+	return checkKnown(m)
 }
 
 // call checks, does and records one call.

@@ -7,8 +7,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"aibox/session"
 )
@@ -65,21 +69,42 @@ func (c *callLimit) begin(tenant session.Tenant) (done func(), err error) {
 	}, nil
 }
 
-// bodyReader ends a request whose body does not arrive.
+// bodyReader ends a request whose body does not arrive, or does not end.
 type bodyReader struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
+	limit   int64 // bytes; 0: none
+	read    int64
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
+	if b.limit > 0 && b.read >= b.limit {
+		return 0, &http.MaxBytesError{Limit: b.limit}
+	}
 	_ = b.control.SetReadDeadline(time.Now().Add(b.stall)) // an HTTP server supports it
 	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, &failed{failTimeout, fmt.Sprintf("nothing of the request arrived for %v, which is the limit", b.stall), nil}
 	}
 	_ = b.control.SetReadDeadline(time.Time{})
 	return n, err
+}
+
+// isUpload reports whether a path is that of a method whose requests are a stream.
+func isUpload(path string) bool {
+	service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+	if err != nil {
+		return false
+	}
+	s, ok := found.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return false
+	}
+	m := s.Methods().ByName(protoreflect.Name(method))
+	return m != nil && m.IsStreamingClient()
 }
 
 // responseWriter ends an answer that is not read, and remembers its status.

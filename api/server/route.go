@@ -28,6 +28,8 @@ type Route struct {
 	// Browser permits requests that a web page of another origin made. The handler must be
 	// safe for them.
 	Browser bool
+	// Upload permits a body of any size, which the handler bounds.
+	Upload  bool
 	Handler http.Handler
 
 	checked   bool // the handler checks rights itself
@@ -95,7 +97,11 @@ func (s *Server) guard(route Route) http.Handler {
 		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, server: s}))
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
+			body := &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
+			if !route.Upload && !isUpload(r.URL.Path) {
+				body.limit = 2 * s.options.Limits.Message // the message's own limit is checked when it is read
+			}
+			r.Body = body
 		}
 		begin := time.Now()
 		defer func() {

@@ -70,6 +70,7 @@ func (s *Server) addServices() error {
 	options := []connect.HandlerOption{
 		connect.WithInterceptors(&interceptor{s}),
 		connect.WithReadMaxBytes(int(s.options.Limits.Message)),
+		connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}),
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, reason any) error {
 			return s.recovered(ctx, reason)
 		}),
@@ -84,7 +85,9 @@ func (s *Server) addServices() error {
 	o := s.options.Services
 	add(aiboxv1connect.NewSandboxesHandler(&sandboxes{o.Sandboxes, o.Creations}, options...))
 	add(aiboxv1connect.NewProcessesHandler(s.processes(), options...))
-	add(aiboxv1connect.NewFilesHandler(&fileService{o.Sandboxes, o.Files, o.Processes}, options...))
+	files := &fileService{o.Sandboxes, o.Files, o.Processes}
+	s.addUploads(files)
+	add(aiboxv1connect.NewFilesHandler(files, options...))
 	add(aiboxv1connect.NewNetworkHandler(&network{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewAuditHandler(&auditLogs{o.Sandboxes, o.Audit}, options...))
@@ -92,7 +95,7 @@ func (s *Server) addServices() error {
 	add(aiboxv1connect.NewPortsHandler(orUnimplemented[aiboxv1connect.PortsHandler](o.Ports, aiboxv1connect.UnimplementedPortsHandler{}), options...))
 	add(aiboxv1connect.NewSessionsHandler(orUnimplemented[aiboxv1connect.SessionsHandler](o.Sessions, aiboxv1connect.UnimplementedSessionsHandler{}), options...))
 	add(aiboxv1connect.NewTemplatesHandler(orUnimplemented[aiboxv1connect.TemplatesHandler](o.Templates, aiboxv1connect.UnimplementedTemplatesHandler{}), options...))
-	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)))
+	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST))
 	if err != nil {
 		return err
 	}

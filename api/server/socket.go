@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -60,18 +59,20 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed, or the client has gone
 	conn.SetReadLimit(2 * maxInput)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
+	following, stop := context.WithCancel(r.Context())
 	commands := make(chan error, 1)
-	go func() { defer cancel(); commands <- p.obey(ctx, conn, id, int(number)) }()
-	err = p.follow(ctx, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
-		return p.send(ctx, conn, event, r.URL.Query().Get("format") == "proto")
+	go func() { defer stop(); commands <- p.obey(r.Context(), conn, id, int(number)) }()
+	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
+		return p.send(following, conn, event, r.URL.Query().Get("format") == "proto")
 	})
-	cancel()
-	if commandErr := <-commands; commandErr != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = commandErr
+	if following.Err() != nil {
+		err = <-commands // why the client's commands have ended
+		commands <- nil
 	}
 	closeSocket(r.Context(), conn, err)
+	_ = conn.CloseNow()
+	<-commands
+	stop()
 }
 
 // send sends an event.

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/internal/fault"
+)
+
+// addUploads adds the uploads of REST, whose bodies are streams: vanguard would hold a whole
+// body in memory.
+func (s *Server) addUploads(f *fileService) {
+	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Write", func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		query := r.URL.Query()
+		var mode uint64
+		if text := query.Get("mode"); text != "" {
+			var err error
+			if mode, err = strconv.ParseUint(text, 10, 32); err != nil {
+				return nil, fault.New(fault.Usage, "mode is a decimal number, not %q", text)
+			}
+		}
+		entry, err := f.write(ctx, &aiboxv1.WriteFileRequest{
+			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Mode: uint32(mode),
+		}, r.Body)
+		if err != nil {
+			return nil, fileError(err)
+		}
+		return toFile(entry), nil
+	})
+	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Upload", func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		query := r.URL.Query()
+		return &emptypb.Empty{}, f.upload(ctx, &aiboxv1.UploadFilesRequest{
+			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Name: query.Get("name"),
+		}, r.Body)
+	})
+}
+
+// addUpload adds the REST of one method whose requests are a stream.
+func (s *Server) addUpload(pattern, method string, do func(context.Context, *http.Request) (proto.Message, error)) {
+	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Upload: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin, caller := time.Now(), auth.From(r.Context())
+		message, err := do(r.Context(), r)
+		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
+		if err != nil {
+			WriteError(w, r, err)
+			return
+		}
+		data, err := protojson.Marshal(message)
+		if err != nil {
+			WriteError(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+	})})
+}
