@@ -76,9 +76,23 @@ const maxPath = 512
 func Find(path string, text []byte, budget int64) ([]Finding, int64) {
 	path = path[max(0, len(path)-maxPath):]
 	everywhere := ready[len(rules)].prepare(&global)
-	if everywhere.allowsPath(path) {
+	small := len(text) <= smallText
+	if !small && everywhere.allowsPath(path) {
 		return nil, budget
 	}
+	found, left := find(path, text, budget, everywhere)
+	if small && (len(found) > 0 || left != budget) && everywhere.allowsPath(path) {
+		return nil, budget
+	}
+	return found, left
+}
+
+// smallText is the size of texts that are cheaper to search for keywords than their paths
+// are to match. Most small texts have no keyword.
+const smallText = 4 << 10
+
+// find is Find for a path that the global rule does not leave out.
+func find(path string, text []byte, budget int64, everywhere *compiled) ([]Finding, int64) {
 	var found []Finding
 	lower := bytes.ToLower(text)
 	if len(lower) != len(text) { // places would differ; only ASCII matters for keywords
