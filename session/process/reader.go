@@ -30,6 +30,7 @@ func (r *Record) Reader(from uint64) (*Reader, error) {
 	}
 	reader := &Reader{record: r, next: from, taken: from - 1}
 	r.readers[reader], r.read = true, true
+	r.notify() // it needs no frame before
 	return reader, nil
 }
 

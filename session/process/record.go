@@ -159,7 +159,24 @@ func (r *Record) makeRoom(ctx context.Context, n int64) error {
 
 // canDropOldest reports whether the oldest block may be dropped. r.mu is held.
 func (r *Record) canDropOldest() bool {
-	return r.overflow == Drop || r.overflow == DropUnread && r.read && len(r.readers) == 0 || r.blocks[0].last <= r.needless()
+	return r.overflow == Drop || r.overflow == DropUnread && r.read && len(r.readers) == 0 || r.isSpare()
+}
+
+// isSpare reports whether the oldest block can be dropped: all need no frame of it any more,
+// and half of the record is left for those that read again what a lost connection held.
+func (r *Record) isSpare() bool {
+	needless := r.needless()
+	if r.blocks[0].last > needless {
+		return false
+	}
+	left := r.limit/2 - blockSize
+	for _, b := range r.blocks[1:] {
+		if left <= 0 || b.last > needless {
+			break
+		}
+		left -= int64(b.size)
+	}
+	return left <= 0
 }
 
 // needless returns the last frame that all readers have taken, or that any has taken if

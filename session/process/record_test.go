@@ -198,6 +198,62 @@ func TestProcessContinuesWithoutReadersButWaitsForTheFirstAndForSlowOnes(t *test
 	})
 }
 
+// A reader's connection can be lost before it has reported what it took. Then the next reader
+// reports that, by where it starts.
+func TestReaderThatContinuesAtTheEndOfAFullRecordMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecord(t.TempDir(), minKeep, Hold)
+		defer r.Close()
+		go func() { _ = r.Append(t.Context(), Stdout, make([]byte, 2*minKeep)) }()
+		synctest.Wait()
+		frames, _ := r.Sizes()
+		reader, err := r.Reader(frames + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if f, err := reader.Next(ctx); err != nil || f.Seq != frames+1 {
+			t.Errorf("after frame %d: %d, %v", frames, f.Seq, err)
+		}
+	})
+}
+
+// What a reader has taken may be in a connection that is lost. So the newest of it is kept.
+func TestRecordKeepsTheNewestOfWhatWasTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecord(t.TempDir(), DefaultKeep, Hold)
+		defer r.Close()
+		go func() { produce(t, r, 4*DefaultKeep) }()
+		reader, err := r.Reader(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last Frame
+		for last.Offset < 2*DefaultKeep {
+			if last, err = reader.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			reader.Take(last.Seq)
+		}
+		synctest.Wait() // for the process, which waits for the reader
+		reader.Close()
+		from := last.Seq - DefaultKeep/4/MaxData
+		if reader, err = r.Reader(from); err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		f, err := reader.Next(t.Context())
+		if err != nil || f.Kind == Lost {
+			t.Errorf("frame %d, which was taken, is of kind %d, %v", from, f.Kind, err)
+		}
+		for ; err == nil; f, err = reader.Next(t.Context()) {
+			reader.Take(f.Seq)
+		}
+	})
+}
+
 func TestDroppedFramesAreReportedToTheReader(t *testing.T) {
 	r := NewRecord(t.TempDir(), minKeep, Drop)
 	defer r.Close()
