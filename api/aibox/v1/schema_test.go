@@ -30,6 +30,11 @@ func digest(t *testing.T, root string) string {
 		}
 		return err
 	})
+	clients, _ := filepath.Glob(root + "/clientgen/*.go")
+	files = slices.Concat(files, clients, []string{
+		root + "/../docs/api/reference.md", root + "/../clients/python/aibox/schema.py", root + "/../clients/python/aibox/_async/services.py",
+		root + "/../clients/typescript/src/schema.ts", root + "/../clients/typescript/src/services.ts",
+	})
 	if err != nil || len(files) < 20 {
 		t.Fatal(len(files), err)
 	}

@@ -1,0 +1,250 @@
+"""The parts of Connect's protocol that need no I/O.
+
+A call is a POST with a JSON body. Streams are envelopes: a byte of flags, the length as
+four bytes, and a JSON document; the last one has the flag END and may hold an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from .errors import AiboxError, InvalidError, ProtocolError, error_of
+
+COMPRESSED = 0x01
+END = 0x02
+HEADER_BYTES = 5
+MAX_BYTES = 128 << 20
+
+# How many bytes of output are kept for a stream. Half of it is for what a connection held
+# when it was lost, so it is more than the buffers of several connections.
+STREAM_KEEP_BYTES = 64 << 20
+
+# The size of the pieces in which files are sent.
+PIECE_BYTES = 256 << 10
+
+# Seconds between attempts to reach a server that may be restarting.
+ATTEMPTS = (0.1, 0.3, 0.6)
+
+UNARY_HEADERS = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
+STREAM_HEADERS = {"Content-Type": "application/connect+json", "Connect-Protocol-Version": "1"}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens: socket is the path of a Unix socket, or empty."""
+
+    socket: str = ""
+    host: str = ""
+    port: int = 0
+    tls: bool = False
+
+    @property
+    def authority(self) -> str:
+        """The value of the header Host."""
+        if self.socket:
+            return "localhost"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        """The URL of the server; empty for a Unix socket."""
+        return "" if self.socket else f"{'https' if self.tls else 'http'}://{self.authority}"
+
+    def __str__(self) -> str:
+        return f"unix:{self.socket}" if self.socket else self.base_url
+
+
+def default_socket() -> str:
+    """Return the path of the socket that `aibox serve` creates."""
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    if not os.path.isabs(folder):
+        state = os.environ.get("XDG_STATE_HOME", "")
+        folder = os.path.join(state if os.path.isabs(state) else os.path.expanduser("~/.local/state"), "aibox", "runtime")
+    else:
+        folder = os.path.join(folder, "aibox")
+    return os.path.join(folder, "api", "aibox.sock")
+
+
+def parse_address(text: str | None) -> Address:
+    """Parse unix:PATH, http://HOST:PORT or https://HOST:PORT.
+
+    None means the value of AIBOX_URL, or else the user's own Unix socket.
+    """
+    text = text or os.environ.get("AIBOX_URL") or "unix:" + default_socket()
+    if text.startswith("unix:"):
+        path = re.sub(r"\A//(?=/)", "", text[len("unix:") :])
+        if not path.startswith("/"):
+            raise InvalidError(f"the path of the socket {text!r} is not absolute")
+        return Address(socket=path)
+    parts = urlsplit(text)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1 or parts.path not in ("", "/") or parts.query or parts.username:
+        raise InvalidError(f"{text!r} is not the address of a server", hints=["use unix:PATH, http://HOST:PORT or https://HOST:PORT"])
+    tls = parts.scheme == "https"
+    return Address(host=parts.hostname, port=port or (443 if tls else 80), tls=tls)
+
+
+def parse_token(token: str | None) -> str:
+    """Check a token. None means the value of AIBOX_TOKEN, or none."""
+    token = os.environ.get("AIBOX_TOKEN", "") if token is None else token
+    if not re.fullmatch(r"[!-~]*", token):
+        raise InvalidError("the token has characters that no token has")
+    return token
+
+
+def encode(document: Any) -> bytes:
+    """Return a JSON document as bytes."""
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Any:
+    """Parse a JSON document of the server."""
+    try:
+        return json.loads(data)
+    except ValueError as err:
+        raise ProtocolError(f"the server's answer is not JSON: {data[:100]!r}") from err
+
+
+def envelope(document: Any) -> bytes:
+    """Return a message of a stream."""
+    data = encode(document)
+    return struct.pack(">BI", 0, len(data)) + data
+
+
+def parse_header(header: bytes) -> tuple[bool, int]:
+    """Parse the start of an envelope: whether it is the last one, and the length of its document."""
+    flags, length = struct.unpack(">BI", header)
+    if flags & COMPRESSED or length > MAX_BYTES:
+        raise ProtocolError("the server's answer is not a stream of aibox")
+    return bool(flags & END), length
+
+
+def check_end(data: bytes) -> None:
+    """Raise the error of the last envelope, if it holds one."""
+    document = decode(data)
+    if isinstance(document, Mapping) and document.get("error"):
+        raise error_of_document(document["error"])
+
+
+def error_of_response(status: int, data: bytes) -> AiboxError:
+    """Return the error of a response that is not a success."""
+    try:
+        document = json.loads(data)
+    except ValueError:
+        document = None
+    if isinstance(document, Mapping):
+        inner = document.get("error")
+        return error_of_document(inner if isinstance(inner, Mapping) else document)
+    text = data[:200].decode("utf-8", "replace").strip()
+    return ProtocolError(f"the server answered with the HTTP status {status}" + (f": {text}" if text else ""))
+
+
+# Connect's codes, for servers or proxies that add no details.
+_CODES = {
+    "canceled": "canceled",
+    "invalid_argument": "invalid",
+    "deadline_exceeded": "timeout",
+    "not_found": "not_found",
+    "already_exists": "conflict",
+    "permission_denied": "denied",
+    "resource_exhausted": "limit",
+    "failed_precondition": "conflict",
+    "aborted": "conflict",
+    "out_of_range": "invalid",
+    "unimplemented": "unsupported",
+    "unavailable": "environment",
+    "unauthenticated": "unauthenticated",
+}
+
+
+def error_of_document(document: Any) -> AiboxError:
+    """Return the error of Connect's form, whose details hold aibox's, or of aibox's own form."""
+    if not isinstance(document, Mapping):
+        return ProtocolError(f"the server's error is not one of aibox: {document!r:.100}")
+    if document.get("kind"):
+        hints = document.get("hints") or []
+        return error_of(str(document["kind"]), str(document.get("message", "")), [str(hint) for hint in hints], str(document.get("id", "")))
+    for detail in document.get("details") or []:
+        if isinstance(detail, Mapping) and detail.get("type") == "aibox.v1.Error":
+            try:
+                return _error_of_detail(str(detail.get("value", "")))
+            except (ValueError, IndexError, binascii.Error):
+                break
+    code = str(document.get("code", ""))
+    return error_of(_CODES.get(code, "internal"), str(document.get("message") or code or "the call failed"))
+
+
+def _error_of_detail(value: str) -> AiboxError:
+    """Parse an aibox.v1.Error in Protobuf's binary form: all of its fields are strings."""
+    texts: dict[int, list[str]] = {}
+    for number, data in _strings(base64.b64decode(value + "=" * (-len(value) % 4))):
+        texts.setdefault(number, []).append(data.decode("utf-8", "replace"))
+    kind, message, request_id = ("".join(texts.get(number, [])[-1:]) for number in (1, 2, 4))
+    return error_of(kind, message, texts.get(3, []), request_id)
+
+
+def _strings(data: bytes) -> Iterator[tuple[int, bytes]]:
+    position = 0
+
+    def varint() -> int:
+        nonlocal position
+        value = shift = 0
+        while True:
+            byte = data[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while position < len(data):
+        tag = varint()
+        if tag & 7 != 2:
+            raise ValueError("not a string")
+        length = varint()
+        if position + length > len(data):
+            raise ValueError("cut")
+        yield tag >> 3, data[position : position + length]
+        position += length
+
+
+class Backoff:
+    """The waits between attempts to continue a stream, until a time without success has passed."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again, after an event was received."""
+        self._delay = 0.02
+        self._since: float | None = None
+
+    def next(self, err: AiboxError) -> float:
+        """Return how long to wait before the next attempt, or raise the error of the last one."""
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if err.kind not in _TEMPORARY or now - self._since > self._patience:
+            raise err
+        delay = self._delay
+        self._delay = min(1.0, delay * 2)
+        return delay
+
+
+# Kinds of errors of a stream that can be continued: the connection was lost, or the server
+# is being restarted.
+_TEMPORARY = ("connection", "canceled", "environment")

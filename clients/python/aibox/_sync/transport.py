@@ -1,0 +1,253 @@
+"""HTTP/1.1 to a server, by http.client, on TCP or a Unix socket."""
+
+from __future__ import annotations
+
+import http.client
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeVar, overload
+
+from .. import _protocol as protocol
+from .._message import Message
+from ..errors import AiboxError, ConnectionLostError, ProtocolError, TimedOutError
+
+M = TypeVar("M", bound=Message)
+T = TypeVar("T")
+
+_LOST = (OSError, http.client.HTTPException)
+
+
+@dataclass(frozen=True)
+class Response:
+    """The answer of a program in a sandbox to an HTTP request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.sock.connect(self._path)
+        except OSError:
+            self.sock.close()
+            raise
+
+
+class Transport:
+    """Sends calls to one server. Several threads can use it."""
+
+    def __init__(self, address: protocol.Address, token: str = "", context: ssl.SSLContext | None = None) -> None:
+        self.address = address
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._context = context
+        self._lock = threading.Lock()
+        self._idle: list[http.client.HTTPConnection] = []
+
+    @overload
+    def call(self, path: str, request: Message, response: None, *, timeout: float | None = None, idempotent: bool = False) -> None: ...
+
+    @overload
+    def call(self, path: str, request: Message, response: type[M], *, timeout: float | None = None, idempotent: bool = False) -> M: ...
+
+    def call(self, path: str, request: Message, response: type[M] | None, *, timeout: float | None = None, idempotent: bool = False) -> M | None:
+        """Make a call. One that can be repeated is, if its answer was lost."""
+        body = protocol.encode(request.to_json())
+
+        def attempt(connection: http.client.HTTPConnection) -> Response:
+            return self._exchange(connection, "POST", path, {**protocol.UNARY_HEADERS, **self._headers}, body, timeout)
+
+        result = self._attempts(attempt, idempotent)
+        if result.status != 200:
+            raise protocol.error_of_response(result.status, result.body)
+        document = protocol.decode(result.body)
+        return response.from_json(document) if response else None
+
+    def stream(self, path: str, request: Message, response: type[M]) -> Iterator[M]:
+        """Make a call that returns a stream."""
+        body = protocol.envelope(request.to_json())
+        connection = self._connect()
+        try:
+            answer = self._request(connection, path, body)
+            while (data := self._envelope(answer)) is not None:
+                yield response.from_json(protocol.decode(data))
+        finally:
+            connection.close()
+
+    @overload
+    def upload(self, path: str, requests: Iterable[Message], response: None) -> None: ...
+
+    @overload
+    def upload(self, path: str, requests: Iterable[Message], response: type[M]) -> M: ...
+
+    def upload(self, path: str, requests: Iterable[Message], response: type[M] | None) -> M | None:
+        """Make a call whose request is a stream."""
+        connection = self._connect()
+        try:
+            answer = self._request(connection, path, (protocol.envelope(request.to_json()) for request in requests))
+            data = self._envelope(answer)
+            if data is None or self._envelope(answer) is not None:
+                raise ProtocolError("the server's answer is not one message")
+            return response.from_json(protocol.decode(data)) if response else None
+        finally:
+            connection.close()
+
+    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", timeout: float | None = None) -> Response:
+        """Send a request that is not a call."""
+        return self._attempts(lambda connection: self._exchange(connection, method, path, {**headers, **self._headers}, body, timeout), False)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with self._lock:
+            connections, self._idle = self._idle, []
+        for connection in connections:
+            connection.close()
+
+    def _attempts(self, attempt: Callable[[http.client.HTTPConnection], T], idempotent: bool) -> T:
+        for delay in (*protocol.ATTEMPTS, None):
+            connection = self._pooled() or self._connect()
+            try:
+                result = attempt(connection)
+            except TimeoutError as err:
+                connection.close()
+                raise TimedOutError("the server did not answer in time") from err
+            except _LOST as err:
+                connection.close()
+                if not idempotent or delay is None:
+                    raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
+                time.sleep(delay)
+                continue
+            except BaseException:
+                connection.close()
+                raise
+            return result
+        raise AssertionError
+
+    def _exchange(self, connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout: float | None) -> Response:
+        if connection.sock is not None:
+            connection.sock.settimeout(timeout)
+        connection.request(method, path, body, dict(headers))
+        answer = connection.getresponse()
+        data = answer.read(protocol.MAX_BYTES + 1)
+        if len(data) > protocol.MAX_BYTES:
+            raise ProtocolError("the server's answer is too large")
+        if answer.will_close:
+            connection.close()
+        else:
+            with self._lock:
+                self._idle.append(connection)
+        return Response(answer.status, {key.lower(): value for key, value in answer.getheaders()}, data)
+
+    def _pooled(self) -> http.client.HTTPConnection | None:
+        """Return an idle connection that the server has not closed."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            poll = select.poll()
+            if connection.sock is not None:
+                poll.register(connection.sock, select.POLLIN)
+                if not poll.poll(0):
+                    return connection
+            connection.close()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        """Connect to the server, also to one that is restarting."""
+        for delay in (*protocol.ATTEMPTS, None):
+            connection = self._connection()
+            try:
+                connection.connect()
+            except OSError as err:
+                connection.close()
+                if delay is None or isinstance(err, ssl.SSLError):
+                    raise ConnectionLostError(
+                        f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
+                    ) from err
+                time.sleep(delay)
+                continue
+            if not self.address.socket:
+                connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                connection.sock.settimeout(None)
+            return connection
+        raise AssertionError
+
+    def _connection(self) -> http.client.HTTPConnection:
+        address = self.address
+        if address.socket:
+            return _UnixConnection(address.socket)
+        if address.tls:
+            return http.client.HTTPSConnection(address.host, address.port, timeout=10, context=self._context)
+        return http.client.HTTPConnection(address.host, address.port, timeout=10)
+
+    def _request(self, connection: http.client.HTTPConnection, path: str, body: bytes | Iterable[bytes]) -> http.client.HTTPResponse:
+        headers: dict[str, Any] = {**protocol.STREAM_HEADERS, **self._headers}
+        try:
+            try:
+                connection.request("POST", path, body, headers, encode_chunked=not isinstance(body, bytes))
+            except (BrokenPipeError, ConnectionResetError) as err:
+                raise self._refusal(connection) or err from None
+            answer = connection.getresponse()
+        except _LOST as err:
+            raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
+        self._check(answer)
+        return answer
+
+    def _refusal(self, connection: http.client.HTTPConnection) -> AiboxError | None:
+        """Return the error of a server that has refused the rest of a body."""
+        with suppress(*_LOST):
+            answer = http.client.HTTPResponse(connection.sock, method="POST")
+            answer.begin()
+            try:
+                self._check(answer)
+                self._envelope(answer)
+            except ConnectionLostError:
+                return None
+            except AiboxError as refusal:
+                return refusal
+        return None
+
+    def _check(self, answer: http.client.HTTPResponse) -> None:
+        if answer.status != 200:
+            raise protocol.error_of_response(answer.status, self._read(answer, 1 << 20, exact=False))
+
+    def _envelope(self, answer: http.client.HTTPResponse) -> bytes | None:
+        """Read a document of a stream. None: it has ended without an error."""
+        last, length = protocol.parse_header(self._read(answer, protocol.HEADER_BYTES))
+        data = self._read(answer, length)
+        if last:
+            protocol.check_end(data)
+            return None
+        return data
+
+    def _read(self, answer: http.client.HTTPResponse, count: int, exact: bool = True) -> bytes:
+        try:
+            data = answer.read(count)
+        except _LOST as err:
+            raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
+        if exact and len(data) < count:
+            raise ConnectionLostError(f"the connection to {self.address} was lost")
+        return data
+
+
+def pause(seconds: float) -> None:
+    """Wait."""
+    time.sleep(seconds)
+
+
+def pieces(source: BinaryIO) -> Iterator[bytes]:
+    """Return the rest of a file in pieces."""
+    while data := source.read(protocol.PIECE_BYTES):
+        yield data
