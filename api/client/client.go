@@ -39,7 +39,7 @@ func New(dial func(ctx context.Context) (net.Conn, error)) *Client {
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		DisableCompression: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 	}
-	c := &http.Client{Transport: transport}
+	c := &http.Client{Transport: authorized{transport}}
 	const url = "http://aibox"
 	return &Client{
 		http:      c,

@@ -17,8 +17,9 @@ import (
 
 // Config is what a server works with.
 type Config struct {
-	Version  string   // of aibox
-	Sessions Sessions // nil: no tools for coding agents
+	Version   string     // of aibox
+	Sessions  Sessions   // nil: no tools for coding agents
+	Sandboxes *Sandboxes // nil: no tools for sandboxes
 	// Repositories are the repositories on which agents can run, for descriptions. Empty means
 	// that the caller may name any.
 	Repositories []string
@@ -39,6 +40,9 @@ func New(config Config) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		GetSessionID: config.SessionID,
 	})
+	if config.Sandboxes != nil {
+		addSandboxTools(server, config.Sandboxes)
+	}
 	if config.Sessions != nil {
 		addSessionTools(server, config)
 	}

@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/config"
+	"aibox/internal/fault"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Sandboxes is what the tools for sandboxes work with. Their calls are those of the API, so
+// that tenants, rights, quotas and the record are, too.
+type Sandboxes struct {
+	// API returns the client for a call and its context. header is that of the request over
+	// HTTP; nil on stdio.
+	API func(ctx context.Context, header http.Header) (context.Context, *client.Client)
+	// Bound reports why settings are freer than the user permits; nil leaves that to the API.
+	Bound func(given config.RunOverrides) error
+	// Base are settings of all sandboxes that a call does not give.
+	Base map[string]string
+	// OpenPort makes a port of a sandbox reachable and returns its URL.
+	OpenPort func(ctx context.Context, header http.Header, id string, port int) (url string, err error)
+}
+
+// sandboxTools are the tools for sandboxes.
+type sandboxTools struct{ *Sandboxes }
+
+// addSandboxTools adds the tools for sandboxes.
+func addSandboxTools(server *mcp.Server, sandboxes *Sandboxes) {
+	t := sandboxTools{sandboxes}
+	addTool(server, createSandboxTool, t.create)
+	addTool(server, listSandboxesTool, t.list)
+	addTool(server, destroySandboxTool, t.destroy)
+	addTool(server, runCodeTool, t.runCode)
+	addTool(server, runCommandTool, t.runCommand)
+	addTool(server, readFileTool, t.readFile)
+	addTool(server, writeFileTool, t.writeFile)
+	addTool(server, listFilesTool, t.listFiles)
+	addTool(server, openPortTool, t.openPort)
+}
+
+// api returns the client for a call.
+func (t sandboxTools) api(ctx context.Context, c *call) (context.Context, *client.Client) {
+	return t.API(ctx, c.header())
+}
+
+// header returns the header of the call's request over HTTP.
+func (c *call) header() http.Header {
+	if c.request.Extra == nil {
+		return nil
+	}
+	return c.request.Extra.Header
+}
+
+var createSandboxTool = tool{
+	name: "create_sandbox", title: "Create a sandbox", effect: adds, open: true,
+	description: `Create an isolated machine for code and commands, and return its id. It has Python, Node, Ruby and bash unless another template is named.
+It sees nothing of this machine: no files, no secrets, no programs. It has no network unless hosts are allowed, and only hosts that the user permits can be.
+Its memory, processors and processes are limited. It ends with all its files at its timeout, or when destroy_sandbox is called.`,
+}
+
+type createSandboxInput struct {
+	Template string            `json:"template,omitempty" jsonschema:"what it is made from; code if absent"`
+	Name     string            `json:"name,omitempty" jsonschema:"a name for list_sandboxes"`
+	Timeout  string            `json:"timeout,omitempty" jsonschema:"end it after this time, such as 30m"`
+	Network  string            `json:"network,omitempty" jsonschema:"what it can reach: none, local (the user's model server), allowlist or public; none if absent"`
+	Allow    []string          `json:"allow,omitempty" jsonschema:"hosts that it can reach: HOST, HOST:PORT, *.DOMAIN or a preset such as pypi or npm"`
+	Memory   int               `json:"memory_mib,omitempty" jsonschema:"limit of its memory in MiB"`
+	Env      map[string]string `json:"env,omitempty" jsonschema:"variables of the environment of its processes"`
+}
+
+// settings returns the settings that a call gives, as texts.
+func (in *createSandboxInput) settings() (config.RunOverrides, error) {
+	var given config.RunOverrides
+	mode := in.Network
+	if in.Allow != nil {
+		if err := given.SetWords("allow", in.Allow); err != nil {
+			return given, err
+		}
+		mode = cmp.Or(mode, "allowlist")
+	}
+	for _, setting := range [][2]string{{"timeout", in.Timeout}, {"network", mode}} {
+		if setting[1] == "" {
+			continue
+		}
+		if err := given.Set(setting[0], setting[1]); err != nil {
+			return given, err
+		}
+	}
+	if in.Memory != 0 {
+		return given, given.Set("memory", strconv.Itoa(in.Memory))
+	}
+	return given, nil
+}
+
+// sandboxFacts is what answers say about a sandbox.
+type sandboxFacts struct {
+	ID       string     `json:"sandbox"`
+	Name     string     `json:"name,omitempty"`
+	Template string     `json:"template"`
+	State    string     `json:"state"`
+	Created  time.Time  `json:"created"`
+	Ends     *time.Time `json:"ends,omitempty"`
+	Network  string     `json:"network"`
+	Allow    []string   `json:"allow,omitempty"`
+	User     string     `json:"user,omitempty"`
+	Dir      string     `json:"dir,omitempty"`
+}
+
+func factsOfSandbox(s *aiboxv1.Sandbox) sandboxFacts {
+	facts := sandboxFacts{
+		ID: s.GetSandboxId(), Name: s.GetName(), Template: s.GetTemplate(), State: shortName(s.GetState().String(), "SANDBOX_STATE_"),
+		Created: s.GetCreateTime().AsTime(), Network: shortName(s.GetNetwork().GetMode().String(), "NETWORK_MODE_"),
+		Allow: s.GetNetwork().GetAllow().GetHosts(), User: s.GetUser(), Dir: s.GetDir(),
+	}
+	if s.GetExpireTime() != nil {
+		ends := s.GetExpireTime().AsTime()
+		facts.Ends = &ends
+	}
+	return facts
+}
+
+func (t sandboxTools) create(ctx context.Context, c *call, in createSandboxInput) (*answer, error) {
+	given, err := in.settings()
+	if err != nil {
+		return nil, err
+	}
+	if t.Bound != nil {
+		if err := t.Bound(given); err != nil {
+			return nil, err
+		}
+	}
+	settings := maps.Clone(t.Base)
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	for _, key := range given.Keys() {
+		settings[key] = given.Text(key)
+	}
+	ctx, api := t.api(ctx, c)
+	made, err := api.Create(ctx, &aiboxv1.CreateSandboxRequest{
+		Template: in.Template, Name: in.Name, Env: in.Env, Settings: settings, Metadata: map[string]string{"created-by": "mcp"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &answer{facts: factsOfSandbox(made), next: "Call run_code or run_command to use it, and destroy_sandbox when it is not needed any more."}, nil
+}
+
+var listSandboxesTool = tool{
+	name: "list_sandboxes", title: "List sandboxes", effect: reads,
+	description: `List the sandboxes that have not ended, newest first. Other programs of the same user may have created some of them.`,
+}
+
+// maxSandboxes is how many sandboxes a list has.
+const maxSandboxes = 50
+
+func (t sandboxTools) list(ctx context.Context, c *call, _ struct{}) (*answer, error) {
+	ctx, api := t.api(ctx, c)
+	all, err := api.List(ctx, &aiboxv1.ListSandboxesRequest{PageSize: maxSandboxes})
+	if err != nil {
+		return nil, err
+	}
+	facts := struct {
+		Sandboxes []sandboxFacts `json:"sandboxes"`
+	}{Sandboxes: []sandboxFacts{}}
+	for _, s := range all[:min(len(all), maxSandboxes)] {
+		facts.Sandboxes = append(facts.Sandboxes, factsOfSandbox(s))
+	}
+	return &answer{facts: facts}, nil
+}
+
+var destroySandboxTool = tool{
+	name: "destroy_sandbox", title: "Destroy a sandbox", effect: replaces, again: true,
+	description: `End a sandbox and remove all its files. This cannot be undone.`,
+}
+
+type sandboxInput struct {
+	Sandbox string `json:"sandbox" jsonschema:"id of the sandbox, as create_sandbox returned it"`
+}
+
+func (t sandboxTools) destroy(ctx context.Context, c *call, in sandboxInput) (*answer, error) {
+	ctx, api := t.api(ctx, c)
+	if err := api.Destroy(ctx, in.Sandbox); err != nil {
+		return nil, err
+	}
+	return &answer{facts: map[string]any{"sandbox": in.Sandbox, "destroyed": true}}, nil
+}
+
+var openPortTool = tool{
+	name: "open_port", title: "Open a port of a sandbox", effect: adds, again: true,
+	description: `Make a TCP port on which a program in a sandbox listens reachable from this machine, and return its URL. What the program serves is untrusted. Nothing in the sandbox can reach this machine by it.`,
+}
+
+type openPortInput struct {
+	Sandbox string `json:"sandbox" jsonschema:"id of the sandbox"`
+	Port    int    `json:"port" jsonschema:"the port in the sandbox, from 1 to 65535"`
+}
+
+func (t sandboxTools) openPort(ctx context.Context, c *call, in openPortInput) (*answer, error) {
+	if in.Port < 1 || in.Port > 65535 {
+		return nil, fault.New(fault.Usage, "%d is not a port", in.Port).Hint("use a number from 1 to 65535")
+	}
+	if t.OpenPort == nil {
+		return nil, fault.New(fault.Environment, "this server cannot open ports")
+	}
+	url, err := t.OpenPort(ctx, c.header(), in.Sandbox, in.Port)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{facts: map[string]any{"sandbox": in.Sandbox, "port": in.Port, "url": url}}, nil
+}
