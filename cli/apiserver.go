@@ -24,6 +24,7 @@ type apiServer struct {
 	store    *store.Store
 	sessions *session.Sessions
 	e2b      *e2b.Server
+	keeper   *quota.Keeper
 }
 
 // openAPI opens the API. Its options may be completed before.
@@ -44,10 +45,11 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}
-	keeper := &quota.Keeper{Store: s.store, Sessions: sessions}
+	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
+	s.keeper = keeper
 	sandboxes.Launch = keeper.Limit(sandboxes.Launch)
 	o := server.Options{
-		Services: server.Services{Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions},
+		Services: server.Services{Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a)},
 		Tokens:   s.store,
 		Log:      slog.New(slog.NewTextHandler(a.err, nil)),
 		Version:  version(),

@@ -2,15 +2,21 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 
+	"aibox/api/client"
 	"aibox/api/mcp"
 	"aibox/app/agentsession"
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/ports"
 	"aibox/workspace"
 
 	"github.com/spf13/cobra"
@@ -68,7 +74,125 @@ func (o *mcpOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return mcp.Serve(ctx, mcp.Config{Version: version(), Repositories: repositories, Sessions: agents}, o.in, os.Stdout)
+	api, end, err := o.api(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ports := &openPorts{ctx: ctx, api: api, sessions: sessions}
+	return mcp.Serve(ctx, mcp.Config{
+		Version: version(), Repositories: repositories, Sessions: agents,
+		Sandboxes: &mcp.Sandboxes{
+			API:   func(ctx context.Context, _ http.Header) (context.Context, *client.Client) { return ctx, api },
+			Bound: o.checkSandbox, Base: o.sandboxSettings(), OpenPort: ports.open,
+		},
+	}, o.in, os.Stdout)
+}
+
+// sandboxSettings are the settings of this command that all its sandboxes have. They reach
+// nothing unless a call asks for it.
+func (o *mcpOptions) sandboxSettings() map[string]string {
+	base := map[string]string{}
+	for _, key := range []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "egress-upload", "egress-download"} {
+		if o.settings.Has(key) {
+			base[key] = o.settings.Text(key)
+		}
+	}
+	return base
+}
+
+// checkSandbox refuses settings of a sandbox that are freer than the user's own with those of
+// this command.
+func (o *mcpOptions) checkSandbox(given config.RunOverrides) error {
+	asked := o.settings.Clone()
+	if err := asked.Override(given); err != nil {
+		return err
+	}
+	own, err := o.app.Settings("", allowlisted(o.settings).ForResolve(nil)...)
+	if err != nil {
+		return err
+	}
+	next, err := o.app.Settings("", allowlisted(asked).ForResolve(nil)...)
+	if err != nil {
+		return err
+	}
+	free := []string{"model"}
+	for _, field := range config.RunFields() {
+		if field.Auto != "" && !given.Has(field.Key) { // depends on the machine's state
+			free = append(free, field.Key)
+		}
+	}
+	return own.CheckBound(&next.Settings.Run, free...)
+}
+
+// allowlisted returns settings in which an allow list implies its policy, as for a run.
+func allowlisted(settings config.RunOverrides) config.RunOverrides {
+	settings = settings.Clone()
+	if len(settings.Words("allow")) > 0 && !settings.Has("network") {
+		_ = settings.Set("network", netguard.Allowlist.String()) // a valid value
+	}
+	return settings
+}
+
+// openPorts are ports of sandboxes that are open on the host's loopback until the command
+// ends.
+type openPorts struct {
+	ctx      context.Context //nolint:containedctx // of the command, which the ports outlive no call of
+	api      *client.Client
+	sessions *session.Sessions
+
+	lock sync.Mutex // guards urls
+	urls map[string]string
+}
+
+// maxOpenPorts is how many ports are open at once.
+const maxOpenPorts = 32
+
+// open opens a port and returns its URL. A port that is open already keeps its URL.
+func (p *openPorts) open(ctx context.Context, _ http.Header, id string, port int) (string, error) {
+	if _, err := p.api.Get(ctx, id); err != nil {
+		return "", err
+	}
+	key := fmt.Sprintf("%s:%d", id, port)
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	switch url := p.urls[key]; {
+	case url != "":
+		return url, nil
+	case len(p.urls) >= maxOpenPorts:
+		return "", fault.New(fault.Limit, "%d ports are open, the maximum", maxOpenPorts).Hint("destroy a sandbox, which closes its ports")
+	}
+	opening, cancel := context.WithCancel(p.ctx)
+	opened, failed := make(chan string, 1), make(chan error, 1)
+	go func() {
+		defer cancel()
+		err := p.sessions.OpenPort(opening, session.ID(id), ports.Request{Port: uint16(port)}, func(u ports.Update) error {
+			if u.Address != "" {
+				opened <- u.Address
+			}
+			return nil
+		})
+		failed <- err
+		p.lock.Lock()
+		defer p.lock.Unlock()
+		delete(p.urls, key)
+	}()
+	select {
+	case address := <-opened:
+		if p.urls == nil {
+			p.urls = map[string]string{}
+		}
+		p.urls[key] = "http://" + address
+		return p.urls[key], nil
+	case err := <-failed:
+		if err == nil {
+			err = fault.New(fault.Conflict, "the sandbox %s has ended", id)
+		}
+		return "", err
+	case <-ctx.Done():
+		cancel()
+		return "", ctx.Err()
+	}
 }
 
 // resolveRepositories returns absolute paths and URLs of the repositories on which agents

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/app/agentsession"
 	"aibox/internal/fault"
 	"aibox/review"
@@ -14,7 +15,7 @@ import (
 )
 
 var listChangesTool = tool{
-	name: "list_changes", title: "List an agent's changes", effect: reads,
+	name: "list_changes", title: "List an agent's changes", effect: reads, right: aiboxv1.Right_RIGHT_SESSIONS,
 	description: `List the files that an ended session changed, each with its risks: reasons to look at it before it is accepted, such as that the user's tools would run it.
 Paths are chosen by the agent. Files with risks are left out of accept_changes; only the user can accept them.`,
 }
@@ -117,7 +118,7 @@ func describeChange(c *review.Change) string {
 }
 
 var readDiffTool = tool{
-	name: "read_diff", title: "Read an agent's changes", effect: reads,
+	name: "read_diff", title: "Read an agent's changes", effect: reads, right: aiboxv1.Right_RIGHT_SESSIONS,
 	description: `Read the changes of an ended session, hunk by hunk, as a diff. Each hunk has an id, which accept_changes and send_feedback take.
 If the answer is cut, its "next" is the number of hunks to skip in the next call.`,
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/app/agentsession"
 	"aibox/internal/fault"
 	"aibox/review"
@@ -12,7 +13,7 @@ import (
 )
 
 var acceptChangesTool = tool{
-	name: "accept_changes", title: "Accept an agent's changes", effect: adds,
+	name: "accept_changes", title: "Accept an agent's changes", effect: adds, right: aiboxv1.Right_RIGHT_ACCEPT,
 	description: `Deliver changes of an ended session as a commit on a branch of the repository: all of them, or the named files and hunks. Read them with read_diff first.
 The branch is new, or it is the one that earlier accepts of the session made. The working tree, the index and the current branch do not change.
 Files with risks are left out; only the user can accept them.`,
@@ -60,7 +61,7 @@ func (t *sessionTools) acceptChanges(ctx context.Context, _ *call, in acceptChan
 }
 
 var sendFeedbackTool = tool{
-	name: "send_feedback", title: "Send feedback to an agent", effect: adds, open: true,
+	name: "send_feedback", title: "Send feedback to an agent", effect: adds, right: aiboxv1.Right_RIGHT_SESSIONS, open: true,
 	description: `Continue an ended session with feedback: comments on its work, rejected hunks, or a further task. The agent goes on with its work and its conversation in a new session, whose id is returned. The old session cannot be accepted any more; its work is part of the new one.`,
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/app/agentsession"
 	"aibox/config"
 	"aibox/internal/amount"
@@ -26,7 +27,7 @@ func (t *sessionTools) describeRunAgent() tool {
 		repositories = "\nRepositories: " + strings.Join(t.repositories, ", ") + "."
 	}
 	return tool{
-		name: "run_agent", title: "Run a coding agent", effect: adds, open: true,
+		name: "run_agent", title: "Run a coding agent", effect: adds, right: aiboxv1.Right_RIGHT_SESSIONS, open: true,
 		description: `Start a coding agent on a copy of a git repository, in its own sandbox, and return its session as soon as it runs.
 The copy includes uncommitted work. The repository itself does not change; the changes wait for a review.
 The agent can reach a model and, unless the user allowed hosts, nothing else: no internet, no other files of this machine, no secrets. Files such as .env and private keys are hidden from it.
@@ -96,7 +97,7 @@ func (t *sessionTools) start(ctx context.Context, c *call, request agentsession.
 }
 
 var waitSessionTool = tool{
-	name: "wait_session", title: "Wait for an agent", effect: reads,
+	name: "wait_session", title: "Wait for an agent", effect: reads, right: aiboxv1.Right_RIGHT_READ,
 	description: `Wait until the agent of a session has ended, for at most the given time, and return the state of the session. Call it again while the agent is at work.`,
 }
 
@@ -123,7 +124,7 @@ func (t *sessionTools) waitSession(ctx context.Context, c *call, in waitSessionI
 }
 
 var readOutputTool = tool{
-	name: "read_output", title: "Read an agent's output", effect: reads,
+	name: "read_output", title: "Read an agent's output", effect: reads, right: aiboxv1.Right_RIGHT_SESSIONS,
 	description: `Read the conversation of a session's agent as text: its messages, commands and edits. To read on, pass the "next" of the answer as "from".`,
 }
 

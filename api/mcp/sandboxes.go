@@ -34,17 +34,17 @@ type Sandboxes struct {
 type sandboxTools struct{ *Sandboxes }
 
 // addSandboxTools adds the tools for sandboxes.
-func addSandboxTools(server *mcp.Server, sandboxes *Sandboxes) {
-	t := sandboxTools{sandboxes}
-	addTool(server, createSandboxTool, t.create)
-	addTool(server, listSandboxesTool, t.list)
-	addTool(server, destroySandboxTool, t.destroy)
-	addTool(server, runCodeTool, t.runCode)
-	addTool(server, runCommandTool, t.runCommand)
-	addTool(server, readFileTool, t.readFile)
-	addTool(server, writeFileTool, t.writeFile)
-	addTool(server, listFilesTool, t.listFiles)
-	addTool(server, openPortTool, t.openPort)
+func addSandboxTools(server *mcp.Server, config Config) {
+	t := sandboxTools{config.Sandboxes}
+	addTool(server, config, createSandboxTool, t.create)
+	addTool(server, config, listSandboxesTool, t.list)
+	addTool(server, config, destroySandboxTool, t.destroy)
+	addTool(server, config, runCodeTool, t.runCode)
+	addTool(server, config, runCommandTool, t.runCommand)
+	addTool(server, config, readFileTool, t.readFile)
+	addTool(server, config, writeFileTool, t.writeFile)
+	addTool(server, config, listFilesTool, t.listFiles)
+	addTool(server, config, openPortTool, t.openPort)
 }
 
 // api returns the client for a call.

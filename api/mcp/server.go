@@ -11,6 +11,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+
+	aiboxv1 "aibox/api/aibox/v1"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,9 +23,12 @@ type Config struct {
 	Version   string     // of aibox
 	Sessions  Sessions   // nil: no tools for coding agents
 	Sandboxes *Sandboxes // nil: no tools for sandboxes
-	// Repositories are the repositories on which agents can run, for descriptions. Empty means
-	// that the caller may name any.
+	// Repositories are the repositories on which agents can run, for descriptions. Empty names
+	// none.
 	Repositories []string
+	// Authorize checks that the caller of a request over HTTP has a right; nil on stdio. header
+	// is that of the request.
+	Authorize func(ctx context.Context, header http.Header, right aiboxv1.Right) error
 	// SessionID makes the ids of sessions over HTTP; nil on stdio.
 	SessionID func() string
 }
@@ -41,7 +47,7 @@ func New(config Config) *mcp.Server {
 		GetSessionID: config.SessionID,
 	})
 	if config.Sandboxes != nil {
-		addSandboxTools(server, config.Sandboxes)
+		addSandboxTools(server, config)
 	}
 	if config.Sessions != nil {
 		addSessionTools(server, config)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/app/agentsession"
 	"aibox/review"
 	"aibox/session"
@@ -51,15 +52,15 @@ type sessionTools struct {
 // addSessionTools adds the tools for coding agents.
 func addSessionTools(server *mcp.Server, config Config) {
 	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories}
-	addTool(server, t.describeRunAgent(), t.runAgent)
-	addTool(server, listSessionsTool, t.listSessions)
-	addTool(server, waitSessionTool, t.waitSession)
-	addTool(server, readOutputTool, t.readOutput)
-	addTool(server, listChangesTool, t.listChanges)
-	addTool(server, readDiffTool, t.readDiff)
-	addTool(server, acceptChangesTool, t.acceptChanges)
-	addTool(server, sendFeedbackTool, t.sendFeedback)
-	addTool(server, stopSessionTool, t.stopSession)
+	addTool(server, config, t.describeRunAgent(), t.runAgent)
+	addTool(server, config, listSessionsTool, t.listSessions)
+	addTool(server, config, waitSessionTool, t.waitSession)
+	addTool(server, config, readOutputTool, t.readOutput)
+	addTool(server, config, listChangesTool, t.listChanges)
+	addTool(server, config, readDiffTool, t.readDiff)
+	addTool(server, config, acceptChangesTool, t.acceptChanges)
+	addTool(server, config, sendFeedbackTool, t.sendFeedback)
+	addTool(server, config, stopSessionTool, t.stopSession)
 }
 
 // sessionFacts is what answers say about a session.
@@ -101,7 +102,7 @@ func factsOf(s *session.Session) sessionFacts {
 }
 
 var listSessionsTool = tool{
-	name: "list_sessions", title: "List agent sessions", effect: reads,
+	name: "list_sessions", title: "List agent sessions", effect: reads, right: aiboxv1.Right_RIGHT_READ,
 	description: `List the sessions of coding agents, newest first, with their state. Other sessions of the machine's user may be among them.`,
 }
 
@@ -140,7 +141,7 @@ func (t *sessionTools) listSessions(_ context.Context, _ *call, in listSessionsI
 }
 
 var stopSessionTool = tool{
-	name: "stop_session", title: "Stop an agent", effect: replaces, again: true,
+	name: "stop_session", title: "Stop an agent", effect: replaces, right: aiboxv1.Right_RIGHT_SESSIONS, again: true,
 	description: `End the agent of a running session and wait until it has ended. What it changed so far is kept and can be reviewed.`,
 }
 

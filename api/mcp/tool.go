@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -28,6 +29,10 @@ type tool struct {
 	effect      effect
 	again       bool // a second call with the same input changes nothing more
 	open        bool // it can reach hosts outside of this machine, if they are allowed
+
+	// right is the right that a caller over HTTP needs. Without one, the API checks the calls
+	// that the tool makes.
+	right aiboxv1.Right
 }
 
 // annotations are the tool's hints for clients.
@@ -59,10 +64,16 @@ func (c *call) report(ctx context.Context, text string) {
 
 // addTool adds a tool. The schema of its input is that of In. An error of the use case
 // becomes a result that the client's model can read.
-func addTool[In any](server *mcp.Server, t tool, use func(ctx context.Context, c *call, in In) (*answer, error)) {
+func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx context.Context, c *call, in In) (*answer, error)) {
 	definition := &mcp.Tool{Name: t.name, Title: t.title, Description: strings.TrimSpace(t.description), Annotations: t.annotations()}
 	mcp.AddTool(server, definition, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		made, err := use(ctx, &call{request: request}, in)
+		c := &call{request: request}
+		if config.Authorize != nil && t.right != aiboxv1.Right_RIGHT_UNSPECIFIED {
+			if err := config.Authorize(ctx, c.header(), t.right); err != nil {
+				return failure(err), nil, nil
+			}
+		}
+		made, err := use(ctx, c, in)
 		if err != nil {
 			return failure(err), nil, nil
 		}

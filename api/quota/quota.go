@@ -28,6 +28,9 @@ type Sessions interface {
 type Keeper struct {
 	Store    *store.Store
 	Sessions Sessions
+	// Agents returns the sessions of coding agents of a tenant, which count as well; nil means
+	// none.
+	Agents func(tenant session.Tenant) []session.Session
 
 	mu       sync.Mutex
 	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
@@ -43,6 +46,9 @@ func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota,
 	all, err := k.Sessions.Sandboxes(tenant)
 	if err != nil {
 		return store.Quota{}, err
+	}
+	if k.Agents != nil {
+		all = append(all, k.Agents(tenant)...)
 	}
 	var used store.Quota
 	var counters []store.Used
@@ -85,7 +91,7 @@ func (k *Keeper) Limit(launch Launch) Launch {
 		if l.Spec.Sandbox == nil {
 			return launch(ctx, l, step)
 		}
-		release, err := k.claim(ctx, &l.Spec)
+		release, err := k.Claim(ctx, l.Spec.Sandbox.Tenant, &l.Spec)
 		if err != nil {
 			return "", err
 		}
@@ -97,9 +103,10 @@ func (k *Keeper) Limit(launch Launch) Launch {
 	}
 }
 
-// claim counts a sandbox that is about to start until release is called.
-func (k *Keeper) claim(ctx context.Context, spec *session.Spec) (release func(), err error) {
-	tenant := spec.Sandbox.Tenant
+// Claim counts a sandbox or a session of a tenant that is about to start until release is
+// called, which must be once its record counts, or its start has failed. It refuses one that
+// the quota has no room for, and limits spec to what is left of the day's quota.
+func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
 	quota, err := k.Store.Quota(ctx, tenant)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,10 @@ type Service struct {
 	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
 	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
 	Trees        Trees // that can be uploaded; zero for none
-	Policy       Policy
+	// Claim counts a session that is about to start against the tenant's quota until release
+	// is called, or refuses it; nil means that there is no quota.
+	Claim  func(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error)
+	Policy Policy
 }
 
 // Policy restricts what the callers of a Service can ask for. The zero value is the

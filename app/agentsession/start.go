@@ -67,6 +67,13 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 			return session.Session{}, err
 		}
 	}
+	if s.Claim != nil {
+		release, err := s.Claim(ctx, s.Policy.Tenant, &plan.Launch.Spec)
+		if err != nil {
+			return session.Session{}, err
+		}
+		defer release()
+	}
 	id, err := runner.Start(ctx, plan, run.Callbacks{Step: step})
 	if err != nil {
 		return session.Session{}, err

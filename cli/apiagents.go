@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/api/client"
+	"aibox/api/mcp"
+	"aibox/api/server"
+	"aibox/api/sessions"
+	"aibox/app/agentsession"
+	"aibox/config"
+	"aibox/session"
+)
+
+// agentPolicy is what a tenant of the API can ask for. The machine's user can do what the
+// command line can. Any other tenant works on trees that it uploads, with settings that are
+// at most as free as the user's own.
+func agentPolicy(tenant session.Tenant) agentsession.Policy {
+	own := tenant == session.LocalTenant
+	return agentsession.Policy{Tenant: tenant, AnyRepository: own, AnySettings: own, AcceptRisks: true}
+}
+
+// agents returns the use cases of agents' sessions under a policy.
+func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Service, error) {
+	service, err := a.app.AgentSessions(s.sessions, config.RunOverrides{}, policy)
+	if err == nil && policy.Tenant != session.LocalTenant {
+		service.Claim = s.keeper.Claim
+	}
+	return service, err
+}
+
+// sessionsHandler serves the service Sessions.
+func (s *apiServer) sessionsHandler(a *cli) *sessions.Handler {
+	return &sessions.Handler{Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
+		return s.agents(a, agentPolicy(tenant))
+	}}
+}
+
+// running returns the tenant's sessions of agents that have not ended.
+func (s *apiServer) running(tenant session.Tenant) []session.Session {
+	if tenant == session.LocalTenant { // the user's own sessions count against no quota
+		return nil
+	}
+	service := &agentsession.Service{Sessions: s.sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
+	return slices.DeleteFunc(service.List(), func(found session.Session) bool { return found.State.Phase == session.Ended })
+}
+
+// addMCP adds the route of the Model Context Protocol. What it returns ends its
+// connections.
+func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
+	// A request without a token that came through authentication is the user's own.
+	local, endLocal := client.InProcess(server.WithLocal(ctx), s)
+	other, endOther := client.InProcess(ctx, s)
+	api := func(ctx context.Context, header http.Header) (context.Context, *client.Client) {
+		if token := header.Get("Authorization"); token != "" {
+			return client.WithAuthorization(ctx, token), other
+		}
+		return ctx, local
+	}
+	s.Handle(server.Route{Pattern: "/mcp", Right: aiboxv1.Right_RIGHT_READ, Handler: &mcp.Handler{
+		Tenant: func(r *http.Request) (string, bool) {
+			tenant := auth.From(r.Context()).Tenant
+			return string(tenant), tenant != ""
+		},
+		Config: func(tenant string) mcp.Config {
+			policy := agentPolicy(session.Tenant(tenant))
+			policy.AnySettings, policy.AcceptRisks = false, false // the caller is a model
+			c := mcp.Config{
+				Version: version(),
+				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
+					return s.authorize(ctx, header, session.Tenant(tenant), right)
+				},
+				Sandboxes: &mcp.Sandboxes{API: api, OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
+					ctx, c := api(ctx, header)
+					signed, err := c.SignPort(ctx, id, uint32(port))
+					return signed.GetUrl(), err
+				}},
+			}
+			if service, err := s.agents(a, policy); err == nil {
+				c.Sessions = service
+			}
+			return c
+		},
+	}})
+	return func() { endLocal(); endOther() }
+}
+
+// authorize checks that the caller of a request, which was authenticated, has a right.
+func (s *apiServer) authorize(ctx context.Context, header http.Header, tenant session.Tenant, right aiboxv1.Right) error {
+	caller := auth.Local()
+	if given := header.Get("Authorization"); given != "" {
+		_, token, _ := strings.Cut(given, " ")
+		var err error
+		if caller, err = s.ByToken(ctx, token); err != nil {
+			return err
+		}
+	}
+	if caller.Tenant != tenant { // a session of the protocol never changes its tenant
+		caller = auth.Caller{}
+	}
+	return caller.Check(right)
+}
