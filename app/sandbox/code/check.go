@@ -1,0 +1,100 @@
+package code
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"aibox/session"
+)
+
+// checkTime is how long parsing code may take.
+const checkTime = 30 * time.Second
+
+// Finding is something in code that a caller may want to know. It is advice: code has many
+// ways to do a thing without a finding. What restrains code is its sandbox.
+type Finding struct {
+	Rule    string `json:"rule"`    // syntax, dynamic-code, process, network, native or deserialize
+	Message string `json:"message"` // may hold parts of the code: escape
+	Line    int    `json:"line"`    // from 1; 0 if it is not known
+	Column  int    `json:"column"`  // from 1; 0 if it is not known
+}
+
+// RefusedError reports the findings for which code is refused.
+type RefusedError struct {
+	Findings []Finding
+}
+
+func (e *RefusedError) Error() string {
+	first := e.Findings[0]
+	text := fmt.Sprintf("line %d: %s: %.200q", first.Line, first.Rule, first.Message)
+	if more := len(e.Findings) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// Check parses code with the parser of its language, in the sandbox, and returns what it
+// finds; for code with a syntax error, only that.
+func (r *Runner) Check(ctx context.Context, id session.ID, l Language, code string) ([]Finding, error) {
+	x := &execution{processes: r.processes, session: id, nonce: newNonce(), mode: modeCheck, language: l, timeout: checkTime, limit: 64 << 10}
+	result, err := x.runAlone(ctx, code, Place{})
+	if err != nil {
+		return nil, err
+	}
+	var answer driverAnswer
+	if !x.answers[0].done || json.Unmarshal(x.answers[0].answer, &answer) != nil {
+		return []Finding{{Rule: "syntax", Message: fmt.Sprintf("the code cannot be parsed (%s): %.500s", result.Status, result.Stderr.Bytes)}}, nil
+	}
+	if l != Bash {
+		return answer.Findings, nil
+	}
+	if answer.Exit != nil && *answer.Exit != 0 {
+		return []Finding{bashSyntax(string(result.Stderr.Bytes))}, nil
+	}
+	return bashFindings(code), nil
+}
+
+var bashError = regexp.MustCompile(`line (\d+): (.*)`)
+
+// bashSyntax returns the finding for what `bash -n` prints.
+func bashSyntax(printed string) Finding {
+	f := Finding{Rule: "syntax", Message: strings.TrimSpace(printed)}
+	if match := bashError.FindStringSubmatch(printed); match != nil {
+		_, _ = fmt.Sscan(match[1], &f.Line)
+		f.Message = match[2]
+	}
+	return f
+}
+
+// bashRules find words. Bash has no parser that could be asked for more than syntax.
+var bashRules = []struct {
+	rule  string
+	words *regexp.Regexp
+}{
+	{"dynamic-code", regexp.MustCompile(`(?:^|[\s;&|(])(eval|source|\.)\s`)},
+	{"network", regexp.MustCompile(`(?:^|[\s;&|(])(curl|wget|nc|ncat|socat|ssh|scp|sftp|rsync|telnet|ftp)\b|(/dev/(?:tcp|udp)/)`)},
+}
+
+// bashFindings returns the words in a script that the rules name.
+func bashFindings(code string) []Finding {
+	var found []Finding
+	for i, line := range strings.Split(code, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, rule := range bashRules {
+			if at := rule.words.FindStringSubmatchIndex(line); at != nil && len(found) < 100 {
+				from, to := at[2], at[3]
+				if from < 0 {
+					from, to = at[4], at[5]
+				}
+				found = append(found, Finding{Rule: rule.rule, Message: "uses " + line[from:to], Line: i + 1, Column: from + 1})
+			}
+		}
+	}
+	return found
+}

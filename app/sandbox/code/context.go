@@ -1,0 +1,110 @@
+package code
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// contextPrefix begins the ID of a context; the number of its process follows.
+const contextPrefix = "context-"
+
+// CreateContext starts an interpreter that keeps its variables between requests, and returns
+// the ID of the context. It lives until DeleteContext, until its code exits, or until the
+// sandbox ends. One request at a time runs in it.
+func (r *Runner) CreateContext(ctx context.Context, id session.ID, l Language, place Place) (name string, err error) {
+	if _, err := ParseLanguage(string(l)); err != nil {
+		return "", err
+	}
+	script, err := scriptOf(l)
+	if err != nil {
+		return "", err
+	}
+	x := &execution{processes: r.processes, session: id, nonce: newNonce(), mode: modeKeep, language: l, timeout: startTime, limit: 4 << 10}
+	info, err := x.start(ctx, place)
+	if err != nil {
+		return "", err
+	}
+	name = contextPrefix + strconv.Itoa(info.ID)
+	defer func() {
+		if err != nil {
+			_ = r.processes.SignalProcess(context.WithoutCancel(ctx), id, info.ID, int(unix.SIGKILL))
+		}
+	}()
+	if err := r.processes.ProcessInput(ctx, id, info.ID, strings.NewReader(script), false); err != nil && !isConflict(err) {
+		return "", err
+	}
+	info.Frames = 0
+	result, err := x.runKept(ctx, "", info)
+	switch {
+	case isConflict(err), err == nil && result.Ended:
+		return "", fault.New(fault.Usage, "the sandbox cannot run %s: %q", l, result.Stderr.Bytes)
+	case err == nil && result.Status == TimedOut:
+		err = fault.New(fault.Limit, "the interpreter for %s was not ready in time", l)
+	}
+	return name, err
+}
+
+func isConflict(err error) bool { return err != nil && fault.KindOf(err) == fault.Conflict }
+
+// DeleteContext ends a context.
+func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) error {
+	found, err := r.findContext(ctx, id, name)
+	if err != nil {
+		return err
+	}
+	return r.processes.SignalProcess(ctx, id, found.ID, int(unix.SIGKILL))
+}
+
+// findContext returns the process of a context that lives.
+func (r *Runner) findContext(ctx context.Context, id session.ID, name string) (process.Info, error) {
+	all, err := r.processes.Processes(ctx, id)
+	if err != nil {
+		return process.Info{}, err
+	}
+	i := slices.IndexFunc(all, func(p process.Info) bool {
+		return p.Exit == nil && contextPrefix+strconv.Itoa(p.ID) == name && contextLanguage(p.Argv) != ""
+	})
+	if i < 0 {
+		return process.Info{}, fault.New(fault.NotFound, "there is no code context %q", name)
+	}
+	return all[i], nil
+}
+
+// locks are locks by name. Locking can be canceled.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // closed when unlocked
+}
+
+func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	for {
+		l.mu.Lock()
+		held := l.held[name]
+		if held == nil {
+			mine := make(chan struct{})
+			l.held[name] = mine
+			l.mu.Unlock()
+			return func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				delete(l.held, name)
+				close(mine)
+			}, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package code
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// Processes starts processes in the sandboxes of running sessions.
+type Processes interface {
+	StartProcess(ctx context.Context, id session.ID, request process.Request) (process.Info, error)
+	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
+	ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error
+	SignalProcess(ctx context.Context, id session.ID, number, signal int) error
+	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
+}
+
+const (
+	// interruptGrace is how long code in a context may take to end after interrupts, which are
+	// repeated: one that comes before the code runs is ignored.
+	interruptGrace = 3 * time.Second
+	interruptEvery = 300 * time.Millisecond
+	// startTime is how long an interpreter may take to be ready for a context.
+	startTime = time.Minute
+	// lingerTime ends code whose caller is gone.
+	lingerTime = 30 * time.Second
+)
+
+// Runner runs code in the sandboxes of running sessions. It keeps nothing that a context
+// needs: any Runner can use any context. It is safe for concurrent use.
+type Runner struct {
+	processes Processes
+	busy      locks
+}
+
+// NewRunner returns a runner.
+func NewRunner(processes Processes) *Runner {
+	return &Runner{processes: processes, busy: locks{held: map[string]chan struct{}{}}}
+}
+
+// Run runs code and waits for its end. An error means that it did not run; errors of the code
+// are in the result. When ctx ends, the code is ended.
+func (r *Runner) Run(ctx context.Context, id session.ID, request Request) (Result, error) {
+	if err := request.validate(); err != nil {
+		return Result{}, err
+	}
+	var kept process.Info
+	if request.Context != "" {
+		unlock, err := r.busy.lock(ctx, string(id)+" "+request.Context)
+		if err != nil {
+			return Result{}, err
+		}
+		defer unlock()
+		if kept, err = r.findContext(ctx, id, request.Context); err != nil {
+			return Result{}, err
+		}
+		language := contextLanguage(kept.Argv)
+		if request.Language != "" && request.Language != language {
+			return Result{}, fault.New(fault.Usage, "the context is in %s, not in %s", language, request.Language)
+		}
+		request.Language = language
+	}
+	var findings []Finding
+	if request.Validation != NoValidation {
+		var err error
+		if findings, err = r.Check(ctx, id, request.Language, request.Code); err != nil {
+			return Result{}, err
+		}
+		if len(findings) > 0 && request.Validation == Refuse {
+			return Result{}, fault.New(fault.Refused, "the code is refused: %w", &RefusedError{findings})
+		}
+	}
+	x := &execution{
+		processes: r.processes, session: id, nonce: newNonce(), language: request.Language,
+		timeout: request.Timeout, limit: request.MaxOutput, input: request.Input,
+	}
+	var result Result
+	var err error
+	if request.Context == "" {
+		x.mode = modeRun
+		result, err = x.runAlone(ctx, request.Code, request.Place)
+	} else {
+		x.mode = modeKeep
+		result, err = x.runKept(ctx, request.Code, kept)
+	}
+	result.Findings = findings
+	return result, err
+}
+
+// execution is one request to a driver.
+type execution struct {
+	processes Processes
+	session   session.ID
+	nonce     string
+	mode      mode
+	language  Language
+	timeout   time.Duration
+	limit     int64  // of each output
+	input     []byte // of the code
+
+	number         int // of the process
+	stdout, stderr Output
+	answers        [2]*splitter
+	timedOut       bool
+}
+
+// driverAnswer is what a driver reports.
+type driverAnswer struct {
+	Value    string    `json:"value"`
+	Error    string    `json:"error"`
+	Exit     *int      `json:"exit"`
+	Findings []Finding `json:"findings"`
+}
+
+// errAnswered ends reading after both answers.
+var errAnswered = errors.New("the driver has answered")
+
+// runAlone runs code in an interpreter of its own.
+func (x *execution) runAlone(ctx context.Context, code string, place Place) (Result, error) {
+	script, err := scriptOf(x.language)
+	if err != nil {
+		return Result{}, err
+	}
+	info, err := x.start(ctx, place)
+	if err != nil {
+		return Result{}, err
+	}
+	began := time.Now()
+	feeding, stop := context.WithCancel(ctx)
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		in := io.MultiReader(strings.NewReader(script), requestOf(x.nonce, x.mode, code), strings.NewReader(string(x.input)))
+		_ = x.processes.ProcessInput(feeding, x.session, info.ID, in, true) // it may end before it reads all
+	}()
+	exit, err := x.read(ctx, 1, unix.SIGKILL)
+	stop()
+	<-fed
+	if err != nil {
+		return Result{}, err
+	}
+	return x.result(exit, began)
+}
+
+// start starts an interpreter.
+func (x *execution) start(ctx context.Context, place Place) (process.Info, error) {
+	request := process.Request{Argv: argvOf(x.language, x.mode), Env: place.Env, Dir: place.Dir, User: place.User, Stdin: true}
+	if x.mode == modeKeep {
+		request.Overflow = process.Drop // what it prints between two requests
+	} else {
+		request.Linger = lingerTime
+	}
+	info, err := x.processes.StartProcess(ctx, x.session, request)
+	if err == nil && info.Exit != nil && info.Exit.Error != "" {
+		err = fault.New(fault.Usage, "the sandbox cannot run code: %q", info.Exit.Error)
+	}
+	x.number = info.ID
+	return info, err
+}
+
+// runKept runs code in a context.
+func (x *execution) runKept(ctx context.Context, code string, kept process.Info) (Result, error) {
+	x.number = kept.ID
+	began := time.Now()
+	if err := x.processes.ProcessInput(ctx, x.session, x.number, requestOf(x.nonce, x.mode, code), false); err != nil {
+		return Result{}, err
+	}
+	exit, err := x.read(ctx, kept.Frames+1, unix.SIGINT)
+	if err != nil {
+		return Result{}, err
+	}
+	return x.result(exit, began)
+}
+
+// read reads the output up to both answers, or to the end of the process. At the time limit,
+// and when ctx ends, it sends a signal, and in the end kills the process. The exit is nil if
+// the process lives on.
+func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (*process.Exit, error) {
+	marker := []byte("\x00" + x.nonce)
+	x.answers = [2]*splitter{
+		{marker: marker, output: func(p []byte) { x.stdout.keep(p, x.limit) }},
+		{marker: marker, output: func(p []byte) { x.stderr.keep(p, x.limit) }},
+	}
+	reading := context.WithoutCancel(ctx)
+	over := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		x.endAtLimit(ctx, over, signal)
+	}()
+	exit, err := x.processes.ReadProcess(reading, x.session, x.number, from, x.visit)
+	close(over)
+	<-ended
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errAnswered):
+		return nil, nil //nolint:nilnil // see above
+	case err != nil:
+		return nil, err
+	}
+	x.answers[0].finish()
+	x.answers[1].finish()
+	return &exit, nil
+}
+
+// visit reads one frame.
+func (x *execution) visit(frame process.Frame) error {
+	switch frame.Kind {
+	case process.Stdout:
+		x.answers[0].feed(frame.Data)
+	case process.Stderr:
+		x.answers[1].feed(frame.Data)
+	case process.Lost:
+		gap, err := frame.Gap()
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("the frames %d to %d of its output are lost", frame.Seq, gap.Next-1)
+	default:
+	}
+	if x.mode == modeKeep && x.answers[0].done && x.answers[1].done {
+		return errAnswered
+	}
+	return nil
+}
+
+// endAtLimit ends the code at its time limit, or when ctx ends, unless over is closed before.
+func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal unix.Signal) {
+	late := time.NewTimer(x.timeout)
+	defer late.Stop()
+	select {
+	case <-over:
+		return
+	case <-late.C:
+		x.timedOut = true
+	case <-ctx.Done():
+	}
+	sending := context.WithoutCancel(ctx)
+	for began := time.Now(); ; {
+		if time.Since(began) > interruptGrace {
+			signal = unix.SIGKILL
+		}
+		_ = x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // it may have ended
+		select {
+		case <-over:
+			return
+		case <-time.After(interruptEvery):
+		}
+	}
+}
+
+// result returns the result. exit is nil if the process lives on.
+func (x *execution) result(exit *process.Exit, began time.Time) (Result, error) {
+	var answer driverAnswer
+	answered := x.answers[0].done && json.Unmarshal(x.answers[0].answer, &answer) == nil
+	if exit != nil && exit.Code == 127 && !answered && x.stdout.Bytes == nil && strings.Contains(string(x.stderr.Bytes), "not found") && strings.HasPrefix(string(x.stderr.Bytes), "sh: ") {
+		return Result{}, fault.New(fault.Usage, "the sandbox has no %s, which runs %s", interpreter(x.language), x.language)
+	}
+	r := Result{
+		Status: Completed, Stdout: x.stdout, Stderr: x.stderr, Value: answer.Value, Error: answer.Error,
+		Exit: answer.Exit, Took: time.Since(began),
+	}
+	if exit != nil {
+		r.Exit, r.Ended = &exit.Code, x.mode == modeKeep
+	}
+	switch {
+	case x.timedOut:
+		r.Status = TimedOut
+	case r.Error != "", r.Exit != nil && *r.Exit != 0:
+		r.Status = Failed
+	}
+	return r, nil
+}
+
+// interpreter returns the program of a language.
+func interpreter(l Language) string { return driversOf[l].argv[0] }

@@ -1,0 +1,71 @@
+package code
+
+import "bytes"
+
+// maxAnswer bounds the answer of a driver in a stream, in bytes.
+const maxAnswer = 2 << 20
+
+// splitter separates what code prints from the answer of its driver in the same stream: a
+// marker that nobody can guess beforehand, the answer, and a NUL byte.
+type splitter struct {
+	marker []byte
+	output func([]byte)
+
+	held   []byte // may be the beginning of the marker
+	inside bool   // the marker was seen
+	answer []byte
+	done   bool // the answer is whole
+}
+
+// feed adds bytes of the stream.
+func (s *splitter) feed(p []byte) {
+	if s.done {
+		s.output(p)
+		return
+	}
+	if s.inside {
+		s.collect(p)
+		return
+	}
+	data := append(s.held, p...)
+	at := bytes.Index(data, s.marker)
+	if at < 0 {
+		keep := suffixLength(data, s.marker)
+		s.output(data[:len(data)-keep])
+		s.held = append([]byte(nil), data[len(data)-keep:]...)
+		return
+	}
+	s.output(data[:at])
+	s.held, s.inside = nil, true
+	s.collect(data[at+len(s.marker):])
+}
+
+// collect adds bytes after the marker.
+func (s *splitter) collect(p []byte) {
+	end := bytes.IndexByte(p, 0)
+	part := p
+	if end >= 0 {
+		part = p[:end]
+	}
+	s.answer = append(s.answer, part[:min(len(part), maxAnswer-len(s.answer))]...)
+	if end >= 0 {
+		s.done = true
+		s.output(p[end+1:])
+	}
+}
+
+// finish ends the stream.
+func (s *splitter) finish() {
+	s.output(s.held)
+	s.held = nil
+}
+
+// suffixLength returns the length of the longest end of data with which marker begins.
+func suffixLength(data, marker []byte) int {
+	for n := min(len(data), len(marker)-1); n > 0; n-- {
+		if bytes.HasPrefix(marker, data[len(data)-n:]) {
+			return n
+		}
+	}
+	return 0
+}
