@@ -18,6 +18,10 @@ const stopTimeout = 20 * time.Second
 // tenants go before.
 const maxStarting = 2
 
+// settle is the time after a claim in which no sandbox is started in its place while half of
+// them are left: the first programs of the claimed one need the processors.
+const settle = time.Second
+
 // Run keeps the shelves filled until ctx ends, and then ends the sandboxes that nobody has
 // claimed.
 func (p *Pool) Run(ctx context.Context) {
@@ -78,6 +82,10 @@ func (p *Pool) fill(ctx context.Context) {
 	for _, s := range p.shelves {
 		target := s.target(now, p.options.Idle)
 		surplus = append(surplus, s.surplus(now, target)...)
+		if wait := s.lastClaim.Add(settle).Sub(now); wait > 0 && 2*len(s.warm) >= target && target > 1 {
+			time.AfterFunc(wait, p.trigger)
+			continue
+		}
 		for len(s.warm)+s.starting < target && !now.Before(s.retry) && p.hasRoom() {
 			s.starting++
 			facts := s.facts

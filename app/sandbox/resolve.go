@@ -128,8 +128,11 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	spec.Run = config.Run{
 		Network: run.Network, Allow: run.Allow, Deny: run.Deny, EgressUpload: run.EgressUpload, EgressDownload: run.EgressDownload,
 		Inspect: run.Inspect, Secret: run.Secret, AskTimeout: run.AskTimeout, Image: run.Image, Timeout: run.Timeout, IdleTimeout: run.IdleTimeout,
-		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, Disk: run.Disk, AllowDegraded: run.AllowDegraded,
+		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, AllowDegraded: run.AllowDegraded,
 		MaxUpload: run.MaxUpload, MaxTokens: run.MaxTokens, MaxCost: run.MaxCost, ModelTimeout: run.ModelTimeout,
+	}
+	if len(r.Volumes) > 0 { // the default depends on the free space at the moment
+		spec.Disk = run.Disk
 	}
 	if !given.Has("image") {
 		spec.Image = ""

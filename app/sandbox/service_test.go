@@ -187,6 +187,20 @@ func TestOfAContradictionNothingIsStarted(t *testing.T) {
 	}
 }
 
+func TestTheLimitOfVolumesIsNoPartOfASandboxWithoutOne(t *testing.T) {
+	f := newFixture(t)
+	if launch := f.create(Request{Tenant: "acme", Settings: settings(t, "disk=16")}); launch.Spec.Disk != 0 {
+		t.Errorf("no warm sandbox has the limit %v", launch.Spec.Disk)
+	}
+	if _, err := f.CreateVolume(context.Background(), "acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	mounts := []session.VolumeMount{{Volume: "data", Path: "/data"}}
+	if launch := f.create(Request{Tenant: "acme", Settings: settings(t, "disk=16"), Volumes: mounts}); launch.Spec.Disk.Bytes() != 16<<20 {
+		t.Errorf("with a volume the limit is %v", launch.Spec.Disk)
+	}
+}
+
 func TestTheValuesOfVariablesAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	launch := f.create(Request{Tenant: "acme", Env: map[string]string{"A": "hush", "B": ""}})
