@@ -12,6 +12,7 @@ import (
 	"aibox/api/quota"
 	"aibox/api/server"
 	"aibox/api/store"
+	"aibox/app/sandbox/code"
 	"aibox/internal/paths"
 	"aibox/session"
 )
@@ -49,10 +50,14 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	s.keeper = keeper
 	sandboxes.Launch = keeper.Limit(sandboxes.Launch)
 	o := server.Options{
-		Services: server.Services{Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a)},
-		Tokens:   s.store,
-		Log:      slog.New(slog.NewTextHandler(a.err, nil)),
-		Version:  version(),
+		Services: server.Services{
+			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a),
+			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
+			Code:  server.NewCode(code.NewRunner(sessions)),
+		},
+		Tokens:  s.store,
+		Log:     slog.New(slog.NewTextHandler(a.err, nil)),
+		Version: version(),
 	}
 	if complete != nil {
 		complete(&o)
