@@ -12,6 +12,7 @@ import (
 	"aibox/api/quota"
 	"aibox/api/server"
 	"aibox/api/store"
+	"aibox/app/sandbox"
 	"aibox/app/sandbox/code"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -21,11 +22,12 @@ import (
 type apiServer struct {
 	*server.Server
 
-	dirs     paths.Dirs
-	store    *store.Store
-	sessions *session.Sessions
-	e2b      *e2b.Server
-	keeper   *quota.Keeper
+	dirs      paths.Dirs
+	store     *store.Store
+	sessions  *session.Sessions
+	sandboxes *sandbox.Service
+	e2b       *e2b.Server
+	keeper    *quota.Keeper
 }
 
 // openAPI opens the API. Its options may be completed before.
@@ -42,7 +44,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	if err != nil {
 		return nil, err
 	}
-	s := &apiServer{dirs: dirs, sessions: sessions}
+	s := &apiServer{dirs: dirs, sessions: sessions, sandboxes: sandboxes}
 	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ type serveOptions struct {
 	cert, key   string
 	hosts       []string
 	installUnit bool
+	warm        []string
+	warmMemory  int
 }
 
 // The memory and the patience of a server.
@@ -56,9 +58,14 @@ a token of ` + "`aibox token create`" + `. Any other address needs a certificate
 Sandboxes do not depend on the server: you can end and start it at any time, and they and
 their processes continue. Ctrl-c and SIGTERM let calls end for up to 30 seconds.
 
+--warm code=2..8 keeps from 2 to 8 sandboxes of a template started, as many as are requested
+while new ones start. A request gets one if all its settings are the template's; any other
+starts a sandbox of its own.
+
 --install-unit writes a systemd unit, so that the server starts when you log in.`,
 		Example: `  aibox serve
   aibox serve --listen 127.0.0.1:8800
+  aibox serve --warm code=2..8
   aibox serve --listen 0.0.0.0:8800 --cert server.pem --key server.key --host box.example.org`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -68,6 +75,8 @@ their processes continue. Ctrl-c and SIGTERM let calls end for up to 30 seconds.
 	flags.StringVar(&o.cert, "cert", "", "PEM `file` with the server's certificate and those that sign it")
 	flags.StringVar(&o.key, "key", "", "PEM `file` with the certificate's private key")
 	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests for this `NAME` of the server (repeatable)")
+	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for requests to come: `TEMPLATE=MIN..MAX` (repeatable)")
+	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of what is available")
 	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd unit of the user that runs this command, and exit")
 	return cmd
 }
@@ -113,6 +122,11 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return errors.Join(fault.New(fault.Environment, "the log of calls cannot be used: %w", err), listener.Close())
 	}
 	defer log.Close()
+	stopWarm, err := o.keepWarm(ctx, api)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopWarm()
 	return o.serve(ctx, api, listener, config)
 }
 
