@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var updateE2B = flag.Bool("update.e2b", false, "write the table of docs/e2b.md")
+
+// node takes Node and npm out of an image into a folder, and returns their paths.
+func (m *machine) node(image string) (node, npm string) {
+	m.t.Helper()
+	folder := filepath.Join(m.home, "node")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	made := m.exec("docker", "create", image)
+	if made.code != 0 {
+		m.t.Fatal(made)
+	}
+	container := strings.TrimSpace(made.stdout)
+	m.t.Cleanup(func() { m.exec("docker", "rm", container) })
+	for _, path := range []string{"/usr/local/bin/node", "/usr/local/lib/node_modules/npm"} {
+		if out := m.exec("docker", "cp", container+":"+path, folder); out.code != 0 {
+			m.t.Fatal(out)
+		}
+	}
+	return filepath.Join(folder, "node"), filepath.Join(folder, "npm", "bin", "npm-cli.js")
+}
+
+// ownRuntime gives a machine its own runtime folder, so that its server has its own socket.
+// Everything else in the folder is the daemon's.
+func (m *machine) ownRuntime() {
+	m.t.Helper()
+	shared, own := os.Getenv("XDG_RUNTIME_DIR"), filepath.Join(m.home, "run")
+	entries, err := os.ReadDir(shared)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.Mkdir(own, 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Name() != "aibox" {
+			if err := os.Symlink(filepath.Join(shared, entry.Name()), filepath.Join(own, entry.Name())); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+	m.env = append(m.env, "XDG_RUNTIME_DIR="+own)
+}
+
+// The table of docs/e2b.md is what the package itself reports.
+func TestTheUnchangedPackageE2BWorks(t *testing.T) {
+	m := newMachine(t)
+	m.ownRuntime()
+	image := strings.TrimSpace(m.aibox(0, "bake", "code").stdout)
+	node, npm := m.node(image)
+	for _, name := range []string{"package.json", "package-lock.json", "check.mjs"} {
+		content, err := os.ReadFile(filepath.Join("testdata", "e2b", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.write(filepath.Join(m.home, "e2b", name), string(content))
+	}
+	in := func(program string, args ...string) *exec.Cmd {
+		cmd := m.cmd(program, args...)
+		cmd.Dir = filepath.Join(m.home, "e2b")
+		return cmd
+	}
+	if out, err := in(node, "--use-system-ca", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+		t.Fatalf("installing the package: %v %s", err, out)
+	}
+
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "acme", "--right", "read,sandboxes,execute,network,volumes").stdout)
+	server := m.start("serve", "--listen", "127.0.0.1:0")
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		server.ends(0)
+		for _, r := range m.stored() {
+			if r.State.Phase != "ended" {
+				m.exec(aibox, "stop", r.ID)
+			}
+		}
+	})
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	eventually(t, hung, "the server listens", func() bool { return address.MatchString(server.stderr.String()) })
+	url := address.FindString(server.stderr.String()) + "/e2b"
+
+	run := in(node, "check.mjs")
+	run.Env = append(run.Env, "E2B_API_URL="+url, "E2B_SANDBOX_URL="+url, "E2B_VALIDATE_API_KEY=false", "E2B_API_KEY="+token)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("the checks: %v %s", err, out)
+	}
+	checkE2BTable(t, string(out))
+}
+
+// checkE2BTable compares what the package reported with the table of docs/e2b.md.
+func checkE2BTable(t *testing.T, reported string) {
+	t.Helper()
+	const page, head = "../../docs/e2b.md", "| what | the package's answer |\n| --- | --- |\n"
+	table := ""
+	for line := range strings.Lines(reported) {
+		var row struct{ What, Error string }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		answer := "works"
+		if row.Error != "" {
+			answer = row.Error
+		}
+		if row.Error != "" && !strings.HasPrefix(row.Error, "`") {
+			t.Errorf("%s: %s", row.What, row.Error)
+		}
+		table += fmt.Sprintf("| %s | %s |\n", row.What, strings.ReplaceAll(answer, "|", `\|`))
+	}
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, hasTable := strings.Cut(string(content), head)
+	written, after, hasEnd := strings.Cut(rest, "\n\n")
+	written += "\n"
+	switch {
+	case !hasTable || !hasEnd:
+		t.Fatal("docs/e2b.md has no table")
+	case *updateE2B && !t.Failed():
+		if err := os.WriteFile(page, []byte(before+head+table+"\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case written != table:
+		t.Errorf("docs/e2b.md has another table: run this test with -update.e2b; it should have\n%s", table)
+	}
+}
