@@ -263,6 +263,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	}
 	done(string(s.id))
 	s.began = time.Now()
+	s.ports.start() // before a client learns that the sandbox runs
 	return s.save(func(st *session.State) {
 		st.Phase, st.Started = session.Running, s.began.UTC()
 		if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 && s.launch.Spec.IsSandbox() {

@@ -44,7 +44,6 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	s.publishing.start(s.publish)
 	s.publishing.trigger() // the end of the time limit
 	s.attention.start(k.agent)
-	s.ports.start()
 	defer func() {
 		s.files.relay.Close()
 		s.ports.stop()

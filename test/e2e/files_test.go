@@ -166,7 +166,7 @@ mkfifo /tmp/mine/pipe; mknod /tmp/mine/null c 1 3 2>/dev/null; chown -hR nobody 
 		t.Errorf("an unknown user: %v", err)
 	}
 	// A program that swaps a folder for a symlink gains nothing.
-	m.aibox(0, "exec", "-d", "-u", "nobody", id, "--", "sh", "-c",
+	m.aibox(0, "exec", "-d", "-u", "nobody", id, "--", "timeout", "3", "sh", "-c",
 		`cd /tmp/mine; mkdir -p real; echo own > real/secret; while :; do ln -sfn real swap; ln -sfn /root swap; done`)
 	for begin := time.Now(); time.Since(begin) < 2*time.Second; {
 		_, contents, err := nobody.Read(t.Context(), "/tmp/mine/swap/secret", files.Range{})

@@ -264,7 +264,9 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 func (x *execution) result(exit *process.Exit, began time.Time) (Result, error) {
 	var answer driverAnswer
 	answered := x.answers[0].done && json.Unmarshal(x.answers[0].answer, &answer) == nil
-	if exit != nil && exit.Code == 127 && !answered && x.stdout.Bytes == nil && strings.Contains(string(x.stderr.Bytes), "not found") && strings.HasPrefix(string(x.stderr.Bytes), "sh: ") {
+	// The shell prints this before the interpreter could print anything.
+	printed := string(x.stderr.Bytes)
+	if exit != nil && exit.Code == 127 && !answered && strings.HasPrefix(printed, marker+": ") && strings.Contains(printed, "not found") {
 		return Result{}, fault.New(fault.Usage, "the sandbox has no %s, which runs %s", interpreter(x.language), x.language)
 	}
 	r := Result{
