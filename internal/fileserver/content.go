@@ -165,6 +165,13 @@ func rename(from, to string, replace bool) error {
 		return os.Rename(from, to)
 	}
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) {
+		// gVisor's mounts of the host, such as /workspace, cannot do it in one step.
+		if _, err := statFile(to, false); err == nil {
+			return &fs.PathError{Op: "rename", Path: to, Err: unix.EEXIST}
+		}
+		return os.Rename(from, to)
+	}
 	if err != nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: err}
 	}
