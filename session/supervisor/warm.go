@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"aibox/audit"
@@ -104,8 +105,8 @@ func (s *sandbox) nextClaim(ctx context.Context, container runtime.Sandbox) (ses
 			return claim, nil
 		case <-s.ended:
 			return session.Claim{}, fault.New(fault.Interrupted, "the warm sandbox was ended")
-		case <-dead:
-			return session.Claim{}, sandboxFailure(ctx, container)
+		case err := <-dead:
+			return session.Claim{}, errors.Join(sandboxFailure(ctx, container), err)
 		case <-ctx.Done():
 			return session.Claim{}, ctx.Err()
 		case <-gone.C:
