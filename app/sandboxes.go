@@ -34,7 +34,7 @@ type templates struct{ *App }
 
 // Template finds a template. Those of the machine are there for all tenants.
 func (t templates) Template(_ context.Context, _ session.Tenant, name string) (template.Template, error) {
-	return template.NewSet(t.Agents()).Find(name)
+	return t.Templates().Find(name)
 }
 
 // Image finds the image of a template.

@@ -9,6 +9,7 @@ import (
 
 	"aibox/api/client"
 	"aibox/api/e2b"
+	"aibox/api/forward"
 	"aibox/api/quota"
 	"aibox/api/server"
 	"aibox/api/store"
@@ -51,7 +52,12 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
 	s.keeper = keeper
 	sandboxes.Launch = keeper.Limit(sandboxes.Launch)
+	key, err := s.store.Key(ctx, "ports")
+	if err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	o := server.Options{
+		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
 		Services: server.Services{
 			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
@@ -90,6 +96,7 @@ func (s *apiServer) addE2B(ctx context.Context, names []string) error {
 
 // close closes what the API works with.
 func (s *apiServer) close() error {
+	s.Server.Close()
 	var err error
 	if s.e2b != nil {
 		err = s.e2b.Close()

@@ -2,11 +2,16 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
+	"aibox/internal/browser"
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
@@ -172,4 +177,52 @@ func newSandboxPortsCommand(a *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// openSandboxPortOptions is one call of `aibox sandbox open`.
+type openSandboxPortOptions struct {
+	*cli
+
+	ttl     time.Duration
+	browser bool
+	json    bool
+}
+
+func newSandboxOpenCommand(a *cli) *cobra.Command {
+	o := openSandboxPortOptions{cli: a}
+	cmd := &cobra.Command{
+		Use:   "open ID PORT",
+		Short: "Print a URL with which a browser reaches a port of a sandbox",
+		Long: `Print a signed URL for a port of a sandbox. Everyone who has it can use the port, until
+it expires. It needs a server that listens on TCP: aibox serve --listen 127.0.0.1:8800.`,
+		Example: "  aibox sandbox open 0dq4f 6080\n  aibox sandbox open 0dq4f 3000 --ttl 10m --browser",
+		Args:    cobra.ExactArgs(2),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
+	}
+	lengthVar(cmd.Flags(), &o.ttl, "ttl", time.Hour, "how long the URL is valid")
+	cmd.Flags().BoolVar(&o.browser, "browser", false, "open it in your browser")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *openSandboxPortOptions) run(ctx context.Context, id, text string) error {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return fault.New(fault.Usage, "%q is not a port: give a number from 1 to 65535", text)
+	}
+	return o.withSandbox(ctx, id, func(c *client.Client, s *aiboxv1.Sandbox) error {
+		signed, err := c.SignPortFor(ctx, s.GetSandboxId(), uint32(port), o.ttl)
+		switch {
+		case err != nil:
+			return err
+		case o.json:
+			data, err := client.JSON(signed)
+			return errors.Join(err, printJSON(o.out, json.RawMessage(data)))
+		}
+		fmt.Fprintln(o.out, safe(signed.GetUrl()))
+		if o.browser {
+			return browser.Open(ctx, signed.GetUrl())
+		}
+		return nil
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type serveOptions struct {
 	listen      []string
 	cert, key   string
 	hosts       []string
+	domains     []string
 	installUnit bool
 	warm        []string
 	warmMemory  int
@@ -77,6 +79,7 @@ starts a sandbox of its own.
 	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests for this `NAME` of the server (repeatable)")
 	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for requests to come: `TEMPLATE=MIN..MAX` (repeatable)")
 	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of what is available")
+	flags.StringArrayVar(&o.domains, "domain", nil, "serve ports of sandboxes as PORT-ID.`DOMAIN` instead of PORT-ID.localhost (repeatable)")
 	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd unit of the user that runs this command, and exit")
 	return cmd
 }
@@ -98,6 +101,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	var log *audit.Log
 	api, err := o.openAPI(ctx, func(so *server.Options) {
 		so.Hosts = o.names(names)
+		so.Ports.Domains, so.Ports.Origin = o.portDomains(names), func() (scheme, port string) { return o.origin(config) }
 		so.Record = func(call server.Call) { o.record(log, call) }
 	})
 	if err != nil {
@@ -245,6 +249,31 @@ func (o *serveOptions) names(certificate []string) []string {
 	return all
 }
 
+// origin returns the scheme and the port of the first address on TCP; empty if there is none.
+func (o *serveOptions) origin(config *tls.Config) (scheme, port string) {
+	if len(o.listen) == 0 {
+		return "", ""
+	}
+	_, port, _ = net.SplitHostPort(o.listen[0])
+	if config != nil {
+		return "https", port
+	}
+	return "http", port
+}
+
+// portDomains returns the domains below which ports have host names: those that were given,
+// and the names of the server. Signed URLs have the first one.
+func (o *serveOptions) portDomains(certificate []string) []string {
+	var all []string
+	for _, name := range slices.Concat(o.domains, o.hosts, certificate, []string{"localhost"}) {
+		name = strings.TrimPrefix(strings.ToLower(name), "*.")
+		if net.ParseIP(name) == nil && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // record records a call.
 func (o *serveOptions) record(log *audit.Log, call server.Call) {
 	if log == nil {
@@ -286,6 +315,9 @@ func (o *serveOptions) writeUnit() error {
 	}
 	for _, name := range o.hosts {
 		words = append(words, "--host", name)
+	}
+	for _, domain := range o.domains {
+		words = append(words, "--domain", domain)
 	}
 	if o.cert != "" {
 		cert, certErr := filepath.Abs(o.cert)

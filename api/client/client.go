@@ -238,6 +238,11 @@ func (c *Client) Ports(ctx context.Context, id string) ([]*aiboxv1.Port, error) 
 	return found.GetPorts(), err
 }
 
+// SignPortFor returns a URL with which a browser reaches a port of a sandbox for a time.
+func (c *Client) SignPortFor(ctx context.Context, id string, port uint32, ttl time.Duration) (*aiboxv1.SignPortResponse, error) {
+	return call(ctx, c.ports.Sign, &aiboxv1.SignPortRequest{SandboxId: id, Port: port, Ttl: durationpb.New(ttl)})
+}
+
 // Launch starts a process.
 func (c *Client) Launch(ctx context.Context, r *aiboxv1.StartProcessRequest) (*aiboxv1.Process, error) {
 	return call(ctx, c.processes.Launch, r)

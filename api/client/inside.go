@@ -95,7 +95,7 @@ func (c *Client) WriteFile(ctx context.Context, id, path string, data []byte) (*
 	return response.Msg, nil
 }
 
-// SignPort returns the path and query of a URL that reaches a port of a sandbox.
+// SignPort returns a URL with which a browser reaches a port of a sandbox, for an hour.
 func (c *Client) SignPort(ctx context.Context, id string, port uint32) (*aiboxv1.SignPortResponse, error) {
 	return call(ctx, c.ports.Sign, &aiboxv1.SignPortRequest{SandboxId: id, Port: port})
 }

@@ -27,11 +27,13 @@ func (f *Forwarder) checkBrowser(r *http.Request, t target) error {
 	page := destination != "" && destination != "empty" && destination != "websocket"
 	if page || r.Header.Get("Sec-Fetch-Mode") == "navigate" || r.Header.Get("Service-Worker") != "" {
 		return fault.New(fault.Refused, "browsers reach a port by its own host name, not by this path").
-			Hint("sign a URL: `aibox sandbox open` prints one")
+			Hint("sign a URL: `aibox sandbox open ID PORT` prints one")
 	}
-	origin := r.Header.Get("Origin")
-	if origin != "" && (f.options.AllowOrigin == nil || !f.options.AllowOrigin(origin)) {
-		return fault.New(fault.Refused, "pages of %q may not make requests to this server", origin)
+	if f.options.Check != nil {
+		return f.options.Check(r)
+	}
+	if r.Header.Get("Origin") != "" {
+		return fault.New(fault.Refused, "pages of other origins may not make requests to this server")
 	}
 	return nil
 }

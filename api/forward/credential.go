@@ -65,6 +65,8 @@ func (f *Forwarder) authenticate(w http.ResponseWriter, r *http.Request, t targe
 				return g.credential(), false, checkSameOrigin(r, t)
 			}
 		}
+	} else if caller, err := f.options.Authorizer.Authorize(r.Context(), ""); err == nil {
+		return credential{Caller: caller, header: true}, false, nil
 	}
 	return c, false, fault.New(fault.Refused, "this port needs a token or a signed URL: %w", errMissing)
 }

@@ -31,8 +31,9 @@ type Caller struct {
 
 // Authorizer decides who may use ports.
 type Authorizer interface {
-	// Authorize returns the caller to whom a token belongs, if it may use ports. Its errors
-	// are Refused faults.
+	// Authorize returns the caller to whom a token belongs, if it may use ports. An empty
+	// token means that a request has none: its connection may say who it is. Errors are
+	// Refused faults.
 	Authorize(ctx context.Context, token string) (Caller, error)
 	// Check returns a Refused fault unless a caller of an earlier Authorize still may use
 	// ports.
@@ -53,9 +54,9 @@ type Options struct {
 	Key        Key // of signed URLs and cookies
 	// Domains are the domains below which each port has a host name; empty means localhost.
 	Domains []string
-	// AllowOrigin reports whether pages of an origin may make requests by path. Nil allows
-	// none.
-	AllowOrigin func(origin string) bool
+	// Check refuses requests by path that pages of other origins have caused, as the API does.
+	// Nil refuses those with an Origin.
+	Check func(r *http.Request) error
 	// WriteError answers a request that is not forwarded, in place of plain text.
 	WriteError func(w http.ResponseWriter, r *http.Request, status int, err error)
 }

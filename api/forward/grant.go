@@ -85,7 +85,7 @@ func (k Key) sum(text string) []byte {
 
 // SignedURL is a URL that allows access to one port of one sandbox.
 type SignedURL struct {
-	Host    string // PORT-ID.DOMAIN, to which the server's port is added
+	Host    string // PORT-ID.DOMAIN, without the server's port
 	Query   string // with the grant
 	Expires time.Time
 }

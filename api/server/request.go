@@ -13,6 +13,8 @@ type request struct {
 	id     string
 	server *Server
 	caller auth.Caller
+	host   string // the Host header
+	tls    bool
 }
 
 type requestKey struct{}

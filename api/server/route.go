@@ -95,7 +95,7 @@ func (s *Server) guard(route Route) http.Handler {
 		w.Header().Set(requestHeader, id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, server: s}))
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, server: s, host: r.Host, tls: r.TLS != nil}))
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
 			if !route.Upload && !isUpload(r.URL.Path) {

@@ -26,6 +26,7 @@ import (
 // Options are what a server works with.
 type Options struct {
 	Services Services
+	Ports    *Ports // nil is unsupported
 	// Tokens finds the caller that has a token. Nil refuses all tokens.
 	Tokens Tokens
 	// Record receives each call that changed something or was refused. Nil records nothing.
@@ -47,6 +48,7 @@ type Server struct {
 	services []string // full names
 	started  time.Time
 	front    http.Handler // what Serve serves
+	ports    *portService // nil: unsupported
 }
 
 // New returns a server with the routes of the schema.
@@ -56,10 +58,14 @@ func New(o Options) (*Server, error) {
 	}
 	o.Limits = o.Limits.withDefaults()
 	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(), calls: newCallLimit(o.Limits), started: time.Now()}
+	s.front = s
+	if o.Ports != nil {
+		s.ports = newPortService(s)
+		s.front = s.ports.forwarder.Wrap(s)
+	}
 	if err := s.addServices(); err != nil {
 		return nil, err
 	}
-	s.front = s
 	s.addProcessSocket()
 	s.addInfo()
 	return s, nil
@@ -92,7 +98,11 @@ func (s *Server) addServices() error {
 	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewAuditHandler(&auditLogs{o.Sandboxes, o.Audit}, options...))
 	add(aiboxv1connect.NewServerHandler(&info{o.Quotas, s.options.Version}, options...))
-	add(aiboxv1connect.NewPortsHandler(orUnimplemented[aiboxv1connect.PortsHandler](o.Ports, aiboxv1connect.UnimplementedPortsHandler{}), options...))
+	var ports aiboxv1connect.PortsHandler = aiboxv1connect.UnimplementedPortsHandler{}
+	if s.ports != nil {
+		ports = s.ports
+	}
+	add(aiboxv1connect.NewPortsHandler(ports, options...))
 	add(aiboxv1connect.NewSessionsHandler(orUnimplemented[aiboxv1connect.SessionsHandler](o.Sessions, aiboxv1connect.UnimplementedSessionsHandler{}), options...))
 	add(aiboxv1connect.NewTemplatesHandler(orUnimplemented[aiboxv1connect.TemplatesHandler](o.Templates, aiboxv1connect.UnimplementedTemplatesHandler{}), options...))
 	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST))
@@ -136,6 +146,13 @@ func (s *Server) Wrap(wrap func(next http.Handler) http.Handler) { s.front = wra
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Close closes the connections to ports of sandboxes.
+func (s *Server) Close() {
+	if s.ports != nil {
+		s.ports.forwarder.Close()
+	}
+}
 
 // unknown answers a request for a path that no route has.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {

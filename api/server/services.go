@@ -29,7 +29,6 @@ type Services struct {
 	Creations Creations
 	Audit     Audit
 	// These are unsupported if they are nil.
-	Ports     aiboxv1connect.PortsHandler
 	Sessions  aiboxv1connect.SessionsHandler
 	Templates aiboxv1connect.TemplatesHandler
 	Code      Code

@@ -56,7 +56,17 @@ func (s *Store) Authenticate(ctx context.Context, token string) (auth.Caller, er
 	if !ok {
 		return auth.Caller{}, ErrUnauthenticated
 	}
-	t, err := scanToken(s.db.QueryRowContext(ctx, selectTokens+" WHERE hash = ?", hash))
+	return s.caller(ctx, "hash", hash)
+}
+
+// Caller returns the caller whose token has an id, as Authenticate does for the token.
+func (s *Store) Caller(ctx context.Context, id string) (auth.Caller, error) {
+	return s.caller(ctx, "id", id)
+}
+
+// caller returns the caller whose token has a value in a column.
+func (s *Store) caller(ctx context.Context, column, value string) (auth.Caller, error) {
+	t, err := scanToken(s.db.QueryRowContext(ctx, selectTokens+" WHERE "+column+" = ?", value))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return auth.Caller{}, ErrUnauthenticated

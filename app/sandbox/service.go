@@ -138,7 +138,7 @@ func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error 
 	defer tick.Stop()
 	for {
 		listening, err := s.Sessions.Ports(ctx, id)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && (fault.KindOf(err) != fault.Conflict || s.hasEnded(id)) {
 			return err
 		}
 		for _, one := range listening {
@@ -152,6 +152,13 @@ func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error 
 			return ctx.Err()
 		}
 	}
+}
+
+// hasEnded reports whether a sandbox has ended. Ports of one that has only just started are a
+// Conflict, too.
+func (s *Service) hasEnded(id session.ID) bool {
+	found, err := s.Sessions.Load(id)
+	return err != nil || found.State.Phase == session.Ended
 }
 
 // find returns the session of a tenant's sandbox. id is a whole id.

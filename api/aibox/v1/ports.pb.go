@@ -247,7 +247,8 @@ func (x *SignPortRequest) GetTtl() *durationpb.Duration {
 // SignPortResponse is a signed URL.
 type SignPortResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path and query of the URL on this server.
+	// The URL. Its host name is the port's own: PORT-ID.localhost, or below a domain of the
+	// server.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// When it becomes invalid.
 	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
