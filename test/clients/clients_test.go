@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,8 +40,8 @@ func (tokens) Authenticate(_ context.Context, given string) (auth.Caller, error)
 }
 
 // startServer starts a server on a Unix socket and a port, and returns the environment that
-// the clients' tests need.
-func startServer(t *testing.T) []string {
+// the clients' tests need, and the address of the port.
+func startServer(t *testing.T) (env []string, address string) {
 	t.Helper()
 	dir := t.TempDir()
 	m := &machines{dir: dir}
@@ -82,8 +83,8 @@ func startServer(t *testing.T) []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LANG=C.UTF-8",
 		"AIBOX_URL=http://" + listener.Addr().String(), "AIBOX_TOKEN=" + token, "AIBOX_TEST_READ_TOKEN=" + readToken,
 		"AIBOX_TEST_SOCKET=" + socket,
-		"AIBOX_TEST_CUT_URL=" + cutStreams(t, listener.Addr().String()), "AIBOX_TEST_CUT_ASYNC_URL=" + cutStreams(t, listener.Addr().String()),
-	}
+		"AIBOX_TEST_CUT_URL=" + cutStreams(t, listener.Addr().String()),
+	}, listener.Addr().String()
 }
 
 func run(t *testing.T, env []string, dir, name string, args ...string) {
@@ -100,6 +101,33 @@ func run(t *testing.T, env []string, dir, name string, args ...string) {
 }
 
 func TestPythonClientDoesWhatItsTestsSay(t *testing.T) {
-	env := append(startServer(t), "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1")
+	env, address := startServer(t)
+	env = append(env, "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1", "AIBOX_TEST_CUT_ASYNC_URL="+cutStreams(t, address))
 	run(t, env, "../../clients/python", "python3", "-m", "unittest", "discover", "-v", "-s", "tests")
+}
+
+// The client's sources run in a Node that strips types, such as that of aibox's base image.
+func TestTypeScriptClientDoesWhatItsTestsSay(t *testing.T) {
+	env, _ := startServer(t)
+	run(t, env, "../../clients/typescript", node(t), "--test", "test/client.test.ts")
+}
+
+// node returns a Node 22.18 or newer: that of PATH, or a copy of the base image's.
+func node(t *testing.T) string {
+	t.Helper()
+	const strips = `const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 18) ? 0 : 1)`
+	if exec.CommandContext(t.Context(), "node", "-e", strips).Run() == nil {
+		return "node"
+	}
+	images, err := exec.CommandContext(t.Context(), "docker", "images", "-q", "aibox/base").Output()
+	image, _, _ := strings.Cut(string(images), "\n")
+	if err != nil || image == "" {
+		t.Skip("there is no Node 22.18, and no base image of aibox that has one")
+	}
+	path := filepath.Join(t.TempDir(), "node")
+	script := `id=$(docker create "$1" true) && docker cp "$id:/usr/local/bin/node" "$2"; docker rm "$id"`
+	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", image, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
 }

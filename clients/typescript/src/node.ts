@@ -1,0 +1,94 @@
+import { Agent, request as sendHTTP, type ClientRequest, type IncomingMessage } from "node:http";
+import { Agent as TLSAgent, request as sendHTTPS } from "node:https";
+
+import type { Answer, Outgoing, Transport } from "./transport.ts";
+
+/** Sends requests with Node's own HTTP: to a Unix socket or a port, with streamed bodies. */
+export class NodeTransport implements Transport {
+  readonly baseURL: string;
+  readonly #socket: string;
+  readonly #agent: Agent;
+  readonly #tls: boolean;
+
+  constructor(target: { socket: string } | { baseURL: string }) {
+    this.#socket = "socket" in target ? target.socket : "";
+    this.baseURL = "baseURL" in target ? target.baseURL : "";
+    this.#tls = this.baseURL.startsWith("https:");
+    // The server closes idle connections later than that.
+    const options = { keepAlive: true, timeout: 20_000 };
+    this.#agent = this.#tls ? new TLSAgent(options) : new Agent(options);
+  }
+
+  send(outgoing: Outgoing): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const { body, signal } = outgoing;
+      const headers: Record<string, string> = { ...outgoing.headers };
+      if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
+      const options = { method: outgoing.method, headers, agent: this.#agent, ...(signal ? { signal } : {}) };
+      const answered = (message: IncomingMessage): void => {
+        resolve({
+          status: message.statusCode ?? 0,
+          headers: Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, String(value)])),
+          body: chunks(message),
+        });
+      };
+      let sent: ClientRequest;
+      if (this.#socket !== "") sent = sendHTTP({ ...options, socketPath: this.#socket, path: outgoing.path }, answered);
+      else sent = (this.#tls ? sendHTTPS : sendHTTP)(this.baseURL + outgoing.path, options, answered);
+      let refused = false;
+      sent.on("response", () => (refused = true));
+      sent.on("error", (err) => {
+        if (!refused) reject(err);
+      });
+      // The timeout of the agent is for idle connections alone.
+      sent.setTimeout(0);
+      write(sent, body, () => refused).catch((err: unknown) => {
+        sent.destroy();
+        reject(err as Error);
+      });
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Returns a body without Node's own type of bytes, whose methods differ. */
+async function* chunks(message: IncomingMessage): AsyncGenerator<Uint8Array> {
+  for await (const part of message as AsyncIterable<Buffer>) yield new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+}
+
+/** Writes a body, until the server has answered. */
+async function write(sent: ClientRequest, body: Outgoing["body"], answered: () => boolean): Promise<void> {
+  if (body === undefined || body instanceof Uint8Array) {
+    sent.end(body);
+    return;
+  }
+  for await (const part of body) {
+    if (answered() || sent.destroyed) return;
+    if (!sent.write(part)) {
+      await new Promise<void>((resolve) => {
+        const events = ["drain", "close", "response"];
+        const done = (): void => {
+          for (const event of events) sent.off(event, done);
+          resolve();
+        };
+        for (const event of events) sent.once(event, done);
+      });
+    }
+  }
+  sent.end();
+}
+
+/** Returns the path of the socket that `aibox serve` creates. */
+export async function defaultSocket(env: Record<string, string | undefined>): Promise<string> {
+  const { isAbsolute, join } = await import("node:path");
+  const { homedir } = await import("node:os");
+  const runtime = env["XDG_RUNTIME_DIR"] ?? "";
+  const state = env["XDG_STATE_HOME"] ?? "";
+  const folder = isAbsolute(runtime)
+    ? join(runtime, "aibox")
+    : join(isAbsolute(state) ? state : join(homedir(), ".local", "state"), "aibox", "runtime");
+  return join(folder, "api", "aibox.sock");
+}
