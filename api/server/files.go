@@ -28,7 +28,7 @@ type fileService struct {
 	processes Processes
 }
 
-// files opens the files of the caller's sandbox.
+// files opens the files of the caller's sandbox. The supervisor knows the sandbox's user.
 func (f *fileService) files(ctx context.Context, sandbox, user string) (Files, error) {
 	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
 	if err != nil {

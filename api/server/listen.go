@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,7 +12,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -22,8 +26,18 @@ import (
 	"aibox/internal/paths"
 )
 
-// SocketPath returns the path of the server's Unix socket.
-func SocketPath(dirs paths.Dirs) string { return filepath.Join(dirs.Runtime, "api", "aibox.sock") }
+// SocketPath returns the path of the Unix socket of the server that has the sandboxes of
+// these folders. Other state folders than the user's own have sockets of their own, since
+// they share the runtime folder.
+func SocketPath(dirs paths.Dirs) string {
+	name := "aibox.sock"
+	own, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || dirs.State != filepath.Join(own.HomeDir, ".local", "state", "aibox") {
+		sum := sha256.Sum256([]byte(dirs.State))
+		name = "aibox-" + hex.EncodeToString(sum[:6]) + ".sock"
+	}
+	return filepath.Join(dirs.Runtime, "api", name)
+}
 
 // Listens reports whether a server listens on a Unix socket.
 func Listens(path string) bool {
