@@ -203,25 +203,28 @@ func sendPieces(in io.Reader, contentType string, send func(*httpbody.HttpBody) 
 }
 
 func (f *fileService) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadFileRequest], stream *connect.ServerStream[aiboxv1.ReadFileResponse]) error {
-	name, err := checkPath(r.Msg.GetPath())
+	return f.read(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.ReadFileResponse{Content: body}) })
+}
+
+// read sends the content of a file.
+func (f *fileService) read(ctx context.Context, m *aiboxv1.ReadFileRequest, send func(*httpbody.HttpBody) error) error {
+	name, err := checkPath(m.GetPath())
 	if err != nil {
 		return err
 	}
-	if r.Msg.GetOffset() < 0 || r.Msg.GetLength() < 0 {
+	if m.GetOffset() < 0 || m.GetLength() < 0 {
 		return fault.New(fault.Usage, "offset and length cannot be negative")
 	}
-	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	at, err := f.files(ctx, m.GetSandboxId(), m.GetUser())
 	if err != nil {
 		return err
 	}
-	_, in, err := at.Read(ctx, name, files.Range{Offset: r.Msg.GetOffset(), Length: r.Msg.GetLength()})
+	_, in, err := at.Read(ctx, name, files.Range{Offset: m.GetOffset(), Length: m.GetLength()})
 	if err != nil {
 		return fileError(err)
 	}
 	defer in.Close()
-	return sendPieces(in, "application/octet-stream", func(body *httpbody.HttpBody) error {
-		return stream.Send(&aiboxv1.ReadFileResponse{Content: body})
-	})
+	return sendPieces(in, "application/octet-stream", send)
 }
 
 // pieces reads the pieces of a stream of messages as one.
@@ -362,16 +365,21 @@ func followCopy(ctx context.Context, p *processes, id session.ID, number int, se
 }
 
 func (f *fileService) Download(ctx context.Context, r *connect.Request[aiboxv1.DownloadFilesRequest], stream *connect.ServerStream[aiboxv1.DownloadFilesResponse]) error {
-	name, err := checkPath(r.Msg.GetPath())
+	return f.download(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: body}) })
+}
+
+// download sends an archive.
+func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequest, send func(*httpbody.HttpBody) error) error {
+	name, err := checkPath(m.GetPath())
 	if err != nil {
 		return err
 	}
-	p, id, number, err := f.copying(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser(), process.Copy{Path: string(name)})
+	p, id, number, err := f.copying(ctx, m.GetSandboxId(), m.GetUser(), process.Copy{Path: string(name)})
 	if err != nil {
 		return err
 	}
 	err = followCopy(ctx, p, id, number, func(data []byte) error {
-		return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: &httpbody.HttpBody{ContentType: "application/x-tar", Data: data}})
+		return send(&httpbody.HttpBody{ContentType: "application/x-tar", Data: data})
 	})
 	if err != nil {
 		p.kill(ctx, id, number)

@@ -93,6 +93,7 @@ func (s *Server) addServices() error {
 	add(aiboxv1connect.NewProcessesHandler(s.processes(), options...))
 	files := &fileService{o.Sandboxes, o.Files, o.Processes}
 	s.addUploads(files)
+	s.addDownloads(files)
 	add(aiboxv1connect.NewFilesHandler(files, options...))
 	add(aiboxv1connect.NewNetworkHandler(&network{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))

@@ -247,7 +247,7 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 			_, _ = bufio.NewReader(out).ReadByte() // it has answered
 		}
 		_ = s.Process.Kill()
-		_ = s.Wait()
+		s.ends(-1)
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 		s.start()
@@ -265,9 +265,11 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	if got != "by the command line\n" {
 		t.Errorf("%q", got)
 	}
+	last := ""
 	eventually(t, time.Minute, "the process that outlived its servers ends", func() bool {
-		body, _ := s.curl(s.url + "/v1/sandboxes/" + id + "/processes/1")
-		return strings.Contains(body, `"exit"`)
+		last, _ = s.curl(s.url + "/v1/sandboxes/" + id + "/processes/1")
+		t.Log(last)
+		return strings.Contains(last, `"exit"`)
 	})
 	s.stop()
 	if got := m.aibox(0, "sandbox", "exec", id, "--", "echo", "without a server").stdout; got != "without a server\n" {

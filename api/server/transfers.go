@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -15,8 +16,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// addUploads adds the uploads of REST, whose bodies are streams: vanguard would hold a whole
-// body in memory.
+// addUploads adds the uploads and downloads of REST, whose bodies are streams: vanguard would
+// hold a whole body in memory.
 func (s *Server) addUploads(f *fileService) {
 	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Write", func(ctx context.Context, r *http.Request) (proto.Message, error) {
 		query := r.URL.Query()
@@ -41,6 +42,51 @@ func (s *Server) addUploads(f *fileService) {
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Name: query.Get("name"),
 		}, r.Body)
 	})
+}
+
+// addDownloads adds the downloads of REST.
+func (s *Server) addDownloads(f *fileService) {
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+		query := r.URL.Query()
+		var numbers [2]int64
+		for i, name := range []string{"offset", "length"} {
+			if text := query.Get(name); text != "" {
+				var err error
+				if numbers[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+					return fault.New(fault.Usage, "%s is a number, not %q", name, text)
+				}
+			}
+		}
+		return f.read(r.Context(), &aiboxv1.ReadFileRequest{
+			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Offset: numbers[0], Length: numbers[1],
+		}, send)
+	})
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+		query := r.URL.Query()
+		return f.download(r.Context(), &aiboxv1.DownloadFilesRequest{SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user")}, send)
+	})
+}
+
+// addDownload adds the REST of one method whose answers are a stream. A failure after the
+// beginning cuts the connection, so that the answer does not look whole.
+func (s *Server) addDownload(pattern string, do func(*http.Request, func(*httpbody.HttpBody) error) error) {
+	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := false
+		err := do(r, func(body *httpbody.HttpBody) error {
+			if !begun {
+				begun = true
+				w.Header().Set("Content-Type", body.GetContentType())
+			}
+			_, err := w.Write(body.GetData())
+			return err
+		})
+		switch {
+		case err != nil && begun:
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			WriteError(w, r, err)
+		}
+	})})
 }
 
 // addUpload adds the REST of one method whose requests are a stream.
