@@ -23,7 +23,7 @@ type Services struct {
 	Processes Processes
 	// Files opens the files of a running sandbox, for a user of it; empty means the
 	// sandbox's. Nil is unsupported.
-	Files     func(ctx context.Context, id session.ID, user string) Files
+	Files  func(ctx context.Context, id session.ID, user string) Files
 	Quotas Quotas
 	// Creations remembers the keys of creations. Nil ignores keys.
 	Creations Creations
