@@ -17,7 +17,7 @@ const maxWritten = 4 << 20
 
 var readFileTool = tool{
 	name: "read_file", title: "Read a file of a sandbox", effect: reads,
-	description: `Read a part of a file in a sandbox, up to 32 KiB. Control characters appear as escapes in text; base64 returns the exact bytes. Paths are those of the sandbox: no file of this machine can be read.`,
+	description: `Read a part of a file in a sandbox, up to 16 KiB. Control characters appear as escapes in text; base64 returns the exact bytes. Paths are those of the sandbox: no file of this machine can be read.`,
 }
 
 type readFileInput struct {
