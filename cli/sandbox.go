@@ -22,7 +22,7 @@ func newSandboxCommand(a *cli) *cobra.Command {
 		Long: `Create and use sandboxes: isolated machines without an agent and without a repository,
 which live until their time is up or they are destroyed. These commands make the same calls
 as programs do over the API: of your server, or in the same process if none runs.`,
-		Example: `  aibox sandbox create --allow pypi.org
+		Example: `  aibox sandbox create --allow pip
   aibox sandbox exec 0dq4f -- python3 -c 'print(6 * 7)'
   aibox sandbox rm 0dq4f`,
 		Args: knownCommand,

@@ -104,7 +104,7 @@ func newSandboxNetworkCommand(a *cli) *cobra.Command {
 		Long: `Show what a sandbox can reach, or replace the lists that are given. Connections that are
 no longer allowed are closed. --allow= with nothing after it allows no host.`,
 		Example: `  aibox sandbox network 0dq4f
-  aibox sandbox network 0dq4f --allow pypi.org,files.pythonhosted.org`,
+  aibox sandbox network 0dq4f --allow pip`,
 		Args: sandboxArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {

@@ -36,7 +36,7 @@ func newSandboxCreateCommand(a *cli) *cobra.Command {
 		Long: `Create a sandbox and print its id when processes can be started in it. Without --network
 and --allow it reaches nothing.`,
 		Example: `  aibox sandbox create
-  aibox sandbox create --allow pypi.org,files.pythonhosted.org --timeout 30m
+  aibox sandbox create --allow pip --timeout 30m
   aibox sandbox create --template code --memory 2048 --metadata job=7`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },

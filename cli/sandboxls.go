@@ -82,10 +82,17 @@ func newSandboxGetCommand(a *cli) *cobra.Command {
 // showSandbox prints what users want to know about a sandbox.
 func (a *cli) showSandbox(s *aiboxv1.Sandbox) error {
 	rows := [][]string{
-		{"id", s.GetSandboxId()}, {"name", safe(s.GetName())}, {"state", stateName(s.GetState())}, {"template", safe(s.GetTemplate())},
-		{"image", safe(s.GetImage())}, {"user", safe(s.GetUser())}, {"created", s.GetCreateTime().AsTime().Local().Format(time.DateTime)}, {"time left", leftOf(s)},
+		{"id", s.GetSandboxId()},
+		{"name", safe(s.GetName())},
+		{"state", stateName(s.GetState())},
+		{"template", safe(s.GetTemplate())},
+		{"image", safe(s.GetImage())},
+		{"user", safe(s.GetUser())},
+		{"created", s.GetCreateTime().AsTime().Local().Format(time.DateTime)},
+		{"time left", leftOf(s)},
 		{"network", networkLine(s.GetNetwork())},
-		{"memory", fmt.Sprintf("%d MiB", s.GetLimits().GetMemoryMib())}, {"processors", fmt.Sprint(s.GetLimits().GetCpus())},
+		{"memory", fmt.Sprintf("%d MiB", s.GetLimits().GetMemoryMib())},
+		{"processors", fmt.Sprint(s.GetLimits().GetCpus())},
 		{"processes", fmt.Sprint(s.GetLimits().GetProcesses())},
 	}
 	for key, value := range s.GetMetadata() {

@@ -107,7 +107,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer api.close() //nolint:errcheck // every change was stored
+	defer api.close()
 	defer api.addMCP(ctx, o.cli)()
 	if err := o.checkTokens(ctx, api.store); err != nil {
 		return err

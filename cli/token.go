@@ -257,8 +257,12 @@ tenant local, which is you, has no bounds unless you set them.`,
 					return printJSON(a.out, now)
 				}
 				return table(a.out, "", [][]string{
-					{"sandboxes", bound(now.Sandboxes)}, {"memory in MiB", bound(now.Memory)}, {"processors", bound(now.CPUs)},
-					{"processes", bound(now.Processes)}, {"MiB sent on one day", bound(now.UploadBytes >> 20)}, {"tokens of models on one day", bound(now.Tokens)},
+					{"sandboxes", bound(now.Sandboxes)},
+					{"memory in MiB", bound(now.Memory)},
+					{"processors", bound(now.CPUs)},
+					{"processes", bound(now.Processes)},
+					{"MiB sent on one day", bound(now.UploadBytes >> 20)},
+					{"tokens of models on one day", bound(now.Tokens)},
 				})
 			})
 		},

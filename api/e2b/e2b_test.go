@@ -347,6 +347,7 @@ func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
 		"path=/g&signature=" + sign("/f", "read", ""):                                     http.StatusUnauthorized,
 		"path=/f&username=root&signature=" + sign("/f", "read", ""):                       http.StatusUnauthorized,
 		"path=/f&signature=" + sign("/f", "write", ""):                                    http.StatusUnauthorized,
+
 		"path=/f&signature=v1_": http.StatusUnauthorized,
 		"path=/f&signature=":    http.StatusUnauthorized,
 		"path=/f":               http.StatusBadRequest,

@@ -20,8 +20,8 @@ import (
 // so that the packages report a timeout and not a signal.
 const killDelay = 500 * time.Millisecond
 
-// signalled is the exit code that the packages expect of a process that a signal ended.
-const signalled = -1
+// signaled is the exit code that the packages expect of a process that a signal ended.
+const signaled = -1
 
 var aliveEvent = &processpb.ProcessEvent{Event: &processpb.ProcessEvent_Keepalive{Keepalive: &processpb.ProcessEvent_KeepAlive{}}}
 
@@ -158,7 +158,7 @@ func dataEvent(data []byte, tty bool) *processpb.ProcessEvent {
 func endEvent(exit *aiboxv1.ProcessExit) *processpb.ProcessEvent_EndEvent {
 	end := &processpb.ProcessEvent_EndEvent{ExitCode: exit.Code, Exited: exit.Signal == 0, Status: fmt.Sprintf("exit status %d", exit.Code)}
 	if exit.Signal != 0 {
-		end.ExitCode, end.Status = signalled, "signal: "+syscall.Signal(exit.Signal).String()
+		end.ExitCode, end.Status = signaled, "signal: "+syscall.Signal(exit.Signal).String()
 	}
 	if exit.Code != 0 || exit.Error != "" {
 		reason := cmp.Or(exit.Error, end.Status)

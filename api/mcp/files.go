@@ -50,7 +50,7 @@ func (t sandboxTools) readFile(ctx context.Context, c *call, in readFileInput) (
 		Next    int64  `json:"next,omitempty"`    // the offset to read on
 		Escaped bool   `json:"escaped,omitempty"` // the text is not exact
 	}{Sandbox: in.Sandbox, Size: info.GetSizeBytes(), Bytes: len(data)}
-	text := string(data)
+	var text string
 	if in.Encoding == "base64" {
 		text = base64.StdEncoding.EncodeToString(data)
 	} else {

@@ -21,12 +21,12 @@ func Reference(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close() //nolint:errcheck // it is in memory
+	defer server.Close()
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "reference"}, nil).Connect(ctx, near, nil)
 	if err != nil {
 		return err
 	}
-	defer client.Close() //nolint:errcheck // it is in memory
+	defer client.Close()
 	listed, err := client.ListTools(ctx, nil)
 	if err != nil {
 		return err

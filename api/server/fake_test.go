@@ -330,7 +330,6 @@ type site struct {
 	url   string
 	mu    sync.Mutex
 	calls []Call
-	log   bytes.Buffer
 }
 
 // newSite starts a server. change may complete its options.

@@ -80,7 +80,7 @@ func fileError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	f := failure{}
+	var f failure
 	switch e.Code {
 	case files.NotFound:
 		f = failNotFound

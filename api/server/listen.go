@@ -157,6 +157,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		end()
 		_ = h.Close()
 	}
-	<-ended
+	<-ended //nolint:errcheck // http.ErrServerClosed
 	return nil
 }

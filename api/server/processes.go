@@ -186,7 +186,7 @@ func drain(events <-chan *aiboxv1.ProcessEvent, ended <-chan error) {
 	for {
 		select {
 		case <-events:
-		case <-ended:
+		case <-ended: //nolint:errcheck // the caller has ended, and takes no error
 			return
 		}
 	}

@@ -71,7 +71,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	closeSocket(r.Context(), conn, err)
 	_ = conn.CloseNow()
-	<-commands
+	<-commands //nolint:errcheck // the connection has ended
 	stop()
 }
 

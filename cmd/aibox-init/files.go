@@ -230,18 +230,18 @@ func receiveConn(socket *net.UnixConn) (net.Conn, error) {
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	if err != nil || len(messages) != 1 {
-		return nil, nil //nolint:nilerr,nilnil // the descriptor was lost, because too many are open
+		return nil, nil //nolint:nilnil // the descriptor was lost, because too many are open
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != 1 {
-		return nil, nil //nolint:nilerr,nilnil // as above
+		return nil, nil //nolint:nilnil // as above
 	}
 	unix.CloseOnExec(fds[0])
 	file := os.NewFile(uintptr(fds[0]), "connection")
 	defer file.Close()
 	conn, err := net.FileConn(file)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // the supervisor sees it close
+		return nil, nil //nolint:nilnil // the supervisor sees it close
 	}
 	return conn, nil
 }

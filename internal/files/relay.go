@@ -263,7 +263,7 @@ func (x *relayed) passDown() (Answer, error) {
 		}
 		if kind == frameAnswer {
 			if !first || !x.request.streams() || answer.Error != nil {
-				return answer, nil
+				return answer, nil //nolint:nilerr // errors of the operation are in the answer
 			}
 			first = false
 		}

@@ -93,7 +93,7 @@ func (w *watcher) add(path string, flags int) (int32, error) {
 func (w *watcher) addBelow(path string, report bool) error {
 	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	defer folder.Close()
 	for {
@@ -118,7 +118,7 @@ func (w *watcher) addBelow(path string, report bool) error {
 			}
 		}
 		if err != nil {
-			return nil //nolint:nilerr // the end, or a folder that is gone
+			return nil // the end, or a folder that is gone
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (s *apiServer) stop() {
 }
 
 // curl runs curl with the token and returns the body and the status.
-func (s *apiServer) curl(args ...string) (body string, status string) {
+func (s *apiServer) curl(args ...string) (body, status string) {
 	s.m.t.Helper()
 	args = append([]string{"-sS", "-w", "\n%{http_code}", "-H", "Authorization: Bearer " + s.token, "-H", "Content-Type: application/json"}, args...)
 	out := s.m.exec("curl", args...)

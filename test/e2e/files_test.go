@@ -265,7 +265,7 @@ echo text > file; chmod 600 file; mv file below/renamed; mkdir -p new/deep; slee
 			}
 		}
 		cancel()
-		<-done
+		<-done //nolint:errcheck // only its end matters
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *Runner) Check(ctx context.Context, id session.ID, l Language, code stri
 	}
 	var answer driverAnswer
 	if !x.answers[0].done || json.Unmarshal(x.answers[0].answer, &answer) != nil {
-		return []Finding{{Rule: "syntax", Message: fmt.Sprintf("the code cannot be parsed (%s): %.500s", result.Status, result.Stderr.Bytes)}}, nil
+		return []Finding{{Rule: "syntax", Message: fmt.Sprintf("the code cannot be parsed (%s): %.500s", result.Status, result.Stderr.Bytes)}}, nil //nolint:nilerr // the finding reports it
 	}
 	if l != Bash {
 		return answer.Findings, nil

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Runs bash code for package code. See driver.go.
 trap : INT
 while IFS=' ' read -r -u 3 __aibox_nonce __aibox_mode __aibox_size; do
