@@ -27,7 +27,7 @@ func (f *Forwarder) checkBrowser(r *http.Request, t target) error {
 	page := destination != "" && destination != "empty" && destination != "websocket"
 	if page || r.Header.Get("Sec-Fetch-Mode") == "navigate" || r.Header.Get("Service-Worker") != "" {
 		return fault.New(fault.Refused, "browsers reach a port by its own host name, not by this path").
-			Hint("sign a URL: `aibox sandbox open ID PORT` prints one")
+			Hint("`aibox sandbox open %s %d` prints a URL that a browser can open", t.sandbox, t.port)
 	}
 	if f.options.Check != nil {
 		return f.options.Check(r)

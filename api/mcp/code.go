@@ -93,7 +93,7 @@ func (t sandboxTools) runCode(ctx context.Context, c *call, in runCodeInput) (*a
 var runCommandTool = tool{
 	name: "run_command", title: "Run a command in a sandbox", effect: replaces, open: true,
 	description: `Run a command in a sandbox with sh, wait for its end, and return what it printed and its exit code.
-The command cannot reach anything outside of the sandbox except the hosts that were allowed. It is killed after its time limit, and what it started in the background is killed when it ends; start a server with setsid and &.`,
+The command cannot reach anything outside of the sandbox except the hosts that were allowed. It is killed after its time limit, and what it started in the background is killed when it ends; to start a server, run it with setsid and &, and wait in the same command until it answers.`,
 }
 
 type runCommandInput struct {

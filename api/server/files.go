@@ -405,6 +405,15 @@ func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequ
 	if err != nil {
 		return err
 	}
+	if first.GetName() == "" {
+		at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
+		if err == nil {
+			_, err = at.MakeFolder(ctx, name, files.MakeOptions{Parents: true})
+		}
+		if err != nil {
+			return fileError(err)
+		}
+	}
 	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ var ErrUnauthenticated = errors.New("the token is not valid")
 
 // Tokens lists all tokens, the oldest first.
 func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
-	rows, err := s.db.QueryContext(ctx, selectTokens+" ORDER BY created, id")
+	rows, err := s.db.QueryContext(ctx, selectTokens+" ORDER BY created, rowid")
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s Set) List() []Template {
 	})
 }
 
-// Find returns the template called name. If there is none, the error is a Usage fault that
+// Find returns the template called name. If there is none, the error is a NotFound fault that
 // names the templates; if its file is broken, a Usage fault that says why.
 func (s Set) Find(name string) (Template, error) {
 	if t, ok := s.byName[name]; ok {
@@ -56,7 +56,7 @@ func (s Set) Find(name string) (Template, error) {
 	for _, t := range s.List() {
 		names = append(names, t.Name)
 	}
-	f := fault.New(fault.Usage, "there is no template %q", name)
+	f := fault.New(fault.NotFound, "there is no template %q", name)
 	if near := spelling.Nearest(name, names); near != "" {
 		f = f.Hint("did you mean %q?", near)
 	}

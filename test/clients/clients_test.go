@@ -1,6 +1,5 @@
 // Package clients tests the clients of the API in clients/ against the real server on
-// sandboxes that are folders of this machine. The same programs run against real sandboxes
-// in test/e2e.
+// sandboxes that are folders of this machine.
 package clients
 
 import (
@@ -9,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"aibox/api/auth"
 	"aibox/api/server"
+	"aibox/bakery"
+	"aibox/bakery/docker"
+	"aibox/dockerfiles"
 	"aibox/internal/fault"
 	"aibox/session"
 
@@ -119,15 +120,30 @@ func node(t *testing.T) string {
 	if exec.CommandContext(t.Context(), "node", "-e", strips).Run() == nil {
 		return "node"
 	}
-	images, err := exec.CommandContext(t.Context(), "docker", "images", "-q", "aibox/base").Output()
-	image, _, _ := strings.Cut(string(images), "\n")
-	if err != nil || image == "" {
-		t.Skip("there is no Node 22.18, and no base image of aibox that has one")
-	}
+	image := bakeBase(t)
 	path := filepath.Join(t.TempDir(), "node")
 	script := `id=$(docker create "$1" true) && docker cp "$id:/usr/local/bin/node" "$2"; docker rm "$id"`
 	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", image, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return path
+}
+
+// bakeBase returns aibox's own base image. It is built unless the daemon has it.
+func bakeBase(t *testing.T) string {
+	t.Helper()
+	builder, err := docker.Open(os.Getenv("DOCKER_HOST"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer builder.Close()
+	b, err := bakery.New(builder, dockerfiles.FS, bakery.Options{Host: bakery.ReadHost()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	baked, err := b.Bake(t.Context(), []string{bakery.Base}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return baked[0].Ref
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -43,11 +44,17 @@ func (d *disk) mount(mode string) {
 }
 
 // unmount waits for processes that still use the disk, such as one that creates a
-// namespace.
+// namespace, and for fuse2fs, which writes the last blocks after the mount has ended.
 func (d *disk) unmount() {
 	d.m.t.Helper()
 	eventually(d.m.t, hung, "nobody uses the disk", func() bool {
 		return d.m.exec("fusermount3", "-u", d.folder).code == 0
+	})
+	eventually(d.m.t, hung, "fuse2fs has written the disk", func() bool {
+		return !slices.ContainsFunc(glob(d.m.t, "/proc/[0-9]*/cmdline"), func(file string) bool {
+			line, _ := os.ReadFile(file)
+			return bytes.HasPrefix(line, []byte("fuse2fs\x00"+d.image+"\x00"))
+		})
 	})
 }
 

@@ -269,9 +269,9 @@ func TestAnMCPClientUsesASandbox(t *testing.T) {
 	if ran := c.done("run_command", in(id, map[string]any{"command": "head -c 1000000 /dev/zero | tr '\\0' x"})); ran.Dropped != 1000000-32<<10 || len(ran.data) != 32<<10 {
 		t.Errorf("of much output %d bytes are left out and %d returned", ran.Dropped, len(ran.data))
 	}
-	c.done("run_command", in(id, map[string]any{"command": "cd /tmp && setsid python3 -m http.server 8000 > /dev/null 2>&1 &"}))
-	// A server takes seconds to start on a busy machine.
-	c.done("run_command", in(id, map[string]any{"command": "for i in $(seq 600); do python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8000))' 2>/dev/null && exit 0; sleep 0.1; done; exit 1", "seconds": 120}))
+	// What a command leaves in its process group ends with it.
+	c.done("run_command", in(id, map[string]any{"seconds": 120, "command": `setsid python3 -m http.server --directory /tmp 8000 > /dev/null 2>&1 &
+		for i in $(seq 600); do python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2>/dev/null && exit 0; sleep 0.1; done; exit 1`}))
 	url := c.done("open_port", in(id, map[string]any{"port": 8000})).URL
 	if o := m.exec("curl", "-sf", url+"/in.txt"); !strings.HasPrefix(o.stdout, "six times seven") || !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Errorf("%s answers %s", url, o)
