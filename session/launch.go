@@ -35,6 +35,8 @@ type Launch struct {
 	// ReportProbes reports each probe as a step of its own, to show the progress of
 	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`
+	// AsksNothing makes the session act at its limits without a question to the user.
+	AsksNothing bool `json:"asks_nothing,omitempty"`
 	// Detached reports that the client does not wait while the session is queued. The session
 	// then keeps its record if it cannot start.
 	Detached bool `json:"detached,omitempty"`

@@ -147,7 +147,7 @@ func proveLimits(ctx context.Context, service *session.Sessions, launch session.
 
 // try runs the program in a session of its own, and removes that.
 func (p *limitProbe) try(ctx context.Context, service *session.Sessions, launch session.Launch) (trial limitTrial, err error) {
-	launch.ReportProbes = false
+	launch.ReportProbes, launch.AsksNothing = false, true
 	launch.Spec.Network, launch.Spec.Args = netguard.None.String(), []string{"sh", "-c", p.script}
 	p.set(&launch.Spec.Run)
 	id, err := service.Launch(ctx, launch, func(session.Step) {})

@@ -36,9 +36,9 @@ func TestEveryAgentHasATemplate(t *testing.T) {
 	}
 }
 
-func TestUnknownTemplateIsAUsageFault(t *testing.T) {
+func TestUnknownTemplateIsNotFound(t *testing.T) {
 	_, err := NewSet(agents.Builtin()).Find("cod")
-	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `"cod"`) {
+	if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), `"cod"`) {
 		t.Error(err)
 	}
 }

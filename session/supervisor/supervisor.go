@@ -224,6 +224,9 @@ func (s *supervisor) open() error {
 	}
 	s.requests.record = s.answered
 	s.askAboutAccess()
+	if s.launch.AsksNothing {
+		s.requests.close()
+	}
 	if err != nil {
 		return err
 	}
