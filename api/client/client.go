@@ -20,6 +20,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/internal/fault"
+	"aibox/internal/pipe"
 )
 
 // Client calls the API. It is safe for concurrent use. Close must be called.
@@ -61,52 +62,17 @@ func Unix(path string) *Client {
 // InProcess returns a client of a handler in this process, and what ends the handler's
 // connections. base is the context of the handler's requests.
 func InProcess(base context.Context, handler http.Handler) (c *Client, end func()) {
-	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	pipes := pipe.NewListener()
 	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return base }, ReadHeaderTimeout: time.Minute}
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = server.Serve(pipes) })
-	c = New(pipes.dial)
+	c = New(pipes.Dial)
 	return c, func() {
 		c.Close()
 		_ = server.Close()
 		wait.Wait()
 	}
 }
-
-// pipeListener accepts connections of its own process.
-type pipeListener struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.conns:
-		return conn, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "aibox", Net: "pipe"} }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/internal/pipe"
 )
 
 // backend calls aibox's API within this process, over connections in memory. So every call
@@ -24,13 +24,13 @@ type backend struct {
 
 	server    *http.Server
 	transport *http.Transport
-	listener  *memoryListener
+	listener  *pipe.Listener
 }
 
 func newBackend(api http.Handler, host string) *backend {
-	b := &backend{listener: &memoryListener{conns: make(chan net.Conn), done: make(chan struct{})}}
+	b := &backend{listener: pipe.NewListener()}
 	b.transport = &http.Transport{
-		DialContext:         b.listener.dial,
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return b.listener.Dial(ctx) },
 		MaxIdleConnsPerHost: 64,
 		IdleConnTimeout:     time.Minute,
 		DisableCompression:  true,
@@ -53,44 +53,6 @@ func (b *backend) close() error {
 	b.transport.CloseIdleConnections()
 	return err
 }
-
-// memoryListener is a listener without a network.
-type memoryListener struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept returns the server's end of the next connection.
-func (l *memoryListener) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.conns:
-		return conn, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept.
-func (l *memoryListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-// Addr returns an address that names nothing.
-func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "memory"} }
 
 // caller is the caller of a request.
 type caller struct {

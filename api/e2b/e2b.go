@@ -20,8 +20,8 @@ import (
 // Root is the path below which the server answers, besides the hosts of sandboxes.
 const Root = "/e2b"
 
-// envdVersion is the version of the program inside a sandbox that the packages are told.
-// They ask for nothing newer than this version has.
+// envdVersion is the version that the server reports for the program inside a sandbox. The
+// packages use nothing that is newer than this version.
 const envdVersion = "0.6.4"
 
 // KeySize is the size of Config.Key in bytes.

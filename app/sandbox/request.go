@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
@@ -78,11 +79,9 @@ func checkLabels(l session.Labels) error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// settingsOfTenants are the settings that every tenant can give.
-var settingsOfTenants = []string{
-	"network", "allow", "deny", "egress-upload", "egress-download", "timeout", "idle-timeout", "pids", "memory", "cpus", "disk",
-	"model", "max-upload", "max-tokens", "max-cost", "model-timeout",
-}
+// settingsOfTenants are the settings that every tenant can give: those of a template, and the
+// limit of the volumes.
+var settingsOfTenants = slices.Concat(template.SettingKeys, []string{"disk"})
 
 // settingsOfUser are the settings that only the user of this machine can give: they name what
 // is on it.

@@ -401,12 +401,12 @@ func TestThePermissionsOfASandboxAreEnforced(t *testing.T) {
 	s.must(sandboxCall{Do: "volume", Tenant: "acme", Name: "data"}, nil)
 	s.volumes = []string{"data"}
 	confined := s.create(sandbox.Request{
-		Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/user/work"}, Hidden: []string{"/usr/lib/os-release", "/opt/*"}}},
+		Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/user/own"}, Hidden: []string{"/usr/lib/os-release", "/opt/*"}}},
 		Volumes:     []session.VolumeMount{{Volume: "data", Path: "/data"}},
 	})
 	out := s.sh(confined.ID, `for f in ~/x /var/tmp/x /dev/shm/x /run/x /run/lock/x /workspace/x /home/x /x; do touch $f 2>/dev/null && echo wrote $f; done
-cat /etc/os-release 2>&1; ls /opt/*/ 2>&1; chmod 777 ~ 2>&1; touch ~/work/x /tmp/x /data/x && echo allowed
-find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /data -o -path /home/user/work -o -path /dev \) -prune -o -writable -not -type l -print 2>/dev/null`)
+cat /etc/os-release 2>&1; ls /opt/*/ 2>&1; chmod 777 ~ 2>&1; touch ~/own/x /tmp/x /data/x && echo allowed
+find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /data -o -path /home/user/own -o -path /dev \) -prune -o -writable -not -type l -print 2>/dev/null`)
 	for _, bad := range []string{"wrote", "PRETTY_NAME"} {
 		if strings.Contains(out.Text, bad) {
 			t.Errorf("%q is in\n%s", bad, out.Text)
