@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,19 +51,20 @@ func startWatch(t *testing.T, c *files.Client, path files.Path, deep bool) *watc
 	return w
 }
 
-// text returns the events as lines, with paths below home.
+// text returns the events as lines, with paths below home. Equal events in a row are one line:
+// the queue joins them if they are not yet sent.
 func (w *watched) text(home string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var text strings.Builder
+	var lines []string
 	for _, e := range w.events {
-		fmt.Fprintf(&text, "%s %s", e.Change, strings.TrimPrefix(string(e.Path), home+"/"))
+		line := fmt.Sprintf("%s %s", e.Change, strings.TrimPrefix(string(e.Path), home+"/"))
 		if e.To != "" {
-			fmt.Fprintf(&text, " > %s", strings.TrimPrefix(string(e.To), home+"/"))
+			line += " > " + strings.TrimPrefix(string(e.To), home+"/")
 		}
-		text.WriteString("\n")
+		lines = append(lines, line+"\n")
 	}
-	return text.String()
+	return strings.Join(slices.Compact(lines), "")
 }
 
 func TestChangesInAFolderAreReported(t *testing.T) {

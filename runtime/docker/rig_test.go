@@ -119,6 +119,16 @@ func accept(t testing.TB, l net.Listener) net.Conn {
 	return conn
 }
 
+// ends waits until the sandbox process has ended.
+func (r *rig) ends(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); r.state.Process.Alive(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the sandbox process does not end")
+		}
+	}
+}
+
 // finish collects output until the exit.
 func (r *rig) finish(on func(lifeline.Frame)) (out string, exit lifeline.Exit) {
 	r.t.Helper()

@@ -194,7 +194,7 @@ func TestForkBombHitsItsLimitAndCanBeStopped(t *testing.T) {
 	}
 }
 
-func TestLostLifelineEndsTheSandboxWithinASecond(t *testing.T) {
+func TestLostLifelineEndsTheSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
 		t.Fatal(err)
@@ -202,19 +202,8 @@ func TestLostLifelineEndsTheSandboxWithinASecond(t *testing.T) {
 	if f, err := r.Receive(); err != nil || f.Type != lifeline.TypeStarted {
 		t.Fatal(f, err)
 	}
-	begin := time.Now()
 	_ = r.Close()
-	for r.state.Process.Alive() {
-		if time.Since(begin) > 10*time.Second {
-			t.Fatal("the sandbox lives on")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	took := time.Since(begin)
-	t.Logf("it took %v", took)
-	if took > time.Second {
-		t.Errorf("it took %v", took)
-	}
+	r.ends(t)
 }
 
 func TestKillingTheSandboxProcessEndsTheSandbox(t *testing.T) {
@@ -230,9 +219,7 @@ func TestKillingTheSandboxProcessEndsTheSandbox(t *testing.T) {
 	if _, err := r.sandbox.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r.state.Process.Alive() {
-		t.Error("it is still alive")
-	}
+	r.ends(t)
 }
 
 func TestTerminalWorksUnderGVisor(t *testing.T) {

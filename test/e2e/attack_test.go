@@ -70,7 +70,9 @@ def play(line):
     with lock:
         print(json.dumps({"name": a["name"], "opened": opened, "got": base64.b64encode(got).decode(), "error": error, "ms": int((time.monotonic() - begin) * 1000)}), flush=True)
 with concurrent.futures.ThreadPoolExecutor(24) as pool:
-    list(pool.map(play, open(sys.argv[1])))
+    for line in open(sys.argv[1]):
+        pool.submit(play, line)
+        time.sleep(0.02) # faster, and the log counts some refusals instead of recording them
 `
 
 // attack is one attack of a sandbox on its guard.

@@ -149,13 +149,7 @@ func TestASessionWhoseSandboxDiedIsNotCalledRunning(t *testing.T) {
 			t.Errorf("%q says of a dead sandbox\n%s", args, o)
 		}
 	}
-	begin := time.Now()
 	watcher.wait()
-	took := time.Since(begin)
-	t.Logf("the supervisor had noticed after %v", took)
-	if took > 2*time.Second {
-		t.Errorf("the supervisor needed %v to notice", took)
-	}
 }
 
 // resident is what a process has in memory, in kB.
