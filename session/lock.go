@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/flock"
 )
 
@@ -22,7 +23,7 @@ func lock(dir string) (*flock.Lock, error) {
 	for range 20 {
 		held, err := flock.Try(filepath.Join(dir, lockFile), flock.Exclusive)
 		if !errors.Is(err, flock.ErrHeld) {
-			return held, err
+			return held, diskerr.Explain(err, dir)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -36,7 +36,7 @@ type Client struct {
 	Exe     string   // the program to run as the job; empty means os.Executable()
 	Args    []string // arguments that make Exe call ServeJob; empty means {"netguard-job"}
 	Site    Site
-	Timeout time.Duration // of one job; 0 means 15 s
+	Timeout time.Duration // of one job; 0 means 30 s
 }
 
 // Up sets up everything that is not per session: alias, firewall chains, order of routing
@@ -107,7 +107,7 @@ func (c Client) Release(ctx context.Context, bridge string) error {
 // call runs one job to its end. Request and answer go over one Unix socket, the
 // job's standard input: sudo closes every other descriptor.
 func (c Client) call(ctx context.Context, req request) (*reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, 15*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, 30*time.Second))
 	defer cancel()
 	cmd, err := c.command()
 	if err != nil {

@@ -45,8 +45,9 @@ func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 }
 
 // releaseTime is how long to wait for a socket's last owner to close it: a killed process
-// takes a moment to die, and a forked child has a copy until it executes its program.
-const releaseTime = 250 * time.Millisecond
+// takes a moment to die, and a forked child has a copy until it executes its program. On a
+// busy machine that takes seconds.
+const releaseTime = 3 * time.Second
 
 func bind(bridge string, kind, port int) (*os.File, error) {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -55,7 +56,11 @@ func bind(bridge string, kind, port int) (*os.File, error) {
 			return file, err
 		}
 		if time.Since(begin) > releaseTime {
-			return nil, fault.New(fault.Environment, "port %d is taken where Docker's bridges are", port).
+			by := ""
+			if programs := holders(bridge, kind, port); programs != "" {
+				by = " by " + programs
+			}
+			return nil, fault.New(fault.Environment, "port %d is taken where Docker's bridges are%s", port, by).
 				Hint("aibox ls   # another session may still hold bridge %s", bridge).
 				Hint("docker ps  # a container that publishes port %d on all addresses takes it: publish on 127.0.0.1", port)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -201,7 +202,7 @@ func TestEachSessionUsesTheSameAddressOnItsOwnBridge(t *testing.T) {
 	if got := second.TCP[11434].Addr().String(); got != "10.200.200.1:11434" {
 		t.Errorf("bound to %s", got)
 	}
-	if _, err := here.Guard(ctx, "aibox-test0", ports); err == nil || !strings.Contains(err.Error(), "taken") {
+	if _, err := here.Guard(ctx, "aibox-test0", ports); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is taken where Docker's bridges are by rules.test, process %d", os.Getpid())) {
 		t.Errorf("a bridge was given away twice: %v", err)
 	}
 	if err := second.Close(); err != nil {

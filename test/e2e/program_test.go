@@ -133,10 +133,17 @@ type background struct {
 	code           int
 }
 
+// background is aibox, not yet started.
+func (m *machine) background(args ...string) *background {
+	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
+	b.stdout.of, b.stderr.of = b, b
+	return b
+}
+
 // start runs aibox in the background.
 func (m *machine) start(args ...string) *background {
 	m.t.Helper()
-	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
+	b := m.background(args...)
 	b.Stdout, b.Stderr = b.stdout, b.stderr
 	over := m.cleanUp(args)
 	if err := b.Start(); err != nil {

@@ -36,7 +36,7 @@ func (m *machine) onTerminal(args ...string) *screen {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
+	b := m.background(args...)
 	b.Stdin, b.Stdout, b.Stderr = slave, slave, slave
 	b.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := b.Start(); err != nil {

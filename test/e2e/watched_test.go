@@ -13,6 +13,7 @@ type watched struct {
 	mu    sync.Mutex
 	data  bytes.Buffer
 	grown chan struct{} // closed and replaced at each write
+	of    *background   // whose output it is, if known: nothing is awaited after its end
 }
 
 func newWatched() *watched { return &watched{grown: make(chan struct{})} }
@@ -37,6 +38,10 @@ func (w *watched) String() string {
 func (w *watched) await(t testing.TB, text string) {
 	t.Helper()
 	deadline := time.After(limit)
+	var ended chan struct{}
+	if w.of != nil {
+		ended = w.of.done
+	}
 	for {
 		w.mu.Lock()
 		now, grown := w.data.String(), w.grown
@@ -46,7 +51,15 @@ func (w *watched) await(t testing.TB, text string) {
 		}
 		select {
 		case <-grown:
+		case <-ended:
+			if strings.Contains(w.String(), text) {
+				return
+			}
+			t.Fatalf("it ends with %d and has never printed %q, only\n%s\n%s", w.of.code, text, w.String(), w.of.stderr)
 		case <-deadline:
+			if w.of != nil {
+				now += "\n" + w.of.stderr.String()
+			}
 			t.Fatalf("%q is never printed, only\n%s", text, now)
 		}
 	}
