@@ -31,5 +31,8 @@ RUN printf '%s\n' '#!/bin/bash' \
       'wait -n $vnc $!' \
       >/usr/local/bin/start-desktop \
  && chmod 755 /usr/local/bin/start-desktop
+# The address without a path shows the desktop.
+RUN printf '<!doctype html><title>noVNC</title><meta http-equiv="refresh" content="0; url=vnc.html?autoconnect=true&amp;resize=scale">\n' \
+      >/usr/share/novnc/index.html
 WORKDIR /home/user
 CMD ["start-desktop"]
