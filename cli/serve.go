@@ -37,6 +37,8 @@ type serveOptions struct {
 	installUnit bool
 	warm        []string
 	warmMemory  int
+
+	port string // that the first listener on TCP has; set before any request is served
 }
 
 // The memory and the patience of a server.
@@ -147,6 +149,9 @@ func (o *serveOptions) serve(ctx context.Context, api *apiServer, socket net.Lis
 			}
 			return fault.New(fault.Environment, "the server cannot listen: %w", err)
 		}
+		if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && o.port == "" {
+			o.port = port
+		}
 		listeners, configs = append(listeners, listener), append(configs, config)
 	}
 	var wait sync.WaitGroup
@@ -251,14 +256,14 @@ func (o *serveOptions) names(certificate []string) []string {
 
 // origin returns the scheme and the port of the first address on TCP; empty if there is none.
 func (o *serveOptions) origin(config *tls.Config) (scheme, port string) {
-	if len(o.listen) == 0 {
+	switch {
+	case o.port == "":
 		return "", ""
+	case config != nil:
+		return "https", o.port
+	default:
+		return "http", o.port
 	}
-	_, port, _ = net.SplitHostPort(o.listen[0])
-	if config != nil {
-		return "https", port
-	}
-	return "http", port
 }
 
 // portDomains returns the domains below which ports have host names: those that were given,

@@ -98,6 +98,7 @@ func TestProgramsUseASandboxInEveryWayOfTheAPI(t *testing.T) {
 	s.files(id)
 	s.grpc(id)
 	s.webSocket(id)
+	s.ports(id)
 	if body, status := s.curl("-X", "PUT", "-d", `{"allow":{"hosts":["a.example"]}}`, s.url+"/v1/sandboxes/"+id+"/network"); status != "200" || !strings.Contains(body, "a.example") {
 		t.Errorf("the network: %s %s", status, body)
 	}
@@ -222,6 +223,10 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	s := m.serve("local")
 	id := s.create(`{"idempotency_key":"one"}`)
 	t.Cleanup(func() { m.aibox(0, "sandbox", "rm", id) })
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.url, "http://"), ":")
+	if signed := m.aibox(0, "sandbox", "open", id, "3000").stdout; !strings.HasPrefix(signed, "http://3000-"+id+".localhost:"+port+"/?") {
+		t.Errorf("the URL for a browser is %s, and the server's %s", signed, s.url)
+	}
 	body, _ := s.curl("-d", `{"argv":["sh","-c","for i in $(seq 200); do echo $i; sleep 0.05; done"]}`, s.url+"/v1/sandboxes/"+id+"/processes")
 	if !strings.Contains(body, `"processId":1`) {
 		t.Fatal(body)

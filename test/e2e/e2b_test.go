@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -36,67 +34,49 @@ func (m *machine) node(image string) (node, npm string) {
 	return filepath.Join(folder, "node"), filepath.Join(folder, "npm", "bin", "npm-cli.js")
 }
 
-// ownRuntime gives a machine its own runtime folder, so that its server has its own socket.
-// Everything else in the folder is the daemon's.
-func (m *machine) ownRuntime() {
+// install installs the npm packages that a folder of testdata locks, and returns a function
+// that makes commands in it.
+func (m *machine) install(name, image string) (in func(args ...string) *exec.Cmd) {
 	m.t.Helper()
-	shared, own := os.Getenv("XDG_RUNTIME_DIR"), filepath.Join(m.home, "run")
-	entries, err := os.ReadDir(shared)
+	node, npm := m.node(image)
+	files, err := filepath.Glob(filepath.Join("testdata", name, "*"))
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if err := os.Mkdir(own, 0o700); err != nil {
-		m.t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if entry.Name() != "aibox" {
-			if err := os.Symlink(filepath.Join(shared, entry.Name()), filepath.Join(own, entry.Name())); err != nil {
-				m.t.Fatal(err)
-			}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			m.t.Fatal(err)
 		}
+		m.write(filepath.Join(m.home, name, filepath.Base(file)), string(content))
 	}
-	m.env = append(m.env, "XDG_RUNTIME_DIR="+own)
+	in = func(args ...string) *exec.Cmd {
+		cmd := m.cmd(node, args...)
+		cmd.Dir = filepath.Join(m.home, name)
+		return cmd
+	}
+	if out, err := in("--use-system-ca", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+		m.t.Fatalf("installing the packages: %v %s", err, out)
+	}
+	return in
 }
 
 // The table of docs/e2b.md is what the package itself reports.
 func TestTheUnchangedPackageE2BWorks(t *testing.T) {
 	m := newMachine(t)
-	m.ownRuntime()
-	image := strings.TrimSpace(m.aibox(0, "bake", "code").stdout)
-	node, npm := m.node(image)
-	for _, name := range []string{"package.json", "package-lock.json", "check.mjs"} {
-		content, err := os.ReadFile(filepath.Join("testdata", "e2b", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.write(filepath.Join(m.home, "e2b", name), string(content))
-	}
-	in := func(program string, args ...string) *exec.Cmd {
-		cmd := m.cmd(program, args...)
-		cmd.Dir = filepath.Join(m.home, "e2b")
-		return cmd
-	}
-	if out, err := in(node, "--use-system-ca", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
-		t.Fatalf("installing the package: %v %s", err, out)
-	}
-
-	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "acme", "--right", "read,sandboxes,execute,network,volumes").stdout)
-	server := m.start("serve", "--listen", "127.0.0.1:0")
+	in := m.install("e2b", strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
+	s := m.serve("acme")
 	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGTERM)
-		server.ends(0)
 		for _, r := range m.stored() {
 			if r.State.Phase != "ended" {
 				m.exec(aibox, "stop", r.ID)
 			}
 		}
 	})
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	eventually(t, hung, "the server listens", func() bool { return address.MatchString(server.stderr.String()) })
-	url := address.FindString(server.stderr.String()) + "/e2b"
+	url := s.url + "/e2b"
 
-	run := in(node, "check.mjs")
-	run.Env = append(run.Env, "E2B_API_URL="+url, "E2B_SANDBOX_URL="+url, "E2B_VALIDATE_API_KEY=false", "E2B_API_KEY="+token)
+	run := in("check.mjs")
+	run.Env = append(run.Env, "E2B_API_URL="+url, "E2B_SANDBOX_URL="+url, "E2B_VALIDATE_API_KEY=false", "E2B_API_KEY="+s.token)
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("the checks: %v %s", err, out)
