@@ -1,10 +1,10 @@
 package agents
 
 import (
-	"regexp"
 	"strings"
 
 	"aibox/agents/conversation"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/secret"
 )
 
@@ -80,7 +80,7 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 	return inv.addPrompt(task, "--"), nil
 }
 
-var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var notAlphanumeric = lazyregexp.New(`[^A-Za-z0-9]+`)
 
 // cursorTrust returns the note by which Cursor remembers that a folder is trusted: on a
 // terminal it asks otherwise, and takes no --trust.

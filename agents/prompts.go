@@ -1,9 +1,10 @@
 package agents
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // Asker is an agent whose terminal shows when it waits for the user: for permission, or
@@ -17,13 +18,13 @@ type Asker interface {
 
 // Prompt is a question of an agent on its terminal: patterns that each match a row. A
 // pattern never crosses rows, since an agent wraps lines to the terminal's width.
-type Prompt []*regexp.Regexp
+type Prompt []*lazyregexp.Regexp
 
 // newPrompt compiles patterns for rows.
 func newPrompt(rows ...string) Prompt {
 	prompt := make(Prompt, 0, len(rows))
 	for _, row := range rows {
-		prompt = append(prompt, regexp.MustCompile(row))
+		prompt = append(prompt, lazyregexp.New(row))
 	}
 	return prompt
 }

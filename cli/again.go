@@ -27,7 +27,9 @@ put it in your settings.`,
 			return a.rerun(cmd, o, args)
 		},
 	}
-	o.bind(a, cmd)
+	if a.canCall("rerun") {
+		o.bind(a, cmd)
+	}
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	goruntime "runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -69,6 +70,7 @@ type cli struct {
 	rootful      bool // --rootful: use the system's Docker
 	rootfulGiven bool // whether --rootful was set
 
+	words        []string   // of the command line; nil while all commands are complete
 	parsed, json bool       // the command line was parsed; it has --json
 	about        session.ID // the session that the command is about, if any
 }
@@ -81,7 +83,9 @@ func (a *cli) execute(ctx context.Context, args []string) error {
 		return fault.New(fault.Environment, "aibox needs Linux, because gVisor does").
 			Hint("run it in a Linux machine, such as Lima on macOS or WSL 2 on Windows")
 	}
+	a.words = append([]string{}, args...)
 	root := a.root()
+	a.words = nil
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -94,7 +98,12 @@ func (a *cli) execute(ctx context.Context, args []string) error {
 	return err
 }
 
-// root is the command tree.
+// canCall reports whether the command line can lead to the command with this name. The
+// flags of settings, with those of each agent, take longer than the rest of a start, and
+// cobra finds a command only by its name as a word.
+func (a *cli) canCall(name string) bool { return a.words == nil || slices.Contains(a.words, name) }
+
+// root is the command tree. Without canCall, a command may have no flags.
 func (a *cli) root() *cobra.Command {
 	var plain bool
 	root := &cobra.Command{

@@ -80,3 +80,27 @@ func TestThePrintedCommandLineMakesTheSameRequest(t *testing.T) {
 		}
 	})
 }
+
+// The flags of settings are declared only for commands that the command line can lead to.
+func TestEveryWayToACommandFindsItsFlags(t *testing.T) {
+	for _, words := range [][]string{
+		{"run", "codex", "--memory"}, {"run", "--memory"}, {"run", "--agent", "codex", "--memory"}, {"--rootful", "run", "codex", "--memory"},
+		{"rerun", "0dq4f", "--memory"}, {"fork", "0dq4f", "--memory"},
+	} {
+		a, _, errOut := testApp(t)
+		// The flag without its value is an error that only its declaration makes.
+		if err := a.execute(t.Context(), words); err == nil || !strings.Contains(err.Error(), "--memory") || strings.Contains(err.Error(), "unknown") {
+			t.Errorf("%q: %v\n%s", words, err, errOut)
+		}
+	}
+	for _, words := range [][]string{{"help", "run", "codex"}, {"run", "codex", "--help"}, {"help", "fork"}} {
+		a, out, _ := testApp(t)
+		if err := a.execute(t.Context(), words); err != nil || !strings.Contains(out.String(), "--memory") {
+			t.Errorf("%q: %v\n%s", words, err, out)
+		}
+	}
+	a, out, _ := testApp(t)
+	if err := a.execute(t.Context(), []string{"run", "--help"}); err != nil || !strings.Contains(out.String(), "  codex ") {
+		t.Errorf("the help of run does not list the agents: %v\n%s", err, out)
+	}
+}

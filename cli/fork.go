@@ -35,6 +35,8 @@ session is refused, since its files may be half written: stop it first.`,
 			return a.runWithPromptFile(cmd.Context(), o)
 		},
 	}
-	o.bind(a, cmd)
+	if a.canCall("fork") {
+		o.bind(a, cmd)
+	}
 	return cmd
 }

@@ -50,6 +50,9 @@ succeeded, otherwise the highest of their exit codes.`,
 		ValidArgsFunction: a.completeAgents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd, o, args) },
 	}
+	if !a.canCall("run") {
+		return cmd
+	}
 	o.bind(a, cmd)
 	for _, agent := range a.app.Agents().All() {
 		cmd.AddCommand(a.runAgentCommand(o, agent))
@@ -156,6 +159,10 @@ func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command 
 		Short: info.Summary,
 		Long:  info.Summary + ".\nThe agent's own options come first, then those of every agent.",
 		Args:  cobra.ArbitraryArgs,
+	}
+	if !a.canCall(info.Name) {
+		cmd.Run = func(*cobra.Command, []string) {} // the help lists only what runs
+		return cmd
 	}
 	own := o.bindOwn(a, cmd, agent)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"regexp"
 	"strings"
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 )
 
 // SecretSource has the settings under [secrets.NAME]: where the value of the secret NAME of
@@ -20,7 +20,7 @@ type SecretSource struct {
 const secretsTable = "secrets"
 
 // secretName matches the names of secrets, which are those of environment variables.
-var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var secretName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // secretSections returns the tables of secrets with their settings.
 func secretSections(names []string) ([]*section, error) {

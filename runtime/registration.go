@@ -1,17 +1,17 @@
 package runtime
 
 import (
-	"regexp"
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 )
 
 // safeArgs are the arguments that a registered runsc may have: those of aibox's own setup,
 // and those that do not affect what a sandbox can reach. Others do: --network=host,
 // --host-uds, --directfs, a --debug-log in another place.
-var safeArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
+var safeArgs = lazyregexp.New(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
 
 // Unsafe returns the properties of the runtime's registration that may let a sandbox out, a
 // clause each, safe for a terminal. Unknown properties count. It is empty for a registration

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"aibox/audit"
 	"aibox/config"
+	"aibox/internal/lazyregexp"
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session/control"
@@ -221,7 +221,7 @@ func setAside(path string) (string, error) {
 }
 
 // temporary matches the names of files that paths.WriteFile has not finished.
-var temporary = regexp.MustCompile(`^\..+\.[0-9]+$`)
+var temporary = lazyregexp.New(`^\..+\.[0-9]+$`)
 
 // clearTemporary removes what a process that died has left in a session's folder: its
 // socket, its counters, its reserved space, and files that it was about to put in place of

@@ -8,18 +8,18 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 )
 
 // scp is git's short form of an SSH address, user@host:path.
-var scp = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]`)
+var scp = lazyregexp.New(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]`)
 
 // IsURL reports whether repo is an address rather than a path.
 func IsURL(repo string) bool {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aibox/internal/git"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 )
 
@@ -167,7 +167,7 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 }
 
 // unreadableFolder matches git's warning about a folder that it cannot read.
-var unreadableFolder = regexp.MustCompile(`(?m)^warning: could not open directory '(.*)': (.*)$`)
+var unreadableFolder = lazyregexp.New(`(?m)^warning: could not open directory '(.*)': (.*)$`)
 
 // addUnreadable names the folders that git could not look into for untracked files.
 func (l *listing) addUnreadable(warnings, prefix string) {

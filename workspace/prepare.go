@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +17,14 @@ import (
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/internal/undo"
 )
 
 // sessionID matches ids that are safe as names of refs, folders and files.
-var sessionID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var sessionID = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // Prepare creates the workspace of one session. If it refuses a repository it returns a
 // fault of kind Usage with a hint. On error it removes everything it has created.

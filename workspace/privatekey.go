@@ -2,14 +2,15 @@ package workspace
 
 import (
 	"bytes"
-	"regexp"
+
+	"aibox/internal/lazyregexp"
 )
 
 // largestKey is the size, in bytes, up to which a file is checked for a private key.
 const largestKey = 64 << 10
 
 // pemKey is the first line of a private key as OpenSSL, OpenSSH, PuTTY and GnuPG write it.
-var pemKey = regexp.MustCompile(`(?m)^-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
+var pemKey = lazyregexp.New(`(?m)^-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 
 // isPrivateKey reports whether content begins like a private key file. A program that
 // contains a test key is none; a chain of certificates that ends with a key is one.

@@ -3,10 +3,10 @@ package custom
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/internal/spelling"
 )
 
@@ -57,7 +57,7 @@ func findPlaceholder(name string) (placeholder, bool) {
 }
 
 // inBraces matches a placeholder, or a literal one in double braces.
-var inBraces = regexp.MustCompile(`\{?\{([a-z_]+)(:[a-z_]*)?\}\}?`)
+var inBraces = lazyregexp.New(`\{?\{([a-z_]+)(:[a-z_]*)?\}\}?`)
 
 // parseTemplate reads placeholders: {name}, {name:json}, and {{name}} for the text
 // {name} itself. Other braces are text, as in JSON. The error names the placeholder

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +10,10 @@ import (
 	"unicode"
 
 	"aibox/internal/amount"
+	"aibox/internal/lazyregexp"
 )
 
-var envName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Z_][A-Z0-9_]*$`)
 
 // fieldsOf caches the fields of valid types, which forms and lists request all the time.
 var fieldsOf sync.Map // reflect.Type → []Field

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // Definition is an option that is defined in a file instead of a Go struct.
@@ -18,7 +19,7 @@ type Definition struct {
 }
 
 // definedKey matches the keys that can be converted to a Go field name and back.
-var definedKey = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var definedKey = lazyregexp.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Struct builds a struct from definitions, with every option at its default, and returns
 // a pointer to it. All functions of this package treat it like a struct written in Go.

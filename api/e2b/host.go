@@ -2,10 +2,11 @@ package e2b
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // defaultDomain is the domain of the hosts of sandboxes on this machine.
@@ -82,7 +83,7 @@ func parseName(name, domain string) (id string, port int, ok bool) {
 	return id, int(number), true
 }
 
-var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
+var label = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
 
 // isLabel reports whether text can be the id of a sandbox: it is part of a host name.
 func isLabel(text string) bool { return label.MatchString(text) }

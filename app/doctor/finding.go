@@ -4,9 +4,10 @@
 package doctor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // State is how well a requirement is met, as in JSON.
@@ -58,7 +59,7 @@ func (f Finding) FixedBySetup() bool { return f.State != OK && f.Fix == SetupCom
 func (f Finding) FixedByBuild() bool { return f.State != OK && f.Image != "" }
 
 // ownCommand matches a Fix that is one of aibox's own commands and nothing else.
-var ownCommand = regexp.MustCompile(`^aibox( [A-Za-z0-9._-]+)+$`)
+var ownCommand = lazyregexp.New(`^aibox( [A-Za-z0-9._-]+)+$`)
 
 // Command returns the arguments of the aibox command that fixes it; false where Fix is
 // something else for the user to do.
@@ -70,7 +71,7 @@ func (f Finding) Command() ([]string, bool) {
 }
 
 // rootCommand matches a Fix that is one command for root and nothing else.
-var rootCommand = regexp.MustCompile(`^sudo( [A-Za-z0-9._=/-]+)+$`)
+var rootCommand = lazyregexp.New(`^sudo( [A-Za-z0-9._=/-]+)+$`)
 
 // RootCommand returns the command, with sudo, that fixes it; false where Fix is something
 // else for the user to do. A restart of the machine is left to the user.

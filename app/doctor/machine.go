@@ -5,10 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // machine is what the findings about the kernel, systemd and the user's account are
@@ -76,7 +77,7 @@ func (m machine) userNamespaces() Finding {
 
 // rootlesskitProfile matches an AppArmor profile for rootlesskit, wherever it is
 // installed, in either syntax.
-var rootlesskitProfile = regexp.MustCompile(`(?m)^(profile .* )?"?/[^ "]*/rootlesskit"? .*\{`)
+var rootlesskitProfile = lazyregexp.New(`(?m)^(profile .* )?"?/[^ "]*/rootlesskit"? .*\{`)
 
 // appArmor is about Ubuntu's restriction since 24.04: only a program with a profile that
 // allows it can create a usable user namespace.

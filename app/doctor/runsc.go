@@ -6,22 +6,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
 	"aibox/internal/command"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 	"aibox/runtime"
 	"aibox/scripts"
 )
 
 // runscRelease matches the date of a release in runsc's version.
-var runscRelease = regexp.MustCompile(`release-([0-9]{8})\.`)
+var runscRelease = lazyregexp.New(`release-([0-9]{8})\.`)
 
 // pinnedRelease matches the date of the release that the setup installs.
-var pinnedRelease = regexp.MustCompile(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
+var pinnedRelease = lazyregexp.New(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
 // runtimeProblems returns what is wrong with the runtime that Docker starts sandboxes with.
 // The setup makes the same checks before it keeps a registered runtime (runtime_problems in

@@ -8,11 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"aibox/internal/command"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
 	"aibox/scripts"
 )
@@ -23,7 +23,7 @@ const ReplaceFlag = "--replace-runtime"
 
 // setupEnv matches the variables that the setup needs: where things are, how to reach
 // the network, how to print. Keys and tokens are not among them.
-var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
+var setupEnv = lazyregexp.New(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
 
 // Setup is aibox's setup script, written to a folder that only this user can open.
 type Setup struct {

@@ -36,6 +36,20 @@ func (r *Regexp) FindStringSubmatch(text string) []string {
 	return r.compiled().FindStringSubmatch(text)
 }
 
+// FindSubmatch returns the first match and its groups, or nil.
+func (r *Regexp) FindSubmatch(text []byte) [][]byte { return r.compiled().FindSubmatch(text) }
+
+// FindStringSubmatchIndex returns where the first match and its groups begin and end, or nil.
+func (r *Regexp) FindStringSubmatchIndex(text string) []int {
+	return r.compiled().FindStringSubmatchIndex(text)
+}
+
+// FindAllStringSubmatchIndex returns where at most n matches and their groups begin and end;
+// all if n is negative.
+func (r *Regexp) FindAllStringSubmatchIndex(text string, n int) [][]int {
+	return r.compiled().FindAllStringSubmatchIndex(text, n)
+}
+
 // FindAllStringSubmatch returns at most n matches and their groups; all if n is negative.
 func (r *Regexp) FindAllStringSubmatch(text string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(text, n)
@@ -44,4 +58,9 @@ func (r *Regexp) FindAllStringSubmatch(text string, n int) [][]string {
 // ReplaceAllString replaces every match.
 func (r *Regexp) ReplaceAllString(text, by string) string {
 	return r.compiled().ReplaceAllString(text, by)
+}
+
+// ReplaceAllStringFunc replaces every match by what replace returns for it.
+func (r *Regexp) ReplaceAllStringFunc(text string, replace func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(text, replace)
 }

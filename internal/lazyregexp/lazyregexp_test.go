@@ -1,6 +1,10 @@
 package lazyregexp
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestAnInvalidTextPanicsInTests(t *testing.T) {
 	defer func() {
@@ -24,5 +28,18 @@ func TestALazyExpressionMatchesAsAnyOther(t *testing.T) {
 	}
 	if got := r.ReplaceAllString("abc", "<$1>"); got != "<b>" {
 		t.Errorf("it makes %q", got)
+	}
+	if got := r.ReplaceAllStringFunc("abbc", strings.ToUpper); got != "ABBC" {
+		t.Errorf("it makes %q", got)
+	}
+	if got := r.FindSubmatch([]byte("abbc")); len(got) != 2 || string(got[1]) != "bb" {
+		t.Errorf("it finds %q", got)
+	}
+	want := []int{0, 4, 1, 3}
+	if got := r.FindStringSubmatchIndex("abbc"); !slices.Equal(got, want) {
+		t.Errorf("it finds %d", got)
+	}
+	if got := r.FindAllStringSubmatchIndex("abbc", -1); len(got) != 1 || !slices.Equal(got[0], want) {
+		t.Errorf("it finds %d", got)
 	}
 }

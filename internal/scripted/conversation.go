@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"aibox/internal/lazyregexp"
 )
 
 // Conversation is a request, independent of its dialect.
@@ -107,10 +108,10 @@ func isFrame(text string) bool {
 	return true
 }
 
-var elementName = regexp.MustCompile(`^[a-z][a-z_-]{0,40}$`)
+var elementName = lazyregexp.New(`^[a-z][a-z_-]{0,40}$`)
 
 // workdir matches the texts in which agents name their working directory.
-var workdir = regexp.MustCompile(
+var workdir = lazyregexp.New(
 	`(?m)(?:^[ \t-]*(?:Primary )?[Ww]orking directory: |<cwd>|working in the directory: |\*\*Workspace Directories:\*\*\n\s*- )(/[^\n<]*)`)
 
 // Workdir returns the agent's working directory, or "" if the request does not name it.
@@ -124,7 +125,7 @@ func (c Conversation) Workdir() string {
 }
 
 // stillRunning matches Codex's report about a command that is still running.
-var stillRunning = regexp.MustCompile(`Process running with session ID (\d+)`)
+var stillRunning = lazyregexp.New(`Process running with session ID (\d+)`)
 
 // finished counts the calls that have ended. If the last one is still running, it also
 // returns that call's session.

@@ -1,13 +1,14 @@
 package scripted
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // heardPattern matches {heard:TEXT}, which asks whether the model received TEXT.
-var heardPattern = regexp.MustCompile(`\{heard:([^{}\n]+)\}`)
+var heardPattern = lazyregexp.New(`\{heard:([^{}\n]+)\}`)
 
 // wasSent returns "yes" if a system prompt or a prompt contains text, else "no".
 func (c Conversation) wasSent(text string) string {

@@ -2,11 +2,11 @@ package scripted
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/shellquote"
 )
 
@@ -145,11 +145,11 @@ func callList(call *Call) []*Call {
 // its main loop. A helper that extracts memories would play the script a second time.
 func isHelperRequest(c Conversation) bool { return memoryHelper.MatchString(c.System) }
 
-var memoryHelper = regexp.MustCompile(`(?i)memory[ -]extract|extract\w*[^.\n]{0,60}memor`)
+var memoryHelper = lazyregexp.New(`(?i)memory[ -]extract|extract\w*[^.\n]{0,60}memor`)
 
 var (
-	scriptName  = regexp.MustCompile(`\[\[script ([a-z0-9-]{1,40})\]\]`)
-	scriptBlock = regexp.MustCompile("(?s)```aibox-script[ \\t]*\\n(.*?)\\n?```")
+	scriptName  = lazyregexp.New(`\[\[script ([a-z0-9-]{1,40})\]\]`)
+	scriptBlock = lazyregexp.New("(?s)```aibox-script[ \\t]*\\n(.*?)\\n?```")
 )
 
 // promptScript returns the script that the last marker in prompts selects.

@@ -3,12 +3,13 @@
 package shellquote
 
 import (
-	"regexp"
 	"strings"
+
+	"aibox/internal/lazyregexp"
 )
 
 // plain matches what a shell takes as one word without quotes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plain = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // Join returns the words as one command line, with quotes where they are needed.
 func Join(words []string) string {

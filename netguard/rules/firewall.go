@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 )
 
 const (
@@ -155,7 +155,7 @@ func (f *firewall) read() error {
 }
 
 // counters matches a rule's counters: before its target, or at its end.
-var counters = regexp.MustCompile(` -c (\d+) \d+( |$)`)
+var counters = lazyregexp.New(` -c (\d+) \d+( |$)`)
 
 // parseRules reads the lines of iptables -S -v: rules by chain, in order.
 func parseRules(lines []string) map[string][]listedRule {

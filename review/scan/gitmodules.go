@@ -3,10 +3,10 @@ package scan
 import (
 	"bytes"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/lazyregexp"
 	"aibox/review/gitname"
 	"aibox/workspace"
 )
@@ -18,9 +18,9 @@ import (
 const maxGitmodules = 64 << 10
 
 var (
-	moduleSection = regexp.MustCompile(`^\[submodule "([^"\\]+)"\]$`)
-	moduleSetting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*([^"\\#;]*)$`)
-	relativeURL   = regexp.MustCompile(`^\.\.?/[^:%]*$`)
+	moduleSection = lazyregexp.New(`^\[submodule "([^"\\]+)"\]$`)
+	moduleSetting = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*([^"\\#;]*)$`)
+	relativeURL   = lazyregexp.New(`^\.\.?/[^:%]*$`)
 )
 
 // moduleRules say which values a setting of a submodule may have.

@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/risk/secrets"
@@ -187,7 +187,7 @@ func (f folder) plainName() string {
 
 // plainName matches names that no forge takes for a mention, an issue, a trailer, a link or
 // a command such as [skip ci].
-var plainName = regexp.MustCompile(`^[A-Za-z0-9._+/-]{1,100}$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9._+/-]{1,100}$`)
 
 func plainOr(word, otherwise string) string {
 	if !plainName.MatchString(word) || strings.Contains(word, "//") {

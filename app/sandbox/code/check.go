@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"aibox/internal/lazyregexp"
 	"aibox/session"
 )
 
@@ -58,7 +58,7 @@ func (r *Runner) Check(ctx context.Context, id session.ID, l Language, code stri
 	return bashFindings(code), nil
 }
 
-var bashError = regexp.MustCompile(`line (\d+): (.*)`)
+var bashError = lazyregexp.New(`line (\d+): (.*)`)
 
 // bashSyntax returns the finding for what `bash -n` prints.
 func bashSyntax(printed string) Finding {
@@ -73,10 +73,10 @@ func bashSyntax(printed string) Finding {
 // bashRules find words. Bash has no parser that could be asked for more than syntax.
 var bashRules = []struct {
 	rule  string
-	words *regexp.Regexp
+	words *lazyregexp.Regexp
 }{
-	{"dynamic-code", regexp.MustCompile(`(?:^|[\s;&|(])(eval|source|\.)\s`)},
-	{"network", regexp.MustCompile(`(?:^|[\s;&|(])(curl|wget|nc|ncat|socat|ssh|scp|sftp|rsync|telnet|ftp)\b|(/dev/(?:tcp|udp)/)`)},
+	{"dynamic-code", lazyregexp.New(`(?:^|[\s;&|(])(eval|source|\.)\s`)},
+	{"network", lazyregexp.New(`(?:^|[\s;&|(])(curl|wget|nc|ncat|socat|ssh|scp|sftp|rsync|telnet|ftp)\b|(/dev/(?:tcp|udp)/)`)},
 }
 
 // bashFindings returns the words in a script that the rules name.

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"aibox/internal/lazyregexp"
 	"aibox/internal/redact"
 	"aibox/internal/termtext"
 )
@@ -101,7 +101,7 @@ func kindIn(value any) string {
 	return strings.Join(words, " ")
 }
 
-var pageTitle = regexp.MustCompile(`(?is)<title[^>]*>([^<]*)`)
+var pageTitle = lazyregexp.New(`(?is)<title[^>]*>([^<]*)`)
 
 func Page(text string) string {
 	if !strings.HasPrefix(text, "<") {
@@ -113,7 +113,7 @@ func Page(text string) string {
 	return ""
 }
 
-var firstMessage = regexp.MustCompile(`"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)`)
+var firstMessage = lazyregexp.New(`"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)`)
 
 // cutOffMessage finds the message in JSON that is broken or longer than was read.
 func cutOffMessage(text string) string {

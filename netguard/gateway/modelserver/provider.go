@@ -2,12 +2,12 @@ package modelserver
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/secret"
 	"aibox/internal/secretsource"
 	"aibox/netguard/gateway/schema"
@@ -57,7 +57,7 @@ func (p Provider) Share() Provider {
 	return p
 }
 
-var providerName = regexp.MustCompile(`^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$`)
+var providerName = lazyregexp.New(`^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$`)
 
 // Check reports what is wrong with the provider by itself. It does no I/O.
 func (p Provider) Check() error {
@@ -213,7 +213,7 @@ func firstOf(text string, env func(string) (string, bool), names ...string) stri
 	return text
 }
 
-var placeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:._-]*$`)
+var placeName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9:._-]*$`)
 
 // checkPlace refuses a region, project or version that would change a URL in another way
 // than it should.

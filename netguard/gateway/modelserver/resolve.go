@@ -2,10 +2,10 @@ package modelserver
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard/gateway/price"
 	"aibox/netguard/gateway/schema"
 )
@@ -134,8 +134,8 @@ func hostedByOllama(name string) bool {
 }
 
 var (
-	dated      = regexp.MustCompile(`^-?\d{8}$`)
-	claudeName = regexp.MustCompile(`^(default|best|opusplan|sonnet|opus|haiku|fable)$`)
+	dated      = lazyregexp.New(`^-?\d{8}$`)
+	claudeName = lazyregexp.New(`^(default|best|opusplan|sonnet|opus|haiku|fable)$`)
 )
 
 // aliasOfAnthropic finds a model by an alias of it. "[1m]", which asks for a longer

@@ -1,9 +1,9 @@
 package modelserver
 
 import (
-	"regexp"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -37,8 +37,8 @@ func (u Server) SameModel(own, asked string) (name string, ok bool) {
 }
 
 var (
-	claudeFamily = regexp.MustCompile(`^claude-(?:[0-9][0-9.-]*-)?(sonnet|opus|haiku|fable)(?:-[0-9][0-9-]*)?$`)
-	geminiFamily = regexp.MustCompile(`^gemini-([0-9]+)(?:\.[0-9]+)?-(pro|flash-lite|flash)((?:-[a-z0-9-]+)?)$`)
+	claudeFamily = lazyregexp.New(`^claude-(?:[0-9][0-9.-]*-)?(sonnet|opus|haiku|fable)(?:-[0-9][0-9-]*)?$`)
+	geminiFamily = lazyregexp.New(`^gemini-([0-9]+)(?:\.[0-9]+)?-(pro|flash-lite|flash)((?:-[a-z0-9-]+)?)$`)
 )
 
 // claudeMeans reports whether Claude Code may send model for a short name.

@@ -3,9 +3,9 @@
 package price
 
 import (
-	"regexp"
 	"strings"
 
+	"aibox/internal/lazyregexp"
 	"aibox/netguard/gateway/usage"
 )
 
@@ -49,7 +49,7 @@ type Table struct {
 func New(date string, prices map[string]map[string]Price) Table { return Table{date, prices} }
 
 // dated matches the date after a model's name, and the marks of agents and servers.
-var dated = regexp.MustCompile(`(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|\[1m\])$`)
+var dated = lazyregexp.New(`(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|\[1m\])$`)
 
 // Find returns the price of a model with the first of providers that has one. A name
 // without its date counts when the name itself has no price.
