@@ -28,7 +28,7 @@ func startAgent(r *reaper, s lifeline.Start) (*program, []string, error) {
 	if c.path, err = findProgram(c.argv[0], c.dir, lookup(env, "PATH")); err != nil {
 		return nil, nil, err
 	}
-	p, err := startProgram(r, c)
+	p, err := startProgram(r, nil, c)
 	return p, env, err
 }
 

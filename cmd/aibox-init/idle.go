@@ -18,6 +18,7 @@ func (srv *server) startIdle(s lifeline.Start) {
 		return
 	}
 	srv.send(lifeline.TypeStarted, lifeline.Started{Home: home})
+	go srv.others.launchers.prepare()
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	srv.idle = true

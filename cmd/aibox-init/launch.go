@@ -17,8 +17,9 @@ const launchCommand = "launch"
 const defaultNoFile = 65536
 
 // launch sets the limits and the user, and executes a program. Its args are NPROC NOFILE
-// TTY NOCHILDREN USER PATH ARGV…, with USER as identity prints it. It does not return.
-func launch(args []string) {
+// TTY NOCHILDREN USER PATH ARGV…, with USER as identity prints it. env is the program's
+// environment. It does not return.
+func launch(args, env []string) {
 	if len(args) < 7 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
@@ -47,7 +48,7 @@ func launch(args []string) {
 			os.Exit(125)
 		}
 	}
-	err := syscall.Exec(args[5], args[6:], os.Environ())
+	err := syscall.Exec(args[5], args[6:], env)
 	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[5], err)
 	if errors.Is(err, os.ErrNotExist) {
 		os.Exit(127) // the interpreter of a script

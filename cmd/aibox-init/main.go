@@ -30,7 +30,10 @@ const exitLost = 70
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == launchCommand {
-		launch(os.Args[2:])
+		launch(os.Args[2:], os.Environ())
+	}
+	if len(os.Args) > 1 && os.Args[1] == launcherCommand {
+		awaitProgram()
 	}
 	if len(os.Args) > 1 && os.Args[1] == watchdog.Command {
 		os.Exit(watch())

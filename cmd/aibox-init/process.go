@@ -49,9 +49,9 @@ func newProcess(flow *lifeline.Flow) *process {
 
 // run runs the process and returns its end, without its ID. env is the agent's environment,
 // nil before its start.
-func (p *process) run(r *reaper, request lifeline.Process, env []string, started func(pid int)) lifeline.ProcessExit {
+func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []string, started func(pid int)) lifeline.ProcessExit {
 	defer p.cancel()
-	program, err := startProcess(r, request, env)
+	program, err := startProcess(r, ls, request, env)
 	if err != nil {
 		p.input.drop()
 		code := 125
@@ -86,8 +86,8 @@ func (p *process) run(r *reaper, request lifeline.Process, env []string, started
 	return lifeline.ProcessExit{Code: exit.Code, Signal: exit.Signal, Cut: p.cut.Load()}
 }
 
-// startProcess starts the program of a request.
-func startProcess(r *reaper, request lifeline.Process, env []string) (*program, error) {
+// startProcess starts the program of a request, in a launcher that is ready, if any.
+func startProcess(r *reaper, ls *launchers, request lifeline.Process, env []string) (*program, error) {
 	if env == nil {
 		env = os.Environ()
 	}
@@ -119,7 +119,7 @@ func startProcess(r *reaper, request lifeline.Process, env []string) (*program, 
 			return nil, err
 		}
 	}
-	return startProgram(r, c)
+	return startProgram(r, ls, c)
 }
 
 // adopt stores the running program, and applies the size and signals that arrived while it

@@ -17,9 +17,10 @@ const flushTime = 500 * time.Millisecond
 // processes are the processes that the supervisor has started besides the agent. None of
 // its methods waits for a process, except end.
 type processes struct {
-	conn   *lifeline.Conn
-	reaper *reaper
-	send   func(lifeline.Type, any)
+	conn      *lifeline.Conn
+	reaper    *reaper
+	launchers *launchers
+	send      func(lifeline.Type, any)
 
 	mu    sync.Mutex
 	env   []string // of the agent; nil before its start
@@ -28,7 +29,7 @@ type processes struct {
 }
 
 func newProcesses(conn *lifeline.Conn, r *reaper, send func(lifeline.Type, any)) *processes {
-	return &processes{conn: conn, reaper: r, send: send, byID: map[uint32]*process{}}
+	return &processes{conn: conn, reaper: r, launchers: &launchers{reaper: r}, send: send, byID: map[uint32]*process{}}
 }
 
 // setEnvironment sets the environment over which later processes lay their own.
@@ -66,8 +67,14 @@ func (ps *processes) start(request lifeline.Process) error {
 
 // run runs a process from its start to its exit.
 func (ps *processes) run(p *process, request lifeline.Process, env []string) {
-	exit := p.run(ps.reaper, request, env, func(pid int) {
+	if env != nil { // before the agent, programs would delay it
+		defer ps.launchers.prepare()
+	}
+	exit := p.run(ps.reaper, ps.launchers, request, env, func(pid int) {
 		ps.send(lifeline.TypeProcessStarted, lifeline.ProcessStarted{ID: request.ID, PID: pid})
+		if env != nil {
+			time.AfterFunc(launcherPause, ps.launchers.prepare)
+		}
 	})
 	ps.mu.Lock()
 	delete(ps.byID, request.ID)
@@ -135,6 +142,7 @@ func (ps *processes) end() bool {
 		left = append(left, p)
 	}
 	ps.mu.Unlock()
+	ps.launchers.end()
 	each := func(do func(*process)) {
 		for _, p := range left {
 			do(p)

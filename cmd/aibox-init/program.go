@@ -39,15 +39,22 @@ type program struct {
 	pty    *os.File // nil without a TTY
 }
 
-// startProgram opens the streams and starts a program in its own session. A startError has
-// the exit code.
-func startProgram(r *reaper, c command) (*program, error) {
+// startProgram opens the streams and starts a program in its own session, in a launcher
+// that is ready, if any; ls may be nil. A startError has the exit code.
+func startProgram(r *reaper, ls *launchers, c command) (*program, error) {
 	p := &program{}
 	child, sys, err := p.open(c)
 	if err != nil {
 		return nil, startError{125, err}
 	}
 	defer closeAll(child)
+	if l := ls.take(); l != nil {
+		ready := launching{Args: c.launchArgs()[2:], Env: c.env, Dir: c.dir, Terminal: c.tty}
+		if l.execute(ready, child) == nil {
+			p.pid, p.status = l.pid, l.status
+			return p, nil
+		}
+	}
 	p.pid, p.status, err = r.start(self(), c.launchArgs(), &syscall.ProcAttr{
 		Dir: c.dir, Env: c.env, Sys: sys,
 		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// launcherCommand makes init wait for the program that it executes.
+	launcherCommand = "launcher"
+	// launcherSocket is the descriptor of a launcher's connection to init.
+	launcherSocket = 3
+	// launcherTime is how long a launcher may take to accept a program. It can be stopped
+	// or killed by the agent.
+	launcherTime = time.Second
+	// launcherPause is how long after the start of a program the next launcher is started,
+	// unless the program ends before: its first steps need the processors.
+	launcherPause = 50 * time.Millisecond
+	// maxLaunch bounds the description of a program, in bytes.
+	maxLaunch = 16 << 20
+)
+
+// launching describes the program that a launcher executes.
+type launching struct {
+	Args     []string // of launch
+	Env      []string
+	Dir      string
+	Terminal bool // the standard input becomes the controlling terminal
+}
+
+// launcher is a process that waits for the program that it executes. It leads its own
+// session. A program that starts in it needs no new process and no start of init's own
+// program, which take most of the time of a short command under gVisor.
+type launcher struct {
+	pid    int
+	status <-chan unix.WaitStatus
+	conn   *net.UnixConn
+}
+
+// newLauncher starts a launcher.
+func newLauncher(r *reaper) (*launcher, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "launcher"), os.NewFile(uintptr(pair[1]), "init")
+	defer ours.Close() // FileConn has its own
+	defer theirs.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	l := &launcher{conn: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a Unix socket
+	l.pid, l.status, err = r.start(self(), []string{"aibox-init", launcherCommand}, &syscall.ProcAttr{
+		Dir: "/", Sys: &syscall.SysProcAttr{Setsid: true},
+		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
+	})
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// execute makes the launcher execute a program with the streams. After an error the launcher
+// has ended, and has executed nothing.
+func (l *launcher) execute(program launching, streams [3]*os.File) error {
+	defer l.conn.Close()
+	err := l.send(program, streams)
+	if err == nil {
+		// It executes only after this byte, so that a late one cannot run beside its
+		// replacement.
+		_, err = l.conn.Write([]byte{1})
+	}
+	if err != nil {
+		l.kill()
+	}
+	return err
+}
+
+// send sends a program, and returns when the launcher has accepted it.
+func (l *launcher) send(program launching, streams [3]*os.File) error {
+	text, err := json.Marshal(program)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxLaunch {
+		return errors.New("the command is too long")
+	}
+	if err := l.conn.SetDeadline(time.Now().Add(launcherTime)); err != nil {
+		return err
+	}
+	rights := unix.UnixRights(int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()))
+	if _, _, err := l.conn.WriteMsgUnix(binary.BigEndian.AppendUint32(nil, uint32(len(text))), rights, nil); err != nil {
+		return err
+	}
+	if _, err := l.conn.Write(text); err != nil {
+		return err
+	}
+	var accepted [1]byte
+	_, err = io.ReadFull(l.conn, accepted[:])
+	return err
+}
+
+// kill ends the launcher.
+func (l *launcher) kill() {
+	_ = unix.Kill(l.pid, unix.SIGKILL)
+	select {
+	case <-l.status:
+	case <-time.After(killLimit):
+	}
+}
+
+// launchers keeps one launcher ready. It is safe for concurrent use.
+type launchers struct {
+	reaper *reaper
+
+	mu    sync.Mutex
+	ready *launcher // nil if there is none
+	ended bool
+}
+
+// prepare starts a launcher if there is none. Without one, programs start as the agent does.
+func (ls *launchers) prepare() {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.ended || ls.ready != nil {
+		return
+	}
+	ls.ready, _ = newLauncher(ls.reaper)
+}
+
+// take returns the launcher that is ready, or nil.
+func (ls *launchers) take() *launcher {
+	if ls == nil {
+		return nil
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.ready
+	ls.ready = nil
+	return l
+}
+
+// end ends the launcher, and keeps others from being started.
+func (ls *launchers) end() {
+	ls.mu.Lock()
+	ls.ended = true
+	ls.mu.Unlock()
+	if l := ls.take(); l != nil {
+		l.conn.Close()
+		l.kill()
+	}
+}
+
+// awaitProgram is a launcher: it waits for a program and executes it. It does not return.
+func awaitProgram() {
+	// The agent can have the same user. Executing a program sets this back.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	unix.CloseOnExec(launcherSocket)
+	program, streams, err := receiveProgram()
+	if err == nil {
+		err = os.Chdir(program.Dir)
+	}
+	if err != nil {
+		os.Exit(125) // init starts the program in another way, and reports what fails then
+	}
+	var confirmed [1]byte
+	if _, err := unix.Write(launcherSocket, confirmed[:]); err != nil {
+		os.Exit(125)
+	}
+	if n, err := readSocket(confirmed[:]); n != 1 || err != nil {
+		os.Exit(125)
+	}
+	for i, stream := range streams {
+		if err := unix.Dup3(stream, i, 0); err != nil {
+			os.Exit(125)
+		}
+	}
+	if program.Terminal {
+		if err := unix.IoctlSetInt(0, unix.TIOCSCTTY, 1); err != nil {
+			fmt.Fprintln(os.Stderr, "aibox-init: taking the terminal:", err)
+			os.Exit(125)
+		}
+	}
+	launch(program.Args, program.Env)
+}
+
+// receiveProgram receives a program and its streams.
+func receiveProgram() (program launching, streams []int, err error) {
+	var length [4]byte
+	rights := make([]byte, unix.CmsgSpace(3*4))
+	n, rightsLength, _, _, err := unix.Recvmsg(launcherSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
+	for err == unix.EINTR {
+		n, rightsLength, _, _, err = unix.Recvmsg(launcherSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil || n != len(length) {
+		return program, nil, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:rightsLength])
+	if err != nil || len(messages) != 1 {
+		return program, nil, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	if streams, err = unix.ParseUnixRights(&messages[0]); err != nil || len(streams) != 3 {
+		return program, nil, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	size := binary.BigEndian.Uint32(length[:])
+	if size > maxLaunch {
+		return program, nil, io.ErrShortBuffer
+	}
+	text := make([]byte, size)
+	for rest := text; len(rest) > 0; {
+		n, err := readSocket(rest)
+		if err != nil || n == 0 {
+			return program, nil, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+		rest = rest[n:]
+	}
+	return program, streams, json.Unmarshal(text, &program)
+}
+
+// readSocket reads from init.
+func readSocket(into []byte) (int, error) {
+	for {
+		n, err := unix.Read(launcherSocket, into)
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}

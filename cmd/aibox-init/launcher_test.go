@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/lifeline"
+)
+
+// idlePeer starts a sandbox without an agent, and waits until it runs.
+func idlePeer(t *testing.T) *peer {
+	t.Helper()
+	p := newPeer(t)
+	if err := p.SendMessage(lifeline.TypeStart, lifeline.Start{Idle: true}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Type == lifeline.TypeStarted {
+			return p
+		}
+	}
+}
+
+// readyLauncher returns the pid of the launcher that waits below init.
+func readyLauncher(t *testing.T, p *peer) int {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		for _, pid := range descendants(p.init.Process.Pid) {
+			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+			if strings.HasSuffix(string(line), "\x00"+launcherCommand+"\x00") {
+				return pid
+			}
+		}
+	}
+	t.Fatal("no launcher waits")
+	return 0
+}
+
+// runProcess runs one process and returns its pid, output and end.
+func runProcess(t *testing.T, p *peer, process lifeline.Process) (pid int, output string, exit lifeline.ProcessExit) {
+	t.Helper()
+	flow := p.NewFlow()
+	process.ID = flow.ID
+	if err := p.SendMessage(lifeline.TypeProcess, process); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch f.Type {
+		case lifeline.TypeProcessStarted:
+			started, err := lifeline.Decode[lifeline.ProcessStarted](f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid = started.PID
+		case lifeline.TypeData:
+			data, err := lifeline.ParseData(f.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			output += string(data.Bytes)
+			_ = flow.Acknowledge(len(data.Bytes))
+		case lifeline.TypeProcessExit:
+			if exit, err = lifeline.Decode[lifeline.ProcessExit](f); err != nil {
+				t.Fatal(err)
+			}
+			flow.Close()
+			return pid, output, exit
+		}
+	}
+}
+
+func TestAProcessStartsInTheLauncherThatWaits(t *testing.T) {
+	p := idlePeer(t)
+	waiting := readyLauncher(t, p)
+	pid, output, exit := runProcess(t, p, lifeline.Process{
+		Argv: []string{"sh", "-c", `echo $0 $KEY; pwd; ulimit -n; ls /proc/self/fd | wc -l; ps -o sid= -p $$; exit 5`, "named"},
+		Env:  []string{"KEY=value"}, Dir: "/usr", NoFile: 900,
+	})
+	if pid != waiting {
+		t.Errorf("it runs as %d, and the launcher was %d", pid, waiting)
+	}
+	// ls itself opens one descriptor besides the three standard ones.
+	if got := strings.Fields(output); exit.Code != 5 || strings.Join(got, " ") != "named value /usr 900 4 "+strconv.Itoa(pid) {
+		t.Errorf("%q, %+v", output, exit)
+	}
+	if next := readyLauncher(t, p); next == pid {
+		t.Error("the next launcher is the process")
+	}
+	if pid, output, exit := runProcess(t, p, lifeline.Process{Argv: []string{"tty"}, TTY: true}); exit.Code != 0 || !strings.HasPrefix(output, "/dev/") {
+		t.Errorf("on a terminal: %d, %q, %+v", pid, output, exit)
+	}
+}
+
+// The agent can stop, kill and keep the launcher.
+func TestAProcessStartsWithoutALauncherThatDoesNotAnswer(t *testing.T) {
+	p := idlePeer(t)
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		waiting := readyLauncher(t, p)
+		if err := unix.Kill(waiting, sig); err != nil {
+			t.Fatal(err)
+		}
+		pid, output, exit := runProcess(t, p, lifeline.Process{Argv: []string{"echo", "once"}})
+		if pid == waiting || output != "once\n" || exit.Code != 0 {
+			t.Errorf("%v: it ran as %d instead of %d: %q, %+v", sig, pid, waiting, output, exit)
+		}
+		if _, err := os.Stat("/proc/" + strconv.Itoa(waiting)); err == nil {
+			t.Errorf("%v: the launcher still lives", sig)
+		}
+	}
+	if _, _, exit := runProcess(t, p, lifeline.Process{Argv: []string{"true"}, Dir: "/no/such"}); exit.Code != 125 || !strings.Contains(exit.Error, "/no/such") {
+		t.Errorf("a folder that does not exist: %+v", exit)
+	}
+}
+
+func TestTheLauncherDoesNotCountAsAProcessThatWasLeft(t *testing.T) {
+	p := idlePeer(t)
+	waiting := readyLauncher(t, p)
+	if err := p.SendMessage(lifeline.TypeStop, lifeline.Stop{}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Type != lifeline.TypeExit {
+			continue
+		}
+		if exit, err := lifeline.Decode[lifeline.Exit](f); err != nil || exit.Left {
+			t.Errorf("%+v, %v", exit, err)
+		}
+		break
+	}
+	if err := unix.Kill(waiting, 0); err == nil {
+		t.Error("the launcher still lives")
+	}
+}
