@@ -26,6 +26,19 @@ func help(ctx context.Context, b *bench) ([]Row, error) {
 	return []Row{versus("aibox --help", "docker --help", "ms", ours, theirs, target{most: 1})}, nil
 }
 
+// startUp measures a command that does nothing: what every command costs.
+func startUp(ctx context.Context, b *bench) ([]Row, error) {
+	ours, theirs, err := duel(ctx, b.many(),
+		func(ctx context.Context) (time.Duration, error) { return b.timed(ctx, b.aibox, "version") },
+		func(ctx context.Context) (time.Duration, error) {
+			return b.timed(ctx, "docker", "--version")
+		})
+	if err != nil {
+		return nil, err
+	}
+	return []Row{versus("aibox version", "docker --version", "ms", ours, theirs, target{most: 1.1})}, nil
+}
+
 // list measures `aibox ls` with a thousand sessions, made by copying one.
 func list(ctx context.Context, b *bench) ([]Row, error) {
 	if _, err := b.timed(ctx, b.aibox, "run", "shell", "--inference", "scripted", "--", "true"); err != nil {
