@@ -15,15 +15,14 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
-	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
+	"aibox/internal/peer"
 )
 
 // SocketPath returns the path of the Unix socket of the server that has the sandboxes of
@@ -76,45 +75,7 @@ func ListenUnix(path string) (_ net.Listener, unlock func(), err error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, nil, errors.Join(err, listener.Close())
 	}
-	return ownPeers{listener}, func() { _ = lock.Close() }, nil
-}
-
-// ownPeers accepts connections of this user's processes only.
-type ownPeers struct{ net.Listener }
-
-func (l ownPeers) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if peerUID(conn) == os.Getuid() {
-			return conn, nil
-		}
-		_ = conn.Close()
-	}
-}
-
-// peerUID returns the uid of the process at the other end, or -1 if it is unknown.
-func peerUID(conn net.Conn) int {
-	raw, ok := conn.(syscall.Conn)
-	if !ok {
-		return -1
-	}
-	control, err := raw.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	uid := -1
-	err = control.Control(func(fd uintptr) {
-		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			uid = int(peer.Uid)
-		}
-	})
-	if err != nil {
-		return -1
-	}
-	return uid
+	return peer.OwnUser{Listener: listener}, func() { _ = lock.Close() }, nil
 }
 
 // Serve serves the connections of a listener until ctx ends. Then it accepts no more, lets
@@ -128,7 +89,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 	protocols.SetUnencryptedHTTP2(config == nil)
 	calls, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	if _, ok := listener.(ownPeers); ok {
+	if _, ok := listener.(peer.OwnUser); ok {
 		calls = WithLocal(calls)
 	}
 	h := &http.Server{

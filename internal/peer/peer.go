@@ -1,5 +1,5 @@
-// Package peer finds the user who runs the process at the other end of a TCP connection
-// within this machine. It asks the kernel, through sock_diag or /proc/net, and does not trust
+// Package peer finds the user who runs the process at the other end of a connection within
+// this machine. It asks the kernel, for TCP through sock_diag or /proc/net, and does not trust
 // the other end. It never guesses: if the kernel does not report a user, that is an error.
 package peer
 

@@ -17,9 +17,8 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/audit"
+	"aibox/internal/peer"
 	"aibox/internal/relay"
 	"aibox/internal/screen"
 	"aibox/session/output"
@@ -196,7 +195,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	handleProcesses(mux, c.Processes())
 	handleSandbox(mux, c.Sandbox)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
-	go func() { _ = server.Serve(ownPeers{listener}) }()
+	go func() { _ = server.Serve(peer.OwnUser{Listener: listener}) }()
 	return server
 }
 
@@ -207,42 +206,4 @@ func writeChunk(w io.Writer, chunk output.Chunk) error {
 	}
 	_, err := w.Write(chunk.Data)
 	return err
-}
-
-// ownPeers accepts connections of this user's processes only.
-type ownPeers struct{ net.Listener }
-
-func (l ownPeers) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if peerUID(conn) == os.Getuid() {
-			return conn, nil
-		}
-		_ = conn.Close()
-	}
-}
-
-// peerUID returns the uid of the process at the other end, or -1 if it is unknown.
-func peerUID(conn net.Conn) int {
-	unixConn, ok := conn.(*net.UnixConn)
-	if !ok {
-		return -1
-	}
-	raw, err := unixConn.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	uid := -1
-	err = raw.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			uid = int(cred.Uid)
-		}
-	})
-	if err != nil {
-		return -1
-	}
-	return uid
 }
