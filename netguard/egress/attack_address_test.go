@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // literalAttacks are spellings of addresses that no policy allows.
@@ -35,8 +36,8 @@ func TestNoSpellingOfASpecialAddressIsDialed(t *testing.T) {
 			if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden && responses[0].StatusCode != http.StatusBadRequest {
 				t.Errorf("%q: %v", raw, responses)
 			}
-			if len(w.dialed)+len(w.asked) != 0 || len(w.recorded(Refused)) != 1 {
-				t.Errorf("%q: %v was dialed, %v resolved, %v recorded", raw, w.dialed, w.asked, w.recorded(Refused))
+			if len(w.Dialed())+len(w.Asked()) != 0 || len(w.recorded(Refused)) != 1 {
+				t.Errorf("%q: %v was dialed, %v resolved, %v recorded", raw, w.Dialed(), w.Asked(), w.recorded(Refused))
 			}
 		}
 	}
@@ -90,13 +91,11 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 			w.proxy.dialer.own.list = func() ([]net.Addr, error) {
 				return []net.Addr{&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}}, nil
 			}
-			w.mu.Lock()
-			w.names["good.example.org"] = slices.Clone(attack.resolved)
-			w.mu.Unlock()
+			w.Name("good.example.org", attack.resolved...)
 			w.say(raw, 1) // what may be dialed refuses connections
 			var dialed []netip.Addr
 			w.mu.Lock()
-			for _, address := range w.dialed {
+			for _, address := range w.Dialed() {
 				dialed = append(dialed, address.Addr())
 			}
 			w.mu.Unlock()
@@ -113,10 +112,10 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	w.proxy.dialer.own.list = func() ([]net.Addr, error) { return nil, errors.New("no netlink") }
-	w.route("good.example.org", 80, "127.0.0.1:1")
+	w.Route("good.example.org", 80, "127.0.0.1:1")
 	w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 1)
-	if len(w.dialed) != 0 || w.code() != "own-address" {
-		t.Errorf("%v was dialed, refused for %q", w.dialed, w.code())
+	if len(w.Dialed()) != 0 || w.code() != "own-address" {
+		t.Errorf("%v was dialed, refused for %q", w.Dialed(), w.code())
 	}
 }
 
@@ -125,7 +124,7 @@ type rebinder struct{ asked atomic.Int32 }
 
 func (r *rebinder) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	if r.asked.Add(1) == 1 {
-		return []netip.Addr{publicAddress}, nil
+		return []netip.Addr{egresstest.PublicAddress}, nil
 	}
 	return addresses("127.0.0.1"), nil
 }
@@ -134,14 +133,14 @@ func TestANameThatChangesItsAddressGainsNothing(t *testing.T) {
 	resolver := &rebinder{}
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Resolver = resolver })
 	good := newSite(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	request := "GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n"
 	responses := w.say(request+request+request, 3)
 	if len(responses) != 3 || responses[0].StatusCode != http.StatusOK || responses[1].StatusCode != http.StatusForbidden {
 		t.Fatalf("%v", responses)
 	}
-	if len(w.dialed) != 1 || w.dialed[0].Addr() != publicAddress || resolver.asked.Load() != 3 {
-		t.Errorf("%v was dialed after %d questions", w.dialed, resolver.asked.Load())
+	if len(w.Dialed()) != 1 || w.Dialed()[0].Addr() != egresstest.PublicAddress || resolver.asked.Load() != 3 {
+		t.Errorf("%v was dialed after %d questions", w.Dialed(), resolver.asked.Load())
 	}
 }
 
@@ -163,8 +162,8 @@ func TestTheSocketsAddressIsChecked(t *testing.T) {
 func TestAConnectionThatWasNotDecidedIsNotDialed(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	for _, ctx := range []context.Context{t.Context(), context.WithValue(t.Context(), flowKey{}, &flow{to: netguard.Destination{Port: 80}})} {
-		if _, err := w.proxy.dialForTransport(ctx, "tcp", "evil.example.net:80"); err == nil || len(w.asked)+len(w.dialed) != 0 {
-			t.Errorf("%v, %v, %v", err, w.asked, w.dialed)
+		if _, err := w.proxy.dialForTransport(ctx, "tcp", "evil.example.net:80"); err == nil || len(w.Asked())+len(w.Dialed()) != 0 {
+			t.Errorf("%v, %v, %v", err, w.Asked(), w.Dialed())
 		}
 	}
 }
@@ -172,14 +171,14 @@ func TestAConnectionThatWasNotDecidedIsNotDialed(t *testing.T) {
 func TestBothFamiliesAreTried(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)
-	w.names["good.example.org"] = addresses("2606:4700::1", "2606:4700::2", "11.11.1.1")
-	w.routes[netip.MustParseAddrPort("11.11.1.1:80")] = good.address()
+	w.Name("good.example.org", addresses("2606:4700::1", "2606:4700::2", "11.11.1.1")...)
+	w.RouteAddress(netip.MustParseAddrPort("11.11.1.1:80"), good.address())
 	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 1)
 	if len(responses) != 1 || responses[0].StatusCode != http.StatusOK {
 		t.Fatal(responses)
 	}
-	if w.dialed[1] != netip.MustParseAddrPort("11.11.1.1:80") {
-		t.Errorf("%v were tried", w.dialed)
+	if w.Dialed()[1] != netip.MustParseAddrPort("11.11.1.1:80") {
+		t.Errorf("%v were tried", w.Dialed())
 	}
 	if events := w.recorded(Allowed); len(events) != 1 || events[0].Address != netip.MustParseAddr("11.11.1.1") {
 		t.Errorf("recorded %v", events)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // site is a server of the test that keeps what it receives.
@@ -87,7 +88,7 @@ func (w *world) code() string {
 
 // attackPolicy allows the good site, and denies one that a wildcard would allow.
 func attackPolicy(t *testing.T) netguard.Policy {
-	policy := allowlist(t, "good.example.org", "good.example.org:8080", "*.wild.example.org", "9.9.9.9")
+	policy := egresstest.Allowlist(t, "good.example.org", "good.example.org:8080", "*.wild.example.org", "9.9.9.9")
 	deny, err := netguard.ParseDeny("bad.wild.example.org")
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +201,7 @@ func TestNoTrickOfARequestReachesAServer(t *testing.T) {
 			w := newWorld(t, attackPolicy(t), nil)
 			everything := newSite(t, hello)
 			for _, name := range []string{"good.example.org", "evil.example.net", "bad.wild.example.org", "wild.example.org", "notgood.example.org", "good.example.org.evil.example.net"} {
-				w.route(name, 80, everything.address())
+				w.Route(name, 80, everything.address())
 			}
 			responses := w.say(attack.raw, 1)
 			if len(responses) != 1 || responses[0].StatusCode < 400 {
@@ -209,8 +210,8 @@ func TestNoTrickOfARequestReachesAServer(t *testing.T) {
 			if code := w.code(); code != attack.code {
 				t.Errorf("refused for %q, want %q", code, attack.code)
 			}
-			if len(everything.received()) != 0 || len(w.asked) != 0 || len(w.dialed) != 0 {
-				t.Errorf("%d requests arrived, names %v were resolved, %v were dialed", len(everything.received()), w.asked, w.dialed)
+			if len(everything.received()) != 0 || len(w.Asked()) != 0 || len(w.Dialed()) != 0 {
+				t.Errorf("%d requests arrived, names %v were resolved, %v were dialed", len(everything.received()), w.Asked(), w.Dialed())
 			}
 			if len(w.recorded(Allowed)) != 0 {
 				t.Error("recorded as allowed")
@@ -224,8 +225,8 @@ func TestNoTrickOfARequestReachesAServer(t *testing.T) {
 func TestTheGoodRequestPasses(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)
-	w.route("good.example.org", 80, good.address())
-	w.route("a.wild.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
+	w.Route("a.wild.example.org", 80, good.address())
 	for _, raw := range []string{
 		"GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n",
 		"GET http://GOOD.example.org.:80/ HTTP/1.1\r\n" + goodHost + "\r\n",
@@ -238,7 +239,7 @@ func TestTheGoodRequestPasses(t *testing.T) {
 			t.Errorf("%q: %v", raw, responses)
 		}
 	}
-	for _, name := range w.asked {
+	for _, name := range w.Asked() {
 		if !strings.HasSuffix(name, "example.org.") {
 			t.Errorf("%q was resolved, which search domains would change", name)
 		}
@@ -248,8 +249,8 @@ func TestTheGoodRequestPasses(t *testing.T) {
 func TestEachRequestOfAConnectionIsDecided(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good, evil := newSite(t, hello), newSite(t, hello)
-	w.route("good.example.org", 80, good.address())
-	w.route("evil.example.net", 80, evil.address())
+	w.Route("good.example.org", 80, good.address())
+	w.Route("evil.example.net", 80, evil.address())
 	request := "GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n"
 	attack := "GET http://evil.example.net/ HTTP/1.1\r\nHost: evil.example.net\r\n\r\n"
 	responses := w.say(request+attack+request+"CONNECT evil.example.net:443 HTTP/1.1\r\n\r\n"+request, 5)
@@ -265,7 +266,7 @@ func TestEachRequestOfAConnectionIsDecided(t *testing.T) {
 func TestABodyIsNotReadAsARequest(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	smuggled := "GET /smuggled HTTP/1.1\r\nConnection: close\r\n" + goodHost + "\r\n"
 	for _, raw := range []string{
 		fmt.Sprintf("POST http://good.example.org/ HTTP/1.1\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", goodHost, len(smuggled), smuggled),
@@ -291,7 +292,7 @@ func TestCredentialsAndConnectionFieldsStayWithTheProxy(t *testing.T) {
 		w.Header().Set("X-Server", "hop")
 		w.Header().Set("Proxy-Authenticate", "Basic")
 	})
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"Proxy-Authorization: Basic c2VjcmV0\r\nProxy-Connection: keep-alive\r\nConnection: X-Hop, upgrade, HTTP2-Settings\r\nX-Hop: a\r\n"+
 		"Upgrade: h2c\r\nHTTP2-Settings: AAA\r\nKeep-Alive: 5\r\nTE: gzip\r\nX-End: b\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n", 1)
 	received := good.received()
@@ -317,8 +318,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	good := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://evil.example.net/", http.StatusFound)
 	})
-	w.route("good.example.org", 80, good.address())
-	w.route("evil.example.net", 80, evil.address())
+	w.Route("good.example.org", 80, good.address())
+	w.Route("evil.example.net", 80, evil.address())
 	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 1)
 	if len(responses) != 1 || responses[0].StatusCode != http.StatusFound || len(evil.received()) != 0 {
 		t.Errorf("%v, %d requests at the other site", responses, len(evil.received()))
@@ -332,7 +333,7 @@ func TestAServerCannotSwitchProtocolsUnasked(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tunnel\r\n\r\nhello")
 		conn.Close()
 	})
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"Connection: Upgrade\r\nUpgrade: tunnel\r\n\r\n", 1)
 	if len(responses) != 1 || responses[0].StatusCode != http.StatusBadGateway {
 		t.Errorf("%v", responses)

@@ -201,13 +201,11 @@ func tunnelWorld(t *testing.T, change func(*Config)) (*world, *sink) {
 	policy.Allow = append(policy.Allow, netguard.Rule{Pattern: ssh, Source: "--allow"})
 	w, server := newWorld(t, policy, change), newSink(t)
 	for _, port := range []uint16{80, 443, 8080} {
-		w.route("good.example.org", port, server.Addr().String())
+		w.Route("good.example.org", port, server.Addr().String())
 	}
-	w.route("ok.wild.example.org", 443, server.Addr().String())
-	w.route("ssh.wild.example.org", 22, server.Addr().String())
-	w.mu.Lock()
-	w.routes[netip.MustParseAddrPort("9.9.9.9:443")] = server.Addr().String()
-	w.mu.Unlock()
+	w.Route("ok.wild.example.org", 443, server.Addr().String())
+	w.Route("ssh.wild.example.org", 22, server.Addr().String())
+	w.RouteAddress(netip.MustParseAddrPort("9.9.9.9:443"), server.Addr().String())
 	return w, server
 }
 
@@ -281,15 +279,15 @@ func waitFor(t *testing.T, w *world, kind EventKind) Event {
 func TestASecondRequestInATunnelIsDecided(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	conn := w.connect("good.example.org:80")
 	_, _ = io.WriteString(conn, plainGet+plainGet+evilGet+plainGet)
 	answers, _ := io.ReadAll(conn)
 	if strings.Count(string(answers), "HTTP/1.1 200") != 2 || strings.Count(string(answers), "HTTP/1.1 4") != 1 || len(good.received()) != 2 {
 		t.Errorf("%d requests arrived: %s", len(good.received()), answers)
 	}
-	if len(w.dialed) != 1 {
-		t.Errorf("%d connections for one tunnel", len(w.dialed))
+	if len(w.Dialed()) != 1 {
+		t.Errorf("%d connections for one tunnel", len(w.Dialed()))
 	}
 }
 
@@ -339,7 +337,7 @@ func TestRealTLSPasses(t *testing.T) {
 			secure.TLS = &tls.Config{CurvePreferences: []tls.CurveID{tls.CurveP521}}
 			secure.StartTLS()
 			defer secure.Close()
-			w.route("good.example.org", 443, secure.Listener.Addr().String())
+			w.Route("good.example.org", 443, secure.Listener.Addr().String())
 			config.InsecureSkipVerify = true //nolint:gosec // the servers of the test have any certificate
 			config.CurvePreferences = append(config.CurvePreferences, tls.CurveP521)
 			client := w.client()

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"aibox/netguard/egress/egresstest"
 )
 
 // endless is a server that sends bytes without end to a client that has sent something.
@@ -47,8 +49,8 @@ func BenchmarkBulkDirect(b *testing.B) {
 }
 
 func BenchmarkBulkTunnel(b *testing.B) {
-	w := newWorld(b, allowlist(b, "good.example.org"), nil)
-	w.route("good.example.org", 443, endless(b))
+	w := newWorld(b, egresstest.Allowlist(b, "good.example.org"), nil)
+	w.Route("good.example.org", 443, endless(b))
 	conn := w.connect("good.example.org:443")
 	_, _ = conn.Write(goodTLS)
 	readBulk(b, conn)
@@ -65,7 +67,7 @@ func BenchmarkParseClientHello(b *testing.B) {
 }
 
 func BenchmarkRefusal(b *testing.B) {
-	w := newWorld(b, allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
+	w := newWorld(b, egresstest.Allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
 	conn, err := net.Dial("tcp", w.addr)
 	if err != nil {
 		b.Fatal(err)
@@ -81,8 +83,8 @@ func BenchmarkRefusal(b *testing.B) {
 }
 
 func BenchmarkTunnel(b *testing.B) {
-	w := newWorld(b, allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
-	w.route("good.example.org", 443, echoOne(b))
+	w := newWorld(b, egresstest.Allowlist(b, "good.example.org"), func(c *Config) { c.Record = nil })
+	w.Route("good.example.org", 443, echoOne(b))
 	for b.Loop() {
 		conn, err := net.Dial("tcp", w.addr)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 func TestAChangeOfThePolicyClosesWhatItDoesNotAllow(t *testing.T) {
@@ -28,7 +29,7 @@ func TestAChangeOfThePolicyClosesWhatItDoesNotAllow(t *testing.T) {
 		}
 	})
 	defer close(release)
-	w.route("slow.wild.example.org", 80, slow.address())
+	w.Route("slow.wild.example.org", 80, slow.address())
 	kept, cut := w.connect("good.example.org:443"), w.connect("ok.wild.example.org:443")
 	_, _ = kept.Write(goodTLS)
 	_, _ = cut.Write(simpleHello(serverNames("ok.wild.example.org")))
@@ -38,7 +39,7 @@ func TestAChangeOfThePolicyClosesWhatItDoesNotAllow(t *testing.T) {
 	}
 	defer response.Body.Close()
 
-	if closed := w.proxy.SetPolicy(netguard.NewMatcher(allowlist(t, "good.example.org"))); closed != 2 {
+	if closed := w.proxy.SetPolicy(netguard.NewMatcher(egresstest.Allowlist(t, "good.example.org"))); closed != 2 {
 		t.Errorf("%d closed", closed)
 	}
 	if _, err := io.Copy(io.Discard, cut); err != nil && !strings.Contains(err.Error(), "reset") {
@@ -124,7 +125,7 @@ func TestHeldRequestsShareOneAnswer(t *testing.T) {
 		u := &user{answers: make(chan Answer)}
 		w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
 		other := newSite(t, hello)
-		w.route("other.example.net", 80, other.address())
+		w.Route("other.example.net", 80, other.address())
 		var wait sync.WaitGroup
 		var passed atomic.Int32
 		for range 5 {
@@ -157,7 +158,7 @@ func TestAnAnswerOnceIsForTheRequestsThatWait(t *testing.T) {
 	u := &user{answers: make(chan Answer, 1)}
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
 	other := newSite(t, hello)
-	w.route("other.example.net", 80, other.address())
+	w.Route("other.example.net", 80, other.address())
 	u.answers <- Answer{Allowed: true}
 	request := "GET http://other.example.net/ HTTP/1.1\r\nHost: other.example.net\r\n\r\n"
 	if responses := w.say(request, 1); responses[0].StatusCode != http.StatusOK {
@@ -175,7 +176,7 @@ func TestOnlyAskableRefusalsAreAsked(t *testing.T) {
 		u.answers <- Answer{Allowed: true}
 	}
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
-	w.names["local.example.net"] = addresses("10.0.0.1")
+	w.Name("local.example.net", addresses("10.0.0.1")...)
 	for _, to := range []string{"169.254.169.254:80", "127.0.0.1:80", "10.0.0.1:443", "bad.wild.example.org:443"} {
 		if responses := w.say("CONNECT "+to+" HTTP/1.1\r\n\r\n", 1); responses[0].StatusCode != http.StatusForbidden {
 			t.Errorf("%s: %s", to, responses[0].Status)
@@ -184,7 +185,7 @@ func TestOnlyAskableRefusalsAreAsked(t *testing.T) {
 	if u.questions() != 0 {
 		t.Errorf("asked %v", u.asked)
 	}
-	if responses := w.say("CONNECT local.example.net:443 HTTP/1.1\r\n\r\n", 1); responses[0].StatusCode != http.StatusForbidden || len(w.dialed) != 0 {
+	if responses := w.say("CONNECT local.example.net:443 HTTP/1.1\r\n\r\n", 1); responses[0].StatusCode != http.StatusForbidden || len(w.Dialed()) != 0 {
 		t.Errorf("an answer opened a private address: %s", responses[0].Status)
 	}
 }
@@ -200,8 +201,8 @@ func TestAQuestionIsWithdrawnWhenNobodyWaits(t *testing.T) {
 	eventually(t, "nobody was asked", func() bool { return u.questions() == 1 })
 	conn.Close()
 	eventually(t, "the question was not withdrawn", func() bool { return u.left.Load() == 1 })
-	if len(w.asked) != 0 {
-		t.Errorf("resolved %v", w.asked)
+	if len(w.Asked()) != 0 {
+		t.Errorf("resolved %v", w.Asked())
 	}
 }
 
@@ -209,7 +210,7 @@ func TestAHeldRequestWithALargeBodyWaits(t *testing.T) {
 	u := &user{answers: make(chan Answer)}
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
 	other := newSite(t, hello)
-	w.route("other.example.net", 80, other.address())
+	w.Route("other.example.net", 80, other.address())
 	conn := w.dialProxy()
 	body := strings.Repeat("x", 4*maxHead)
 	// The head fills the buffer together with the body.
@@ -246,7 +247,7 @@ func TestHeldRequestsAreBounded(t *testing.T) {
 func TestATunnelApprovedOnceSurvivesOtherChanges(t *testing.T) {
 	u := &user{answers: make(chan Answer, 1)}
 	w, _ := tunnelWorld(t, func(c *Config) { c.Ask = u.ask })
-	w.route("other.example.net", 443, newSink(t).Addr().String())
+	w.Route("other.example.net", 443, newSink(t).Addr().String())
 	u.answers <- Answer{Allowed: true}
 	conn := w.connect("other.example.net:443")
 	_, _ = conn.Write(simpleHello(serverNames("other.example.net")))

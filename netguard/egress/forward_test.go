@@ -15,7 +15,7 @@ import (
 func forwardWorld(t *testing.T, handler http.HandlerFunc) (*world, *site) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, handler)
-	w.route("good.example.org", 80, good.address())
+	w.Route("good.example.org", 80, good.address())
 	return w, good
 }
 
@@ -209,14 +209,14 @@ func TestAWebSocketPassesAndIsCounted(t *testing.T) {
 func TestConnectionsToServersAreReused(t *testing.T) {
 	w, _ := forwardWorld(t, hello)
 	w.say(strings.Repeat("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"\r\n", 10), 10)
-	if len(w.dialed) != 1 {
-		t.Errorf("%d connections for 10 requests", len(w.dialed))
+	if len(w.Dialed()) != 1 {
+		t.Errorf("%d connections for 10 requests", len(w.Dialed()))
 	}
 }
 
 func TestAServerThatCannotBeReachedIsNotARefusal(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
-	w.names["good.example.org"] = addresses("11.11.1.1")
+	w.Name("good.example.org", addresses("11.11.1.1")...)
 	for _, raw := range []string{"GET http://good.example.org/ HTTP/1.1\r\n" + goodHost + "\r\n", "CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", "CONNECT a.wild.example.org:443 HTTP/1.1\r\n\r\n"} {
 		responses := w.say(raw, 1)
 		body, _ := io.ReadAll(responses[0].Body)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // FuzzClientHello compares the reader with crypto/tls: of a ClientHello that both read, they
@@ -183,7 +184,7 @@ func FuzzDialed(f *testing.F) {
 		if problem != nil || port == 0 {
 			return
 		}
-		policy := allowlist(t, "good.example.org:*", "*.wild.example.org:*", "9.9.9.9:*")
+		policy := egresstest.Allowlist(t, "good.example.org:*", "*.wild.example.org:*", "9.9.9.9:*")
 		deny, _ := netguard.ParseDeny("bad.wild.example.org")
 		policy.Deny = []netguard.Rule{{Pattern: deny}}
 		network := &fuzzNetwork{resolved: resolved}

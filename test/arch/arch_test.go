@@ -93,6 +93,7 @@ var owners = map[string][]string{
 	"pgregory.net/rapid":                 {"review/reviewtest"},
 	"aibox/internal/golden":              {"ui/uitest"},
 	"aibox/internal/peer/peertest":       nil,
+	"aibox/netguard/egress/egresstest":   nil,
 	"aibox/review/reviewtest":            nil,
 	"aibox/runtime/limit/limittest":      nil,
 	"aibox/runtime/runtimetest":          nil,

@@ -319,7 +319,7 @@ func TestTheRealServerIsVerified(t *testing.T) {
 	}
 	w := newWorld(t, setup{allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, servers: servers, secrets: []string{"T=wrong.example.org:Authorization"}})
 	untrusted := secureServer(t, s.handler, true, "untrusted.example.org")
-	w.routes["untrusted.example.org:443"] = untrusted.Listener.Addr().String()
+	w.serve("untrusted.example.org:443", untrusted)
 	for _, name := range []string{"expired", "wrong", "untrusted"} {
 		for _, http2 := range []bool{false, true} {
 			response, err := w.client(http2).Get("https://" + name + ".example.org/")

@@ -3,7 +3,6 @@ package inspect
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/netguard/egress"
+	"aibox/netguard/egress/egresstest"
 )
 
 // canary is a secret that must be found nowhere in the sandbox.
@@ -29,6 +29,8 @@ const canary = "canary-7b1e0d9c55"
 
 // world is a proxy with an inspector, and servers of the test behind public-looking names.
 type world struct {
+	*egresstest.Internet
+
 	t         *testing.T
 	proxy     *egress.Proxy
 	addr      string
@@ -36,8 +38,6 @@ type world struct {
 
 	mu     sync.Mutex
 	events []egress.Event
-	routes map[string]string // name:port → listener
-	names  map[netip.Addr]string
 }
 
 // setup is what a test wants.
@@ -89,10 +89,10 @@ func pattern(t *testing.T, text string) netguard.Pattern {
 
 func newWorld(t *testing.T, s setup) *world {
 	t.Helper()
-	w := &world{t: t, routes: map[string]string{}, names: map[netip.Addr]string{}}
+	w := &world{t: t, Internet: egresstest.NewInternet()}
 	config := Config{Roots: x509.NewCertPool()}
 	for name, server := range s.servers {
-		w.routes[name] = server.Listener.Addr().String()
+		w.serve(name, server)
 		if server.TLS != nil {
 			chain := server.TLS.Certificates[0].Certificate
 			root, err := x509.ParseCertificate(chain[len(chain)-1])
@@ -101,14 +101,6 @@ func newWorld(t *testing.T, s setup) *world {
 			}
 			config.Roots.AddCert(root)
 		}
-	}
-	policy := netguard.Policy{Mode: netguard.Allowlist}
-	for _, entry := range s.allow {
-		p, err := netguard.ParseAllow(entry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		policy.Allow = append(policy.Allow, netguard.Rule{Pattern: p, Source: "--allow"})
 	}
 	for _, entry := range s.inspect {
 		config.Hosts = append(config.Hosts, pattern(t, entry))
@@ -124,23 +116,21 @@ func newWorld(t *testing.T, s setup) *world {
 	if w.inspector, err = New(config); err != nil {
 		t.Fatal(err)
 	}
-	w.proxy = egress.New(egress.Config{Policy: netguard.NewMatcher(policy), Inspector: w.inspector, Resolver: w, Dial: w.dial, Record: w.record})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.addr = listener.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- w.proxy.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		w.findCanary(fmt.Sprintf("%+v", w.events))
-	})
+	w.proxy = egress.New(egress.Config{Policy: netguard.NewMatcher(egresstest.Allowlist(t, s.allow...)), Inspector: w.inspector, Resolver: w, Dial: w.Dial, Record: w.record})
+	t.Cleanup(func() { w.findCanary(fmt.Sprintf("%+v", w.events)) }) // after the proxy has stopped
+	w.addr = egresstest.Serve(t, w.proxy)
 	return w
+}
+
+// serve makes name, as host:port, lead to a server.
+func (w *world) serve(name string, server *httptest.Server) {
+	w.t.Helper()
+	host, port, _ := strings.Cut(name, ":")
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.Route(host, uint16(number), server.Listener.Addr().String())
 }
 
 func (w *world) record(e egress.Event) string {
@@ -148,25 +138,6 @@ func (w *world) record(e egress.Event) string {
 	defer w.mu.Unlock()
 	w.events = append(w.events, e)
 	return fmt.Sprint("k3f9-codex/", len(w.events))
-}
-
-func (w *world) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	addr := netip.AddrFrom4([4]byte{11, 11, 1, byte(len(w.names))})
-	w.names[addr] = strings.TrimSuffix(host, ".")
-	return []netip.Addr{addr}, nil
-}
-
-func (w *world) dial(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
-	w.mu.Lock()
-	to, ok := w.routes[fmt.Sprintf("%s:%d", w.names[address.Addr()], address.Port())]
-	w.mu.Unlock()
-	if !ok {
-		return nil, fmt.Errorf("connection refused by %s", address)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", to)
 }
 
 // trust returns the authorities of a program in the sandbox: only the session's.
