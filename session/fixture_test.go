@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review/accept"
+	"aibox/review/reviewtest"
 	"aibox/review/scan"
 	"aibox/runtime"
 	"aibox/runtime/runtimetest"
@@ -36,13 +36,7 @@ type fixture struct {
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	d := fixtureAt(t, t.TempDir())
-	d.write(filepath.Join(d.repo, "a.txt"), "one\ntwo\n")
-	d.write(filepath.Join(d.repo, "dir/b.txt"), "bee\n")
-	d.git("init", "-q", "-b", "main")
-	d.git("config", "user.name", "Ann")
-	d.git("config", "user.email", "ann@example.org")
-	d.git("add", "-A")
-	d.git("commit", "-qm", "first")
+	reviewtest.CommitIn(t, d.repo, map[string]string{"a.txt": "one\ntwo\n", "dir/b.txt": "bee\n"})
 	d.must(paths.MakePrivate(d.dirs.Sessions()))
 	return d
 }
@@ -58,29 +52,16 @@ func fixtureAt(t testing.TB, home string) *fixture {
 	return d
 }
 
-func (d *fixture) must(err error) {
-	d.t.Helper()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-}
+func (d *fixture) must(err error) { d.t.Helper(); reviewtest.Must(d.t, err) }
 
 func (d *fixture) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
 
 func (d *fixture) gitIn(dir string, args ...string) string {
 	d.t.Helper()
-	out, err := exec.CommandContext(d.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
-	if err != nil {
-		d.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSuffix(string(out), "\n")
+	return reviewtest.GitIn(d.t, dir, args...)
 }
 
-func (d *fixture) write(path, content string) {
-	d.t.Helper()
-	d.must(os.MkdirAll(filepath.Dir(path), 0o755))
-	d.must(os.WriteFile(path, []byte(content), 0o644))
-}
+func (d *fixture) write(path, content string) { d.t.Helper(); reviewtest.Write(d.t, path, content) }
 
 // prepared is a session with a workspace whose agent has not run yet.
 func (d *fixture) prepared(id ID) *workspace.Workspace {

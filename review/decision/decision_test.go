@@ -4,70 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"aibox/internal/paths"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/reviewtest"
 	"aibox/review/risk"
-	"aibox/review/scan"
-	"aibox/workspace"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// changed is what an agent did that found some files and left others.
-func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
-	t.Helper()
-	root := t.TempDir()
-	repo := filepath.Join(root, "shop")
-	write := func(dir string, files map[string]string) {
-		for name, text := range files {
-			path := filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	write(repo, before)
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "-m", "start"},
-	} {
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa", Dirs: paths.Dirs{
-		Home: root, Config: root + "/c", State: root + "/s", Data: root + "/d", Cache: root + "/k", Workspace: root + "/w",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range before {
-		if _, ok := after[name]; !ok {
-			if err := os.Remove(filepath.Join(ws.Path, name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	write(ws.Path, after)
-	set, err := scan.Workspace(t.Context(), ws, scan.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
-}
 
 // example is a change set of a risky file, one with three hunks of which two can be
 // split, a new file and a deleted one.
@@ -79,7 +27,7 @@ func example(t testing.TB) *review.ChangeSet {
 	}
 	text := strings.Join(lines, "\n") + "\n"
 	edit := strings.NewReplacer("line 5\n", "five\n", "line 8\n", "line 8 and more\n", "line 40\n", "forty\n", "line 70\n", "", "line 74\n", "line 74\nnew\n")
-	set := changed(t, map[string]string{"Makefile": "all:\n", "src/text": text, "gone": "gone\n"},
+	set := reviewtest.ChangeSet(t, map[string]string{"Makefile": "all:\n", "src/text": text, "gone": "gone\n"},
 		map[string]string{"Makefile": "all:\n\tcurl\n", "src/text": edit.Replace(text), "src/new": "new\n"})
 	for i := range set.Changes { // by a rule of this test
 		set.Changes[i].Risks = nil

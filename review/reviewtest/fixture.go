@@ -80,15 +80,37 @@ func DirsIn(home string) paths.Dirs {
 func NewRepository(t testing.TB, files map[string]string) *Fixture {
 	t.Helper()
 	b := &Fixture{T: t, Repo: filepath.Join(t.TempDir(), "project"), Home: t.TempDir()}
-	Must(t, os.Mkdir(b.Repo, 0o755))
-	GitIn(t, b.Repo, "init", "-q", "-b", "main")
-	Settle(t, b.Repo)
-	for name, content := range files {
-		Write(t, filepath.Join(b.Repo, name), content)
-	}
-	GitIn(t, b.Repo, "add", "-A")
-	GitIn(t, b.Repo, "commit", "-q", "--allow-empty", "-m", "start")
+	CommitIn(t, b.Repo, files)
 	return b
+}
+
+// CommitIn creates a repository at a path, with files, all committed.
+func CommitIn(t testing.TB, repo string, files map[string]string) {
+	t.Helper()
+	Must(t, os.Mkdir(repo, 0o755))
+	GitIn(t, repo, "init", "-q", "-b", "main")
+	Settle(t, repo)
+	for name, content := range files {
+		Write(t, filepath.Join(repo, name), content)
+	}
+	GitIn(t, repo, "add", "-A")
+	GitIn(t, repo, "commit", "-q", "--allow-empty", "-m", "start")
+}
+
+// ChangeSet returns the changes of an agent that turned the files before into the files
+// after.
+func ChangeSet(t testing.TB, before, after map[string]string) *review.ChangeSet {
+	t.Helper()
+	b := NewRepository(t, before).Prepare()
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			Must(t, os.Remove(b.Path(name)))
+		}
+	}
+	for name, content := range after {
+		b.Write(name, content)
+	}
+	return b.Compute()
 }
 
 func (b *Fixture) Prepare(change ...func(*workspace.Request)) *Fixture {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/review/reviewtest"
 	"aibox/ui/changes/diff"
 	"aibox/ui/widget/keymap"
 )
@@ -15,7 +16,7 @@ func TestALongFileIsAlignedInTheBackground(t *testing.T) {
 		fmt.Fprintf(&old, "line %d\n", i)
 		fmt.Fprintf(&fresh, "\tline %d\n", i)
 	}
-	set := changed(t, map[string]string{"a": "0\n" + old.String() + "x\n"}, map[string]string{"a": "1\n" + fresh.String() + "y\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "0\n" + old.String() + "x\n"}, map[string]string{"a": "1\n" + fresh.String() + "y\n"})
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	before := p.m.diff.File().Layout.Rows
 	compare := p.m.Update(keymap.Press("w"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/review"
+	"aibox/review/reviewtest"
 	"aibox/ui/widget/keymap"
 )
 
@@ -21,21 +22,21 @@ func BenchmarkKeys(b *testing.B) {
 		fmt.Fprintf(&old, "\tvalue%d := compute(%d, \"old\") // what was there before\n", i, i)
 		fmt.Fprintf(&fresh, "\tvalue%d := compute(%d, \"fresh\") // what stands there now\n", i, i+1)
 	}
-	large := changed(b, map[string]string{"src/large.go": old.String()}, map[string]string{"src/large.go": fresh.String()})
+	large := reviewtest.ChangeSet(b, map[string]string{"src/large.go": old.String()}, map[string]string{"src/large.go": fresh.String()})
 	few := strings.NewReplacer("value70 ", "value ", "value90000 ", "value ")
-	long := changed(b, map[string]string{"src/long.go": old.String() + old.String()[:6<<20]}, map[string]string{"src/long.go": few.Replace(old.String()) + old.String()[:6<<20]})
+	long := reviewtest.ChangeSet(b, map[string]string{"src/long.go": old.String() + old.String()[:6<<20]}, map[string]string{"src/long.go": few.Replace(old.String()) + old.String()[:6<<20]})
 	var oldWide, freshWide strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&oldWide, "%d %s\n", i, strings.Repeat("größe = one(two), ", 10*(i%90)))
 		fmt.Fprintf(&freshWide, "%d %s\n", i+1, strings.Repeat("größe = one(zwei), ", 10*(i%90)))
 	}
-	wide := changed(b, map[string]string{"src/wide.go": oldWide.String()}, map[string]string{"src/wide.go": freshWide.String()})
+	wide := reviewtest.ChangeSet(b, map[string]string{"src/wide.go": oldWide.String()}, map[string]string{"src/wide.go": freshWide.String()})
 	before, after := map[string]string{}, map[string]string{}
 	for i := range 10_000 {
 		name := fmt.Sprintf("dir%d/sub%d/file%d.go", i%20, i%100, i)
 		before[name], after[name] = "package a\n", "package b\n"
 	}
-	many := changed(b, before, after)
+	many := reviewtest.ChangeSet(b, before, after)
 	for _, of := range []struct {
 		name string
 		set  *review.ChangeSet

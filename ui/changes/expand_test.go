@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/review/reviewtest"
 	"aibox/ui/changes/diff"
 	"aibox/ui/syntax"
 	"aibox/ui/uitest"
@@ -111,7 +112,7 @@ func TestExpandedLinesAreHighlightedInTheirContext(t *testing.T) {
 		fmt.Fprintf(&old, "word%d\n", i)
 	}
 	text := "/*\n" + old.String() + "*/\n"
-	set := changed(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
+	set := reviewtest.ChangeSet(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
 	p := newUser(t, &recorded{set: set}, 120, 60)
 	comment := p.m.diff.Styles.Context.Classes[syntax.Comment]
 	if strings.Contains(p.m.View(), comment.Render("word14")) {
@@ -130,7 +131,7 @@ func TestExpandedLinesAreHighlightedInTheirContext(t *testing.T) {
 }
 
 func TestOnlyChangedTextHasGaps(t *testing.T) {
-	set := changed(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
+	set := reviewtest.ChangeSet(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
 		map[string]string{"fresh": strings.Repeat("x\n", 50), "blob": "\x00\x02", "small": "1\n3\n"})
 	p := newUser(t, &recorded{set: set}, 80, 40)
 	for range p.m.diff.Files {
@@ -143,7 +144,7 @@ func TestOnlyChangedTextHasGaps(t *testing.T) {
 
 func TestExpandedLinesAreLimited(t *testing.T) {
 	large, small := strings.Repeat("\n", diff.MaxExpanded/40), strings.Repeat("\n", 100)
-	p := newUser(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
+	p := newUser(t, &recorded{set: reviewtest.ChangeSet(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
 		map[string]string{"a": large + "new\n", "b": small + "new\n", "c": small + "new\n"})}, 80, 24)
 	a := p.m.diff.File()
 	for range 2 {
@@ -196,7 +197,7 @@ func TestUnloadingAFileCollapsesItsGaps(t *testing.T) {
 
 func TestLinesThatArriveWhileAnotherFileIsShownAreKept(t *testing.T) {
 	lines := strings.Repeat("var x = 1\n", 300)
-	p := newUser(t, &recorded{set: changed(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
+	p := newUser(t, &recorded{set: reviewtest.ChangeSet(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
 	p.Press("e")
 	for range 2 {
 		late := p.m.Update(keymap.Press("e"))
@@ -225,7 +226,7 @@ func TestUndoReturnsToTheLineAndNotToItsRow(t *testing.T) {
 func TestNoSingleLineIsLeftHidden(t *testing.T) {
 	for hidden, left := range map[int]string{diff.ExpandStep - 1: "", diff.ExpandStep: "", diff.ExpandStep + 1: "", diff.ExpandStep + 2: "⋯ 2 lines"} {
 		lines := strings.Repeat("line\n", hidden+3)
-		set := changed(t, map[string]string{"a": lines + "old\n" + lines}, map[string]string{"a": lines + "new\n" + lines})
+		set := reviewtest.ChangeSet(t, map[string]string{"a": lines + "old\n" + lines}, map[string]string{"a": lines + "new\n" + lines})
 		p := newUser(t, &recorded{set: set}, 100, 60)
 		p.Sees("⋯ " + fmt.Sprint(hidden) + " lines")
 		p.Press("e")

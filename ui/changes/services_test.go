@@ -3,27 +3,22 @@ package changes
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"aibox/config"
-	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/decision"
+	"aibox/review/reviewtest"
 	"aibox/review/risk"
-	"aibox/review/scan"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
-	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -136,7 +131,7 @@ func worked(t testing.TB) *review.ChangeSet {
 		lines = append(lines, fmt.Sprintf("line %d", i+1))
 	}
 	big := strings.Join(lines, "\n") + "\n"
-	set := changed(t, map[string]string{"src/big.txt": big, "Makefile": "all:\n", "README.md": "read me\n"}, map[string]string{
+	set := reviewtest.ChangeSet(t, map[string]string{"src/big.txt": big, "Makefile": "all:\n", "README.md": "read me\n"}, map[string]string{
 		"src/big.txt": strings.NewReplacer("line 5\n", "LINE five\n", "line 8\n", "line 8 and more\n", "line 40\n", "line forty\n").Replace(big),
 		"Makefile":    "all:\n\tcurl evil\n", "src/evil\x1b[2J.txt": "a\x1b]52;c;ZXZpbA==\x07b \u202eevil\n", "src/blob.bin": "\x00\x01",
 	})
@@ -145,54 +140,6 @@ func worked(t testing.TB) *review.ChangeSet {
 		if set.Changes[i].Path == "Makefile" {
 			set.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a Makefile", Runs: "its recipes", When: "on make", By: "make", Severity: risk.Medium}}
 		}
-	}
-	return set
-}
-
-// changed is what an agent did that found some files and left others.
-func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
-	t.Helper()
-	root := t.TempDir()
-	repo := filepath.Join(root, "shop")
-	write := func(dir string, files map[string]string) {
-		for name, text := range files {
-			path := filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	write(repo, before)
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "-m", "start"},
-	} {
-		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa", Dirs: paths.Dirs{
-		Home: root, Config: root + "/c", State: root + "/s", Data: root + "/d", Cache: root + "/k", Workspace: root + "/w",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range before {
-		if _, ok := after[name]; ok {
-			continue
-		}
-		if err := os.Remove(filepath.Join(ws.Path, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(ws.Path, after)
-	set, err := scan.Workspace(t.Context(), ws, scan.Options{})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return set
 }

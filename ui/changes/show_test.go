@@ -55,7 +55,7 @@ func TestOldAndNewAreSideBySideOnAWideScreen(t *testing.T) {
 }
 
 func TestChangesOfWhitespaceCanBeIgnored(t *testing.T) {
-	set := changed(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		p.Sees("+→   y()")
@@ -86,7 +86,7 @@ func TestUnchangedLinesAndHunksCanBeHidden(t *testing.T) {
 }
 
 func TestTheDeletionOfALongFileIsFolded(t *testing.T) {
-	set := changed(t, map[string]string{"a": strings.Repeat("line\n", diff.LongDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a": strings.Repeat("line\n", diff.LongDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
 	p := newUser(t, &recorded{set: set}, 80, 24)
 	p.Sees("⋯ 201 lines folded; z shows them")
 	p.Press("z")
@@ -137,7 +137,7 @@ func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 }
 
 func TestASearchOfAllFilesMatchesTheirNames(t *testing.T) {
-	set := changed(t, map[string]string{"b.txt": "x\n", "login.go": "a\n", "z.txt": "login\n"}, map[string]string{"b.txt": "y\n", "login.go": "b\n", "z.txt": "the login\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"b.txt": "x\n", "login.go": "a\n", "z.txt": "login\n"}, map[string]string{"b.txt": "y\n", "login.go": "b\n", "z.txt": "the login\n"})
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	p.Press("/")
 	p.Type("login")
@@ -169,7 +169,7 @@ func TestASearchOfAllFilesMatchesTheirNames(t *testing.T) {
 }
 
 func TestHighlightingChangesNoText(t *testing.T) {
-	set := changed(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	colored, text := p.m.View(), p.View()
 	for _, want := range []string{"package", "func", "return"} {
@@ -185,7 +185,7 @@ func TestHighlightingChangesNoText(t *testing.T) {
 }
 
 func TestDifferencesWithinALineAreMarked(t *testing.T) {
-	set := changed(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		view := p.m.View()
@@ -196,7 +196,7 @@ func TestDifferencesWithinALineAreMarked(t *testing.T) {
 }
 
 func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
-	set := changed(t, map[string]string{"a": "one two three four\nx\nkeep this line\n"}, map[string]string{"a": "one 2 three 4\nx\n// why\nkeep that line\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "one two three four\nx\nkeep this line\n"}, map[string]string{"a": "one 2 three 4\nx\n// why\nkeep that line\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		view, k := p.m.View(), &p.m.diff.Styles
@@ -212,7 +212,7 @@ func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
 }
 
 func TestChangesOfWhitespaceAloneAreVisible(t *testing.T) {
-	set := changed(t, map[string]string{"a.txt": "\tone\ntwo\nthree\r\nfour  five\nsix"}, map[string]string{"a.txt": "    one\ntwo \t\nthree\nfour five\nsix\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a.txt": "\tone\ntwo\nthree\r\nfour  five\nsix"}, map[string]string{"a.txt": "    one\ntwo \t\nthree\nfour five\nsix\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
 		for _, want := range []string{"-→   one", "+····one", "+two·→", `-three\r`, "-four··five", "+four·five", "-six ⏎ no newline at end"} {
@@ -225,7 +225,7 @@ func TestChangesOfWhitespaceAloneAreVisible(t *testing.T) {
 }
 
 func TestChangedLinesAreTintedWhereTheTerminalHasTheColors(t *testing.T) {
-	set := changed(t, map[string]string{"a": "one\n"}, map[string]string{"a": "two\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "one\n"}, map[string]string{"a": "two\n"})
 	for name, of := range map[string]theme.Theme{"dark": theme.New(true), "light": theme.New(false)} {
 		p := newUser(t, &recorded{set: set}, 100, 30)
 		p.m.SetTheme(of)

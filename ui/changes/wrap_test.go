@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/review/reviewtest"
 	"aibox/ui/uitest"
 )
 
@@ -20,7 +21,7 @@ func longLines(t testing.TB, size int) *user {
 	for i := range 30 {
 		fmt.Fprintf(&around, "line %d\n", i)
 	}
-	set := changed(t, map[string]string{"a.txt": around.String() + long + "\nlast\n"},
+	set := reviewtest.ChangeSet(t, map[string]string{"a.txt": around.String() + long + "\nlast\n"},
 		map[string]string{"a.txt": around.String() + strings.Replace(long, "word7 ", "世界世界世界 ", 1) + "\nthe end\n"})
 	return newUser(t, &recorded{set: set}, 80, 24)
 }
@@ -69,7 +70,7 @@ func TestLongLinesAreWrapped(t *testing.T) {
 }
 
 func TestACutLineSaysHowManyColumnsAreHidden(t *testing.T) {
-	set := changed(t, map[string]string{"a.txt": "x\n"}, map[string]string{"a.txt": strings.Repeat("0123456789", 20) + "\n"})
+	set := reviewtest.ChangeSet(t, map[string]string{"a.txt": "x\n"}, map[string]string{"a.txt": strings.Repeat("0123456789", 20) + "\n"})
 	p := newUser(t, &recorded{set: set}, 80, 24)
 	p.Press("W")
 	for _, line := range p.m.diff.View() {
@@ -101,7 +102,7 @@ func TestALineHigherThanTheScreenDoesNotHideTheOthers(t *testing.T) {
 }
 
 func TestPagesLeaveOutNoWrappedLine(t *testing.T) {
-	set := changed(t, map[string]string{"a.txt": ""}, map[string]string{"a.txt": func() string {
+	set := reviewtest.ChangeSet(t, map[string]string{"a.txt": ""}, map[string]string{"a.txt": func() string {
 		var out strings.Builder
 		for i := range 100 {
 			fmt.Fprintf(&out, "begin%d:%s\n", i, strings.Repeat("x", i*7%300))
