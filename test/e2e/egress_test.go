@@ -3,38 +3,25 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// tarOf returns a gzip archive of one name in dir.
-func tarOf(t testing.TB, dir, name string) []byte {
-	t.Helper()
-	data, err := exec.Command("tar", "-C", dir, "-czf", "-", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // The tools of the image name the hosts of presets; a host that no list has is refused with
 // an id that the log has, too.
 func TestPresetsAreResolvedInTheSandbox(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	var host *outside
-	host = newOutside(t, packages(t, func() string { return "https://" + host.Name }))
-	other := newOutside(t, nil)
+	host, other := newOutside(t, m.registries()), newOutside(t, nil)
 	repo := m.repo("p", map[string]string{"ca.pem": host.CA + other.CA, "tools.sh": `
 try() { name=$1; shift; if out=$("$@" 2>&1) && case $out in *"$want"*) true ;; *) false ;; esac; then echo "ok $name"; else echo "failed $name: $out"; fi; }
 want="hello from $HOST"
 try init sh -c "printf 'GET /hello HTTP/1.1\r\nHost: $HOST\r\nConnection: close\r\n\r\n' | /.aibox/init connect 10.200.200.1:3128 $HOST 80"
-want=tiny
-try npm sh -c "mkdir -p /tmp/n && cd /tmp/n && npm install --no-audit --no-fund aibox-tiny >&2 && node -p 'require(\"aibox-tiny\")'"
-try pip sh -c "pip install -q --break-system-packages --root-user-action=ignore aibox-tiny && python3 -c 'import aibox_tiny; print(aibox_tiny.value)'"
+want="small from"
+try npm sh -c "mkdir -p /tmp/n && cd /tmp/n && npm install --no-audit --no-fund small >&2 && node -p 'require(\"small\")'"
+try pip sh -c "pip install -q --break-system-packages --root-user-action=ignore small && python3 -m small"
 want="allow with: aibox allow"
 try explained curl -sS -H "Authorization: canary-5d1c90" http://$OTHER/hello?canary-5d1c90
 try refused sh -c "! curl -sS https://$OTHER/hello && curl -sv https://$OTHER/hello 2>&1 | grep 'it with: aibox allow' && echo 'allow with: aibox allow'"
@@ -43,7 +30,7 @@ curl -sS -H "Authorization: canary-5d1c90" "http://$HOST/hello?canary-5d1c90"
 `})
 	args := append([]string{
 		"run", "shell", "--json", "--network", "allowlist", "--allow", host.Name + ",npm,pip", "--inference", m.script("[[step]]\nsay = \"hi\"\n"), "--repo", repo,
-		"--env", "HOST=" + host.Name, "--env", "OTHER=" + other.Name, "--env", "NPM_CONFIG_REGISTRY=https://" + host.Name + "/npm/", "--env", "PIP_INDEX_URL=https://" + host.Name + "/simple/",
+		"--env", "HOST=" + host.Name, "--env", "OTHER=" + other.Name, "--env", "NPM_CONFIG_REGISTRY=https://" + host.Name + "/npm/", "--env", "PIP_INDEX_URL=https://" + host.Name + "/pip/",
 	}, trustIn("/workspace/ca.pem")...)
 	o := m.aibox(0, append(args, "--", "sh", "tools.sh")...)
 	r := m.ended(o)

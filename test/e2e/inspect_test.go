@@ -1,51 +1,15 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/cgi"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"aibox/test/testnet"
 )
-
-// secureHost is a host with a certificate, whose authority is in a folder for SSL_CERT_DIR.
-func secureHost(t *testing.T, folder string, handler http.Handler) *testnet.Host {
-	t.Helper()
-	host := testnet.NewHost(t, 443)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{host.Name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &machine{t: t}
-	m.write(filepath.Join(folder, "test.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"h2", "http/1.1"}}} //nolint:gosec // a test
-	go func() { _ = server.ServeTLS(host.Listener(443), "", "") }()
-	t.Cleanup(func() { _ = server.Close() })
-	return host
-}
 
 // Tools in a sandbox use an inspected host with a token that they do not have.
 func TestToolsUseAnInspectedHostWithASecretThatStaysOutside(t *testing.T) {
@@ -61,13 +25,7 @@ func TestToolsUseAnInspectedHostWithASecretThatStaysOutside(t *testing.T) {
 		Path: filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"), Root: "/git",
 		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(upstream), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
-	var mu sync.Mutex
-	var reached []string
-	folder := t.TempDir()
-	host := secureHost(t, folder, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		reached = append(reached, r.Method+" "+r.URL.Path)
-		mu.Unlock()
+	host := newOutside(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if want := "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token)); r.Header.Get("Authorization") != want {
 			w.Header().Set("WWW-Authenticate", "Basic")
 			http.Error(w, "no token", http.StatusUnauthorized)
@@ -79,6 +37,8 @@ func TestToolsUseAnInspectedHostWithASecretThatStaysOutside(t *testing.T) {
 		}
 		fmt.Fprintf(w, "welcome %s over %s\n", r.Header.Get("Authorization"), r.Proto)
 	}))
+	folder := t.TempDir()
+	m.write(filepath.Join(folder, "test.pem"), host.CA)
 	m.env = append(m.env, "SSL_CERT_DIR="+folder, "TOKEN="+token)
 	url := "https://" + host.Name
 	repo := m.repo("p", map[string]string{"tools.sh": `
@@ -106,9 +66,7 @@ echo searched
 	if n := strings.Count(text, "welcome "); n != 3 {
 		t.Errorf("%d of 3 requests passed: %s", n, text)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	for _, request := range reached {
+	for request := range strings.Lines(host.asked()) {
 		if strings.HasPrefix(request, "DELETE") || strings.Contains(request, "admin") {
 			t.Errorf("%s reached the host", request)
 		}

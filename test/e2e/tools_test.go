@@ -5,99 +5,20 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"log"
-	"math/big"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"aibox/test/testnet"
 )
-
-// packageHost is a host that serves packages to every kind of tool, over TLS with an
-// authority of its own.
-type packageHost struct {
-	*testnet.Host
-	authority string // PEM
-
-	mu   sync.Mutex
-	seen []string // paths that were requested
-}
-
-func newPackageHost(t testing.TB, files http.Handler) *packageHost {
-	t.Helper()
-	h := &packageHost{Host: testnet.NewHost(t, 80, 443)}
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.mu.Lock()
-		h.seen = append(h.seen, r.URL.Path)
-		h.mu.Unlock()
-		files.ServeHTTP(w, r)
-	})
-	certificate, authority := issue(t, h.Name)
-	h.authority = authority
-	for port, config := range map[int]*tls.Config{80: nil, 443: {Certificates: []tls.Certificate{certificate}}} {
-		server := &http.Server{Handler: handler, TLSConfig: config, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-		listener := h.Listener(port)
-		if config != nil {
-			listener = tls.NewListener(listener, config)
-		}
-		go func() { _ = server.Serve(listener) }()
-		t.Cleanup(func() { _ = server.Close() })
-	}
-	return h
-}
-
-// requested reports whether a path with this end was requested.
-func (h *packageHost) requested(end string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.seen, func(path string) bool { return strings.HasSuffix(path, end) })
-}
-
-// issue makes an authority and a certificate of it for a host.
-func issue(t testing.TB, host string) (certificate tls.Certificate, authority string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of " + host}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	root, err := x509.CreateCertificate(rand.Reader, ca, ca, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der, root}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root}))
-}
 
 // tarball is a gzipped tar of files.
 func tarball(t testing.TB, files map[string]string) []byte {
@@ -145,7 +66,6 @@ func (m *machine) registries() *http.ServeMux {
 	serve := func(path string, content []byte) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) })
 	}
-	serve("/hello", []byte("hello from outside\n"))
 
 	// npm: a package document and its tarball.
 	tgz := tarball(t, map[string]string{"package/package.json": `{"name":"small","version":"1.0.0"}`, "package/index.js": "module.exports = 'small from npm'\n"})
@@ -206,10 +126,10 @@ func (m *machine) debian() []byte {
 
 // tools are scripts that fetch something from $HOST, and what the last line of each is.
 var tools = []struct{ name, script, want, requests string }{
-	{"curl", `curl -sS -m 20 "https://$HOST/hello"`, "hello from outside", "/hello"},
-	{"curl, plain", `curl -sS -m 20 "http://$HOST/hello"`, "hello from outside", "/hello"},
-	{"python", `python3 -c 'import os, urllib.request; print(urllib.request.urlopen("https://" + os.environ["HOST"] + "/hello", timeout=20).read().decode().strip())'`, "hello from outside", "/hello"},
-	{"node's fetch", `node -e 'fetch("https://" + process.env.HOST + "/hello").then(async r => { console.log((await r.text()).trim()); process.exit(r.ok ? 0 : 1) }).catch(e => { console.error(e, e.cause); process.exit(1) })'`, "hello from outside", "/hello"},
+	{"curl", `curl -sS -m 20 "https://$HOST/hello"`, "hello from $HOST", "/hello"},
+	{"curl, plain", `curl -sS -m 20 "http://$HOST/hello"`, "hello from $HOST", "/hello"},
+	{"python", `python3 -c 'import os, urllib.request; print(urllib.request.urlopen("https://" + os.environ["HOST"] + "/hello", timeout=20).read().decode().strip())'`, "hello from $HOST", "/hello"},
+	{"node's fetch", `node -e 'fetch("https://" + process.env.HOST + "/hello").then(async r => { console.log((await r.text()).trim()); process.exit(r.ok ? 0 : 1) }).catch(e => { console.error(e, e.cause); process.exit(1) })'`, "hello from $HOST", "/hello"},
 	{"npm", `mkdir -p /tmp/npm && cd /tmp/npm && npm install --no-audit --no-fund --registry "https://$HOST/npm/" --fetch-retries=0 small && node -p 'require("small")'`, "small from npm", "/npm/small-1.0.0.tgz"},
 	{"pip", `pip install --disable-pip-version-check --root-user-action ignore --retries 1 --target /tmp/pip --index-url "https://$HOST/pip/" small && PYTHONPATH=/tmp/pip python3 -m small`, "small from pip", "/small-1.0-py3-none-any.whl"},
 	{"git", `git clone -q "https://$HOST/git/small.git" /tmp/git && cat /tmp/git/small.txt`, "small from git", "/info/refs"},
@@ -235,15 +155,15 @@ func TestToolsFetchFromListedHostsAndReportWhyTheyCannot(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	files := m.registries()
-	listed, other := newPackageHost(t, files), newPackageHost(t, files)
+	listed, other := newOutside(t, files), newOutside(t, files)
 	script := "cp ca.pem /tmp && chmod 644 /tmp/ca.pem\nexport SSL_CERT_FILE=/tmp/ca.pem CURL_CA_BUNDLE=/tmp/ca.pem NODE_EXTRA_CA_CERTS=/tmp/ca.pem GIT_SSL_CAINFO=/tmp/ca.pem PIP_CERT=/tmp/ca.pem npm_config_cafile=/tmp/ca.pem\n" +
 		"echo 'Acquire::https::CaInfo \"/tmp/ca.pem\";' >/etc/apt/apt.conf.d/99test\n"
-	for _, host := range []*packageHost{listed, other} {
+	for _, host := range []*outside{listed, other} {
 		for i, tool := range tools {
 			script += fmt.Sprintf("export HOST=%s\n(%s) >/tmp/out 2>&1 </dev/null; echo \"exit $?\" >>/tmp/out; sed 's/^/%s %d: /' /tmp/out; rm -rf /tmp/npm /tmp/pip /tmp/git /tmp/go /tmp/gopath /usr/share/small.txt; dpkg --purge small >/dev/null 2>&1\n", host.Name, tool.script, host.Name, i)
 		}
 	}
-	repo := m.repo("tools", map[string]string{"tools.sh": script, "ca.pem": listed.authority + other.authority, "go": m.read(goProgram(t))})
+	repo := m.repo("tools", map[string]string{"tools.sh": script, "ca.pem": listed.CA + other.CA, "go": m.read(goProgram(t))})
 	o := m.aibox(0, "run", "shell", "--allow", listed.Name, "--inference", m.script("[[step]]\nsay = \"hello\"\n"), "--repo", repo, "--", "sh", "-c", "chmod +x go; sh tools.sh")
 	output := func(host string, i int) string {
 		var lines []string
@@ -255,19 +175,20 @@ func TestToolsFetchFromListedHostsAndReportWhyTheyCannot(t *testing.T) {
 		return strings.Join(lines, "")
 	}
 	for i, tool := range tools {
-		if text := output(listed.Name, i); !strings.HasSuffix(text, tool.want+"\nexit 0\n") || !listed.requested(tool.requests) {
+		want := strings.ReplaceAll(tool.want, "$HOST", listed.Name)
+		if text := output(listed.Name, i); !strings.HasSuffix(text, want+"\nexit 0\n") || !listed.requested(tool.requests) {
 			t.Errorf("%s: %s", tool.name, text)
 		}
 		text := output(other.Name, i)
-		if strings.Contains(text, tool.want) {
+		if strings.Contains(text, strings.ReplaceAll(tool.want, "$HOST", other.Name)) {
 			t.Errorf("%s fetched from a host that is not listed: %s", tool.name, text)
 		}
 		if !strings.Contains(text, "403") && !strings.Contains(text, "aibox refused "+other.Name) {
 			t.Errorf("%s does not show why it cannot fetch: %s", tool.name, text)
 		}
 	}
-	if other.requested("") {
-		t.Errorf("a host that is not listed was asked for %q", other.seen)
+	if asked := other.asked(); asked != "" {
+		t.Errorf("a host that is not listed was asked for %q", asked)
 	}
 	if t.Failed() {
 		t.Log(o)
