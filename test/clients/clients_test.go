@@ -7,7 +7,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"aibox/bakery/docker"
 	"aibox/dockerfiles"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/session"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -27,6 +32,19 @@ const (
 	token     = "aibox_test"
 	readToken = "aibox_read"
 )
+
+// copies is a folder for programs that tests share.
+var copies string
+
+func TestMain(m *testing.M) {
+	var err error
+	if copies, err = os.MkdirTemp("", "aibox-clients-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(copies)
+	os.Exit(code)
+}
 
 type tokens struct{}
 
@@ -113,6 +131,92 @@ func TestTypeScriptClientDoesWhatItsTestsSay(t *testing.T) {
 	run(t, env, "../../clients/typescript", node(t), "--test", "test/client.test.ts")
 }
 
+// The compiler is a package that npm installs from the lock file.
+func TestTypeScriptClientHasNoErrorsOfTypes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../clients/typescript")); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "npm_config_cache="+t.TempDir())
+	run(t, env, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+	run(t, env, dir, "npm", "run", "check")
+}
+
+// Both clients look for the server where it listens without options.
+func TestClientsFindTheSocketOfTheServer(t *testing.T) {
+	const inPython = "from aibox._protocol import default_socket; print(default_socket(), end='')"
+	const inTypeScript = `import { defaultSocket } from "./src/node.ts"; process.stdout.write(await defaultSocket(process.env))`
+	program := node(t)
+	own, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variables := range []map[string]string{
+		{"HOME": own.HomeDir, "XDG_RUNTIME_DIR": "/run/user/1"},
+		{"HOME": own.HomeDir},
+		{"HOME": "/elsewhere", "XDG_RUNTIME_DIR": "/run/user/1"},
+		{"HOME": "/elsewhere"},
+		{"HOME": own.HomeDir, "XDG_STATE_HOME": "/state/", "XDG_RUNTIME_DIR": "/run/user/1"},
+		{"HOME": own.HomeDir, "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"},
+	} {
+		env := []string{"PATH=" + os.Getenv("PATH"), "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1"}
+		for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+			t.Setenv(name, variables[name])
+			if value := variables[name]; value != "" {
+				env = append(env, name+"="+value)
+			}
+		}
+		dirs, err := paths.Default()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := server.SocketPath(dirs)
+		if got := printed(t, env, "../../clients/python", "python3", "-c", inPython); got != want {
+			t.Errorf("with %v the Python client uses %s, not %s", variables, got, want)
+		}
+		if got := printed(t, env, "../../clients/typescript", program, "--input-type=module-typescript", "-e", inTypeScript); got != want {
+			t.Errorf("with %v the TypeScript client uses %s, not %s", variables, got, want)
+		}
+	}
+}
+
+// Both clients have one class of errors for each kind in the schema.
+func TestClientsHaveAClassForEachKindOfError(t *testing.T) {
+	const inPython = "import sys; from aibox.errors import AiboxError, error_of\nfor kind in sys.argv[1:]:\n  if type(error_of(kind, '')) is AiboxError: print(kind)"
+	const inTypeScript = `import { AiboxError, errorOf } from "./src/errors.ts"; for (const kind of process.argv.slice(1)) if (errorOf(kind, "").constructor === AiboxError) console.log(kind)`
+	schema, err := os.ReadFile("../../api/aibox/v1/error.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, found := range regexp.MustCompile(`(?m)^  // - (\w+): `).FindAllSubmatch(schema, -1) {
+		kinds = append(kinds, string(found[1]))
+	}
+	if !slices.Contains(kinds, "failed") {
+		t.Fatalf("the schema has the kinds %q", kinds)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1"}
+	if missing := printed(t, env, "../../clients/python", "python3", append([]string{"-c", inPython}, kinds...)...); missing != "" {
+		t.Errorf("the Python client has no class for %s", missing)
+	}
+	if missing := printed(t, env, "../../clients/typescript", node(t), append([]string{"--input-type=module-typescript", "-e", inTypeScript, "--"}, kinds...)...); missing != "" {
+		t.Errorf("the TypeScript client has no class for %s", missing)
+	}
+}
+
+// printed runs a program and returns its standard output.
+func printed(t *testing.T, env []string, dir, name string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	var stderr strings.Builder
+	command.Dir, command.Env, command.Stderr = dir, env, &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, stderr.String())
+	}
+	return string(out)
+}
+
 // node returns a Node 22.18 or newer: that of PATH, or a copy of the base image's.
 func node(t *testing.T) string {
 	t.Helper()
@@ -120,8 +224,11 @@ func node(t *testing.T) string {
 	if exec.CommandContext(t.Context(), "node", "-e", strips).Run() == nil {
 		return "node"
 	}
+	path := filepath.Join(copies, "node")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
 	image := bakeBase(t)
-	path := filepath.Join(t.TempDir(), "node")
 	script := `id=$(docker create "$1" true) && docker cp "$id:/usr/local/bin/node" "$2"; docker rm "$id"`
 	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", image, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

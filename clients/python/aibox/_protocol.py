@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import os
 import re
@@ -66,14 +67,26 @@ class Address:
 
 
 def default_socket() -> str:
-    """Return the path of the socket that `aibox serve` creates."""
-    folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    if not os.path.isabs(folder):
-        state = os.environ.get("XDG_STATE_HOME", "")
-        folder = os.path.join(state if os.path.isabs(state) else os.path.expanduser("~/.local/state"), "aibox", "runtime")
-    else:
-        folder = os.path.join(folder, "aibox")
-    return os.path.join(folder, "api", "aibox.sock")
+    """Return the path of the socket that `aibox serve` creates.
+
+    A state folder other than the user's own has a socket of its own.
+    """
+    import pwd  # not on Windows, which has no such socket
+
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    state = os.path.normpath(os.path.join(state, "aibox"))
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    folder = os.path.join(runtime, "aibox") if os.path.isabs(runtime) else os.path.join(state, "runtime")
+    name = "aibox.sock"
+    try:
+        own = os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".local", "state", "aibox")
+    except KeyError:
+        own = ""
+    if state != own:
+        name = f"aibox-{hashlib.sha256(os.fsencode(state)).hexdigest()[:12]}.sock"
+    return os.path.join(folder, "api", name)
 
 
 def parse_address(text: str | None) -> Address:
@@ -160,10 +173,10 @@ _CODES = {
     "deadline_exceeded": "timeout",
     "not_found": "not_found",
     "already_exists": "conflict",
-    "permission_denied": "denied",
+    "permission_denied": "refused",
     "resource_exhausted": "limit",
     "failed_precondition": "conflict",
-    "aborted": "conflict",
+    "aborted": "failed",
     "out_of_range": "invalid",
     "unimplemented": "unsupported",
     "unavailable": "environment",

@@ -38,12 +38,6 @@ class UnauthenticatedError(AiboxError):
     kind = "unauthenticated"
 
 
-class DeniedError(AiboxError):
-    """The token lacks a right, or the sandbox's own permissions refuse it."""
-
-    kind = "denied"
-
-
 class NotFoundError(AiboxError):
     """No such thing exists for this tenant."""
 
@@ -69,7 +63,7 @@ class LimitError(AiboxError):
 
 
 class RefusedError(AiboxError):
-    """A policy refuses it."""
+    """A policy refuses it, or the token lacks a right."""
 
     kind = "refused"
 
@@ -78,6 +72,12 @@ class MachineError(AiboxError):
     """The server's machine is not ready."""
 
     kind = "environment"
+
+
+class FailedError(AiboxError):
+    """A program in the sandbox failed."""
+
+    kind = "failed"
 
 
 class UnsupportedError(AiboxError):
@@ -146,13 +146,13 @@ _KINDS: dict[str, type[AiboxError]] = {
     for kind in (
         InvalidError,
         UnauthenticatedError,
-        DeniedError,
         NotFoundError,
         ConflictError,
         TooLargeError,
         LimitError,
         RefusedError,
         MachineError,
+        FailedError,
         UnsupportedError,
         CanceledError,
         TimedOutError,

@@ -27,8 +27,6 @@ export class AiboxError extends Error {
 export class InvalidError extends AiboxError {}
 /** There is no valid token. */
 export class UnauthenticatedError extends AiboxError {}
-/** The token lacks a right, or the sandbox's own permissions refuse it. */
-export class DeniedError extends AiboxError {}
 /** No such thing exists for this tenant. */
 export class NotFoundError extends AiboxError {}
 /** It exists already, or is in a state that does not permit the call. */
@@ -37,10 +35,12 @@ export class ConflictError extends AiboxError {}
 export class TooLargeError extends AiboxError {}
 /** A quota or another limit is reached. */
 export class LimitError extends AiboxError {}
-/** A policy refuses it. */
+/** A policy refuses it, or the token lacks a right. */
 export class RefusedError extends AiboxError {}
 /** The server's machine is not ready. */
 export class MachineError extends AiboxError {}
+/** A program in the sandbox failed. */
+export class FailedError extends AiboxError {}
 /** This server or its machine cannot do it. */
 export class UnsupportedError extends AiboxError {}
 /** The caller has ended the call. */
@@ -94,13 +94,13 @@ export class CommandError extends AiboxError {
 const kinds: Record<string, typeof AiboxError> = {
   invalid: InvalidError,
   unauthenticated: UnauthenticatedError,
-  denied: DeniedError,
   not_found: NotFoundError,
   conflict: ConflictError,
   too_large: TooLargeError,
   limit: LimitError,
   refused: RefusedError,
   environment: MachineError,
+  failed: FailedError,
   unsupported: UnsupportedError,
   canceled: CanceledError,
   timeout: TimedOutError,

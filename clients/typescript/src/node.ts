@@ -81,14 +81,24 @@ async function write(sent: ClientRequest, body: Outgoing["body"], answered: () =
   sent.end();
 }
 
-/** Returns the path of the socket that `aibox serve` creates. */
+/**
+ * Returns the path of the socket that `aibox serve` creates. A state folder other than the user's
+ * own has a socket of its own.
+ */
 export async function defaultSocket(env: Record<string, string | undefined>): Promise<string> {
   const { isAbsolute, join } = await import("node:path");
-  const { homedir } = await import("node:os");
+  const { homedir, userInfo } = await import("node:os");
+  const { createHash } = await import("node:crypto");
+  const given = env["XDG_STATE_HOME"] ?? "";
+  const state = join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "aibox");
   const runtime = env["XDG_RUNTIME_DIR"] ?? "";
-  const state = env["XDG_STATE_HOME"] ?? "";
-  const folder = isAbsolute(runtime)
-    ? join(runtime, "aibox")
-    : join(isAbsolute(state) ? state : join(homedir(), ".local", "state"), "aibox", "runtime");
-  return join(folder, "api", "aibox.sock");
+  const folder = isAbsolute(runtime) ? join(runtime, "aibox") : join(state, "runtime");
+  let own = "";
+  try {
+    own = join(userInfo().homedir, ".local", "state", "aibox");
+  } catch {
+    // The system does not know this user.
+  }
+  const sum = createHash("sha256").update(state).digest("hex").slice(0, 12);
+  return join(folder, "api", state === own ? "aibox.sock" : `aibox-${sum}.sock`);
 }
