@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"aibox/internal/scripted"
 )
@@ -26,8 +25,9 @@ say = "I am thinking about that."
 `
 
 // One conversation in two sessions: the first is a whole task, and the second, which
-// remembers it, is stopped while the model is in the middle of an answer.
-func TestAnAgentFromNpmDoesATaskGoesOnAndIsStoppedInMidAnswer(t *testing.T) {
+// remembers it, is interrupted while the model is in the middle of an answer. A signal to the
+// program alone, as CI sends one, does what ctrl-c on a terminal does.
+func TestAnAgentFromNpmDoesATaskContinuesAndEndsAtTheFirstCtrlC(t *testing.T) {
 	t.Parallel()
 	for _, agent := range fromNpm {
 		t.Run(agent, func(t *testing.T) {
@@ -55,31 +55,8 @@ write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and 
 			if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
 				t.Errorf("the model received %q, not %q", told, want)
 			}
-			m.stopped(second, 130)
-		})
-	}
-}
-
-// A signal to the program alone, as CI sends one, does what ctrl-c on a terminal does.
-func TestAnAgentFromNpmEndsAtTheFirstCtrlC(t *testing.T) {
-	t.Parallel()
-	for _, agent := range fromNpm {
-		t.Run(agent, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			b := m.start("run", agent, "--repo", m.repo("p", nil), "--prompt", "make it", "--json", "--inference", m.script(`
-[[step]]
-write = { path = "made.txt", content = "made\n" }
-`+stalled))
-			b.awaitFile(filepath.Join(m.home, "agent_workspace/p/made.txt"))
-			begin := time.Now()
-			_ = b.Process.Signal(interrupt)
-			code := b.wait()
-			t.Logf("%s ended after %v", agent, time.Since(begin))
-			r := m.stored()[0]
-			if f := r.State.Result.Fault; code != 130 || f == nil || f.Kind != "interrupted" || !r.State.Result.Changed {
-				t.Errorf("it ends with %d and %+v:\n%s", code, r.State.Result, b.stderr.String())
-			}
+			_ = second.Process.Signal(interrupt)
+			m.interrupted(second)
 		})
 	}
 }
@@ -100,7 +77,7 @@ write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n"
 			if told := m.read(made); told != "box yes\n" {
 				t.Errorf("the model received %q", told)
 			}
-			m.stopped(s.background, 130)
+			m.stopped(s.background)
 			s.restored()
 		})
 	}
@@ -167,18 +144,25 @@ func (b *background) awaitFile(path string) {
 	})
 }
 
-// stopped stops the latest session, which b shows, and checks that nothing is left.
-func (m *machine) stopped(b *background, code int) {
+// stopped stops the latest session, which b shows, and checks its end.
+func (m *machine) stopped(b *background) {
 	m.t.Helper()
 	all := m.stored()
-	last := all[len(all)-1]
-	if o := m.aibox(0, "stop", last.ID); o.took > 30*time.Second {
+	if o := m.aibox(0, "stop", all[len(all)-1].ID); o.took > hung {
 		m.t.Errorf("stopping took %v", o.took)
 	}
-	if got := b.wait(); got != code {
-		m.t.Errorf("it ends with %d, not %d:\n%s\n%s", got, code, b.stdout.String(), b.stderr.String())
+	m.interrupted(b)
+}
+
+// interrupted checks the end of the latest session, which b shows: it was interrupted, its
+// work is kept, and nothing is left.
+func (m *machine) interrupted(b *background) {
+	m.t.Helper()
+	if got := b.wait(); got != 130 {
+		m.t.Errorf("it ends with %d:\n%s\n%s", got, b.stdout.String(), b.stderr.String())
 	}
-	r := m.record(last.ID)
+	all := m.stored()
+	r := m.record(all[len(all)-1].ID)
 	if r.State.Sandbox.Alive() {
 		m.t.Error("the sandbox still runs")
 	}

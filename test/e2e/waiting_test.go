@@ -79,7 +79,7 @@ func TestAnAgentFromNpmThatAsksForPermissionWaits(t *testing.T) {
 			s.typed("\r")
 			s.awaitFile(filepath.Join(m.home, "agent_workspace/p/made.txt"))
 			m.awaitWaiting(id, false)
-			m.stopped(s.background, 130)
+			m.stopped(s.background)
 		})
 	}
 }
