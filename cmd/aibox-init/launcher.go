@@ -81,19 +81,33 @@ func newLauncher(r *reaper) (*launcher, error) {
 // has ended, and has executed nothing.
 func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	defer l.conn.Close()
+	if err := l.conn.SetDeadline(time.Now().Add(launcherTime)); err != nil {
+		return err
+	}
 	err := l.send(program, streams)
 	if err == nil {
-		// It executes only after this byte, so that a late one cannot run beside its
-		// replacement.
-		_, err = l.conn.Write([]byte{1})
+		err = l.awaitAcceptance()
 	}
-	if err != nil {
-		l.kill()
+	if err == nil {
+		return nil
 	}
+	// What it accepted until its end, it may have executed, which must not happen twice.
+	_ = unix.Kill(l.pid, unix.SIGKILL)
+	if deadline := l.conn.SetDeadline(time.Now().Add(killLimit)); deadline == nil && l.awaitAcceptance() == nil {
+		return nil
+	}
+	<-l.status
 	return err
 }
 
-// send sends a program, and returns when the launcher has accepted it.
+// awaitAcceptance returns when the launcher is about to execute its program.
+func (l *launcher) awaitAcceptance() error {
+	var accepted [1]byte
+	_, err := io.ReadFull(l.conn, accepted[:])
+	return err
+}
+
+// send sends a program.
 func (l *launcher) send(program launching, streams [3]*os.File) error {
 	text, err := json.Marshal(program)
 	if err != nil {
@@ -102,28 +116,12 @@ func (l *launcher) send(program launching, streams [3]*os.File) error {
 	if len(text) > maxLaunch {
 		return errors.New("the command is too long")
 	}
-	if err := l.conn.SetDeadline(time.Now().Add(launcherTime)); err != nil {
-		return err
-	}
 	rights := unix.UnixRights(int(streams[0].Fd()), int(streams[1].Fd()), int(streams[2].Fd()))
 	if _, _, err := l.conn.WriteMsgUnix(binary.BigEndian.AppendUint32(nil, uint32(len(text))), rights, nil); err != nil {
 		return err
 	}
-	if _, err := l.conn.Write(text); err != nil {
-		return err
-	}
-	var accepted [1]byte
-	_, err = io.ReadFull(l.conn, accepted[:])
+	_, err = l.conn.Write(text)
 	return err
-}
-
-// kill ends the launcher.
-func (l *launcher) kill() {
-	_ = unix.Kill(l.pid, unix.SIGKILL)
-	select {
-	case <-l.status:
-	case <-time.After(killLimit):
-	}
 }
 
 // launchers keeps one launcher ready. It is safe for concurrent use.
@@ -164,7 +162,11 @@ func (ls *launchers) end() {
 	ls.mu.Unlock()
 	if l := ls.take(); l != nil {
 		l.conn.Close()
-		l.kill()
+		_ = unix.Kill(l.pid, unix.SIGKILL)
+		select {
+		case <-l.status:
+		case <-time.After(killLimit):
+		}
 	}
 }
 
@@ -180,11 +182,7 @@ func awaitProgram() {
 	if err != nil {
 		os.Exit(125) // init starts the program in another way, and reports what fails then
 	}
-	var confirmed [1]byte
-	if _, err := unix.Write(launcherSocket, confirmed[:]); err != nil {
-		os.Exit(125)
-	}
-	if n, err := readSocket(confirmed[:]); n != 1 || err != nil {
+	if _, err := unix.Write(launcherSocket, []byte{1}); err != nil {
 		os.Exit(125)
 	}
 	for i, stream := range streams {
