@@ -42,7 +42,7 @@ func open(o options) (*bench, error) {
 	}
 	b := &bench{options: o, scratch: scratch, repo: filepath.Join(scratch, "repo"), large: map[int]string{}}
 	// HOME stays the same, because the recipes of the images depend on its configuration.
-	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "LANG", "USER"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "LANG", "USER", "npm_config_registry"} {
 		if value, ok := os.LookupEnv(name); ok {
 			b.env = append(b.env, name+"="+value)
 		}

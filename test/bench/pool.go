@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,13 +60,7 @@ func (a *api) awaitWarm(ctx context.Context) error {
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for calm := 0; calm < 5; {
-		containers, err := a.bench.quiet(ctx, "docker", "ps", "-q", "--filter", "label=aibox.session")
-		if err != nil {
-			return err
-		}
-		if len(strings.Fields(containers)) >= warmed {
-			calm++
-		} else {
+		if calm++; a.warm() < warmed {
 			calm = 0
 		}
 		select {
@@ -74,6 +70,20 @@ func (a *api) awaitWarm(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// warm counts the sandboxes that wait for a claim.
+func (a *api) warm() int {
+	states, _ := filepath.Glob(filepath.Join(a.bench.scratch, "state", "aibox", "sessions", "*", "state.json"))
+	count := 0
+	for _, path := range states {
+		data, _ := os.ReadFile(path) // one that was removed meanwhile is not warm
+		var state struct{ Phase string }
+		if json.Unmarshal(data, &state) == nil && state.Phase == "warm" {
+			count++
+		}
+	}
+	return count
 }
 
 // crowdSize is how many sandboxes run at once.
