@@ -81,7 +81,7 @@ func statusOf(text string) Status {
 
 // titleNames are the arguments that describe a call best.
 var titleNames = []string{
-	"command", "cmd", "file_path", "filePath", "path", "absolute_path", "target_file", "dir_path", "pattern", "query", "url", "urls", "description", "prompt", "name",
+	"command", "cmd", "file_path", "filePath", "path", "absolute_path", "target_file", "dir_path", "pattern", "globPattern", "query", "url", "urls", "description", "prompt", "name",
 }
 
 // Title describes a call in one line: its command, or its tool and its most telling

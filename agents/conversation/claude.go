@@ -93,6 +93,7 @@ func claudeBlocks(role Role, content json.RawMessage) ([]Event, bool) {
 				result.ExitCode = exitCodeIn(result.Text)
 				result.Text = shellOutput(result.Text)
 			}
+			result = ampShell(result)
 			events = append(events, result)
 		default:
 			events = append(events, Event{Kind: Other, Name: block.Type, Raw: data})
@@ -123,6 +124,18 @@ func shellOutput(text string) string {
 		return report[1]
 	}
 	return text
+}
+
+// ampShell returns the result of a command of Amp, which is a JSON object in a string, as one
+// of any other agent.
+func ampShell(result Event) Event {
+	fields := object(json.RawMessage(result.Text))
+	code := exitCodeOf(json.RawMessage(result.Text))
+	if _, printed := fields["output"]; !printed || code == nil || len(fields) != 2 {
+		return result
+	}
+	result.Text, result.ExitCode, result.Failed = str(fields["output"]), code, result.Failed || *code != 0
+	return result
 }
 
 // end reads the last event.

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,6 +68,51 @@ func TestUnknownEventsAndLinesAreKept(t *testing.T) {
 		}
 		if string(events[0].Raw) != `{"type":"new.thing","a":1}` {
 			t.Errorf("%s: the event is kept as %s", format, events[0].Raw)
+		}
+	}
+}
+
+func TestRepeatedMessagesOfCursorAreLeftOut(t *testing.T) {
+	const (
+		piece = `{"type":"assistant","message":{"content":[{"type":"text","text":%q}]},"timestamp_ms":17748}`
+		flush = `{"type":"assistant","message":{"content":[{"type":"text","text":%q}]},"model_call_id":"a5","timestamp_ms":17749}`
+		whole = `{"type":"assistant","message":{"content":[{"type":"text","text":%q}]}}`
+		call  = `{"type":"tool_call","subtype":"started","call_id":"1","tool_call":{"readToolCall":{"args":{"path":"x"}}}}`
+		end   = `{"type":"result","subtype":"success","result":"x"}`
+	)
+	for name, c := range map[string]struct {
+		lines []string
+		want  []string
+	}{
+		"whole messages": {
+			[]string{fmt.Sprintf(whole, "a"), fmt.Sprintf(whole, "a"), fmt.Sprintf(whole, "b")},
+			[]string{"a", "a", "b"},
+		},
+		"pieces": {
+			[]string{fmt.Sprintf(piece, "a "), fmt.Sprintf(piece, "b"), fmt.Sprintf(flush, "a b"), call, fmt.Sprintf(piece, "c"), fmt.Sprintf(whole, "a bc"), end},
+			[]string{"+a ", "+b", "+c"},
+		},
+		"pieces and the last message alone": {
+			[]string{fmt.Sprintf(piece, "a"), fmt.Sprintf(flush, "a"), call, fmt.Sprintf(piece, "c"), fmt.Sprintf(piece, "d"), fmt.Sprintf(whole, "cd"), end},
+			[]string{"+a", "+c", "+d"},
+		},
+		"another text after pieces": {
+			[]string{fmt.Sprintf(piece, "a"), fmt.Sprintf(whole, "z"), end, fmt.Sprintf(whole, "a")},
+			[]string{"+a", "z", "a"},
+		},
+	} {
+		var got []string
+		for _, e := range decode(Cursor, []byte(strings.Join(c.lines, "\n")), 0) {
+			if e.Kind == Message {
+				text := e.Text
+				if e.Delta {
+					text = "+" + text
+				}
+				got = append(got, text)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type reader interface {
 var readers = map[Format]func() reader{
 	Codex:    func() reader { return &codexReader{} },
 	Claude:   func() reader { return claudeReader{} },
-	Cursor:   func() reader { return cursorReader{} },
+	Cursor:   func() reader { return &cursorReader{} },
 	Gemini:   func() reader { return geminiReader{} },
 	Copilot:  func() reader { return copilotReader{} },
 	OpenCode: func() reader { return openCodeReader{} },

@@ -13,6 +13,9 @@ import (
 // look at the project, edit a file, write one, run a command that fails, try to reach a
 // host. Of those that fail, the model refused the request. They are shortened: Copilot's
 // telemetry and most of its ephemeral events are left out, and lists of tools are cut.
+//
+// Cursor and Amp need an account. What is named after them was written by hand, in the
+// format that their documentation describes.
 func TestRecordingsMatchTheGoldenFiles(t *testing.T) {
 	for name, data := range recordings(t) {
 		events := decode(formatOf(t, name), data, 0)

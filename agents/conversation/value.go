@@ -63,6 +63,15 @@ func firstOf(fields map[string]json.RawMessage, names ...string) (json.RawMessag
 	return nil, false
 }
 
+// exitCodeOf returns the field exitCode of an object; nil for none.
+func exitCodeOf(data json.RawMessage) *int {
+	var code *int
+	if json.Unmarshal(object(data)["exitCode"], &code) != nil {
+		return nil
+	}
+	return code
+}
+
 func isNull(data json.RawMessage) bool { return len(data) == 0 || bytes.Equal(data, []byte("null")) }
 
 // textOf returns the text of a value: a string, the texts of a list one below the other,
