@@ -1,5 +1,10 @@
 package audit
 
+import (
+	"net"
+	"strconv"
+)
+
 // Egress is the data of EgressAllowed and EgressRefused: one request to the egress proxy.
 // All texts are raw.
 type Egress struct {
@@ -11,6 +16,14 @@ type Egress struct {
 	Rule    string `json:"rule,omitempty"`    // the rule that decided
 	Reason  string `json:"reason,omitempty"`  // of a refusal: a clause
 	Command string `json:"command,omitempty"` // of a refusal: the command that would allow it, if any
+}
+
+// Target returns the host and port, or the host alone if the request names no port.
+func (e Egress) Target() string {
+	if e.Port == 0 {
+		return e.Host
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(e.Port))
 }
 
 // EgressEnd is the data of EgressClosed: the end of an allowed request or tunnel.

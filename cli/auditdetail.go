@@ -82,7 +82,7 @@ func fieldsDetail(e audit.Event) string {
 
 // egressDetail describes a request to the egress proxy.
 func egressDetail(r audit.Egress) string {
-	parts := []string{r.Method + " " + net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) + r.Path}
+	parts := []string{r.Method + " " + r.Target() + r.Path}
 	if r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}

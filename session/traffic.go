@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -61,7 +59,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		if json.Unmarshal(e.Data, &r) != nil {
 			return Access{}, false
 		}
-		a.What, a.Target, a.Why = AskedEgress, net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), r.Reason
+		a.What, a.Target, a.Why = AskedEgress, r.Target(), r.Reason
 		a.Rule, a.Command, a.Allowed = r.Rule, r.Command, e.Type == audit.EgressAllowed
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {

@@ -34,7 +34,7 @@ type Proxy struct {
 func New(config Config) *Proxy {
 	p := &Proxy{
 		config: config, limits: config.Limits.withDefaults(), budget: newBudget(config.Budgets),
-		recorder: recorder{record: config.Record, like: map[likeness]*similar{}},
+		recorder: newRecorder(config.Record),
 		policy:   config.Policy,
 		flows:    map[*flow]struct{}{}, perHost: map[netguard.Host]int{}, clients: map[*client]struct{}{}, held: map[netguard.Destination]*heldRequests{},
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxRefusalKinds = 1000 // distinct refusals that are counted
+	maxRefusalKinds = 1000 // distinct refusals that are counted one by one
 	maxRefusals     = 50   // of them, the number in a result
 	maxModels       = 50   // whose tokens are counted by themselves
 	maxCalls        = 5000 // requests to the model that are logged one by one
@@ -62,9 +62,11 @@ func (t *counters) isStarted() bool {
 	return t.counting
 }
 
-// addRefusal counts one refusal, and calls log if it is the first of its kind. It returns
-// the event of the first one.
-func (t *counters) addRefusal(r session.Refusal, log func() session.EventID) session.EventID {
+// addRefusal counts r.Times equal refusals, and calls log if they are the first of their kind.
+// Beyond maxRefusalKinds, all kinds of r.What count as one, otherRefusals. It returns the
+// event of the first one.
+func (t *counters) addRefusal(r session.Refusal, log func(session.Refusal) session.EventID) session.EventID {
+	times := r.Times
 	r.Times = 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,18 +74,24 @@ func (t *counters) addRefusal(r session.Refusal, log func() session.EventID) ses
 		return session.EventID{}
 	}
 	known := t.refused[r]
+	if known == nil && len(t.refused) >= maxRefusalKinds {
+		r = otherRefusals(r.What)
+		known = t.refused[r]
+	}
 	if known == nil {
-		if len(t.refused) >= maxRefusalKinds {
-			return session.EventID{}
-		}
 		if t.refused == nil {
 			t.refused = map[session.Refusal]*loggedRefusal{}
 		}
-		known = &loggedRefusal{event: log()}
+		known = &loggedRefusal{event: log(r)}
 		t.refused[r] = known
 	}
-	known.times++
+	known.times += times
 	return known.event
+}
+
+// otherRefusals stands for all refusals of one kind of access that are not counted one by one.
+func otherRefusals(what string) session.Refusal {
+	return session.Refusal{What: what, Target: "others", Reason: "too many different ones to log each"}
 }
 
 // addCall counts one request to the model. It reports whether to log the request (the log

@@ -103,7 +103,8 @@ func (s *modelWatch) modelCalled(call session.ModelCall) {
 		s.model.ended(call)
 	}
 	if !call.Passed() {
-		s.counters.addRefusal(session.Refusal{What: session.AskedModel, Target: call.Target(), Reason: call.Error}, func() session.EventID { return event })
+		s.counters.addRefusal(session.Refusal{What: session.AskedModel, Target: call.Target(), Reason: call.Error, Times: 1},
+			func(session.Refusal) session.EventID { return event })
 	}
 	s.warnOfModelLimits()
 	s.reachedModelLimit(call.Limit)

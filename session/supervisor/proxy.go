@@ -86,8 +86,8 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 		return s.audit(e.Type, e.Egress).String()
 	case audit.EgressRefused:
 		s.counters.addEgressRefused(times)
-		target := net.JoinHostPort(e.Egress.Host, strconv.Itoa(e.Egress.Port))
-		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: target, Reason: e.Egress.Reason}, e.Type, e.Egress).String()
+		refusal := session.Refusal{What: session.AskedEgress, Target: e.Egress.Target(), Reason: e.Egress.Reason, Times: times}
+		return s.logRefusal(refusal, e.Type, e.Egress).String()
 	case audit.EgressClosed:
 		s.counters.addEgressBytes(e.End.BytesUp, e.End.BytesDown)
 		allowed, ok := session.ParseEventID(e.AllowedID)

@@ -80,7 +80,7 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 // nameRefused records a refused DNS query.
 func (s *modelWatch) nameRefused(name, record string) {
 	reason := unresolved(record)
-	s.logRefusal(session.Refusal{What: session.AskedName, Target: name, Reason: reason},
+	s.logRefusal(session.Refusal{What: session.AskedName, Target: name, Reason: reason, Times: 1},
 		audit.DNSRefused, audit.Query{Name: name, Record: record, Reason: reason})
 }
 
@@ -90,11 +90,16 @@ func (s *modelWatch) refused(r session.Refusal) {
 	s.logRefusal(r, audit.AccessRefused, r)
 }
 
-// logRefusal counts a refusal by the network, and logs the first of its kind. It returns
-// the id of that event; the id is empty if the refusal is not logged, because there are too
-// many kinds or no agent runs yet.
+// logRefusal counts r.Times refusals by the network, and logs the first of their kind. It
+// returns the id of that event. The id is empty if no agent runs yet.
 func (s *modelWatch) logRefusal(r session.Refusal, kind audit.Type, data any) session.EventID {
-	id := s.counters.addRefusal(r, func() session.EventID { return s.audit(kind, data) })
+	id := s.counters.addRefusal(r, func(counted session.Refusal) session.EventID {
+		if counted.Target != r.Target || counted.Reason != r.Reason {
+			counted.Times = 1
+			return s.audit(audit.AccessRefused, counted)
+		}
+		return s.audit(kind, data)
+	})
 	s.publishing.trigger()
 	return id
 }

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func TestARepeatedRefusalHasTheIDOfTheFirst(t *testing.T) {
 	_, s := watched(t)
 	s.audit(audit.StopRequested, nil)
 	refuse := func(host string) session.EventID {
-		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: host, Reason: "no"}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
+		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: host, Reason: "no", Times: 1}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
 	}
 	first, other, again := refuse("a.example"), refuse("b.example"), refuse("a.example")
 	if first.Number != 1 || other.Number != 2 || again != first || first.Session != s.id {
@@ -107,5 +108,49 @@ func TestARepeatedRefusalHasTheIDOfTheFirst(t *testing.T) {
 	}
 	if refused, _ := s.counters.result(); len(refused) != 2 || refused[0].Times != 2 {
 		t.Errorf("%+v", refused)
+	}
+}
+
+func TestRefusalsBeyondTheLimitOfKindsAreCountedTogether(t *testing.T) {
+	sessions, s := watched(t)
+	s.audit(audit.StopRequested, nil)
+	refuse := func(host string, repeated int) session.EventID {
+		id, _ := session.ParseEventID(s.recordEgress(ProxyEvent{
+			Type: audit.EgressRefused, Repeated: repeated, Egress: audit.Egress{Host: host, Port: 443, Reason: "no"},
+		}))
+		return id
+	}
+	const others = 50
+	for i := range maxRefusalKinds {
+		refuse(fmt.Sprintf("n%d.example", i), 0)
+	}
+	first := refuse("other.example", 9)
+	for i := range others {
+		if id := refuse(fmt.Sprintf("other%d.example", i), 0); id != first || id.Number == 0 {
+			t.Fatalf("refusal %d has the id %v, the first other one %v", i, id, first)
+		}
+	}
+	if id := refuse("n7.example", 4); id == first || id.Number == 0 {
+		t.Errorf("a known host has the id %v", id)
+	}
+	refused, _ := s.counters.result()
+	if want := []session.Refusal{
+		{What: session.AskedEgress, Target: "others", Reason: "too many different ones to log each", Times: 10 + others},
+		{What: session.AskedEgress, Target: "n7.example:443", Reason: "no", Times: 6},
+	}; !slices.Equal(refused[:2], want) {
+		t.Errorf("counted %+v", refused[:2])
+	}
+	logged := 0
+	err := sessions.Events(s.id, func(e audit.Event) error {
+		if a, ok := session.AccessOf(s.id, e); ok && a.What == session.AskedEgress {
+			logged++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if logged != maxRefusalKinds+1 {
+		t.Errorf("%d refusals are in the log", logged)
 	}
 }
