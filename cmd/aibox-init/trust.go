@@ -34,8 +34,7 @@ var (
 
 // trustAuthority makes the programs of the sandbox trust the session's certificate
 // authority, besides what the image trusts. root is the sandbox's root folder. It returns
-// env with the variables for programs that do not use the system's file. Java keeps its
-// authorities elsewhere and does not learn of it.
+// env with the variables for programs that do not use the system's file.
 func trustAuthority(root string, env []string, authority []byte) ([]string, error) {
 	if len(authority) == 0 {
 		return env, nil
@@ -49,6 +48,7 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
+	found := false
 	for _, name := range systemBundles {
 		path := filepath.Join(root, name)
 		system, err := readBundle(path)
@@ -58,12 +58,13 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 		if err != nil {
 			return nil, err
 		}
-		own = append(own, system...)
+		own, found = append(own, system...), true
 		// For programs without a variable, such as apt. The root folder may be read-only.
 		_ = os.WriteFile(path, append(system, authority...), 0o644) //nolint:gosec // every user reads authorities
 		break
 	}
-	for name, data := range map[string][]byte{authorityFile: append(added, authority...), bundleFile: append(own, authority...)} {
+	bundle := append(own, authority...)
+	for name, data := range map[string][]byte{authorityFile: append(added, authority...), bundleFile: bundle} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // every user reads authorities
 			return nil, err
@@ -78,6 +79,15 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 	}
 	for _, name := range additionVariables {
 		variables = append(variables, name+"=/"+authorityFile)
+	}
+	if found { // otherwise Java would lose the authorities that come with it
+		java, err := javaTrust(root, env, bundle)
+		if err != nil {
+			return nil, err
+		}
+		if java != "" {
+			variables = append(variables, java)
+		}
 	}
 	return environment(env, variables), nil
 }

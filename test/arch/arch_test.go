@@ -85,6 +85,7 @@ var owners = map[string][]string{
 	"github.com/godbus/dbus":             {"internal/notification", "runtime/limit/scope"},
 	"github.com/google/go-cmp":           {"internal/golden", "review/reviewtest"},
 	"github.com/miekg/dns":               {"netguard/egress"},
+	"github.com/pavlo-v-chernykh":        {"cmd/aibox-init"},
 	"github.com/pelletier/go-toml/v2":    {"agents", "app/template", "config", "internal/scripted"},
 	"github.com/rogpeppe/go-internal":    nil,
 	"github.com/spf13/cobra":             {"cli"},
