@@ -6,7 +6,9 @@ import (
 	"aibox/agents/conversation"
 )
 
-// Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login.
+// Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login, and with
+// GitHub's models an account: the variables for a token are those of
+// https://docs.github.com/copilot/how-tos/copilot-cli/set-up-copilot-cli/authenticate-copilot-cli
 type Copilot struct {
 	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
 	MaxOutputTokens       int      `label:"Longest answer" help:"Maximum tokens of one answer of the model" env:"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
@@ -50,12 +52,13 @@ func (*Copilot) Info() Info {
 		NeedsPrompt: true,
 		Events:      Events{Format: conversation.Copilot, Option: "output-format", Value: "json"},
 		StateDirs:   []string{"~/.copilot/session-state"},
+		HasCloud:    true,
 		Hosts: []string{
 			"api.github.com", "github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com",
 			"api.business.githubcopilot.com", "api.enterprise.githubcopilot.com", "copilot-proxy.githubusercontent.com",
 		},
 		Notes: []string{
-			"Runs offline: GitHub, its MCP server, telemetry and web tools are off.",
+			"Runs offline: GitHub, its MCP server, telemetry and web tools are off. With --inference cloud it logs in to GitHub, headless with --env COPILOT_GITHUB_TOKEN.",
 			"Asks for no permission, because it runs inside a sandbox; --permissions ask changes that.",
 			"Takes a model for one of 128,000 tokens unless the server reports more, or --known-model names one.",
 		},
@@ -133,8 +136,15 @@ func (c *Copilot) flags(task Task) []string {
 }
 
 // copilotEnv names the server and the model, and keeps Copilot from asking any
-// other host.
+// other host. With GitHub's own servers it names the model alone.
 func copilotEnv(model Inference, dialect copilotDialect) []string {
+	if model.Cloud {
+		env := []string{"COPILOT_AUTO_UPDATE=false"}
+		if model.Model != "" {
+			env = append(env, "COPILOT_MODEL="+model.Model)
+		}
+		return env
+	}
 	env := []string{
 		"COPILOT_PROVIDER_TYPE=" + dialect.kind,
 		"COPILOT_PROVIDER_BASE_URL=" + dialect.base(model),
