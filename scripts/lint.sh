@@ -15,6 +15,7 @@ shell_scripts() {
 }
 
 check "go vet" go vet ./...
+check "go vet, test/gitleaks" env -C test/gitleaks GOWORK=off go vet ./...
 # Without the flag it fails at a lock file in /tmp that another user has left.
 check "golangci-lint, formatting included (make fmt fixes it)" scripts/tool.sh golangci-lint run --allow-parallel-runners
 check "shellcheck" xargs -0 -a <(shell_scripts) shellcheck
