@@ -11,8 +11,8 @@ import (
 // for an answer. An agent without it is only heard by its terminal's bell.
 type Asker interface {
 	// Prompts returns the questions of the agent, as its terminal shows them. Those of
-	// Claude, Gemini, Qwen, Copilot and OpenCode were copied from the version in Info;
-	// those of Codex, Aider and Crush have not been seen on a terminal.
+	// Claude, Codex, Gemini, Qwen, Copilot and OpenCode were copied from the version in Info;
+	// those of Aider and Crush have not been seen on a terminal.
 	Prompts() []Prompt
 }
 
