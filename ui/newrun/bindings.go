@@ -11,7 +11,7 @@ type bindings struct {
 	next, back, toSteps, toStart, talk, copyCommand, leave, open key.Binding
 	take, pick, also                                             key.Binding // in lists
 	nameFile, openLibrary, use, insertPrompt                     key.Binding // in the task
-	startNow, bake, scripted, server, more, fewer                key.Binding
+	startNow, bake, scripted, server, setUp, more, fewer         key.Binding
 }
 
 func newBindings() *bindings {
@@ -24,7 +24,8 @@ func newBindings() *bindings {
 		use: keymap.Bind("put before the task", "enter", "space"), insertPrompt: keymap.Bind("put into the task", "i"),
 		startNow: keymap.Bind("start", "enter"), bake: keymap.Bind("bake the image and start", "b"),
 		scripted: keymap.Bind("use the scripted model and start", "m"), server: keymap.Bind("choose a model server", "i"),
-		more: keymap.Bind("one more session", "+"), fewer: keymap.Bind("one fewer", "-"),
+		setUp: keymap.Bind("set up this machine", "d"),
+		more:  keymap.Bind("one more session", "+"), fewer: keymap.Bind("one fewer", "-"),
 	}
 }
 

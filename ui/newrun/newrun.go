@@ -2,9 +2,11 @@ package newrun
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"aibox/app/compose"
+	"aibox/app/doctor"
 	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/form"
@@ -239,6 +241,8 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 		return m.useScripted()
 	case chooseServer:
 		return m.chooseServer()
+	case setUp:
+		return page.Ask(page.Command{Args: strings.Fields(doctor.SetupCommand)[1:], Wait: true})
 	case listPrompts:
 		return tea.Batch(cmd, m.listPrompts())
 	}

@@ -70,6 +70,9 @@ func (s *startStep) remedies(next string) string {
 	if s.noModel {
 		keys = append(keys, "m uses the scripted model and starts", "i chooses a server")
 	}
+	if s.canSetUp() {
+		keys = append(keys, "d sets up this machine")
+	}
 	return strings.Join(append(keys, next), " · ")
 }
 

@@ -2,11 +2,14 @@ package newrun
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"aibox/app/compose"
+	"aibox/app/doctor"
 	"aibox/app/run"
+	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/widget/keymap"
@@ -95,6 +98,16 @@ func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, bake bo
 func (s *startStep) clear() {
 	s.series.Cancel()
 	s.state, s.stages, s.err, s.missingImage, s.output, s.id, s.batch = notStarted, nil, nil, false, nil, "", ""
+}
+
+// canSetUp reports whether the run cannot be started because of something that the setup of
+// this machine can fix.
+func (s *startStep) canSetUp() bool {
+	err := s.err
+	if s.state == notStarted {
+		err = s.problem
+	}
+	return slices.ContainsFunc(fault.Hints(err), func(hint string) bool { return strings.HasSuffix(hint, doctor.SetupCommand) })
 }
 
 // busy reports whether a start is under way or done: nothing else can be changed then.
@@ -195,6 +208,8 @@ func (s *startStep) press(msg tea.KeyPressMsg) outcome {
 		return useScripted
 	case key.Matches(msg, s.server) && s.noModel:
 		return chooseServer
+	case key.Matches(msg, s.setUp) && s.canSetUp():
+		return setUp
 	case key.Matches(msg, s.more):
 		return moreTimes
 	case key.Matches(msg, s.fewer):
@@ -227,6 +242,9 @@ func (s *startStep) keys() []key.Binding {
 	}
 	if s.noModel {
 		keys = append(keys, s.scripted, s.server)
+	}
+	if s.canSetUp() {
+		keys = append(keys, s.setUp)
 	}
 	return append(keys, s.back, s.copyCommand, s.talk, s.toSteps, s.more, s.fewer)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,29 @@ func TestAStartThatFailsStaysOnTheScreenAndCanBeTriedAgain(t *testing.T) {
 	p.Press("b", "enter")
 	if len(w.started) != 2 || p.last() != page.Request(page.Session{ID: "0dq4f-codex"}) {
 		t.Errorf("started %q, asked for %+v", w.started, p.Asked)
+	}
+}
+
+func TestAMachineThatIsNotSetUpIsSetUpWithAKey(t *testing.T) {
+	w := newWorld(t)
+	w.fail = fault.New(fault.Environment, "no Docker daemon answers").Hint("set the machine up: aibox doctor --fix")
+	p := open(t, w)
+	p.tell("fix it")
+	p.Press("ctrl+s", "d")
+	if len(p.Asked) > 0 {
+		t.Errorf("asked for %+v before the start", p.Asked)
+	}
+	p.Press("enter")
+	p.Sees("✗ no Docker daemon answers")
+	p.Sees("d sets up this machine · enter tries again")
+	p.Fits("a machine that is not set up")
+	p.Press("d")
+	if want := (page.Command{Args: []string{"doctor", "--fix"}, Wait: true}); !reflect.DeepEqual(p.last(), page.Request(want)) {
+		t.Errorf("asked for %+v", p.Asked)
+	}
+	p.Press("enter")
+	if len(w.started) != 2 {
+		t.Errorf("started %q", w.started)
 	}
 }
 

@@ -60,6 +60,7 @@ const (
 	copyLine             // copy the command line
 	useScripted          // choose the scripted model, and start the run
 	chooseServer         // go to the setting of the model server
+	setUp                // set up this machine
 	pickAlso             // add or remove what is selected in a list
 	moreTimes            // run the task once more, side by side
 	fewerTimes           // run the task once less

@@ -105,6 +105,8 @@ func (m *Model) agentVerb() string {
 		return ""
 	case m.agent.ready[a.Image]:
 		return "use " + a.Name
+	case !m.done(stepMachine):
+		return "choose " + a.Name // it can be baked after that step
 	default:
 		return "bake " + a.Name
 	}

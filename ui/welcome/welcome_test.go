@@ -258,6 +258,16 @@ func TestAMachineThatIsNotReadyIsSetUpByAKey(t *testing.T) {
 	}
 }
 
+func TestAnAgentIsOnlyChosenWhileTheMachineIsNotReady(t *testing.T) {
+	s := open(t, newWorld(noDaemon))
+	s.sees("▸ 1 ✗ this machine")
+	s.press("tab")
+	s.sees("▸ 2 · an agent", "choose ")
+	if strings.Contains(s.agentVerb(), "bake") {
+		t.Errorf("enter is said to %s without a daemon", s.agentVerb())
+	}
+}
+
 func TestAnAgentIsBakedWithItsProgressOnTheSameScreen(t *testing.T) {
 	w := newWorld(daemon)
 	s := open(t, w)
