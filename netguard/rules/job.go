@@ -49,8 +49,26 @@ type reply struct {
 // ServeJob is the other side of Client: it answers the one request that arrives
 // on conn, a Unix socket (the job's standard input), by acting on the namespaces
 // this process is in. The hidden command netguard-job calls it and nothing else.
-// The error is about the exchange; an error of the job itself is in the answer.
-func ServeJob(ctx context.Context, conn *os.File) error { return serve(ctx, conn, perform) }
+// The error is about the exchange; an error of the job itself is in the answer. The process
+// ends when the client does: a job that waits for a lock after that would take ports that the
+// next session on the bridge needs.
+func ServeJob(ctx context.Context, conn *os.File) error {
+	go func() {
+		awaitHangup(conn)
+		os.Exit(1)
+	}()
+	return serve(ctx, conn, perform)
+}
+
+// awaitHangup returns when the other side of conn is closed.
+func awaitHangup(conn *os.File) {
+	for {
+		ready := []unix.PollFd{{Fd: int32(conn.Fd())}} //nolint:gosec // a descriptor; a hangup needs no request
+		if n, err := unix.Poll(ready, -1); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
 
 func serve(ctx context.Context, conn *os.File, perform func(context.Context, request) reply) error {
 	text := make([]byte, messageLimit)

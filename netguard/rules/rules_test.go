@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -215,6 +219,36 @@ func TestEachSessionUsesTheSameAddressOnItsOwnBridge(t *testing.T) {
 		t.Error(err)
 	} else {
 		again.Close()
+	}
+}
+
+func TestAJobEndsWithItsClient(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	unlock, err := lockNamespace(unix.LOCK_EX) // the job waits for it
+	must(t, err)
+	defer unlock()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	theirs := os.NewFile(uintptr(pair[1]), "job")
+	_, err = unix.Write(pair[0], []byte(`{"op": "guard", "bridge": "aibox-test0", "tcp": [11434]}`))
+	must(t, err)
+	cmd := exec.Command(os.Args[0], "netguard-job")
+	cmd.Stdin = theirs
+	must(t, cmd.Start())
+	theirs.Close()
+	must(t, unix.Close(pair[0]))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("the job ends with %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Error("the job outlives its client")
 	}
 }
 
