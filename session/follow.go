@@ -139,10 +139,15 @@ func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 // waited, or is a warm sandbox, nothing of it is left, and Stop returns its last record. If the supervisor does not
 // answer, the error suggests Kill.
 func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
+	return s.StopWithin(ctx, id, reason, 0)
+}
+
+// StopWithin is Stop with the time that the agent has to end by itself; 0 is the default.
+func (s *contact) StopWithin(ctx context.Context, id ID, reason string, grace time.Duration) (Session, error) {
 	dir := s.store.Dir(id)
 	last, _ := s.store.Load(id)
 	if isLocked(dir) {
-		err := s.store.dial(id).Stop(ctx, reason)
+		err := s.store.dial(id).Stop(ctx, reason, grace)
 		now, _ := s.store.Load(id)
 		ending := now.State.Phase == Ended && errors.Is(err, control.ErrNoSupervisor) // its socket is closed
 		if err != nil && !ending && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {

@@ -32,7 +32,7 @@ type Runs interface {
 	Start(ctx context.Context, request agentsession.Request, step func(session.Step)) (session.Session, error)
 	Wait(ctx context.Context, id session.ID, most time.Duration, changed func(session.Live)) (session.Session, error)
 	Transcript(id session.ID, from int64, most int) (agentsession.Transcript, error)
-	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
+	Stop(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error)
 }
 
 // Reviews reads changes, and decides about them.
@@ -150,7 +150,7 @@ type sessionInput struct {
 }
 
 func (t *sessionTools) stopSession(ctx context.Context, _ *call, in sessionInput) (*answer, error) {
-	ended, err := t.sessions.Stop(ctx, session.ID(in.Session), "stopped by an MCP client")
+	ended, err := t.sessions.Stop(ctx, session.ID(in.Session), "stopped by an MCP client", 0)
 	if err != nil {
 		return nil, err
 	}

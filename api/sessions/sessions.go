@@ -185,13 +185,36 @@ func toEvent(e *audit.Event) *aiboxv1.SessionEvent {
 	}
 }
 
+// The time that an agent has to end by itself.
+const (
+	defaultGrace = 10 * time.Second
+	maxGrace     = 10 * time.Minute
+)
+
+// graceOf returns the time that an agent has to end by itself. None at all is a request to end
+// it at once.
+func graceOf(r *aiboxv1.StopSessionRequest) (time.Duration, error) {
+	if r.GetGrace() == nil {
+		return defaultGrace, nil
+	}
+	grace := r.GetGrace().AsDuration()
+	if r.GetGrace().CheckValid() != nil || grace < 0 || grace > maxGrace {
+		return 0, fault.New(fault.Usage, "an agent has from 0 to %v to end, not %v", maxGrace, grace)
+	}
+	return max(grace, time.Millisecond), nil
+}
+
 // Stop ends a session.
 func (h *Handler) Stop(ctx context.Context, r *connect.Request[aiboxv1.StopSessionRequest]) (*connect.Response[aiboxv1.Session], error) {
 	cases, err := h.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return respond(cases.Stop(ctx, session.ID(r.Msg.GetSessionId()), "stopped over the API"))
+	grace, err := graceOf(r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	return respond(cases.Stop(ctx, session.ID(r.Msg.GetSessionId()), "stopped over the API", grace))
 }
 
 // Delete removes a session that has ended.

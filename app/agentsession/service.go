@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"aibox/app/run"
 	"aibox/config"
@@ -83,13 +84,13 @@ func (s *Service) List() []session.Session {
 	return all
 }
 
-// Stop ends a running session and waits for its end. It is no error if the session has
-// already ended.
-func (s *Service) Stop(ctx context.Context, id session.ID, reason string) (session.Session, error) {
+// Stop ends a running session and waits for its end. grace is how long the agent has to end
+// by itself; 0 is the default. It is no error if the session has already ended.
+func (s *Service) Stop(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error) {
 	if _, err := s.Find(id); err != nil {
 		return session.Session{}, err
 	}
-	return s.Sessions.Stop(ctx, id, reason)
+	return s.Sessions.StopWithin(ctx, id, reason, grace)
 }
 
 // Delete removes the record of a session that has ended, and its unaccepted work. Stop a

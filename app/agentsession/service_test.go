@@ -83,7 +83,7 @@ func (s *Service) everyCall(t *testing.T, id session.ID) string {
 	}
 	for _, call := range []func() error{
 		func() error { _, err := s.Find(id); return err },
-		func() error { _, err := s.Stop(ctx, id, "r"); return err },
+		func() error { _, err := s.Stop(ctx, id, "r", 0); return err },
 		func() error { return s.Events(ctx, id, 0, nil) },
 		func() error { _, err := s.Wait(ctx, id, 1, nil); return err },
 		func() error { _, err := s.Live(id); return err },
@@ -92,7 +92,7 @@ func (s *Service) everyCall(t *testing.T, id session.ID) string {
 		func() error { return s.Files(ctx, id, nil, nil) },
 		func() error { _, err := s.Patch(ctx, id, nil, nil); return err },
 		func() error { _, err := s.Accept(ctx, id, AcceptRequest{All: true}); return err },
-		func() error { _, err := s.Bundle(ctx, id, "main"); return err },
+		func() error { _, err := s.Accept(ctx, id, AcceptRequest{All: true, Bundle: true}); return err },
 		func() error { return s.AddFeedback(ctx, id, Feedback{Reject: nil}) },
 		func() error { return s.Delete(ctx, id) },
 		func() error { _, err := s.Start(ctx, Request{Resumes: id}, nil); return err },

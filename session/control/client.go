@@ -113,9 +113,14 @@ func (c Client) post(ctx context.Context, path string, query url.Values) error {
 	return response.Body.Close()
 }
 
-// Stop requests the end of the session; reason is for its record.
-func (c Client) Stop(ctx context.Context, reason string) error {
-	return c.post(ctx, "/v1/stop", url.Values{"reason": {reason}})
+// Stop requests the end of the session; reason is for its record. grace is how long the agent
+// has to end by itself; 0 is the default.
+func (c Client) Stop(ctx context.Context, reason string, grace time.Duration) error {
+	query := url.Values{"reason": {reason}}
+	if grace > 0 {
+		query.Set("grace", grace.String())
+	}
+	return c.post(ctx, "/v1/stop", query)
 }
 
 // Signal sends a signal to the agent.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,9 @@ func (f fakeControls) Files() Files         { return nil }
 
 func (f fakeControls) Sandbox() Sandbox { return nil }
 
-func (f fakeControls) Stop(reason string) { f.reasons <- reason }
+func (f fakeControls) Stop(reason string, grace time.Duration) {
+	f.reasons <- strings.TrimSuffix(fmt.Sprintf("%s %s", reason, grace), " 0s")
+}
 
 func (f fakeControls) Signal(number int) error {
 	if number == 99 {
@@ -151,8 +154,16 @@ func TestTheControlSocketServesFollowStopAndSignal(t *testing.T) {
 	if err != nil || end != 7 || text.String() != "e two" {
 		t.Errorf("followed %q up to %d, %v", text.String(), end, err)
 	}
-	if err := c.Stop(t.Context(), "because"); err != nil || <-f.reasons != "because" {
+	if err := c.Stop(t.Context(), "because", 0); err != nil || <-f.reasons != "because" {
 		t.Errorf("stop gave %v", err)
+	}
+	if err := c.Stop(t.Context(), "slowly", time.Minute); err != nil || <-f.reasons != "slowly 1m0s" {
+		t.Errorf("a stop with a grace gave %v", err)
+	}
+	for _, grace := range []string{"-1s", "soon", "1"} {
+		if err := c.post(t.Context(), "/v1/stop", url.Values{"grace": {grace}}); err == nil {
+			t.Errorf("the grace %q is accepted", grace)
+		}
 	}
 	if err := c.Signal(t.Context(), 2); err != nil || <-f.signals != 2 {
 		t.Errorf("signal gave %v", err)
@@ -177,13 +188,13 @@ func TestAControlSocketWorksAtAVeryLongPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, c := serveFake(t, dir)
-	if err := c.Stop(t.Context(), "far away"); err != nil || <-f.reasons != "far away" {
+	if err := c.Stop(t.Context(), "far away", 0); err != nil || <-f.reasons != "far away" {
 		t.Fatalf("stop gave %v", err)
 	}
 }
 
 func TestAMissingSupervisorIsReported(t *testing.T) {
-	if err := Dial(t.TempDir(), AnswerTimeout).Stop(t.Context(), ""); !errors.Is(err, ErrNoSupervisor) {
+	if err := Dial(t.TempDir(), AnswerTimeout).Stop(t.Context(), "", 0); !errors.Is(err, ErrNoSupervisor) {
 		t.Fatalf("got %v", err)
 	}
 }

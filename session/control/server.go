@@ -42,7 +42,8 @@ import (
 //	                          number of times; the answer is the new lists as JSON
 //	POST /v1/extend?by=DURATION
 //	                          extend the session's time limit
-//	POST /v1/stop?reason=TEXT ask the agent to end, then end it
+//	POST /v1/stop?reason=TEXT&grace=DURATION
+//	                          ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
 //	GET  /v1/usage            measure what the sandbox uses; the answer is JSON
 //	GET  /v1/ports            the ports on which programs in the sandbox listen, as JSON
@@ -84,7 +85,9 @@ type Session interface {
 	// for JSON.
 	ChangePolicy(allow, deny []string, reason string) (any, error)
 	Extend(by time.Duration) error
-	Stop(reason string)
+	// Stop ends the session. grace is how long the agent has to end by itself; 0 is the
+	// default.
+	Stop(reason string, grace time.Duration)
 	Signal(number int) error
 	Terminal() Terminal // nil: the session is not interactive
 	// Usage measures what the sandbox uses, for JSON.
@@ -102,6 +105,18 @@ type Session interface {
 	Processes() Processes
 	Files() Files
 	Sandbox() Sandbox // nil: the session has an agent
+}
+
+// parseGrace parses the time that an agent has to end. Clients of older versions send none.
+func parseGrace(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	grace, err := time.ParseDuration(text)
+	if err == nil && grace < 0 {
+		err = fmt.Errorf("%s is no time", text)
+	}
+	return grace, err
 }
 
 // Terminal is the terminal of an interactive session's agent.
@@ -171,7 +186,12 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	mux.HandleFunc("POST /v1/policy", servePolicy(c))
 	mux.HandleFunc("POST /v1/extend", serveExtend(c))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {
-		c.Stop(r.FormValue("reason"))
+		grace, err := parseGrace(r.FormValue("grace"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		c.Stop(r.FormValue("reason"), grace)
 		w.WriteHeader(http.StatusAccepted)
 	})
 	mux.HandleFunc("POST /v1/signal", func(w http.ResponseWriter, r *http.Request) {

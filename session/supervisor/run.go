@@ -44,6 +44,7 @@ type run struct {
 	// any code then, with 0, too.
 	interrupted bool
 	cause       error         // why the session is being ended, the first reason only
+	stopGrace   time.Duration // that the stop asked for; 0: the default
 	ended       chan struct{} // closed with cause
 }
 
@@ -71,11 +72,14 @@ func (s *run) audit(kind audit.Type, data any) session.EventID {
 }
 
 // end requests the end of the session; the first cause counts.
-func (s *run) end(cause error) {
+func (s *run) end(cause error) { s.endWithin(cause, 0) }
+
+// endWithin is end with the time that the sandbox has to end by itself; 0 is the default.
+func (s *run) endWithin(cause error, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cause == nil {
-		s.cause = cause
+		s.cause, s.stopGrace = cause, grace
 		close(s.ended)
 	}
 }

@@ -34,8 +34,11 @@ import (
 	"aibox/session/terminal"
 )
 
-// stopGrace is how long the sandbox has to end by itself after a stop.
-const stopGrace = 3 * time.Second
+// How long the sandbox has to end by itself after a stop.
+const (
+	defaultGrace = 3 * time.Second
+	maxGrace     = 10 * time.Minute
+)
 
 // Deps are what a supervisor works with.
 type Deps struct {
@@ -351,14 +354,14 @@ func (s *supervisor) Processes() control.Processes { return s.processes }
 
 func (s *supervisor) Files() control.Files { return s.files }
 
-func (s *supervisor) Stop(reason string) {
+func (s *supervisor) Stop(reason string, grace time.Duration) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})
 	s.mu.Lock()
 	if s.verifying != nil {
 		s.verifying.stop()
 	}
 	s.mu.Unlock()
-	s.end(fault.New(fault.Interrupted, "stopped: %s", reason))
+	s.endWithin(fault.New(fault.Interrupted, "stopped: %s", reason), min(grace, maxGrace))
 }
 
 func (s *supervisor) Signal(number int) error {

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,16 +69,17 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 			return out, cause
 		case <-interrupted:
 			interrupted = nil
-			s.Stop("the supervisor received a signal to end")
+			s.Stop("the supervisor received a signal to end", 0)
 		case <-ended:
 			ended = nil
 			if s.pauser.end() { // it cannot end by itself
 				s.killSandbox()
 			}
-			if s.line.Stop(stopGrace) != nil {
+			grace := s.grace()
+			if s.line.Stop(grace) != nil {
 				_ = s.line.Close()
 			}
-			kill = time.After(stopGrace + 2*time.Second)
+			kill = time.After(grace + 2*time.Second)
 		case <-kill:
 			s.killSandbox()
 		case err := <-dead:
@@ -93,6 +95,13 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 				Hint("without it the sandbox could outlive its supervisor; the agent's work so far is kept"))
 		}
 	}
+}
+
+// grace is how long the sandbox, which is being ended, has to end by itself.
+func (s *supervisor) grace() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.stopGrace, defaultGrace)
 }
 
 // drainTimeout is how long to read what a dead sandbox has sent. The host's kernel has it
