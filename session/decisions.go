@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +62,16 @@ func (d *Decisions) add(accepted *accept.Result) {
 	taken.Left = nil
 	d.Taken = d.Taken.Union(&taken)
 	now := &accept.Prior{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit, CommitTree: accepted.CommitTree, Modules: accepted.Modules}
-	if accepted.Target == accept.ToWorktree {
+	switch accepted.Target {
+	case accept.ToWorktree:
 		d.Worktree = now
-	} else {
+	case accept.ToBundle: // the branch of earlier accepts is as it was
+		now.Branch, now.Commit, now.CommitTree, now.Modules = "", "", "", nil
+		if before := d.Branch; before != nil && before.Commit != "" {
+			now.Branch, now.Commit, now.CommitTree, now.Modules = before.Branch, before.Commit, cmp.Or(before.CommitTree, before.Tree), before.Modules
+		}
+		d.Branch = now
+	default:
 		d.Branch = now
 	}
 }

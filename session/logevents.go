@@ -30,5 +30,8 @@ func deliveredEvent(a *accept.Result) map[string]any {
 	if a.Target == accept.ToBranch {
 		data["branch"], data["commit"], data["uncommitted"] = a.Branch, a.Commit, a.Uncommitted
 	}
+	if a.Target == accept.ToBundle {
+		data["commit"] = a.Commit
+	}
 	return data
 }

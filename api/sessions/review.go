@@ -125,6 +125,7 @@ func (h *Handler) Accept(ctx context.Context, r *connect.Request[aiboxv1.AcceptC
 	id := session.ID(r.Msg.GetSessionId())
 	request := agentsession.AcceptRequest{
 		Digest: r.Msg.GetDigest(), All: len(r.Msg.GetFiles()) == 0, Branch: r.Msg.GetBranch(), Message: r.Msg.GetMessage(),
+		Bundle: r.Msg.GetTarget() != aiboxv1.AcceptTarget_ACCEPT_TARGET_BRANCH,
 	}
 	if err := chooseFiles(ctx, cases, id, r.Msg.GetFiles(), &request); err != nil {
 		return nil, err
@@ -136,14 +137,9 @@ func (h *Handler) Accept(ctx context.Context, r *connect.Request[aiboxv1.AcceptC
 	if done.Files == 0 {
 		return nil, fault.New(fault.Refused, "nothing was accepted: all selected files have risks").Hint("name each file that is to be accepted despite its risks")
 	}
-	out := &aiboxv1.AcceptChangesResponse{Commit: done.Commit, Branch: done.Branch}
+	out := &aiboxv1.AcceptChangesResponse{Commit: done.Commit, Branch: done.Branch, Bundle: done.Bundle}
 	for _, taken := range done.Selection.Taken {
 		out.Paths = append(out.Paths, taken.Path.String())
-	}
-	if r.Msg.GetTarget() != aiboxv1.AcceptTarget_ACCEPT_TARGET_BRANCH {
-		if out.Bundle, err = cases.Bundle(ctx, id, done.Branch); err != nil {
-			return nil, err
-		}
 	}
 	return connect.NewResponse(out), nil
 }

@@ -1,12 +1,14 @@
 package agentsession
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/branch"
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/description"
@@ -19,6 +21,7 @@ type AcceptRequest struct {
 	All     bool     // everything but files with risks and rejected hunks
 	Risky   []string // files that are accepted despite their risks
 	Branch  string   // empty: aibox/ID
+	Bundle  bool     // deliver a git bundle with the branch, and change nothing in the user's repository
 	Message string   // of the commit; empty: one that describes the work
 	// Digest is the Tree of the change set that was read; another one is a Conflict. Empty
 	// skips this check.
@@ -29,9 +32,11 @@ type AcceptRequest struct {
 type Accepted struct {
 	*accept.Result
 	Remaining session.Remaining
+	Bundle    []byte // if that was requested
 }
 
-// Accept delivers a part of a session's changes as a commit on a branch of its repository.
+// Accept delivers a part of a session's changes as a commit on a branch of its repository, or
+// as a git bundle.
 // Working tree, index and HEAD of the repository do not change.
 func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptRequest) (Accepted, error) {
 	changes, err := s.Changes(ctx, id)
@@ -63,8 +68,15 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 	if err != nil {
 		return Accepted{}, err
 	}
+	target := accept.ToBranch
+	if request.Bundle && s.isUsers(changes.Session.Repository) {
+		target = accept.ToBundle
+		if err := branch.CheckName(request.bundleBranch(id)); err != nil {
+			return Accepted{}, err
+		}
+	}
 	done, err := s.Sessions.AcceptSet(ctx, id, changes.Set, accept.Options{
-		Choice: choice, Branch: request.Branch, Message: message,
+		Choice: choice, Target: target, Branch: request.Branch, Message: message,
 		Verify: s.Sessions.Verifier(changes.Session, verification),
 	})
 	if errors.Is(err, review.ErrNothing) {
@@ -73,8 +85,22 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 	if err != nil {
 		return Accepted{}, err
 	}
-	left, err := s.Sessions.Remaining(id, changes.Set)
-	return Accepted{done, left}, err
+	accepted := Accepted{Result: done}
+	if request.Bundle && done.Files > 0 {
+		if target == accept.ToBundle {
+			done.Branch = request.bundleBranch(id)
+		}
+		if accepted.Bundle, err = s.bundle(ctx, &changes.Session, done); err != nil {
+			return Accepted{}, err
+		}
+	}
+	accepted.Remaining, err = s.Sessions.Remaining(id, changes.Set)
+	return accepted, err
+}
+
+// bundleBranch returns the name of the branch in a bundle.
+func (r *AcceptRequest) bundleBranch(id session.ID) string {
+	return cmp.Or(r.Branch, "aibox/"+string(id))
 }
 
 // message describes the chosen changes for a commit.

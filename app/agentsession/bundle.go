@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/review/accept"
 	"aibox/session"
 	"aibox/workspace"
 )
@@ -14,36 +18,59 @@ import (
 // maxBundle is how many bytes a bundle may have.
 const maxBundle = 128 << 20
 
-// Bundle returns a branch that an accept of the session made as a git bundle. The bundle of an
-// uploaded tree has the whole history; any other one needs the commit that the session
-// started from.
-func (s *Service) Bundle(ctx context.Context, id session.ID, branch string) ([]byte, error) {
-	found, err := s.Find(id)
+// isUsers reports whether a repository is the user's own: neither an uploaded tree nor a clone
+// that aibox made.
+func (s *Service) isUsers(repository string) bool {
+	return !s.Trees.holds(s.Policy.Tenant, repository) && !workspace.IsURL(repository)
+}
+
+// bundle returns an accepted branch as a git bundle. The bundle of an uploaded tree has the
+// whole history; any other one needs the newest commit that the repository has.
+func (s *Service) bundle(ctx context.Context, found *session.Session, done *accept.Result) ([]byte, error) {
+	ws := found.State.Workspace
+	switch {
+	case s.Trees.holds(s.Policy.Tenant, found.Repository):
+		return writeBundle(ctx, git.Owned(filepath.Join(found.Repository, ".git")), done.Branch, "")
+	case workspace.IsURL(found.Repository):
+		return writeBundle(ctx, git.Owned(ws.Repo), done.Branch, ws.Head)
+	default:
+		return bundleDetached(ctx, ws, done)
+	}
+}
+
+// bundleDetached bundles a commit that only the repository that aibox owns has. The branch is
+// made in a temporary repository.
+func bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.Result) (_ []byte, err error) {
+	release, err := workspace.Hold(ctx, ws.GitDir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
+	}
+	defer release()
+	dir, err := os.MkdirTemp("", "aibox-bundle-")
 	if err != nil {
 		return nil, err
 	}
-	ws := found.State.Workspace
-	if ws == nil || branch == "" {
-		return nil, fault.New(fault.Usage, "%s has no accepted branch", id).Hint("accept changes first")
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	repo, err := git.Scratch(ctx, dir, ws.GitDir, git.FormatOf(done.Commit))
+	if err != nil {
+		return nil, err
 	}
-	ref := "refs/heads/" + branch
-	wanted := []string{"bundle", "create", "--quiet", "-", ref}
-	repo := git.User(ws.Repo)
-	switch {
-	case s.Trees.holds(s.Policy.Tenant, found.Repository):
-		repo = git.Owned(found.Repository + "/.git")
-	case workspace.IsURL(found.Repository):
-		repo = git.Owned(ws.Repo)
-		fallthrough
-	default:
-		if ws.Head != "" {
-			wanted = append(wanted, "^"+ws.Head)
-		}
+	if err := repo.Run(ctx, nil, nil, "update-ref", "refs/heads/"+done.Branch, done.Commit); err != nil {
+		return nil, fmt.Errorf("making the branch of the bundle: %s", git.Message(err))
+	}
+	return writeBundle(ctx, repo, done.Branch, done.Common)
+}
+
+// writeBundle bundles a branch without the commits up to known; empty bundles all.
+func writeBundle(ctx context.Context, repo *git.Repo, branch, known string) ([]byte, error) {
+	wanted := []string{"bundle", "create", "--quiet", "-", "refs/heads/" + branch}
+	if known != "" {
+		wanted = append(wanted, "^"+known)
 	}
 	out := &boundedBuffer{most: maxBundle}
-	err = repo.Run(ctx, nil, out, wanted...)
+	err := repo.Run(ctx, nil, out, wanted...)
 	if out.full {
-		return nil, fault.New(fault.Limit, "the bundle is larger than %d MiB", maxBundle>>20)
+		return nil, fault.New(fault.Limit, "the bundle is larger than %d MiB", maxBundle>>20).Hint("deliver the changes to a branch, or take them as a patch")
 	}
 	return out.Bytes(), err
 }

@@ -53,10 +53,11 @@ type Target int
 const (
 	ToBranch   Target = iota // a commit on a branch; the working tree, the index and HEAD stay untouched
 	ToWorktree               // the files of the user's working tree; the index and HEAD stay untouched
+	ToBundle                 // a commit in the repository that aibox owns, for a git bundle; the user's repository stays untouched
 )
 
-// targets are the names of the targets, as --accept takes them.
-var targets = [...]string{"branch", "worktree"}
+// targets are the names of the targets.
+var targets = [...]string{"branch", "worktree", "bundle"}
 
 // String is the target's name.
 func (t Target) String() string {
@@ -69,10 +70,10 @@ func (t Target) String() string {
 // MarshalText writes the target's name.
 func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads a target in the user's repository, as --accept takes it.
 func (t *Target) UnmarshalText(text []byte) error {
 	i := slices.Index(targets[:], string(text))
-	if i < 0 {
+	if i < 0 || Target(i) == ToBundle {
 		return fault.New(fault.Usage, "work cannot be delivered to %q", text).Hint("use branch or worktree")
 	}
 	*t = Target(i)
@@ -85,6 +86,7 @@ type Result struct {
 	Branch      string            `json:"branch,omitempty"`      // without refs/heads/; empty for a working tree
 	Commit      string            `json:"commit,omitempty"`      // likewise
 	Uncommitted string            `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
+	Common      string            `json:"-"`                     // of a bundle: the newest commit below it that the user's repository has; empty for none
 	Files       int               `json:"files"`
 	Paths       []review.Path     `json:"paths,omitempty"` // of a working tree: what was written there
 	Repo        string            `json:"repo"`
@@ -104,8 +106,9 @@ type Result struct {
 //
 // A delivery to a branch makes a commit: on top of aibox's earlier one while that is the
 // branch's tip, else on a new branch, which then also holds the earlier work, unless opts
-// name the branch. A delivery to the working tree is a three-way merge, all or nothing.
-// HEAD and the index never change.
+// name the branch. A delivery to the working tree is a three-way merge, all or nothing. A
+// delivery to a bundle only makes the commit, with the earlier work. HEAD and the index never
+// change.
 func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (_ *Result, err error) {
 	if cs.Empty() {
 		return nil, review.ErrNothing
@@ -148,16 +151,20 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 	accepted.Secrets = redacted
 	d := part.delivery(ctx, ws, cs, opts)
 	d.Message = message
-	if opts.Target == ToWorktree {
+	var made *branch.Delivered
+	switch opts.Target {
+	case ToWorktree:
 		if _, err := d.MakeCommit(ctx); err != nil {
 			return nil, err
 		}
 		accepted.Paths, err = worktree.Apply(ctx, worktree.Job{Workspace: ws, Before: part.before.Tree, After: accepted.Tree})
-	} else {
-		var made *branch.Delivered
-		if made, err = d.Deliver(ctx, opts.Branch, ws.Session, part.before.commit()); err == nil {
-			accepted.add(made, ws)
-		}
+	case ToBundle:
+		made, err = d.Detach(ctx)
+	default:
+		made, err = d.Deliver(ctx, opts.Branch, ws.Session, part.before.commit())
+	}
+	if err == nil && made != nil {
+		accepted.add(made, ws)
 	}
 	if err != nil {
 		return nil, err
@@ -167,7 +174,7 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 
 // add notes what was delivered to a branch.
 func (a *Result) add(made *branch.Delivered, ws *workspace.Workspace) {
-	a.Branch, a.Commit, a.Modules = made.Branch, made.Commit, made.Modules
+	a.Branch, a.Commit, a.Modules, a.Common = made.Branch, made.Commit, made.Modules, made.Common
 	if made.Tree != a.Tree {
 		a.CommitTree = made.Tree
 	}

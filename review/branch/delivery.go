@@ -53,6 +53,7 @@ type Delivered struct {
 	Modules        []Module
 	Parent         string // of Commit
 	Continued      bool   // Parent was the tip of the branch, which aibox had made before
+	Common         string // the newest commit below Commit that the user's repository had; empty for none
 }
 
 // PriorCommit is a commit that aibox made on a branch before.
@@ -154,6 +155,28 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 		return nil, err
 	}
 	return &Delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.Parent, Continued: d.tip != ""}, nil
+}
+
+// Detach makes the commit in the repository that aibox owns, and no branch. Nothing in the
+// user's repository changes, and what filters store there is left out.
+func (d *Delivery) Detach(ctx context.Context) (*Delivered, error) {
+	if len(d.Modules) > 0 {
+		return nil, fault.New(fault.Environment, "the work in a repository with submodules cannot become a bundle").Hint("deliver it to a branch")
+	}
+	common, err := d.commonCommit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plain := d.Tree
+	d.Cleaning.DryRun = true
+	if d.Tree, err = d.Cleaning.tree(ctx, plain); err != nil {
+		return nil, err
+	}
+	commit, err := d.MakeCommit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Delivered{Commit: commit, Tree: plain, Parent: d.Parent, Common: common}, nil
 }
 
 // commonCommit is the newest commit below the work that the user's repository has; empty
