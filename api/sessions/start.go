@@ -52,7 +52,11 @@ func fromSettings(m *aiboxv1.StartSessionRequest) (given config.RunOverrides, er
 	}
 	if n := m.GetNetwork(); n != nil {
 		if mode := n.GetMode(); mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED {
-			set("network", modes[mode]) // an unknown one is no mode
+			name, known := modes[mode]
+			if !known {
+				return given, fault.New(fault.Usage, "%d is not a network mode", mode).Hint("leave it out, or use none, local, allowlist or public")
+			}
+			set("network", name)
 		}
 		words("allow", n.Allow)
 		words("deny", n.Deny)
