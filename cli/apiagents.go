@@ -53,14 +53,18 @@ func (s *apiServer) running(tenant session.Tenant) []session.Session {
 // addMCP adds the route of the Model Context Protocol. What it returns ends its
 // connections.
 func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
-	// A request without a token that came through authentication is the user's own.
 	local, endLocal := client.InProcess(server.WithLocal(ctx), s)
-	other, endOther := client.InProcess(ctx, s)
-	api := func(ctx context.Context, header http.Header) (context.Context, *client.Client) {
-		if token := header.Get("Authorization"); token != "" {
+	other, endOther := client.InProcess(server.WithinProcess(ctx), s)
+	// A request of the user's tenant without a token that came through authentication is the
+	// user's own.
+	apiOf := func(tenant string) func(context.Context, http.Header) (context.Context, *client.Client) {
+		return func(ctx context.Context, header http.Header) (context.Context, *client.Client) {
+			token := header.Get("Authorization")
+			if token == "" && session.Tenant(tenant) == session.LocalTenant {
+				return ctx, local
+			}
 			return client.WithAuthorization(ctx, token), other
 		}
-		return ctx, local
 	}
 	s.Handle(server.Route{Pattern: "/mcp", Right: aiboxv1.Right_RIGHT_READ, Handler: &mcp.Handler{
 		Tenant: func(r *http.Request) (string, bool) {
@@ -70,6 +74,7 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 		Config: func(tenant string) mcp.Config {
 			policy := agentPolicy(session.Tenant(tenant))
 			policy.AnySettings, policy.AcceptRisks = false, false // the caller is a model
+			api := apiOf(tenant)
 			c := mcp.Config{
 				Version: version(),
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {

@@ -24,7 +24,7 @@ const (
 const sessionHeader = "Mcp-Session-Id"
 
 // Handler serves the protocol over streamable HTTP. The caller has authenticated each request
-// before it reaches the handler. A session of the protocol belongs to the tenant that began
+// and checked its Host before it reaches the handler. A session of the protocol belongs to the tenant that began
 // it: for any other tenant it does not exist.
 type Handler struct {
 	// Tenant returns the tenant of an authenticated request; false refuses it.
@@ -75,7 +75,10 @@ func (h *Handler) prepare() {
 			return nil
 		}
 		return h.server(tenant)
-	}, &mcp.StreamableHTTPOptions{SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true})
+	}, &mcp.StreamableHTTPOptions{
+		SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // the caller has checked Host, and knows the names of the server
+	})
 }
 
 // server returns the tenant's server.

@@ -156,7 +156,7 @@ func (p *portService) origin(ctx context.Context) (scheme, port string) {
 	switch {
 	case !isLocal(ctx) && r.tls:
 		return "https", portOf(r.host)
-	case !isLocal(ctx):
+	case !isLocal(ctx) && !isWithinProcess(ctx):
 		return "http", portOf(r.host)
 	case p.Origin != nil:
 		return p.Origin()

@@ -65,6 +65,18 @@ func WithLocal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, localKey{}, true)
 }
 
+// insideKey marks the context of a connection within this process.
+type insideKey struct{}
+
+// WithinProcess returns a context for connections that this process makes to its own server
+// for callers with a token. Their Host names nothing, so it is not checked.
+func WithinProcess(ctx context.Context) context.Context {
+	return context.WithValue(ctx, insideKey{}, true)
+}
+
+// isWithinProcess reports whether this process made a connection.
+func isWithinProcess(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
+
 // isLocal reports whether a connection is from the machine's user.
 func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 
