@@ -287,6 +287,19 @@ func TestAnMCPClientUsesASandbox(t *testing.T) {
 	c.refused("", "run_command", in(id, map[string]any{"command": "true"}))
 }
 
+// The official client for Node finds nothing wrong with the answers, over both transports.
+func TestTheOfficialMCPClientForNodeUsesSandboxes(t *testing.T) {
+	m := newMachine(t)
+	in := m.install("mcp", strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
+	s := m.serve("acme")
+	check := in("check.mjs")
+	check.Env = append(check.Env, "AIBOX="+aibox, "AIBOX_URL="+s.url+"/mcp", "AIBOX_TOKEN="+s.token,
+		"AIBOX_READ_TOKEN="+strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "acme", "--right", "read").stdout))
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("the checks: %v %s", err, out)
+	}
+}
+
 // A call that its client cancels leaves no process and no sandbox.
 func TestACancelledMCPCallLeavesNothing(t *testing.T) {
 	t.Parallel()
