@@ -198,7 +198,7 @@ func (s *limits) enforceFolderLimit(l *limitedFolders, used amountOnDisk, err er
 	if !s.isEnding() {
 		s.audit(audit.LimitReached, map[string]string{"limit": l.name, "value": amount.Bytes(limit.bytes)})
 		s.end(fault.New(fault.Limit, "%s", what).
-			Hint("%s sets another limit, in MiB; the agent's work so far is kept", l.setting))
+			Hint("%s", s.hintKept(l.setting+" sets another limit, in MiB")))
 	}
 	if far {
 		s.killSandbox()

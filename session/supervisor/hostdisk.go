@@ -79,7 +79,7 @@ func (s *limits) limitHostDisk(d *hostDisk, folder string, fs fileSystem) {
 		if !s.isEnding() {
 			fmt.Fprintln(os.Stderr, "the disk of", folder, "is nearly full")
 			s.audit(audit.LimitReached, map[string]string{"limit": "host disk", "value": amount.Bytes(hostReserve(fs))})
-			s.end(nearlyFull(folder, fs).Hint("`aibox run --resume %s` continues then; the agent's work so far is kept", s.id))
+			s.end(nearlyFull(folder, fs).Hint("%s", s.hintKept("`aibox run --resume "+string(s.id)+"` continues then")))
 		}
 		if state == diskFilling {
 			s.killSandbox()

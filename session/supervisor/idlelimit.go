@@ -143,7 +143,7 @@ func (s *limits) limitIdleTime() {
 				return
 			}
 			s.end(fault.New(fault.Limit, "the session was idle for %s: no output, no input and no request", amount.Span(limit)).
-				Hint("--idle-timeout sets another limit; the agent's work so far is kept"))
+				Hint("%s", s.hintKept("--idle-timeout sets another limit")))
 		}
 	})
 }

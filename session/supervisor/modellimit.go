@@ -55,15 +55,15 @@ func (s *modelWatch) reachedModelLimit(limit string) {
 	case tokenLimit:
 		name, value = "token", strconv.FormatInt(int64(spec.MaxTokens)*s.budgets.times(tokenLimit), 10)
 		f = fault.New(fault.Limit, "the limit of %s tokens was reached", value).
-			Hint("--max-tokens sets another limit; the agent's work so far is kept")
+			Hint("%s", s.hintKept("--max-tokens sets another limit"))
 	case costLimit:
 		name, value = "cost", amount.Cost(spec.MaxCost.Dollars()*float64(s.budgets.times(costLimit)))
 		f = fault.New(fault.Limit, "the limit of %s for the model was reached", value).
-			Hint("--max-cost sets another limit; the agent's work so far is kept")
+			Hint("%s", s.hintKept("--max-cost sets another limit"))
 	case uploadLimit:
 		name, value = "upload", fmt.Sprintf("%d MiB", spec.MaxUpload)
 		f = fault.New(fault.Limit, "the limit of %s sent to the model was reached", value).
-			Hint("--max-upload sets another limit; the agent's work so far is kept")
+			Hint("%s", s.hintKept("--max-upload sets another limit"))
 	default:
 		return
 	}

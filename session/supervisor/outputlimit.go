@@ -53,7 +53,7 @@ func (s *limits) recordOutput(stream output.Stream, data []byte) error {
 	case over && !s.isEnding():
 		s.audit(audit.LimitReached, map[string]string{"limit": session.RequestOutput, "value": amount.Bytes(s.output.raise(0))})
 		s.end(fault.New(fault.Limit, "the agent has printed more than %s", amount.Bytes(s.output.raise(0))).
-			Hint("--max-output sets another limit, in MiB; the agent's work so far is kept"))
+			Hint("%s", s.hintKept("--max-output sets another limit, in MiB")))
 	case near && !over:
 		s.askToRaise(session.RequestOutput, fmt.Sprintf("the agent has printed %s of %s", amount.Bytes(s.record.Size()), amount.Bytes(first)),
 			amount.Bytes(first), func() string {

@@ -83,7 +83,7 @@ func (s *limits) limitMemory(ctx context.Context) {
 		case err != nil && control.OutOfMemory() == nil:
 			fmt.Fprintln(os.Stderr, "measuring memory:", err)
 			s.end(fault.New(fault.Environment, "the sandbox's memory cannot be measured, so the session was ended").
-				Hint("its memory limit could not be enforced; the agent's work so far is kept"))
+				Hint("%s", s.hintKept("its memory limit could not be enforced")))
 			s.killSandbox()
 			return
 		case err != nil: // the kernel enforces the limit
@@ -122,7 +122,7 @@ func (s *sandbox) memoryFault() error {
 	text := amount.Bytes(s.resourceLimits().Memory)
 	s.audit(audit.LimitReached, map[string]string{"limit": "memory", "value": text})
 	return fault.New(fault.Limit, "the sandbox reached its memory limit of %s, so it was ended", text).
-		Hint("--memory sets another limit, in MiB; the agent's work so far is kept")
+		Hint("%s", s.hintKept("--memory sets another limit, in MiB"))
 }
 
 // kernelReportTime is how long the kernel's report that it ended a sandbox for memory can

@@ -84,6 +84,15 @@ func (s *run) endWithin(cause error, grace time.Duration) {
 	}
 }
 
+// hintKept returns a hint for the end of the session. It adds that the agent's work is kept,
+// unless the session is a sandbox, which has no agent.
+func (s *run) hintKept(hint string) string {
+	if s.launch.Spec.IsSandbox() {
+		return hint
+	}
+	return hint + "; the agent's work so far is kept"
+}
+
 // isEnding reports whether the session is being ended.
 func (s *run) isEnding() bool {
 	s.mu.Lock()

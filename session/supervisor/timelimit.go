@@ -216,7 +216,7 @@ func (s *limits) limitTime() {
 			return
 		}
 		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
-			Hint("--timeout sets another limit; the agent's work so far is kept"))
+			Hint("%s", s.hintKept("--timeout sets another limit")))
 	})
 }
 

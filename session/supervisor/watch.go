@@ -92,7 +92,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 		case <-unwatched:
 			unwatched = nil
 			s.end(fault.New(fault.Environment, "the session's watchdog was killed, so the session was ended").
-				Hint("without it the sandbox could outlive its supervisor; the agent's work so far is kept"))
+				Hint("%s", s.hintKept("without it the sandbox could outlive its supervisor")))
 		}
 	}
 }
@@ -114,11 +114,11 @@ const drainTimeout = 300 * time.Millisecond
 func (s *sandbox) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
-		s.end(fault.New(fault.Environment, "Docker stopped while the agent worked, so the sandbox was ended").
-			Hint("start Docker again (`aibox doctor` shows how); the agent's work so far is kept"))
+		s.end(fault.New(fault.Environment, "Docker stopped, so the sandbox was ended").
+			Hint("%s", s.hintKept("start Docker again (`aibox doctor` shows how)")))
 	case errors.Is(err, lifeline.ErrSilent):
 		s.end(fault.New(fault.Refused, "the sandbox's first process stopped answering, so the sandbox was ended").
-			Hint("an agent that stops it tries to escape supervision; the agent's work so far is kept"))
+			Hint("%s", s.hintKept("an agent that stops it tries to escape supervision")))
 	default:
 		return
 	}
