@@ -119,9 +119,9 @@ func (c *Codex) flags(task Task) []string {
 		strconv.Quote(task.Inference.OpenAI()), codexKey)
 	flags := []string{"--dangerously-bypass-approvals-and-sandbox"}
 	if task.Interactive && c.Approval == "ask" {
-		// Codex asks only about commands that its own sandbox would stop. That sandbox cannot
-		// make a network in gVisor, so it keeps the one of the session.
-		flags = []string{"--sandbox", "workspace-write", "-c", "sandbox_workspace_write.network_access=true", "--ask-for-approval", "on-request"}
+		// This version does not ask before a command unless its own sandbox is on. That sandbox
+		// cannot start with the capabilities of aibox's, so that every command would fail.
+		flags = []string{"--sandbox", "danger-full-access", "--ask-for-approval", "on-request"}
 	}
 	if !task.Inference.Cloud {
 		flags = append(flags, "-c", "model_provider=aibox", "-c", provider)
