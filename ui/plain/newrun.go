@@ -59,11 +59,16 @@ func (t *talk) agent(d *run.Request) error {
 	states, _ := t.Choices.Images(t.ctx) // shown if they are known
 	l := list{title: "Which agent?"}
 	for _, agent := range agents {
-		if agent.Unservable != nil {
+		_, asks := run.IsUnacceptedCloud(agent.Unservable)
+		if agent.Unservable != nil && !asks {
 			continue
 		}
+		note := ""
+		if asks { // the run does
+			note = " (it asks first whether to allow its vendor's servers)"
+		}
 		l.choices = append(l.choices, choice{
-			text: agent.Name + ": " + termtext.Escape(agent.Summary) + imageWord(states, agent.Name),
+			text: agent.Name + ": " + termtext.Escape(agent.Summary) + imageWord(states, agent.Name) + note,
 			do:   func() error { d.Agent = agent.Name; return nil },
 		})
 	}

@@ -49,6 +49,7 @@ func (s *scene) Agents(context.Context) ([]compose.Agent, error) {
 		{Name: "codex", Summary: "OpenAI's agent", NeedsPrompt: true},
 		{Name: "cursor", Unservable: errors.New("its own cloud")},
 		{Name: "shell", Summary: "Any command"},
+		{Name: "amp", Summary: "Amp's agent", NeedsPrompt: true, Unservable: fault.New(fault.Refused, "%w", run.UnacceptedCloud{})},
 	}, s.broken
 }
 
@@ -127,6 +128,12 @@ func TestTheEndOfTheAnswersEndsTheConversationWithNothingBegun(t *testing.T) {
 	talked(t, some(), script[:2]...).did() // the word yes has not come
 	talked(t, some(), script[:11]...).did("discard 0aaaa-codex", "run codex --repo=/home/ann/shop --prompt=do it")
 	talked(t, some(), script[:10]...).did("discard 0aaaa-codex")
+}
+
+func TestAnAgentWhoseCloudIsNotAcceptedIsOffered(t *testing.T) {
+	s := talked(t, nil, "n", "1", "", "3", "do it", ".", "1", "q")
+	s.sees("3  amp: Amp's agent (it asks first whether to allow its vendor's servers)")
+	s.did("run amp --repo=/home/ann/shop --prompt=do it")
 }
 
 func TestSessionsAreDescribedInSentencesAndFoundByWords(t *testing.T) {
