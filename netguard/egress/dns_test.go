@@ -2,7 +2,9 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -186,5 +188,30 @@ func BenchmarkAnswer(b *testing.B) {
 	packed, _ := new(dns.Msg).SetQuestion("secret.attacker.example.", dns.TypeA).Pack()
 	for b.Loop() {
 		answer(packed)
+	}
+}
+
+func TestStreamsToTheNameServerAreBounded(t *testing.T) {
+	t.Parallel()
+	_, tcp, _ := start(t)
+	var idle []net.Conn
+	for range connections {
+		conn, err := net.Dial("tcp", tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+	}
+	query := new(dns.Msg).SetQuestion("aibox.", dns.TypeA)
+	waiting := dns.Client{Net: "tcp", Timeout: 100 * time.Millisecond}
+	if _, _, err := waiting.Exchange(query, tcp); err == nil {
+		t.Errorf("connection %d was answered beside %d idle ones", connections+1, connections)
+	}
+	_ = idle[0].Close()
+	ask(t, "tcp", tcp, "aibox", dns.TypeA)
+	_ = idle[1].SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := idle[1].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("an idle connection ends with %v", err)
 	}
 }
