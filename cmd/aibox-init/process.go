@@ -175,7 +175,7 @@ func (p *process) resize(rows, cols uint16) {
 // the process, so that no output is lost. After the process has ended, copyOut sends what
 // is left, and waits for drainTime for what others may still write.
 func (p *process) copyOut(output *os.File, stream uint8) {
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, lifeline.MaxData)
 	for drained, last := 0, false; drained < drainSize; {
 		n, err := output.Read(buf)
 		if n > 0 && p.flow.Send(p.work, stream, buf[:n]) != nil {

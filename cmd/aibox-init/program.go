@@ -14,6 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// outputPipe is how many bytes of a program's output its pipe holds.
+const outputPipe = 512 << 10
+
 // command is what a program is started with.
 type command struct {
 	argv       []string
@@ -116,6 +119,10 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 	stdout, childOut := pipe()
 	stderr, childErr := pipe()
 	p.stdout, p.stderr = stdout, stderr
+	if err == nil {
+		// Each wait of a reader or writer costs much under gVisor. A smaller pipe works, too.
+		_, _ = unix.FcntlInt(childOut.Fd(), unix.F_SETPIPE_SZ, outputPipe)
+	}
 	var childIn *os.File
 	if c.stdin {
 		childIn, p.input = pipe()

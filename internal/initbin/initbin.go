@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
@@ -35,21 +36,45 @@ func Bytes() ([]byte, error) {
 // keeps an existing file that is the user's, complete and not writable. It is safe for
 // concurrent use.
 func Install(dir string) (string, error) {
-	data, err := Bytes()
+	// A server installs it for each of its sandboxes, and reads 8 MB only once.
+	p, err := embedded()
 	if err != nil {
 		return "", err
 	}
-	return install(dir, data)
+	return p.install(dir, Bytes)
 }
 
-func install(dir string, data []byte) (string, error) {
+// program identifies a version of the program.
+type program struct {
+	name string // of its file
+	size int64
+}
+
+func programOf(data []byte) program {
+	sum := sha256.Sum256(data)
+	return program{"aibox-init-" + hex.EncodeToString(sum[:8]), int64(len(data))}
+}
+
+var embedded = sync.OnceValues(func() (program, error) {
+	data, err := Bytes()
+	if err != nil {
+		return program{}, err
+	}
+	return programOf(data), nil
+})
+
+// install writes the program to dir. read returns it.
+func (p program) install(dir string, read func() ([]byte, error)) (string, error) {
 	if err := paths.MakePrivate(dir); err != nil {
 		return "", fmt.Errorf("installing the init program: %w", err)
 	}
-	sum := sha256.Sum256(data)
-	path := filepath.Join(dir, "aibox-init-"+hex.EncodeToString(sum[:8]))
-	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o555 && info.Size() == int64(len(data)) {
+	path := filepath.Join(dir, p.name)
+	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o555 && info.Size() == p.size {
 		return path, nil
+	}
+	data, err := read()
+	if err != nil {
+		return "", err
 	}
 	tmp, err := os.CreateTemp(dir, ".aibox-init.*")
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 func TestInstallingTwiceReturnsTheSameFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "init")
 	want := []byte("program")
-	first, err := install(dir, want)
+	first, err := installData(dir, want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := install(dir, want)
+	second, err := installData(dir, want)
 	if err != nil || first != second {
 		t.Fatalf("got %q, then %q (%v)", first, second, err)
 	}
@@ -29,7 +29,7 @@ func TestInstallingTwiceReturnsTheSameFile(t *testing.T) {
 
 func TestTruncatedFileIsReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "init")
-	path, err := install(dir, []byte("program"))
+	path, err := installData(dir, []byte("program"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTruncatedFileIsReplaced(t *testing.T) {
 	if err := os.Truncate(path, 3); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := install(dir, []byte("program")); err != nil {
+	if _, err := installData(dir, []byte("program")); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "program" {
@@ -49,9 +49,13 @@ func TestTruncatedFileIsReplaced(t *testing.T) {
 
 func TestDifferentProgramGetsADifferentName(t *testing.T) {
 	dir := t.TempDir()
-	a, _ := install(dir, []byte("a"))
-	b, _ := install(dir, []byte("b"))
+	a, _ := installData(dir, []byte("a"))
+	b, _ := installData(dir, []byte("b"))
 	if a == b {
 		t.Error("two programs share a file")
 	}
+}
+
+func installData(dir string, data []byte) (string, error) {
+	return programOf(data).install(dir, func() ([]byte, error) { return data, nil })
 }
