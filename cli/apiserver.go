@@ -51,7 +51,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	}
 	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
 	s.keeper = keeper
-	sandboxes.Launch = keeper.Limit(sandboxes.Launch)
+	sandboxes.Launch = keeper.Limit(sandbox.LimitStarts(sandboxes.Launch))
 	key, err := s.store.Key(ctx, "ports")
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
