@@ -3,11 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -67,13 +70,20 @@ func (a *api) run(ctx context.Context, id string) error {
 	return err
 }
 
-// image returns the image of a sandbox.
-func (a *api) image(ctx context.Context, id string) (string, error) {
-	container, err := a.bench.quiet(ctx, "docker", "ps", "-q", "--filter", "label=aibox.session="+id)
+// record is what the bench reads of a sandbox's record.
+type record struct {
+	Phase   string `json:"phase"`
+	ImageID string `json:"image_id"`
+}
+
+// record reads the record of a sandbox.
+func (a *api) record(id string) (record, error) {
+	data, err := os.ReadFile(filepath.Join(a.bench.scratch, "state", "aibox", "sessions", id, "state.json"))
 	if err != nil {
-		return "", err
+		return record{}, err
 	}
-	return a.bench.quiet(ctx, "docker", "inspect", "--format", "{{.Image}}", container)
+	var r record
+	return r, json.Unmarshal(data, &r)
 }
 
 // apiRows measures sandboxes over the API, with a client that stays connected.
@@ -88,11 +98,11 @@ func apiRows(ctx context.Context, b *bench) (rows []Row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Destroy(context.WithoutCancel(ctx), id)) }()
-	image, err := a.image(ctx, id)
+	r, err := a.record(id)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := b.quiet(ctx, "docker", "run", "-d", "--rm", "--runtime=runsc", image, "sleep", "10000")
+	plain, err := b.quiet(ctx, "docker", "run", "-d", "--rm", "--runtime=runsc", r.ImageID, "sleep", "10000")
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +111,9 @@ func apiRows(ctx context.Context, b *bench) (rows []Row, err error) {
 		err = errors.Join(err, removeErr)
 	}()
 	for _, row := range []func(context.Context) (Row, error){
-		func(ctx context.Context) (Row, error) { return a.coldCreate(ctx, image) },
+		func(ctx context.Context) (Row, error) { return a.coldCreate(ctx, r.ImageID) },
 		func(ctx context.Context) (Row, error) { return a.exec(ctx, id, plain) },
-		func(ctx context.Context) (Row, error) { return a.stream(ctx, id) },
+		func(ctx context.Context) (Row, error) { return a.stream(ctx, id, plain) },
 		func(ctx context.Context) (Row, error) { return a.writeFile(ctx, id) },
 		func(ctx context.Context) (Row, error) { return a.readFile(ctx, id) },
 		func(ctx context.Context) (Row, error) { return a.steadyRequests(ctx, id) },
@@ -176,23 +186,33 @@ func (b *bench) throughputs(ctx context.Context, what string, megabytes int, one
 }
 
 // stream measures the output of a process.
-func (a *api) stream(ctx context.Context, id string) (Row, error) {
-	megabytes := 200
+func (a *api) stream(ctx context.Context, id, plain string) (Row, error) {
+	megabytes := 50
 	if a.bench.quick {
-		megabytes = 20
+		megabytes = 5
 	}
-	request := &aiboxv1.StartProcessRequest{SandboxId: id, Argv: []string{"head", "-c", fmt.Sprint(megabytes * 1e6), "/dev/zero"}}
-	return a.bench.throughputs(ctx, "output of a process over the API", megabytes, func(ctx context.Context) error {
-		got := 0
-		err := a.Start(ctx, request, func(event *aiboxv1.ProcessEvent) error {
-			got += len(event.GetStdout().GetData())
-			return nil
+	argv := []string{"head", "-c", strconv.Itoa(megabytes * 1e6), "/dev/zero"}
+	ours, theirs, err := duel(ctx, a.bench.pairs,
+		func(ctx context.Context) (time.Duration, error) {
+			begin, got := time.Now(), 0
+			err := a.Start(ctx, &aiboxv1.StartProcessRequest{SandboxId: id, Argv: argv}, func(event *aiboxv1.ProcessEvent) error {
+				got += len(event.GetStdout().GetData())
+				return nil
+			})
+			if err == nil && got != megabytes*1e6 {
+				err = fmt.Errorf("%d bytes arrived", got)
+			}
+			return time.Since(begin), err
+		},
+		func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, "docker", append([]string{"exec", plain}, argv...)...)
 		})
-		if err == nil && got != megabytes*1e6 {
-			err = fmt.Errorf("%d bytes arrived", got)
-		}
-		return err
-	})
+	if err != nil {
+		return Row{}, err
+	}
+	row := versus(fmt.Sprintf("%d MB of output over the API", megabytes), "docker exec, under runsc", "ms", ours, theirs, target{most: 1.1})
+	row.Note = number(1000*float64(megabytes)/row.Ours) + " MB/s"
+	return row, nil
 }
 
 // fileSize is the size of the files that are written and read.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -74,12 +73,10 @@ func (a *api) awaitWarm(ctx context.Context) error {
 
 // warm counts the sandboxes that wait for a claim.
 func (a *api) warm() int {
-	states, _ := filepath.Glob(filepath.Join(a.bench.scratch, "state", "aibox", "sessions", "*", "state.json"))
+	sandboxes, _ := filepath.Glob(filepath.Join(a.bench.scratch, "state", "aibox", "sessions", "*"))
 	count := 0
-	for _, path := range states {
-		data, _ := os.ReadFile(path) // one that was removed meanwhile is not warm
-		var state struct{ Phase string }
-		if json.Unmarshal(data, &state) == nil && state.Phase == "warm" {
+	for _, path := range sandboxes {
+		if r, err := a.record(filepath.Base(path)); err == nil && r.Phase == "warm" { // else it was removed meanwhile
 			count++
 		}
 	}
