@@ -267,6 +267,9 @@ func TestContextKeepsVariables(t *testing.T) {
 		if err := r.DeleteContext(t.Context(), "x", name); err != nil {
 			t.Error(err)
 		}
+		if _, err := r.Run(t.Context(), "x", Request{Context: name, Code: steps[l][0][0]}); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("%s: a deleted context: %v", l, err)
+		}
 	}
 	if _, err := r.Run(t.Context(), "x", Request{Context: "context-99", Code: "1"}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("an unknown context: %v", err)

@@ -55,13 +55,17 @@ func (r *Runner) CreateContext(ctx context.Context, id session.ID, l Language, p
 
 func isConflict(err error) bool { return err != nil && fault.KindOf(err) == fault.Conflict }
 
-// DeleteContext ends a context.
+// DeleteContext ends a context, and returns once it has ended.
 func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) error {
 	found, err := r.findContext(ctx, id, name)
 	if err != nil {
 		return err
 	}
-	return r.processes.SignalProcess(ctx, id, found.ID, int(unix.SIGKILL))
+	if err := r.processes.SignalProcess(ctx, id, found.ID, int(unix.SIGKILL)); err != nil {
+		return err
+	}
+	_, err = r.processes.ReadProcess(ctx, id, found.ID, found.Frames+1, func(process.Frame) error { return nil })
+	return err
 }
 
 // findContext returns the process of a context that lives.
