@@ -46,6 +46,10 @@ func tour(w *world) []view {
 		{name: "review-split", steps: at(w.fix, append(cart[:2:2], press(`(?i)quantity`, "|"))...)},
 		{name: "review-16-colors", env: []string{"TERM=xterm-color", "COLORTERM="}, steps: at(w.fix, cart...)},
 		{name: "review-no-color", env: []string{"NO_COLOR=1"}, steps: at(w.fix, cart...)},
+		{name: "compare", steps: []step{
+			sees(`to review`), press(`/`, "/"), typed("words of", `words of`), press(`▸? ?\S* .*words of`, "enter"), press(`Compare b-`, "="), sees(`README\.md`),
+		}},
+		{name: "top", args: []string{"top"}, steps: []step{sees(`(?m)MEMORY.*PROCESSES[\s\S]*\d MiB`)}},
 		{name: "images", steps: []step{sees(`to review`), press(`Images`, "2"), sees(`codex`)}},
 		{name: "network", steps: []step{sees(`to review`), press(`Network`, "3"), sees(`example\.com`)}},
 		{name: "doctor", steps: []step{sees(`to review`), press(`This machine`, "4"), sees(`(?i)gvisor|runsc`)}},

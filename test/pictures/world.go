@@ -153,6 +153,9 @@ func (w *world) fill(ctx context.Context) error {
 	if _, err = w.session(ctx, 0, "run", "shell", "--repo", blog, "--network", "none", "--accept", "branch", "--", "bash", "-c", "echo 'More words.' >> README.md"); err != nil {
 		return err
 	}
+	if _, err := w.run(ctx, w.aibox, "run", "shell", "--repo", blog, "--network", "none", "--times", "2", "--", "bash", "-c", "echo \"$RANDOM words of its own.\" >> README.md"); err != nil {
+		return err
+	}
 	discarded, err := w.session(ctx, 0, "run", "shell", "--repo", blog, "--network", "none", "--", "bash", "-c", "echo 'A sentence that the user discards.' >> README.md")
 	if err != nil {
 		return err
