@@ -33,23 +33,28 @@ func NewInternet() *Internet {
 	return &Internet{names: map[string][]netip.Addr{}, routes: map[netip.AddrPort]string{}}
 }
 
-// Route makes name:port lead to a server of the test. A name has one address, whatever its
-// ports.
+// Route makes name:port lead to a server of the test. A name has one address for all its
+// ports, which no other name has.
 func (i *Internet) Route(name string, port uint16, server string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	addr := PublicAddress
-	if own := i.names[name]; len(own) == 1 {
-		addr = own[0]
+	if len(i.names[name]) != 1 {
+		i.names[name] = []netip.Addr{i.unused()}
 	}
-	for {
-		if _, taken := i.routes[netip.AddrPortFrom(addr, port)]; !taken {
-			break
-		}
+	i.routes[netip.AddrPortFrom(i.names[name][0], port)] = server
+}
+
+// unused returns the first public address that leads nowhere. The caller holds i.mu.
+func (i *Internet) unused() netip.Addr {
+	used := map[netip.Addr]bool{}
+	for route := range i.routes {
+		used[route.Addr()] = true
+	}
+	addr := PublicAddress
+	for used[addr] {
 		addr = addr.Next()
 	}
-	i.names[name] = []netip.Addr{addr}
-	i.routes[netip.AddrPortFrom(addr, port)] = server
+	return addr
 }
 
 // Name makes a name resolve to these addresses.
