@@ -34,9 +34,10 @@ bench: ## compare aibox with plain Docker and git, as a table and as JSON
 walk: ## walk through a first run with an empty Docker, and print the time of each step
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestAWalkFromAnEmptyMachineToABranchIsTimed -count=1 -v -timeout 1h -walk.empty
 
-soak: ## run 300 sessions and 1,000 random schedules of faults, and count failures, leftovers and lost work
+soak: ## run 300 sessions, create 1,000 sandboxes, run 1,000 random schedules of faults; count failures, leftovers and lost work
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManySessionsRunAtOnce -count=1 -v -timeout 1h -many 20 -many.idle 20s
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyCreationsLeaveNothing -count=1 -v -timeout 4h -creations 1000 -creations.lanes 4
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestRandomFaults -count=1 -v -timeout 4h -faults 1000 -faults.daemon 40 -faults.disk 60 -faults.time 3h
 
 docs: ## update the generated parts of docs/
