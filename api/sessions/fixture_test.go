@@ -49,7 +49,7 @@ func newFixture(t *testing.T) *fixture {
 	all := session.New(session.Deps{Dirs: f.dirs})
 	_, handler := aiboxv1connect.NewSessionsHandler(&Handler{Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
 		return &agentsession.Service{
-			Sessions: all, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: tenant == "ann", AcceptRisks: true},
+			Sessions: all, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: tenant != "cat", AcceptRisks: true},
 			Runner: func() *run.Runner { t.Error("a run was resolved"); return nil },
 			Verification: func(session.Session, session.VerifyRequest) (session.VerifyRequest, error) {
 				return session.VerifyRequest{}, nil
