@@ -293,8 +293,8 @@ func TestTheOfficialMCPClientForNodeUsesSandboxes(t *testing.T) {
 	in := m.install("mcp", strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
 	s := m.serve("acme")
 	check := in("check.mjs")
-	check.Env = append(check.Env, "AIBOX="+aibox, "AIBOX_URL="+s.url+"/mcp", "AIBOX_TOKEN="+s.token,
-		"AIBOX_READ_TOKEN="+strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "acme", "--right", "read").stdout))
+	check.Env = append(check.Env, "MCP_PROGRAM="+aibox, "MCP_URL="+s.url+"/mcp", "MCP_TOKEN="+s.token,
+		"MCP_READ_TOKEN="+strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "acme", "--right", "read").stdout))
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("the checks: %v %s", err, out)
 	}

@@ -5,9 +5,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
-const { AIBOX, AIBOX_URL, AIBOX_TOKEN, AIBOX_READ_TOKEN } = process.env
+const { MCP_PROGRAM, MCP_URL, MCP_TOKEN, MCP_READ_TOKEN } = process.env
 const http = (token) =>
-  new StreamableHTTPClientTransport(new URL(AIBOX_URL), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
+  new StreamableHTTPClientTransport(new URL(MCP_URL), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
 
 // connect connects a client. Its schemas check each answer.
 const connect = async (transport) => {
@@ -51,7 +51,7 @@ const use = async (transport) => {
   await assert.rejects(client.callTool({ name: 'no_such_tool', arguments: {} }), /unknown tool/)
   if (transport instanceof StreamableHTTPClientTransport) {
     const { facts } = await done('open_port', { sandbox, port: 8000 })
-    assert.equal(new URL(facts.url).port, new URL(AIBOX_URL).port)
+    assert.equal(new URL(facts.url).port, new URL(MCP_URL).port)
   }
   await done('destroy_sandbox', { sandbox })
   assert.ok((await call('run_command', { sandbox, command: 'true' })).isError)
@@ -60,10 +60,10 @@ const use = async (transport) => {
   return names
 }
 
-const stdio = await use(new StdioClientTransport({ command: AIBOX, args: ['mcp'], env: process.env, stderr: 'inherit' }))
-assert.deepEqual(await use(http(AIBOX_TOKEN)), stdio)
+const stdio = await use(new StdioClientTransport({ command: MCP_PROGRAM, args: ['mcp'], env: process.env, stderr: 'inherit' }))
+assert.deepEqual(await use(http(MCP_TOKEN)), stdio)
 
-const reader = await connect(http(AIBOX_READ_TOKEN))
+const reader = await connect(http(MCP_READ_TOKEN))
 assert.ok(!(await reader.call('list_sandboxes')).isError)
 assert.match((await reader.call('create_sandbox')).text, /right/)
 await reader.client.close()
