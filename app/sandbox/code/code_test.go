@@ -20,8 +20,9 @@ import (
 
 // host runs the processes of a fake sandbox on this machine.
 type host struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	keep int64 // bytes of each record, in place of what is requested
 
 	mu  sync.Mutex
 	all []*hosted
@@ -62,6 +63,9 @@ func (h *host) StartProcess(_ context.Context, _ session.ID, r process.Request) 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.keep > 0 {
+		r.Keep = h.keep
+	}
 	p := &hosted{cmd: exec.Command(r.Argv[0], r.Argv[1:]...), record: process.NewRecord(h.dir, r.Keep, r.Overflow), done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env = h.dir, append(p.cmd.Environ(), r.Env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -281,6 +285,43 @@ func TestOutputIsBoundedAndCounted(t *testing.T) {
 	result, err := r.Run(t.Context(), "x", Request{Language: Bash, Code: "head -c 300000 /dev/zero; echo err >&2", MaxOutput: 1000})
 	if err != nil || len(result.Stdout.Bytes) != 1000 || result.Stdout.Dropped != 299_000 || string(result.Stderr.Bytes) != "err\n" {
 		t.Errorf("%d bytes, %d dropped, %q: %v", len(result.Stdout.Bytes), result.Stdout.Dropped, result.Stderr.Bytes, err)
+	}
+}
+
+// flood is code that prints without an end.
+var flood = map[Language]string{
+	Python: "while True: print('x' * 1000)", JavaScript: "for (;;) require('fs').writeSync(1, 'x'.repeat(1000) + '\\n')",
+	Ruby: "loop { puts 'x' * 1000 }", Bash: "yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+}
+
+func TestEndlessOutputEndsAtTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	for _, l := range installed(t) {
+		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
+			r, h := newHost(t)
+			h.keep = 512 << 10 // the least; a reader is behind by more
+			result, err := r.Run(t.Context(), "x", Request{Language: l, Code: flood[l], Timeout: 5 * time.Second, MaxOutput: 1000})
+			if err != nil || result.Status != TimedOut || len(result.Stdout.Bytes) != 1000 || result.Stdout.Dropped == 0 {
+				t.Errorf("%s, %d bytes, %d dropped, %v", result.Status, len(result.Stdout.Bytes), result.Stdout.Dropped, err)
+			}
+			name, err := r.CreateContext(t.Context(), "x", l, Place{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err = r.Run(t.Context(), "x", Request{Context: name, Code: flood[l], Timeout: time.Second, MaxOutput: 1000})
+			if err != nil || result.Status != TimedOut || len(result.Stdout.Bytes) != 1000 || result.Stdout.Dropped == 0 {
+				t.Errorf("in a context: %s, %d bytes, %d dropped, %v", result.Status, len(result.Stdout.Bytes), result.Stdout.Dropped, err)
+			}
+		})
+	}
+}
+
+func TestCodeWhoseOutputCannotBeRecordedFailsWithTheReason(t *testing.T) {
+	x := &execution{mode: modeRun, language: Python, answers: [2]*splitter{{}, {}}}
+	result, err := x.result(&process.Exit{Code: 137, Signal: 9, Cut: true, Error: "its output cannot be recorded: the disk is full"}, time.Now())
+	if err != nil || result.Status != Failed || !strings.Contains(result.Error, "the disk is full") {
+		t.Errorf("%+v, %v", result, err)
 	}
 }
 

@@ -156,7 +156,7 @@ func (x *execution) runAlone(ctx context.Context, code string, place Place) (Res
 func (x *execution) start(ctx context.Context, place Place) (process.Info, error) {
 	request := process.Request{Argv: argvOf(x.language, x.mode), Env: place.Env, Dir: place.Dir, User: place.User, Stdin: true}
 	if x.mode == modeKeep {
-		request.Overflow = process.Drop // what it prints between two requests
+		request.Overflow = process.DropUnread // what it prints between two requests
 	} else {
 		request.Linger = lingerTime
 	}
@@ -275,6 +275,9 @@ func (x *execution) result(exit *process.Exit, began time.Time) (Result, error) 
 	}
 	if exit != nil {
 		r.Exit, r.Ended = &exit.Code, x.mode == modeKeep
+	}
+	if exit != nil && exit.Error != "" && r.Error == "" {
+		r.Error = exit.Error // aibox has ended it
 	}
 	switch {
 	case x.timedOut:
