@@ -223,6 +223,9 @@ func exitError(name string, exit process.Exit) error {
 	if exit.Cut {
 		return &processExit{max(exit.Code, 1), fault.New(fault.AgentFailed, "the session ended before all output of %s was read", safe(name))}
 	}
+	if exit.TimedOut {
+		return &processExit{exit.Code, fault.New(fault.AgentFailed, "%s was killed at its time limit", safe(name))}
+	}
 	if exit.Code == 0 {
 		return nil
 	}

@@ -45,10 +45,12 @@ type Gap struct {
 
 // Exit is the end of a process.
 type Exit struct {
-	Code   int    `json:"code"` // exit code, or 128 + Signal; 127 and 126 if it could not be run
-	Signal int    `json:"signal,omitempty"`
-	Cut    bool   `json:"cut,omitempty"`   // the session ended before all its output was read
-	Error  string `json:"error,omitempty"` // why it could not be run, or was ended; may hold the sandbox's bytes: escape
+	Code   int  `json:"code"` // exit code, or 128 + Signal; 127 and 126 if it could not be run
+	Signal int  `json:"signal,omitempty"`
+	Cut    bool `json:"cut,omitempty"` // the session ended before all its output was read
+	// TimedOut reports that the process was killed at its Timeout.
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Error    string `json:"error,omitempty"` // why it could not be run, or was ended; may hold the sandbox's bytes: escape
 }
 
 // Exit returns the exit of an Ended frame.

@@ -37,6 +37,7 @@ type running struct {
 	mu          sync.Mutex
 	outputs     []processOutput // not recorded yet; its window bounds them
 	information process.Info
+	expired     bool      // its timeout has come
 	once        sync.Once // of started
 }
 
@@ -123,6 +124,9 @@ func (p *running) endedEvent() (audit.Type, map[string]any) {
 	if info.Exit.Signal != 0 {
 		event["signal"] = info.Exit.Signal
 	}
+	if info.Exit.TimedOut {
+		event["timed_out"] = true
+	}
 	if info.Exit.Error != "" {
 		event["error"] = info.Exit.Error
 	}
@@ -143,13 +147,21 @@ func (p *running) runs(pid int) {
 		p.term.Connect(p)
 	}
 	if p.request.Timeout > 0 {
-		late := time.AfterFunc(p.request.Timeout, func() { _ = p.signal(int(unix.SIGKILL)) })
+		late := time.AfterFunc(p.request.Timeout, p.expire)
 		context.AfterFunc(p.work, func() { late.Stop() })
 	}
 	if p.request.Linger > 0 {
 		go p.endUnread()
 	}
 	p.once.Do(func() { close(p.started) })
+}
+
+// expire kills the process at its timeout.
+func (p *running) expire() {
+	p.mu.Lock()
+	p.expired = true
+	p.mu.Unlock()
+	_ = p.signal(int(unix.SIGKILL)) // it may have ended
 }
 
 // endUnread ends the process when it has had no reader for its Linger: with SIGHUP, and
@@ -251,6 +263,7 @@ func (p *running) end(exit process.Exit) {
 			exit.Error = failed.Error
 		}
 	}
+	exit.TimedOut = p.expired && exit.Signal == int(unix.SIGKILL)
 	p.information.Exit = &exit
 	p.information.Ended = time.Now().UTC()
 	p.mu.Unlock()

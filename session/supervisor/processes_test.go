@@ -218,8 +218,14 @@ func TestProcessEndsAtItsTimeout(t *testing.T) {
 	request := sh("exec sleep 1000")
 	request.Timeout = 50 * time.Millisecond
 	begin(t, ps, request)
-	if exit := read(t, ps, 1, io.Discard); exit.Signal != 9 {
+	if exit := read(t, ps, 1, io.Discard); exit.Signal != 9 || !exit.TimedOut {
 		t.Errorf("%+v", exit)
+	}
+	request = sh("kill -KILL $$")
+	request.Timeout = time.Hour
+	begin(t, ps, request)
+	if exit := read(t, ps, 2, io.Discard); exit.Signal != 9 || exit.TimedOut {
+		t.Errorf("a process that kills itself before its timeout: %+v", exit)
 	}
 }
 
