@@ -298,6 +298,27 @@ func TestTheCommandLineUsesSandboxes(t *testing.T) {
 	if got := m.read(m.home, "h"); got != "copied\n" {
 		t.Errorf("the copy holds %q", got)
 	}
+	// Files are copied with the rights of the sandbox's user.
+	m.aibox(0, "sandbox", "exec", id, "--", "sh", "-c", "ln -s /etc ~/link; mkdir ~/d; ln -s /etc/shadow ~/d/shadow; echo kept >~/d/f")
+	m.aibox(0, "sandbox", "cp", file, id+":/home/user/own")
+	if got := m.aibox(0, "sandbox", "exec", id, "--", "stat", "-c", "%U", "/home/user/own").stdout; got != "user\n" {
+		t.Errorf("the copy belongs to %s", got)
+	}
+	for _, path := range []string{"/etc/g", "/home/user/link/g", "/root/g"} {
+		if o := m.exec(aibox, "sandbox", "cp", file, id+":"+path); o.code == 0 || !strings.Contains(o.stderr, "permission") {
+			t.Errorf("the user has copied to %s:\n%s", path, o)
+		}
+	}
+	if o := m.exec(aibox, "sandbox", "cp", id+":/etc/shadow", filepath.Join(m.home, "shadow")); o.code == 0 || !strings.Contains(o.stderr, "permission") {
+		t.Errorf("the user has copied what only root can read:\n%s", o)
+	}
+	m.fails(4, "d/shadow -> /etc/shadow", "sandbox", "cp", id+":/home/user/d", filepath.Join(m.home, "d"))
+	if got := m.read(m.home, "d", "f"); got != "kept\n" {
+		t.Errorf("the copied folder holds %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(m.home, "d", "shadow")); err == nil {
+		t.Error("a symlink of the sandbox that leads out of the copy was copied")
+	}
 	if got := m.aibox(0, "sandbox", "network", id, "--allow", "b.example").stdout; !strings.Contains(got, "b.example") || strings.Contains(got, "a.example") {
 		t.Error(got)
 	}
