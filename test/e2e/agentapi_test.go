@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/aibox/v1/aiboxv1connect"
+)
+
+// authorizedBy sends a token with each request.
+type authorizedBy string
+
+func (a authorizedBy) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+string(a))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// follow reads the events of a session from a number on, most of them, or all if most is 0, and
+// returns the number of the next one and their kinds.
+func follow(ctx context.Context, t *testing.T, c aiboxv1connect.SessionsClient, id string, from int64, most int) (next int64, kinds string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.Events(ctx, connect.NewRequest(&aiboxv1.SessionEventsRequest{SessionId: id, FromSeq: from}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+		e := stream.Msg()
+		if e.GetSeq() == 0 {
+			continue
+		}
+		if e.GetSeq() != from {
+			t.Fatalf("event %d is number %d", from, e.GetSeq())
+		}
+		from, kinds = from+1, kinds+" "+e.GetKind()
+		if most--; most == 0 {
+			return from, kinds
+		}
+	}
+	if stream.Err() != nil {
+		t.Fatal(stream.Err())
+	}
+	return from, kinds
+}
+
+// A program uploads a tree, follows an agent that works on it, takes a bundle, and sends
+// feedback. It ends another agent, which has the time that the program gives.
+func TestAProgramRunsAgentsOverTheAPI(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.serve("local")
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
+	c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
+	ctx, cancel := context.WithTimeout(context.Background(), longest())
+	defer cancel()
+
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	_ = w.WriteHeader(&tar.Header{Name: "main.go", Mode: 0o644, Size: int64(len(greeting))})
+	_, _ = w.Write([]byte(greeting))
+	_ = w.Close()
+	upload := c.UploadTree(ctx)
+	_ = upload.Send(&aiboxv1.UploadTreeRequest{Archive: &httpbody.HttpBody{Data: archive.Bytes()}})
+	tree, err := upload.CloseAndReceive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := c.Start(ctx, connect.NewRequest(&aiboxv1.StartSessionRequest{
+		Agent: "codex", Prompt: "change the greeting", Source: &aiboxv1.StartSessionRequest_TreeId{TreeId: tree.Msg.GetTreeId()},
+		Settings: map[string]string{"inference": m.script(`
+[[step]]
+edit = { path = "main.go", old = "hello", new = "hello, world" }
+`)},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := started.Msg.GetSessionId()
+	next, kinds := follow(ctx, t, c, id, 1, 2)
+	if _, rest := follow(ctx, t, c, id, next, 0); !strings.Contains(kinds+rest, "agent.ended") {
+		t.Errorf("the events are%s%s", kinds, rest)
+	}
+	set, err := c.Changes(ctx, connect.NewRequest(&aiboxv1.SessionChangesRequest{SessionId: id}))
+	if err != nil || len(set.Msg.GetFiles()) != 1 || len(set.Msg.GetFiles()[0].GetHunks()) != 1 {
+		t.Fatalf("the changes are %v, %v", set, err)
+	}
+	accepted, err := c.Accept(ctx, connect.NewRequest(&aiboxv1.AcceptChangesRequest{
+		SessionId: id, Digest: set.Msg.GetDigest(), Files: []*aiboxv1.FileSelection{{Path: "main.go", Hunks: []int32{1}}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(m.home, "bundle")
+	m.write(bundle, string(accepted.Msg.GetBundle()))
+	m.git(m.home, "clone", "-q", "-b", accepted.Msg.GetBranch(), bundle, "taken")
+	if got := m.read(m.home, "taken/main.go"); !strings.Contains(got, "hello, world") {
+		t.Errorf("the bundle has %q", got)
+	}
+	again, err := c.Feedback(ctx, connect.NewRequest(&aiboxv1.SessionFeedbackRequest{
+		SessionId: id, Comments: []*aiboxv1.Comment{{Path: "main.go", Hunk: 1, Text: "shorter, please"}},
+	}))
+	if err != nil || again.Msg.GetSessionId() == id {
+		t.Fatalf("the feedback: %v, %v", again, err)
+	}
+	follow(ctx, t, c, again.Msg.GetSessionId(), 1, 0)
+
+	// Without a grace, the agent would have less time than it needs.
+	slow := m.start("run", "shell", "--network", "none", "--repo", m.repo("slow", nil), "--", "sh", "-c",
+		`trap 'sleep 6; echo saved > saved.txt; exit 0' TERM; echo ready; while :; do sleep 0.1; done`)
+	eventually(t, hung, "the agent is ready", func() bool { return strings.Contains(slow.stdout.String(), "ready") })
+	records := m.stored()
+	last := records[len(records)-1].ID
+	if _, err := c.Stop(ctx, connect.NewRequest(&aiboxv1.StopSessionRequest{SessionId: last, Grace: durationpb.New(5 * time.Minute)})); err != nil {
+		t.Fatal(err)
+	}
+	set, err = c.Changes(ctx, connect.NewRequest(&aiboxv1.SessionChangesRequest{SessionId: last}))
+	if err != nil || len(set.Msg.GetFiles()) != 1 {
+		t.Errorf("the agent that was stopped changed %v, %v", set, err)
+	}
+}
