@@ -119,11 +119,11 @@ func exhaustions(t *testing.T) map[string]exhaustion {
 		},
 		"output":            {[]string{"--max-output", fmt.Sprint(*floodOutput)}, []string{"sh", "-c", begun + "yes flood"}, "the agent has printed more than"},
 		"no activity":       {[]string{"--idle-timeout", "3s"}, []string{"sh", "-c", begun + "sleep 1000"}, "idle for 3s"},
-		"descriptors":       {[]string{"--timeout", "5s"}, python(descriptorsFlood), "time limit"},
-		"names":             {[]string{"--timeout", "5s", "--network", "local", "--inference", "scripted"}, python(namesFlood), "time limit"},
-		"proxy connections": {[]string{"--timeout", "5s", "--network", "allowlist", "--allow", "example.com", "--inference", "scripted"}, python(connectionsFlood), "time limit"},
+		"descriptors":       {[]string{"--timeout", "20s"}, python(descriptorsFlood), "time limit"},
+		"names":             {[]string{"--timeout", "20s", "--network", "local", "--inference", "scripted"}, python(namesFlood), "time limit"},
+		"proxy connections": {[]string{"--timeout", "20s", "--network", "allowlist", "--allow", "example.com", "--inference", "scripted"}, python(connectionsFlood), "time limit"},
 		"an endless stream of the model": {
-			[]string{"--timeout", "5s", "--network", "local", "--inference", endlessStream(t)},
+			[]string{"--timeout", "20s", "--network", "local", "--inference", endlessStream(t)},
 			[]string{"sh", "-c", begun + `curl -sSN -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' \
   -d '{"model":"one","stream":true,"messages":[{"role":"user","content":"?"}]}' "$OPENAI_BASE_URL/chat/completions" >/dev/null; echo ended; sleep 1000`},
 			"time limit",
