@@ -148,7 +148,7 @@ func (o *sandboxExecOptions) terminal(ctx context.Context, c *client.Client, r *
 
 // exitOf returns the end of a process.
 func exitOf(exit *aiboxv1.ProcessExit) process.Exit {
-	return process.Exit{Code: int(exit.GetCode()), Signal: int(exit.GetSignal()), Cut: exit.GetCut(), Error: exit.GetError()}
+	return process.Exit{Code: int(exit.GetCode()), Signal: int(exit.GetSignal()), Cut: exit.GetCut(), TimedOut: exit.GetTimedOut(), Error: exit.GetError()}
 }
 
 // follow runs a command and passes on its output, and the user's signals and input.

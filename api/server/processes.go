@@ -105,7 +105,7 @@ func toProcess(info *process.Info) *aiboxv1.Process {
 }
 
 func toExit(exit process.Exit) *aiboxv1.ProcessExit {
-	return &aiboxv1.ProcessExit{Code: int32(exit.Code), Signal: int32(exit.Signal), Cut: exit.Cut, Error: termtext.Escape(exit.Error)}
+	return &aiboxv1.ProcessExit{Code: int32(exit.Code), Signal: int32(exit.Signal), Cut: exit.Cut, TimedOut: exit.TimedOut, Error: termtext.Escape(exit.Error)}
 }
 
 // toEvent returns the event of a frame.
@@ -416,9 +416,7 @@ func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecReq
 		p.kill(ctx, id, info.ID)
 		return nil, err
 	}
-	took := time.Since(info.Started)
-	out.Duration = durationpb.New(took)
-	out.TimedOut = request.Timeout > 0 && took >= request.Timeout && out.GetExit().GetSignal() == int32(syscall.SIGKILL)
+	out.Duration, out.TimedOut = durationpb.New(time.Since(info.Started)), out.GetExit().GetTimedOut()
 	return connect.NewResponse(out), nil
 }
 

@@ -537,7 +537,9 @@ type ProcessExit struct {
 	// Whether the sandbox ended before all output was read.
 	Cut bool `protobuf:"varint,3,opt,name=cut,proto3" json:"cut,omitempty"`
 	// Why it could not be run, or was ended; escaped.
-	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// Whether it was killed at its timeout.
+	TimedOut      bool `protobuf:"varint,5,opt,name=timed_out,json=timedOut,proto3" json:"timed_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,6 +600,13 @@ func (x *ProcessExit) GetError() string {
 		return x.Error
 	}
 	return ""
+}
+
+func (x *ProcessExit) GetTimedOut() bool {
+	if x != nil {
+		return x.TimedOut
+	}
+	return false
 }
 
 // ProcessOutput is a piece of output.
@@ -2278,12 +2287,13 @@ const file_aibox_v1_processes_proto_rawDesc = "" +
 	"\x04exit\x18\t \x01(\v2\x15.aibox.v1.ProcessExitR\x04exit\x12!\n" +
 	"\foutput_bytes\x18\n" +
 	" \x01(\x03R\voutputBytes\x12\x19\n" +
-	"\blast_seq\x18\v \x01(\x03R\alastSeq\"a\n" +
+	"\blast_seq\x18\v \x01(\x03R\alastSeq\"~\n" +
 	"\vProcessExit\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\x05R\x06signal\x12\x10\n" +
 	"\x03cut\x18\x03 \x01(\bR\x03cut\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error\";\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1b\n" +
+	"\ttimed_out\x18\x05 \x01(\bR\btimedOut\";\n" +
 	"\rProcessOutput\x12\x16\n" +
 	"\x06offset\x18\x01 \x01(\x03R\x06offset\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"'\n" +

@@ -858,7 +858,9 @@ class SignPortResponse(Message):
     """SignPortResponse is a signed URL."""
 
     url: str = scalar("url", STRING)
-    """The path and query of the URL on this server."""
+    """The URL. Its host name is the port's own: PORT-ID.localhost, or below a domain of the
+    server.
+    """
 
     expire_time: datetime | None = optional("expireTime", TIMESTAMP)
     """When it becomes invalid."""
@@ -968,6 +970,9 @@ class ProcessExit(Message):
 
     error: str = scalar("error", STRING)
     """Why it could not be run, or was ended; escaped."""
+
+    timed_out: bool = scalar("timedOut", BOOL)
+    """Whether it was killed at its timeout."""
 
 
 @dataclass(kw_only=True)

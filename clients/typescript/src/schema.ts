@@ -679,7 +679,10 @@ export const SignPortRequest: MessageType<SignPortRequest> = new MessageType<Sig
 
 /** SignPortResponse is a signed URL. */
 export interface SignPortResponse {
-  /** The path and query of the URL on this server. */
+  /**
+   * The URL. Its host name is the port's own: PORT-ID.localhost, or below a domain of the
+   * server.
+   */
   url: string;
   /** When it becomes invalid. */
   expireTime?: Date;
@@ -821,12 +824,15 @@ export interface ProcessExit {
   cut: boolean;
   /** Why it could not be run, or was ended; escaped. */
   error: string;
+  /** Whether it was killed at its timeout. */
+  timedOut: boolean;
 }
 export const ProcessExit: MessageType<ProcessExit> = new MessageType<ProcessExit>(() => ({
   code: int,
   signal: int,
   cut: bool,
   error: string,
+  timedOut: bool,
 }));
 
 /** ProcessOutput is a piece of output. */
