@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -174,6 +175,7 @@ type running struct {
 	command *exec.Cmd
 	input   io.WriteCloser
 	record  *process.Record
+	expired atomic.Bool // its timeout has come
 }
 
 func (m *machines) process(id session.ID, number int) (*running, error) {
@@ -215,7 +217,10 @@ func (m *machines) StartProcess(_ context.Context, id session.ID, r process.Requ
 	found.processes = append(found.processes, p)
 	p.info = process.Info{ID: len(found.processes), Argv: r.Argv, User: "user", Dir: command.Dir, PID: command.Process.Pid, Started: time.Now()}
 	if r.Timeout > 0 {
-		time.AfterFunc(r.Timeout, func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) })
+		time.AfterFunc(r.Timeout, func() {
+			p.expired.Store(true)
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		})
 	}
 	go m.await(p)
 	return p.info, nil
@@ -226,7 +231,7 @@ func (m *machines) await(p *running) {
 	_ = p.command.Wait()
 	exit := process.Exit{Code: p.command.ProcessState.ExitCode()}
 	if status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		exit = process.Exit{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
+		exit = process.Exit{Code: 128 + int(status.Signal()), Signal: int(status.Signal()), TimedOut: p.expired.Load()}
 	}
 	m.mu.Lock()
 	p.info.Exit, p.info.Ended = &exit, time.Now()
