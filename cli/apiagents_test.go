@@ -170,8 +170,14 @@ func TestMCPRefusesWebPagesAndOtherHosts(t *testing.T) {
 	s := newMCPServer(t)
 	ann := s.caller("ann", auth.Rights()...).begin()
 	for _, header := range [][]string{
-		{"Origin", "https://evil.example"}, {"Origin", s.url}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-origin"},
-		{"Host", "evil.example"}, {"Host", "127.0.0.1.evil.example"}, {"Host", "127.0.0.1@evil.example"},
+		{"Origin", "https://evil.example"},
+		{"Origin", s.url},
+		{"Origin", "null"},
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-origin"},
+		{"Host", "evil.example"},
+		{"Host", "127.0.0.1.evil.example"},
+		{"Host", "127.0.0.1@evil.example"},
 	} {
 		for _, id := range []string{"", ann.session} {
 			status, answer, _ := ann.send("POST", strings.NewReader(initialize), append(header, "Mcp-Session-Id", id)...)

@@ -84,8 +84,12 @@ func TestThePrintedCommandLineMakesTheSameRequest(t *testing.T) {
 // The flags of settings are declared only for commands that the command line can lead to.
 func TestEveryWayToACommandFindsItsFlags(t *testing.T) {
 	for _, words := range [][]string{
-		{"run", "codex", "--memory"}, {"run", "--memory"}, {"run", "--agent", "codex", "--memory"}, {"--rootful", "run", "codex", "--memory"},
-		{"rerun", "0dq4f", "--memory"}, {"fork", "0dq4f", "--memory"},
+		{"run", "codex", "--memory"},
+		{"run", "--memory"},
+		{"run", "--agent", "codex", "--memory"},
+		{"--rootful", "run", "codex", "--memory"},
+		{"rerun", "0dq4f", "--memory"},
+		{"fork", "0dq4f", "--memory"},
 	} {
 		a, _, errOut := testApp(t)
 		// The flag without its value is an error that only its declaration makes.

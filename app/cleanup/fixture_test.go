@@ -68,8 +68,6 @@ func (d *fixture) docker(context.Context) (session.Docker, error) {
 
 func (d *fixture) must(err error) { d.t.Helper(); reviewtest.Must(d.t, err) }
 
-func (d *fixture) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
-
 func (d *fixture) gitIn(dir string, args ...string) string {
 	d.t.Helper()
 	return reviewtest.GitIn(d.t, dir, args...)

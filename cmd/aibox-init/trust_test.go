@@ -86,7 +86,8 @@ func TestJavaTrustsTheImagesAndTheSessionsAuthorities(t *testing.T) {
 	}{
 		"an image with authorities": {
 			slices.Concat([]byte("# a comment\n"), certificate(t, "system"), invalid), "-Xmx1g",
-			"-Xmx1g -Djavax.net.ssl.trustStore=/run/aibox/authorities.jks -Djavax.net.ssl.trustStoreType=JKS", []string{"system", "ours"},
+			"-Xmx1g -Djavax.net.ssl.trustStore=/run/aibox/authorities.jks -Djavax.net.ssl.trustStoreType=JKS",
+			[]string{"system", "ours"},
 		},
 		"a store of the user":         {certificate(t, "system"), "-Djavax.net.ssl.trustStore=/opt/company.jks", "-Djavax.net.ssl.trustStore=/opt/company.jks", nil},
 		"an image with its JVM's own": {nil, "-Xmx1g", "-Xmx1g", nil},
