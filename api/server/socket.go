@@ -63,7 +63,8 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	commands := make(chan error, 1)
 	go func() { defer stop(); commands <- p.obey(r.Context(), conn, id, int(number)) }()
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
-		return p.send(following, conn, event, r.URL.Query().Get("format") == "proto")
+		// Not following: its end would cut the connection, and the client would not learn why.
+		return p.send(r.Context(), conn, event, r.URL.Query().Get("format") == "proto")
 	})
 	if following.Err() != nil {
 		err = <-commands // why the client's commands have ended

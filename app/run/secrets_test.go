@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,11 +31,12 @@ func TestSecretsComeFromAFileOrAProgramAtTheStartOnly(t *testing.T) {
 		`file = "~/token"`: "canary of the file",
 		fmt.Sprintf(`command = "'%s' 'the program'"`, program): "canary of the program",
 	} {
+		before, _ := os.ReadFile(ran)
 		plan, err := resolved(t, "[secrets.CANARY_TOKEN]\n"+source+"\n", "", givenSecret())
 		if err != nil || len(plan.Launch.Injected) > 0 {
 			t.Fatalf("%s: the check has %v, %v", source, plan.Launch.Injected, err)
 		}
-		if _, err := os.Stat(ran); err == nil {
+		if after, _ := os.ReadFile(ran); !bytes.Equal(before, after) {
 			t.Fatal("the check ran the program")
 		}
 		if err := plan.readSecrets(t.Context()); err != nil || plan.Launch.Injected["CANARY_TOKEN"] != want {
