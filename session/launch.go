@@ -23,7 +23,7 @@ import (
 // Launch is everything a supervisor needs. It reaches the supervisor through a
 // pipe and is never stored, since Env and Keys may hold secrets.
 type Launch struct {
-	Spec    Spec              `json:"spec"` // ID and Created are set by the supervisor
+	Spec    Spec              `json:"spec"` // the supervisor sets Created, and ID unless it was chosen before
 	ImageID runtime.ImageID   `json:"image_id"`
 	Size    screen.Size       `json:"size,omitzero"`     // of the terminal at the start, when Spec.Interactive; zero means 24 by 80
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
@@ -43,6 +43,12 @@ type Launch struct {
 	// Attends reports that the client will attend the session as soon as it runs (see
 	// Attend), so that its first questions wait for that.
 	Attends bool `json:"attends,omitempty"`
+	// Client, unless it is zero, is the process that the start is for: the start ends if the
+	// process dies before it is complete.
+	Client runtime.Process `json:"client,omitzero"`
+	// RecordID, which may be nil, is called with the id of the session before anything of it
+	// exists, and with that of a warm sandbox before it is claimed. An error ends the start.
+	RecordID func(ctx context.Context, id ID) error `json:"-"`
 }
 
 // Step is a stage of the start.
@@ -80,7 +86,10 @@ type Launcher struct {
 const maxStderr = 4 << 10
 
 // launches starts supervisors.
-type launches struct{ deps *Deps }
+type launches struct {
+	store Store
+	deps  *Deps
+}
 
 // Spawn starts a supervisor in its own process session. The supervisor waits for Launch,
 // and ends if the Launcher is closed instead.
@@ -146,6 +155,16 @@ func (l *Launcher) Close() error {
 
 // Launch calls Spawn, then Launcher.Launch.
 func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	if launch.RecordID != nil {
+		id, err := s.store.ChooseID(ctx, launch.Spec.Agent, time.Now())
+		if err != nil {
+			return "", err
+		}
+		if err := launch.RecordID(ctx, id); err != nil {
+			return "", err
+		}
+		launch.Spec.ID = id
+	}
 	l, err := s.Spawn()
 	if err != nil {
 		return "", err

@@ -88,7 +88,7 @@ func newSessions(deps Deps, store Store) *Sessions {
 	sets := &changeSets{contact: contact, store: store, deps: &deps}
 	feedbacks := &feedbacks{changeSets: sets, store: store}
 	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
-	launches := &launches{deps: &deps}
+	launches := &launches{store: store, deps: &deps}
 	verifications := &verifications{changeSets: sets, launches: launches, containers: &containers{store: store, deps: &deps}, store: store}
 	return &Sessions{
 		store: store, deps: &deps,

@@ -72,6 +72,25 @@ func (s Store) Create(agent string, now time.Time) (ID, error) {
 	return s.createNamed(now, func(number int64) ID { return newID(agent, number) })
 }
 
+// ChooseID returns the id of a session that is about to be created with CreateChosen. No other
+// session ever gets it.
+func (s Store) ChooseID(ctx context.Context, agent string, now time.Time) (ID, error) {
+	number, err := s.nextNumber(ctx, now, true)
+	return newID(agent, number), err
+}
+
+// CreateChosen makes the folder of a new session with an id of ChooseID. A second call with
+// the id is an error.
+func (s Store) CreateChosen(id ID) error {
+	if err := paths.MakePrivate(s.root); err != nil {
+		return fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
+	}
+	if err := os.Mkdir(s.Dir(id), 0o700); err != nil {
+		return diskerr.Explain(fmt.Errorf("making the session's folder: %w", err), s.root)
+	}
+	return nil
+}
+
 // CreateVerification makes the folder of a new verification and returns its id.
 func (s Store) CreateVerification(now time.Time) (ID, error) {
 	return s.createNamed(now, newVerificationID)

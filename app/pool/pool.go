@@ -8,6 +8,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -131,7 +132,12 @@ func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID,
 		if !ok {
 			return "", false
 		}
-		err := p.starter.Claim(ctx, id, session.Claim{Launch: launch, Facts: facts})
+		err := recordID(ctx, &launch, id)
+		if err == nil {
+			err = p.starter.Claim(ctx, id, session.Claim{Launch: launch, Facts: facts})
+		} else {
+			err = errors.Join(err, p.starter.Stop(context.WithoutCancel(ctx), id))
+		}
 		p.mu.Lock()
 		if err == nil {
 			p.counts.Claimed++
@@ -145,6 +151,14 @@ func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID,
 			return "", false
 		}
 	}
+}
+
+// recordID announces the sandbox that is about to be claimed.
+func recordID(ctx context.Context, launch *session.Launch, id session.ID) error {
+	if launch.RecordID == nil {
+		return nil
+	}
+	return launch.RecordID(ctx, id)
 }
 
 // take takes the oldest sandbox of a key from the pool. It never comes back.

@@ -250,3 +250,27 @@ func TestShelves(t *testing.T) {
 		}
 	}
 }
+
+func TestTheIDOfAWarmSandboxIsRecordedBeforeItIsClaimed(t *testing.T) {
+	starter := newFake()
+	run(t, starter, Size{2, 2}, Options{}, func(ctx context.Context, p *Pool) {
+		ids := p.Warm()
+		launch := launchOf("acme", "a.example")
+		var recorded []session.ID
+		launch.RecordID = func(_ context.Context, id session.ID) error {
+			if recorded = append(recorded, id); len(recorded) == 1 {
+				return errors.New("no disk")
+			}
+			if len(starter.claimed) > 0 {
+				t.Error("it was claimed before")
+			}
+			return nil
+		}
+		if id, ok := p.Claim(ctx, launch); !ok || id != ids[1] || !slices.Equal(recorded, ids) {
+			t.Errorf("got %v %v, and %v were recorded of %v", id, ok, recorded, ids)
+		}
+		if !slices.Contains(starter.ended, ids[0]) {
+			t.Error("a sandbox that could not be recorded was not ended")
+		}
+	})
+}

@@ -143,7 +143,11 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	// a signal ends the sandbox first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
-	working, stopWork := context.WithCancel(ctx)
+	starting, abandon := context.WithCancel(ctx)
+	defer abandon()
+	release := s.watchClient(abandon)
+	defer release()
+	working, stopWork := context.WithCancel(starting)
 	defer stopWork()
 	control, err := s.awaitTurn(working)
 	if err != nil {
@@ -158,7 +162,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	container, err := s.startSandbox(ctx, services, kit)
+	container, err := s.startSandbox(starting, services, kit)
 	if err != nil {
 		// If the workspace could not be created, it is gone, and there is no sandbox.
 		stopWork()
@@ -168,7 +172,11 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	err = s.startAgent(ctx, kit, container)
+	err = s.startAgent(starting, kit, container)
+	release()
+	if err == nil {
+		err = s.checkClient()
+	}
 	s.warm.result <- err // of a claim, if there is one
 	if err != nil {
 		return err
@@ -218,6 +226,8 @@ func (s *supervisor) open() error {
 		return err
 	}
 	switch verifies := s.launch.Spec.Verifies; {
+	case verifies == nil && s.launch.Spec.ID != "":
+		s.id, err = s.launch.Spec.ID, s.store.CreateChosen(s.launch.Spec.ID)
 	case verifies == nil:
 		s.id, err = s.store.Create(s.launch.Spec.Agent, time.Now())
 	case verifies.Opens:

@@ -1,0 +1,33 @@
+package supervisor
+
+import (
+	"context"
+
+	"aibox/internal/fault"
+)
+
+// watchClient calls abandon if the process that the start is for dies before release is
+// called. release can be called twice.
+func (s *run) watchClient(abandon func()) (release func()) {
+	client := s.launch.Client
+	if client.PID == 0 {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if client.AwaitEndOr(ctx) == nil {
+			abandon()
+		}
+	}()
+	return func() { stop(); <-ended }
+}
+
+// checkClient returns an error if the process that the start is for has died.
+func (s *run) checkClient() error {
+	if client := s.launch.Client; client.PID != 0 && !client.Alive() {
+		return fault.New(fault.Interrupted, "the process that started the session has ended")
+	}
+	return nil
+}

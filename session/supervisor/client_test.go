@@ -1,0 +1,56 @@
+package supervisor
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"aibox/runtime"
+	"aibox/session"
+)
+
+func TestAStartEndsWithTheProcessThatItIsFor(t *testing.T) {
+	child := exec.Command("cat")
+	in, err := child.StdinPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := runtime.FindProcess(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &run{launch: session.Launch{Client: client}}
+	s.watchClient(func() { t.Error("it is abandoned although its client lives") })()
+	if err := s.checkClient(); err != nil {
+		t.Error(err)
+	}
+	abandoned := make(chan struct{})
+	release := s.watchClient(func() { close(abandoned) })
+	_ = in.Close()
+	<-abandoned
+	release()
+	release()
+	_ = child.Wait()
+	if err := s.checkClient(); err == nil {
+		t.Error("a start whose client is dead is completed")
+	}
+}
+
+func TestAStartWithoutAClientIsNotWatched(t *testing.T) {
+	s := &run{}
+	s.watchClient(func() { t.Error("it is abandoned") })()
+	if err := s.checkClient(); err != nil {
+		t.Error(err)
+	}
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.launch.Client = self
+	if err := s.checkClient(); err != nil {
+		t.Error(err)
+	}
+}
