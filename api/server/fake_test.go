@@ -58,7 +58,7 @@ func (m *machine) find(tenant session.Tenant, id string) (*sandbox.Sandbox, erro
 	return nil, fault.New(fault.NotFound, "there is no sandbox %q", id)
 }
 
-func (m *machine) Create(_ context.Context, r sandbox.Request, _ func(session.Step)) (sandbox.Sandbox, error) {
+func (m *machine) Create(ctx context.Context, r sandbox.Request, _ func(session.Step)) (sandbox.Sandbox, error) {
 	if m.panics {
 		panic("a secret of the machine")
 	}
@@ -68,7 +68,13 @@ func (m *machine) Create(_ context.Context, r sandbox.Request, _ func(session.St
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.creates++
-	s := &sandbox.Sandbox{ID: session.ID(fmt.Sprintf("%05d-sandbox", m.creates)), Tenant: r.Tenant, Labels: r.Labels, State: sandbox.Running, Created: time.Now()}
+	id := session.ID(fmt.Sprintf("%05d-sandbox", m.creates))
+	if r.RecordID != nil {
+		if err := r.RecordID(ctx, id); err != nil {
+			return sandbox.Sandbox{}, err
+		}
+	}
+	s := &sandbox.Sandbox{ID: id, Tenant: r.Tenant, Labels: r.Labels, State: sandbox.Running, Created: time.Now()}
 	m.all = append(m.all, s)
 	return *s, nil
 }
@@ -106,6 +112,13 @@ func (m *machine) Destroy(_ context.Context, tenant session.Tenant, id string) e
 		s.State = sandbox.Ended
 	}
 	return err
+}
+
+func (m *machine) Abandon(_ context.Context, id session.ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = slices.DeleteFunc(m.all, func(s *sandbox.Sandbox) bool { return s.ID == id })
+	return nil
 }
 
 func (m *machine) Metrics(_ context.Context, tenant session.Tenant, id string) (sandbox.Metrics, error) {

@@ -2,15 +2,9 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"os"
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -18,7 +12,6 @@ import (
 	"aibox/api/auth"
 	"aibox/app/sandbox"
 	"aibox/internal/fault"
-	"aibox/runtime"
 	"aibox/session"
 )
 
@@ -27,9 +20,6 @@ type sandboxes struct {
 	cases     Sandboxes
 	creations Creations
 }
-
-// maxKey is the maximum length of an idempotency key in bytes.
-const maxKey = 128
 
 func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
 	caller := auth.From(ctx)
@@ -45,28 +35,8 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 			return nil, err
 		}
 	}
-	var made sandbox.Sandbox
-	create := func() (session.ID, error) {
-		made, err = s.cases.Create(ctx, request, nil)
-		return made.ID, err
-	}
-	if key := r.Msg.GetIdempotencyKey(); key != "" && s.creations != nil {
-		if len(key) > maxKey {
-			return nil, fault.New(fault.Usage, "an idempotency key has up to %d bytes", maxKey)
-		}
-		id, err := s.once(ctx, caller.Tenant, key, r.Msg, create)
-		if err != nil {
-			return nil, err
-		}
-		if made.ID == "" {
-			if made, err = s.cases.Get(ctx, caller.Tenant, string(id)); err != nil {
-				return nil, err
-			}
-		}
-	} else if _, err := create(); err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(toSandbox(&made)), nil
+	made, err := s.create(ctx, request, r.Msg)
+	return respond(made, err)
 }
 
 // choosesNetwork reports whether a request names what the sandbox can reach.
@@ -77,42 +47,6 @@ func choosesNetwork(m *aiboxv1.CreateSandboxRequest) bool {
 		}
 	}
 	return m.GetNetwork() != nil
-}
-
-// once creates a sandbox unless an earlier call with the key did.
-func (s *sandboxes) once(ctx context.Context, tenant session.Tenant, key string, m *aiboxv1.CreateSandboxRequest, create func() (session.ID, error)) (session.ID, error) {
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		return "", err
-	}
-	digest := sha256.Sum256(encoded)
-	self, err := runtime.FindProcess(os.Getpid())
-	if err != nil {
-		return "", err
-	}
-	id, err := s.creations.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), processName(self), isAlive)
-	if err != nil || id != "" {
-		return id, err
-	}
-	id, err = create()
-	if err != nil {
-		id = ""
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return id, errors.Join(err, s.creations.EndCreation(ctx, tenant, key, id))
-}
-
-// processName names a process of this machine, also after its pid belongs to another.
-func processName(p runtime.Process) string {
-	name, _ := json.Marshal(p) // numbers and text
-	return string(name)
-}
-
-// isAlive reports whether the process that processName named still runs.
-func isAlive(name string) bool {
-	var p runtime.Process
-	return json.Unmarshal([]byte(name), &p) == nil && p.Alive()
 }
 
 func (s *sandboxes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {

@@ -25,7 +25,7 @@ type Services struct {
 	// sandbox's. Nil is unsupported.
 	Files  func(ctx context.Context, id session.ID, user string) Files
 	Quotas Quotas
-	// Creations remembers the keys of creations. Nil ignores keys.
+	// Creations remembers creations and their keys. Nil ignores keys.
 	Creations Creations
 	Audit     Audit
 	// These are unsupported if they are nil.
@@ -47,6 +47,7 @@ type Sandboxes interface {
 	Update(ctx context.Context, tenant session.Tenant, id string, change session.SandboxChange) (sandbox.Sandbox, error)
 	Extend(ctx context.Context, tenant session.Tenant, id string, by time.Duration) (sandbox.Sandbox, error)
 	Destroy(ctx context.Context, tenant session.Tenant, id string) error
+	Abandon(ctx context.Context, id session.ID) error
 	Metrics(ctx context.Context, tenant session.Tenant, id string) (sandbox.Metrics, error)
 	Running(ctx context.Context, tenant session.Tenant, id string) (session.ID, error)
 	Network(ctx context.Context, tenant session.Tenant, id string) (sandbox.Network, error)
@@ -95,10 +96,12 @@ type Quotas interface {
 	Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error)
 }
 
-// Creations remembers the keys of creations; see store.Store.
+// Creations remembers creations, from before their beginning; see store.Store.
 type Creations interface {
-	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (session.ID, error)
-	EndCreation(ctx context.Context, tenant session.Tenant, key string, sandbox session.ID) error
+	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (store.Creation, error)
+	RecordSandbox(ctx context.Context, c store.Creation, sandbox session.ID) error
+	EndCreation(ctx context.Context, c store.Creation, keep bool) error
+	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
 }
 
 // Audit reads the audit logs of sandboxes and sessions; see session.Sessions.

@@ -111,6 +111,10 @@ CREATE TABLE keys (
 	name    TEXT PRIMARY KEY,
 	value   BLOB NOT NULL
 ) STRICT;
+`, `
+-- sandbox is now set before the sandbox exists.
+ALTER TABLE creations ADD COLUMN done INTEGER NOT NULL DEFAULT 0;
+UPDATE creations SET done = 1 WHERE sandbox <> '';
 `}
 
 // errNewer is the error for a database of a later version of aibox.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,12 @@ func TestOnlyAValidTokenAuthenticates(t *testing.T) {
 	if err != nil || s.RevokeToken(t.Context(), gone.ID) != nil {
 		t.Fatal(err)
 	}
+	for id, valid := range map[string]bool{token.ID: true, old.ID: false, gone.ID: false, "": false, "none": false, "' OR 1=1 --": false} {
+		caller, err := s.Caller(t.Context(), id)
+		if valid != (err == nil) || valid && (caller.Tenant != "a" || caller.Token != id) || !valid && !errors.Is(err, ErrUnauthenticated) {
+			t.Errorf("the caller %q: %+v, %v", id, caller, err)
+		}
+	}
 	for name, text := range map[string]string{"none": "", "wrong": secret[:len(secret)-4] + "AAAA", "expired": expired, "revoked": revoked, "injection": "aibox_' OR 1=1 --"} {
 		if _, err := s.Authenticate(t.Context(), text); !errors.Is(err, ErrUnauthenticated) {
 			t.Errorf("%s: %v", name, err)
@@ -133,51 +140,122 @@ func TestTheDatabaseHoldsNoToken(t *testing.T) {
 func TestAKeyOfACreationIsClaimedOnce(t *testing.T) {
 	s := open(t)
 	alive := func(owner string) bool { return owner == "me" }
-	begin := func(tenant session.Tenant, request, owner string) (session.ID, error) {
+	begin := func(tenant session.Tenant, request, owner string) (Creation, error) {
 		return s.BeginCreation(context.Background(), tenant, "key", request, owner, alive)
 	}
 	var wait sync.WaitGroup
-	won := make(chan bool, 8)
+	won := make(chan Creation, 8)
 	for range 8 {
 		wait.Go(func() {
-			_, err := begin("a", "r", "me")
-			won <- err == nil
-			if err != nil && fault.KindOf(err) != fault.Conflict {
+			c, err := begin("a", "r", "me")
+			if err == nil {
+				won <- c
+			} else if fault.KindOf(err) != fault.Conflict {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
 	close(won)
-	n := 0
-	for one := range won {
-		if one {
-			n++
-		}
+	if len(won) != 1 {
+		t.Fatalf("%d callers have the key", len(won))
 	}
-	if n != 1 {
-		t.Fatalf("%d callers have the key", n)
-	}
+	c := <-won
 	if _, err := begin("b", "other", "me"); err != nil {
 		t.Errorf("a key of another tenant is in the way: %v", err)
 	}
-	if err := s.EndCreation(t.Context(), "a", "key", "s1-sandbox"); err != nil {
+	if err := errors.Join(s.RecordSandbox(t.Context(), c, "s1-sandbox"), s.EndCreation(t.Context(), c, true)); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := begin("a", "r", "me"); id != "s1-sandbox" || err != nil {
-		t.Errorf("again: %q, %v", id, err)
+	if c, err := begin("a", "r", "me"); !c.Done || c.Sandbox != "s1-sandbox" || err != nil {
+		t.Errorf("again: %+v, %v", c, err)
 	}
 	if _, err := begin("a", "r2", "me"); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("another request: %v", err)
 	}
-	if err := s.EndCreation(t.Context(), "a", "key", ""); err != nil {
+	if err := s.EndCreation(t.Context(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := begin("a", "r2", "dead"); id != "" || err != nil {
-		t.Errorf("after a failure: %q, %v", id, err)
+	if c, err := begin("a", "r", "me"); !c.Done || err != nil {
+		t.Errorf("a creation that has succeeded was forgotten: %+v, %v", c, err)
 	}
-	if id, err := begin("a", "r2", "me"); id != "" || err != nil {
-		t.Errorf("after the death of its server: %q, %v", id, err)
+}
+
+func TestAFailedCreationFreesItsKey(t *testing.T) {
+	s := open(t)
+	alive := func(string) bool { return true }
+	c, err := s.BeginCreation(t.Context(), "a", "key", "r", "me", alive)
+	if err == nil {
+		err = s.EndCreation(t.Context(), c, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.BeginCreation(t.Context(), "a", "key", "r2", "me", alive); c.Done || c.Sandbox != "" || err != nil {
+		t.Errorf("after a failure: %+v, %v", c, err)
+	}
+}
+
+func TestTheSandboxOfADeadCreatorIsFound(t *testing.T) {
+	s := open(t)
+	alive := func(owner string) bool { return owner == "me" }
+	dead, err := s.BeginCreation(t.Context(), "a", "key", "r", "dead", alive)
+	if err == nil {
+		err = s.RecordSandbox(t.Context(), dead, "s1-sandbox")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.AbandonedCreations(t.Context(), alive)
+	if err != nil || len(all) != 1 || all[0].Sandbox != "s1-sandbox" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for range 2 { // a call that fails to end the sandbox changes nothing
+		if c, err := s.BeginCreation(t.Context(), "a", "key", "r", "me", alive); err != nil || c != all[0] {
+			t.Fatalf("the next call: %+v, %v", c, err)
+		}
+	}
+	if err := s.EndCreation(t.Context(), all[0], false); err != nil {
+		t.Fatal(err)
+	}
+	mine, err := s.BeginCreation(t.Context(), "a", "key", "r", "me", alive)
+	if err != nil || mine.Abandoned || mine.Sandbox != "" {
+		t.Fatalf("the creation after that: %+v, %v", mine, err)
+	}
+	if err := s.RecordSandbox(t.Context(), dead, "s2-sandbox"); err == nil {
+		t.Error("the dead one has the key again")
+	}
+	if err := s.EndCreation(t.Context(), all[0], false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RecordSandbox(t.Context(), mine, "s3-sandbox"); err != nil {
+		t.Errorf("what the dead one has left ended the next creation: %v", err)
+	}
+	if all, err := s.AbandonedCreations(t.Context(), alive); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestKeysOfEarlierVersionsKeepTheirSandboxes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.db.Exec(`ALTER TABLE creations DROP COLUMN done; PRAGMA user_version = 2;
+		INSERT INTO creations VALUES ('a', 'done', 'r', 's1-sandbox', 'dead', ` + strconv.FormatInt(time.Now().UnixMilli(), 10) + `), ('a', 'begun', 'r', '', 'dead', 1)`)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for key, done := range map[string]bool{"done": true, "begun": false} {
+		c, err := s.BeginCreation(t.Context(), "a", key, "r", "me", func(owner string) bool { return owner == "me" })
+		if err != nil || c.Done != done || c.Abandoned == done || (c.Sandbox != "") != done {
+			t.Errorf("%s: %+v, %v", key, c, err)
+		}
 	}
 }
 

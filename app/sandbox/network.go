@@ -3,6 +3,9 @@ package sandbox
 import (
 	"context"
 
+	"aibox/app/run"
+	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
 )
 
@@ -23,4 +26,22 @@ func (s *Service) SetNetwork(ctx context.Context, tenant session.Tenant, id stri
 		return Network{}, err
 	}
 	return s.Network(ctx, tenant, id)
+}
+
+// Explain returns what a sandbox's policy decides about a host, as `aibox netguard explain`
+// does. It looks up no name.
+func (s *Service) Explain(_ context.Context, tenant session.Tenant, id, host string, port int) (allowed bool, reason, rule string, err error) {
+	found, err := s.find(tenant, id)
+	if err != nil {
+		return false, "", "", err
+	}
+	name, err := netguard.ParseHost(host)
+	if err != nil {
+		return false, "", "", fault.New(fault.Usage, "%w", err).Hint("give a host name or an address, without a scheme and a path")
+	}
+	if port < 1 || port > 65535 {
+		return false, "", "", fault.New(fault.Usage, "%d is not a port", port)
+	}
+	e, err := run.Explain(&found.Spec, found.State.Lists, found.ID, netguard.Destination{Host: name, Port: uint16(port)})
+	return e.Allowed, e.Explanation, e.Rule, err
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -27,6 +28,10 @@ type Request struct {
 	Volumes     []session.VolumeMount
 	Permissions session.Permissions
 	OnTimeout   session.OnTimeout
+	// RecordID, which may be nil, is called with the sandbox's id before anything of it exists
+	// or belongs to the tenant. If that fails, so does the creation. It may be called again,
+	// with another id that replaces the first.
+	RecordID func(ctx context.Context, id session.ID) error
 }
 
 // The limits of a request.

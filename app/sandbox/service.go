@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	"aibox/app/template"
@@ -68,7 +69,8 @@ func notFound(id string) error {
 
 // Create creates a sandbox and returns when processes can be started in it. step, which may
 // be nil, receives each stage, from one goroutine. If it fails or ctx ends, nothing of the
-// sandbox is left.
+// sandbox is left. If this process dies before the sandbox is started, the sandbox ends; if it
+// dies later, Abandon ends it.
 func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)) (Sandbox, error) {
 	launch, err := s.launch(ctx, &r)
 	if err != nil {
@@ -77,6 +79,10 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	if step == nil {
 		step = func(session.Step) {}
 	}
+	if launch.Client, err = runtime.FindProcess(os.Getpid()); err != nil {
+		return Sandbox{}, err
+	}
+	launch.RecordID = r.RecordID
 	id, err := s.Launch(ctx, launch, step)
 	if err != nil && ctx.Err() != nil {
 		return Sandbox{}, fault.New(fault.Interrupted, "interrupted; nothing was started")
@@ -207,6 +213,12 @@ func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string)
 	}
 	_, err = s.Sessions.Stop(ctx, found.ID, "destroyed by "+string(tenant))
 	return err
+}
+
+// Abandon ends the sandbox of a creation whose process has died, and returns when it has
+// ended. One that does not exist is not an error.
+func (s *Service) Abandon(ctx context.Context, id session.ID) error {
+	return s.Sessions.Abandon(ctx, id)
 }
 
 // Extend gives a running sandbox more time.

@@ -344,3 +344,53 @@ func TestAWarmSandboxIsUsedIfThereIsOne(t *testing.T) {
 		t.Errorf("without one: %s, %v, after %d starts", made.ID, err, len(f.launched))
 	}
 }
+
+func TestAStartEndsWithItsProcessAndItsIDIsRecorded(t *testing.T) {
+	f := newFixture(t)
+	var recorded []session.ID
+	record := func(_ context.Context, id session.ID) error {
+		recorded = append(recorded, id)
+		return nil
+	}
+	launch := f.create(Request{Tenant: "acme", RecordID: record})
+	if launch.Client.PID != os.Getpid() || !launch.Client.Alive() {
+		t.Errorf("the start is for the process %+v", launch.Client)
+	}
+	if err := launch.RecordID(t.Context(), "zzzzz-sandbox"); err != nil || len(recorded) != 1 {
+		t.Errorf("%q were recorded: %v", recorded, err)
+	}
+}
+
+func TestTheDecisionAboutAHostIsThatOfTheSandboxesPolicy(t *testing.T) {
+	f := newFixture(t)
+	made, err := f.Create(t.Context(), Request{Tenant: "acme", Settings: settings(t, "allow=*.good.example api.example:8443")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(made.ID)
+	for _, c := range []struct {
+		host    string
+		port    int
+		allowed bool
+		rule    string
+	}{
+		{"a.good.example", 443, true, "*.good.example"}, {"good.example.evil", 443, false, ""}, {"A.Good.Example", 443, true, "*.good.example"},
+		{"api.example", 8443, true, "api.example:8443"}, {"api.example", 443, false, ""}, {"127.0.0.1", 443, false, ""},
+	} {
+		allowed, reason, rule, err := f.Explain(t.Context(), "acme", id, c.host, c.port)
+		if allowed != c.allowed || rule != c.rule || reason == "" || err != nil {
+			t.Errorf("%s:%d: %v %q %q, %v", c.host, c.port, allowed, reason, rule, err)
+		}
+	}
+	for _, bad := range []struct {
+		host string
+		port int
+	}{{"http://a.example/", 443}, {"", 443}, {"a.example", 0}, {"a.example", 65536}} {
+		if _, _, _, err := f.Explain(t.Context(), "acme", id, bad.host, bad.port); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q:%d: %v", bad.host, bad.port, err)
+		}
+	}
+	if _, _, _, err := f.Explain(t.Context(), "evil", id, "a.good.example", 443); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("another tenant: %v", err)
+	}
+}

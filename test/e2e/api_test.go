@@ -20,6 +20,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/session"
 )
 
 // apiServer is a running `aibox serve`.
@@ -265,6 +266,8 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	if again := s.create(`{"idempotency_key":"one"}`); again != id {
 		t.Errorf("the key made %s, too", again)
 	}
+	second := s.killedCreation(`{"idempotency_key":"two"}`)
+	t.Cleanup(func() { m.aibox(0, "sandbox", "rm", second) })
 	got := m.aibox(0, "sandbox", "exec", id, "--", "echo", "by the command line").stdout
 	if got != "by the command line\n" {
 		t.Errorf("%q", got)
@@ -277,6 +280,33 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	if got := m.aibox(0, "sandbox", "exec", id, "--", "echo", "without a server").stdout; got != "without a server\n" {
 		t.Errorf("%q", got)
 	}
+}
+
+// killedCreation kills the server during a creation, repeats the call at a new server, and
+// returns the sandbox, of which there must be one.
+func (s *apiServer) killedCreation(request string) string {
+	s.m.t.Helper()
+	before := len(s.m.stored())
+	cmd := s.m.cmd("curl", "-sS", "-H", "Authorization: Bearer "+s.token, "-H", "Content-Type: application/json", "-d", request, s.url+"/v1/sandboxes")
+	if err := cmd.Start(); err != nil {
+		s.m.t.Fatal(err)
+	}
+	eventually(s.m.t, hung, "the sandbox is being started", func() bool { return len(s.m.stored()) > before })
+	_ = s.Process.Kill()
+	s.ends(-1)
+	_ = cmd.Wait()
+	s.start()
+	id := s.create(request)
+	alive := 0
+	for _, r := range s.m.stored() {
+		if r.State.Phase != session.Ended {
+			alive++
+		}
+	}
+	if alive != before+1 {
+		s.m.t.Errorf("there are %d sandboxes instead of %d", alive, before+1)
+	}
+	return id
 }
 
 func TestTheCommandLineUsesSandboxes(t *testing.T) {
