@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"aibox/app/template"
 	"aibox/bakery"
 	bakerydocker "aibox/bakery/docker"
 	"aibox/dockerfiles"
@@ -37,6 +38,11 @@ func (a *App) Builder(ctx context.Context) (*bakery.Bakery, error) {
 // BuilderWith opens the image builder on the daemon of the sessions. It knows the
 // built-in images and those of the user's own agents and templates.
 func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Bakery, error) {
+	return a.builderOf(a.Templates(), options)
+}
+
+// builderOf is BuilderWith for these templates.
+func (a *App) builderOf(templates template.Set, options bakery.Options) (*bakery.Bakery, error) {
 	rootful, err := a.SystemDocker()
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Ba
 	if err != nil {
 		return nil, err
 	}
-	recipes, below := a.Templates().Recipes()
+	recipes, below := templates.Recipes()
 	maps.Copy(recipes, a.CustomAgents().Recipes)
 	options.Recipes, options.Below = recipes, below
 	return bakery.New(builder, dockerfiles.FS, options)

@@ -32,9 +32,9 @@ func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
 // templates adapts App to sandbox.Templates.
 type templates struct{ *App }
 
-// Template finds a template. Those of the machine are there for all tenants.
-func (t templates) Template(_ context.Context, _ session.Tenant, name string) (template.Template, error) {
-	return t.Templates().Find(name)
+// Template finds a template of aibox or of the tenant.
+func (t templates) Template(_ context.Context, tenant session.Tenant, name string) (template.Template, error) {
+	return t.TenantTemplates(tenant).Find(name)
 }
 
 // Image finds the image of a template.

@@ -44,7 +44,7 @@ var kinds = []struct {
 		ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded, ChangesRecovered,
 	}},
 	{KindNotices, []Type{NoticeGiven}},
-	{KindAPI, []Type{APICalled}},
+	{KindAPI, []Type{APICalled, LogContinued}},
 }
 
 // Kinds returns all kinds, in the order of documentation.

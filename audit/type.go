@@ -57,6 +57,7 @@ const (
 	SessionContinued  Type = "session.continued"
 	SessionReturned   Type = "session.returned"
 	LogCut            Type = "log.cut"         // the end of the log had been lost; its data is a Cut
+	LogContinued      Type = "log.continued"   // the log of the API's calls continues another file
 	APICalled         Type = "api.called"      // in the log of the API's calls alone
 	SessionRemoved    Type = "session.removed" // the last event of a log in the archive
 )

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -13,8 +14,12 @@ import (
 	"aibox/api/quota"
 	"aibox/api/server"
 	"aibox/api/store"
+	"aibox/api/templates"
+	"aibox/app"
 	"aibox/app/sandbox"
 	"aibox/app/sandbox/code"
+	"aibox/app/template"
+	"aibox/bakery"
 	"aibox/internal/paths"
 	"aibox/session"
 )
@@ -59,7 +64,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	o := server.Options{
 		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
 		Services: server.Services{
-			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a),
+			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: a.templatesHandler(),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
 			Code:  server.NewCode(code.NewRunner(sessions)),
 		},
@@ -74,6 +79,37 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 		return nil, errors.Join(err, s.store.Close())
 	}
 	return s, nil
+}
+
+// templatesHandler serves the service Templates.
+func (a *cli) templatesHandler() *templates.Handler {
+	return &templates.Handler{
+		Set: a.app.TenantTemplates, Store: app.TenantTemplateStore,
+		Images: func(ctx context.Context) (map[string]templates.Image, error) {
+			built, err := a.app.BuiltImages(ctx)
+			images := map[string]templates.Image{}
+			for name, image := range built {
+				images[name] = templates.Image{ID: image.ID, Size: image.Size}
+			}
+			return images, err
+		},
+		Build: func(ctx context.Context, t template.Template, log func(string)) error {
+			return a.app.BuildTemplate(ctx, t, buildLog(log))
+		},
+	}
+}
+
+// buildLog passes on the lines of a build.
+type buildLog func(line string)
+
+// Handle implements bakery.Progress.
+func (l buildLog) Handle(e bakery.Event) {
+	switch e.Kind {
+	case bakery.Note, bakery.StepStarted, bakery.StepLine, bakery.StepCached:
+		l(e.Text)
+	case bakery.StepFailed:
+		l(e.Text + ": " + e.Err)
+	}
 }
 
 // addE2B adds the calls of the packages named e2b, for callers that reach the server by one of
@@ -118,6 +154,9 @@ func (a *cli) api(ctx context.Context) (*client.Client, func(), error) {
 	s, err := a.openAPI(ctx, nil)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := s.EndAbandoned(ctx); err != nil {
+		fmt.Fprintf(a.err, "%s a sandbox of a command that was killed could not be ended: %s\n", a.errTerm.warn("!"), safe(err.Error()))
 	}
 	c, end := client.InProcess(server.WithLocal(context.WithoutCancel(ctx)), s)
 	return c, func() { end(); _ = s.close() }, nil

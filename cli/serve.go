@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"aibox/api/calllog"
 	"aibox/api/server"
 	"aibox/api/store"
 	"aibox/audit"
@@ -100,7 +102,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	debug.SetGCPercent(100) // it stays, and should be small
 	debug.SetMemoryLimit(serverMemory)
 	signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
-	var log *audit.Log
+	var log *calllog.Log
 	api, err := o.openAPI(ctx, func(so *server.Options) {
 		so.Hosts = o.names(names)
 		so.Ports.Domains, so.Ports.Origin = o.portDomains(names), func() (scheme, port string) { return o.origin(config) }
@@ -124,16 +126,30 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	defer unlock()
 	// Only the server that has the socket writes the log.
-	if log, err = audit.Open(filepath.Join(api.dirs.State, "api", "audit.jsonl")); err != nil {
+	if log, err = calllog.Open(filepath.Join(api.dirs.State, "api", "audit.jsonl")); err != nil {
 		return errors.Join(fault.New(fault.Environment, "the log of calls cannot be used: %w", err), listener.Close())
 	}
 	defer log.Close()
+	defer o.endAbandoned(ctx, api)()
 	stopWarm, err := o.keepWarm(ctx, api)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer stopWarm()
 	return o.serve(ctx, api, listener, config)
+}
+
+// endAbandoned ends what servers that were killed have left of creations. stop waits for it.
+func (o *serveOptions) endAbandoned(ctx context.Context, api *apiServer) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := api.EndAbandoned(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(o.err, "%s a sandbox of a server that was killed could not be ended: %s\n", o.errTerm.warn("!"), safe(err.Error()))
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // serve serves all listeners until ctx ends.
@@ -195,6 +211,9 @@ func (o *serveOptions) certificate() (*tls.Config, []string, error) {
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
 	if err != nil {
 		return nil, nil, fault.New(fault.Usage, "the certificate cannot be used: %w", err)
+	}
+	if now := time.Now(); now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
+		return nil, nil, fault.New(fault.Usage, "the certificate is valid from %s to %s, so no client would accept it", leaf.NotBefore.Format(time.DateOnly), leaf.NotAfter.Format(time.DateOnly))
 	}
 	names := leaf.DNSNames
 	for _, ip := range leaf.IPAddresses {
@@ -280,11 +299,11 @@ func (o *serveOptions) portDomains(certificate []string) []string {
 }
 
 // record records a call.
-func (o *serveOptions) record(log *audit.Log, call server.Call) {
+func (o *serveOptions) record(log *calllog.Log, call server.Call) {
 	if log == nil {
 		return
 	}
-	if _, err := log.Append(audit.APICalled, call); err != nil {
+	if err := log.Append(audit.APICalled, call); err != nil {
 		fmt.Fprintf(o.err, "%s a call could not be recorded: %s\n", o.errTerm.warn("!"), safe(err.Error()))
 	}
 }
@@ -323,6 +342,12 @@ func (o *serveOptions) writeUnit() error {
 	}
 	for _, domain := range o.domains {
 		words = append(words, "--domain", domain)
+	}
+	for _, shelf := range o.warm {
+		words = append(words, "--warm", shelf)
+	}
+	if o.warmMemory != 0 {
+		words = append(words, "--warm-memory", strconv.Itoa(o.warmMemory))
 	}
 	if o.cert != "" {
 		cert, certErr := filepath.Abs(o.cert)

@@ -57,6 +57,8 @@ type Options struct {
 	// Check refuses requests by path that pages of other origins have caused, as the API does.
 	// Nil refuses those with an Origin.
 	Check func(r *http.Request) error
+	// Begin counts a request of a caller until done is called, or refuses it. Nil counts none.
+	Begin func(caller Caller) (done func(), err error)
 	// WriteError answers a request that is not forwarded, in place of plain text.
 	WriteError func(w http.ResponseWriter, r *http.Request, status int, err error)
 }
@@ -158,6 +160,14 @@ const recheck = 30 * time.Second
 
 // forward passes an authenticated request on. It ends when the caller loses its right.
 func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, caller credential) {
+	if f.options.Begin != nil {
+		done, err := f.options.Begin(caller.Caller)
+		if err != nil {
+			f.fail(w, r, http.StatusTooManyRequests, err)
+			return
+		}
+		defer done()
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	go f.watch(ctx, cancel, caller)

@@ -41,20 +41,28 @@ func methods(t *testing.T) []protoreflect.MethodDescriptor {
 	return all
 }
 
+// framed returns the path, the type and the body of a call of a method over Connect with JSON.
+func framed(method protoreflect.MethodDescriptor, message string) (path, contentType, body string) {
+	path = "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
+	if !method.IsStreamingClient() && !method.IsStreamingServer() {
+		return path, "application/json", message
+	}
+	envelope := append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(message)))...)
+	return path, "application/connect+json", string(envelope) + message
+}
+
 // call calls a method over Connect with JSON, and returns the code of its error; empty for
 // success.
-func (s *site) call(method protoreflect.MethodDescriptor, message string, headers ...string) (code, body string) {
+func (s *site) call(method protoreflect.MethodDescriptor, message string, headers ...string) (code, answer string) {
 	s.t.Helper()
-	path := "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
+	path, contentType, body := framed(method, message)
+	got := s.request("POST", path, body, append(headers, "Content-Type: "+contentType, "Connect-Protocol-Version: 1")...)
 	if !method.IsStreamingClient() && !method.IsStreamingServer() {
-		got := s.request("POST", path, message, append(headers, "Content-Type: application/json", "Connect-Protocol-Version: 1")...)
 		if got.status == http.StatusOK {
 			return "", got.body
 		}
 		return codeOf(s.t, got.body), got.body
 	}
-	envelope := append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(message)))...)
-	got := s.request("POST", path, string(envelope)+message, append(headers, "Content-Type: application/connect+json", "Connect-Protocol-Version: 1")...)
 	for rest := got.body; len(rest) >= 5; {
 		size := int(binary.BigEndian.Uint32([]byte(rest[1:5])))
 		if len(rest) < 5+size {
@@ -168,6 +176,37 @@ func TestEachMethodNeedsItsRight(t *testing.T) {
 	}
 }
 
+// idField returns the field of a method's request that names a sandbox or a session; empty
+// if it has none.
+func idField(method protoreflect.MethodDescriptor) string {
+	for _, name := range []string{"sandbox_id", "session_id", "id"} {
+		if method.Input().Fields().ByName(protoreflect.Name(name)) != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// sample returns a request of a method about a sandbox.
+func sample(t *testing.T, method protoreflect.MethodDescriptor, id string) string {
+	t.Helper()
+	all := map[string]any{}
+	for name, value := range map[string]any{
+		idField(method): id, "process_id": 1, "argv": []string{"echo"}, "path": "/x", "source": "/x", "destination": "/y", "by": "60s", "signal": 9,
+		"size": map[string]int{"rows": 24, "cols": 80}, "policy": map[string]any{}, "code": "1", "language": "python", "host": "a.example", "port": 80,
+		"name": "data", "dockerfile": "RUN true",
+	} {
+		if f := method.Input().Fields().ByName(protoreflect.Name(name)); f != nil {
+			all[name] = value
+		}
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // volatile is what differs between two answers to the same call.
 var volatile = regexp.MustCompile(`"(id|value)":\s*"[^"]*"|\d{5}-sandbox`)
 
@@ -181,35 +220,12 @@ func TestAnotherTenantsThingsAnswerAsThoseThatDoNotExist(t *testing.T) {
 	token := bearer(s.token("a"))
 	checked := 0
 	for _, method := range methods(t) {
-		field := ""
-		for _, name := range []string{"sandbox_id", "session_id", "id"} {
-			if method.Input().Fields().ByName(protoreflect.Name(name)) != nil {
-				field = name
-				break
-			}
-		}
-		if field == "" {
+		if idField(method) == "" {
 			continue
 		}
 		checked++
-		message := func(id string) string {
-			all := map[string]any{field: id}
-			for name, value := range map[string]any{
-				"process_id": 1, "argv": []string{"echo"}, "path": "/x", "source": "/x", "destination": "/y", "by": "60s", "signal": 9,
-				"size": map[string]int{"rows": 24, "cols": 80}, "policy": map[string]any{}, "code": "1", "language": "python", "host": "a.example", "port": 80,
-			} {
-				if f := method.Input().Fields().ByName(protoreflect.Name(name)); f != nil {
-					all[name] = value
-				}
-			}
-			data, err := json.Marshal(all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(data)
-		}
-		foreignCode, foreignBody := s.call(method, message(foreign), token)
-		missingCode, missingBody := s.call(method, message("00099-sandbox"), token)
+		foreignCode, foreignBody := s.call(method, sample(t, method, foreign), token)
+		missingCode, missingBody := s.call(method, sample(t, method, "00099-sandbox"), token)
 		foreignBody, missingBody = volatile.ReplaceAllString(foreignBody, ""), volatile.ReplaceAllString(missingBody, "")
 		if foreignCode != missingCode || foreignBody != missingBody || foreignCode != "not_found" && foreignCode != "unimplemented" {
 			t.Errorf("%s:\nanother tenant's: %q %s\nmissing:          %q %s", method.FullName(), foreignCode, foreignBody, missingCode, missingBody)
@@ -295,8 +311,12 @@ func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
 	token := s.token("a")
 	smuggled := "DELETE /v1/sandboxes/" + own + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 	head := "POST /v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\n"
+	// A line feed may end a line alone, so that all servers see two requests. After chunks the
+	// connection ends.
+	allowed := map[string]string{"a bare line feed": "200 401", "length and chunks": "200", "chunks and length": "200"}
 	for name, text := range map[string]string{
 		"length and chunks":   head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
+		"chunks and length":   head + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + smuggled,
 		"two lengths":         head + "Content-Length: 2\r\nContent-Length: 100\r\n\r\n{}" + smuggled,
 		"a list of lengths":   head + "Content-Length: 2, 100\r\n\r\n{}" + smuggled,
 		"an unknown encoding": head + "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}" + smuggled,
@@ -309,10 +329,12 @@ func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
 		"an absolute target":  "GET http://evil.example/v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n",
 	} {
 		answers := s.raw(text)
+		var statuses []string
 		for _, status := range regexp.MustCompile(`(?m)^HTTP/1\.1 (\d+)`).FindAllStringSubmatch(answers, -1) {
-			if status[1] == "200" && name != "length and chunks" && name != "a bare line feed" {
-				t.Errorf("%s: %s", name, answers)
-			}
+			statuses = append(statuses, status[1])
+		}
+		if got := strings.Join(statuses, " "); got != allowed[name] && (len(statuses) > 1 || strings.Contains(got, "200")) {
+			t.Errorf("%s: %s", name, answers)
 		}
 		if s.m.all[0].State != "running" {
 			t.Fatalf("%s: the sandbox was destroyed", name)

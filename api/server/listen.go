@@ -78,6 +78,18 @@ func ListenUnix(path string) (_ net.Listener, unlock func(), err error) {
 	return peer.OwnUser{Listener: listener}, func() { _ = lock.Close() }, nil
 }
 
+// closeChunked closes the connection after a request of HTTP/1 whose body comes in chunks. It
+// may have had a length, too, which the HTTP server removes; then a proxy before this server
+// may disagree about where the next request begins (RFC 9112, section 6.3).
+func closeChunked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // Serve serves the connections of a listener until ctx ends. Then it accepts no more, lets
 // the calls end for up to grace, and ends the rest. Connections of ListenUnix are the
 // machine's user's. config, which may be nil, is for TLS.
@@ -93,7 +105,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		calls = WithLocal(calls)
 	}
 	h := &http.Server{
-		Handler: s.front, Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
+		Handler: closeChunked(s.front), Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: l.TenantCalls, SendPingTimeout: l.Idle, PingTimeout: l.HeaderTime},
 		ErrorLog:    log.New(io.Discard, "", 0), // it would hold what strangers send
 		BaseContext: func(net.Listener) context.Context { return calls },

@@ -54,6 +54,7 @@ func newPortService(s *Server) *portService {
 	p := &portService{Ports: s.options.Ports, server: s, sandboxes: s.options.Services.Sandboxes}
 	p.forwarder = forward.New(forward.Options{
 		Authorizer: p, Dialer: p, Key: p.Key, Domains: p.Domains,
+		Begin: func(caller forward.Caller) (func(), error) { return s.calls.begin(caller.Tenant) },
 		Check: func(r *http.Request) error { return s.checkOrigin(&Route{}, r) },
 		WriteError: func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			shown, _ := toError(r.Context(), err)

@@ -94,6 +94,7 @@ func (s *Server) addServices() error {
 	files := &fileService{o.Sandboxes, o.Files, o.Processes}
 	s.addUploads(files)
 	s.addDownloads(files)
+	s.addTrees()
 	add(aiboxv1connect.NewFilesHandler(files, options...))
 	add(aiboxv1connect.NewNetworkHandler(&network{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))

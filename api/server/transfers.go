@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,7 +20,7 @@ import (
 // addUploads adds the uploads and downloads of REST, whose bodies are streams: vanguard would
 // hold a whole body in memory.
 func (s *Server) addUploads(f *fileService) {
-	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Write", func(ctx context.Context, r *http.Request) (proto.Message, error) {
+	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Write", aiboxv1.Right_RIGHT_EXECUTE, func(ctx context.Context, r *http.Request) (proto.Message, error) {
 		query := r.URL.Query()
 		var mode uint64
 		if text := query.Get("mode"); text != "" {
@@ -36,11 +37,27 @@ func (s *Server) addUploads(f *fileService) {
 		}
 		return toFile(entry), nil
 	})
-	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Upload", func(ctx context.Context, r *http.Request) (proto.Message, error) {
+	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Upload", aiboxv1.Right_RIGHT_EXECUTE, func(ctx context.Context, r *http.Request) (proto.Message, error) {
 		query := r.URL.Query()
 		return &emptypb.Empty{}, f.upload(ctx, &aiboxv1.UploadFilesRequest{
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Name: query.Get("name"),
 		}, r.Body)
+	})
+}
+
+// TreeUploader is what Services.Sessions can do to store trees that are not held in memory.
+type TreeUploader interface {
+	AddTree(ctx context.Context, archive io.Reader) (*aiboxv1.Tree, error)
+}
+
+// addTrees adds the upload of trees, if the service of sessions can store them.
+func (s *Server) addTrees() {
+	trees, ok := s.options.Services.Sessions.(TreeUploader)
+	if !ok {
+		return
+	}
+	s.addUpload("POST /v1/trees", "aibox.v1.Sessions/UploadTree", aiboxv1.Right_RIGHT_SESSIONS, func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		return trees.AddTree(ctx, r.Body)
 	})
 }
 
@@ -90,8 +107,8 @@ func (s *Server) addDownload(pattern string, do func(*http.Request, func(*httpbo
 }
 
 // addUpload adds the REST of one method whose requests are a stream.
-func (s *Server) addUpload(pattern, method string, do func(context.Context, *http.Request) (proto.Message, error)) {
-	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Upload: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) addUpload(pattern, method string, right aiboxv1.Right, do func(context.Context, *http.Request) (proto.Message, error)) {
+	s.Handle(Route{Pattern: pattern, Right: right, Upload: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin, caller := time.Now(), auth.From(r.Context())
 		message, err := do(r.Context(), r)
 		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})

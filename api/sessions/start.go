@@ -89,15 +89,24 @@ func fromSettings(m *aiboxv1.StartSessionRequest) (given config.RunOverrides, er
 
 // UploadTree stores a source tree.
 func (h *Handler) UploadTree(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadTreeRequest]) (*connect.Response[aiboxv1.Tree], error) {
+	tree, err := h.AddTree(ctx, &treeReader{stream: stream})
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(tree), nil
+}
+
+// AddTree stores the source tree in a tar archive.
+func (h *Handler) AddTree(ctx context.Context, archive io.Reader) (*aiboxv1.Tree, error) {
 	cases, err := h.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := cases.Trees.Add(ctx, auth.From(ctx).Tenant, &treeReader{stream: stream})
+	tree, err := cases.Trees.Add(ctx, auth.From(ctx).Tenant, archive)
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&aiboxv1.Tree{TreeId: tree.ID, ExpireTime: timestamppb.New(tree.Expires)}), nil
+	return &aiboxv1.Tree{TreeId: tree.ID, ExpireTime: timestamppb.New(tree.Expires)}, nil
 }
 
 // treeReader reads the archive in the messages of a stream.

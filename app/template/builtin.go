@@ -31,7 +31,17 @@ func builtin() []Template {
 	}
 }
 
+// BuiltinNamed returns a built-in template, other than one of an agent.
+func BuiltinNamed(name string) (Template, bool) {
+	i := slices.IndexFunc(builtin(), func(t Template) bool { return t.Name == name })
+	if i < 0 {
+		return Template{}, false
+	}
+	return builtin()[i], true
+}
+
 // IsBuiltin reports whether name is a built-in template, other than one of an agent.
 func IsBuiltin(name string) bool {
-	return slices.ContainsFunc(builtin(), func(t Template) bool { return t.Name == name })
+	_, ok := BuiltinNamed(name)
+	return ok
 }

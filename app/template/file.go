@@ -27,7 +27,7 @@ const MaxFile = 256 << 10
 type Definition struct {
 	Summary    string            `toml:"summary,omitempty"`
 	Image      string            `toml:"image,omitempty"`                // the reference of an image, in place of a recipe
-	From       string            `toml:"from,omitempty"`                 // what the recipe builds on: base (the default) or a built-in template
+	From       string            `toml:"from,omitempty"`                 // what the recipe builds on: base (the default) or a built-in template, whose image it has without a recipe
 	Dockerfile string            `toml:"dockerfile,multiline,omitempty"` // the recipe
 	User       string            `toml:"user,omitempty"`
 	Workdir    string            `toml:"workdir,omitempty"`
@@ -146,6 +146,10 @@ func (c *checker) image(d *Definition, t *Template) {
 		c.fail("%q is not the name of an image", d.Image)
 	case d.Image != "":
 		t.Image.Reference = d.Image
+	case d.Dockerfile == "" && IsBuiltin(d.From): // it is that one with other defaults
+		below, _ := BuiltinNamed(d.From)
+		t.Image = below.Image
+		return
 	case d.Dockerfile == "":
 		c.fail("image or dockerfile is missing")
 	case strings.ContainsRune(d.Dockerfile, 0):
@@ -158,12 +162,12 @@ func (c *checker) image(d *Definition, t *Template) {
 	if d.From == "" || d.From == base {
 		return
 	}
-	i := slices.IndexFunc(builtin(), func(b Template) bool { return b.Name == d.From })
-	if i < 0 {
+	below, ok := BuiltinNamed(d.From)
+	if !ok {
 		c.fail("from is %s or a built-in template, not %q", base, d.From)
 		return
 	}
-	t.below = builtin()[i].Image.Recipe
+	t.below = below.Image.Recipe
 }
 
 // base is the name of aibox's base image.

@@ -86,8 +86,8 @@ func (s Set) has(name string) bool {
 	return ok || s.broken[name] != nil
 }
 
-// with returns the set with another template.
-func (s Set) with(t Template) Set {
+// With returns the set with another template, in place of one with its name.
+func (s Set) With(t Template) Set {
 	byName := maps.Clone(s.byName)
 	byName[t.Name] = t
 	return Set{byName, s.broken}

@@ -51,7 +51,7 @@ func (s Store) AddTo(set Set) Set {
 			set = set.withBroken(name, brokenFault(name, s.Path(name), err))
 			continue
 		}
-		set = set.with(t)
+		set = set.With(t)
 	}
 	return set
 }
@@ -74,6 +74,32 @@ func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
 		return Template{}, fault.New(fault.Usage, "there is already a template or an agent called %q", name).
 			Hint("choose another name, or `aibox template rm %s` if it is yours", name)
 	}
+	t, err := Check(set, name, d)
+	if err != nil {
+		return Template{}, err
+	}
+	if _, err := os.Lstat(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return Template{}, fault.New(fault.Usage, "%s already exists", s.Path(name)).Hint("`aibox template rm %s` removes it", name)
+	}
+	return s.write(t, d)
+}
+
+// Put stores a template in place of the store's own one with its name, if there is one. A
+// mistake is a Usage fault with all problems.
+func (s Store) Put(set Set, name string, d *Definition) (Template, error) {
+	t, err := Check(set, name, d)
+	if err != nil {
+		return Template{}, err
+	}
+	return s.write(t, d)
+}
+
+// Check returns the template that a definition describes, which can be stored beside those of
+// set. A mistake is a Usage fault with all problems.
+func Check(set Set, name string, d *Definition) (Template, error) {
+	if t, ok := set.byName[name]; ok && t.Source != Own {
+		return Template{}, fault.New(fault.Usage, "%q is aibox's own and cannot be changed", name).Hint("choose another name")
+	}
 	data, err := d.Text()
 	if err != nil {
 		return Template{}, err
@@ -82,16 +108,22 @@ func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
 	if err != nil {
 		return Template{}, fault.New(fault.Usage, "the template %q cannot be used: %w", name, err)
 	}
+	return t, nil
+}
+
+// write stores a template that was checked.
+func (s Store) write(t Template, d *Definition) (Template, error) {
+	data, err := d.Text()
+	if err != nil {
+		return Template{}, err
+	}
 	if err := paths.MakePrivate(s.Dir); err != nil {
 		return Template{}, fault.New(fault.Environment, "cannot create the folder of your templates: %w", err)
 	}
-	if _, err := os.Lstat(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
-		return Template{}, fault.New(fault.Usage, "%s already exists", s.Path(name)).Hint("`aibox template rm %s` removes it", name)
-	}
-	if err := paths.WriteFile(s.Path(name), data); err != nil {
+	if err := paths.WriteFile(s.Path(t.Name), data); err != nil {
 		return Template{}, fault.New(fault.Environment, "cannot write the template: %w", err)
 	}
-	t.File = s.Path(name)
+	t.File = s.Path(t.Name)
 	return t, nil
 }
 

@@ -13,13 +13,16 @@ import (
 type OwnUser struct{ net.Listener }
 
 // Accept waits for the next connection of this user.
-func (l OwnUser) Accept() (net.Conn, error) {
+func (l OwnUser) Accept() (net.Conn, error) { return acceptFrom(l.Listener, os.Getuid()) }
+
+// acceptFrom waits for the next connection of a user.
+func acceptFrom(listener net.Listener, uid int) (net.Conn, error) {
 	for {
-		conn, err := l.Listener.Accept()
+		conn, err := listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if unixUID(conn) == os.Getuid() {
+		if unixUID(conn) == uid {
 			return conn, nil
 		}
 		_ = conn.Close()

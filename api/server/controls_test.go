@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+func TestRoutesOutsideOfTheSchemaNeedTheirRight(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.sandbox("a")
+	if _, err := s.m.StartProcess(t.Context(), "00001-sandbox", waiting); err != nil {
+		t.Fatal(err)
+	}
+	token := bearer(s.token("a", "execute"))
+	for _, call := range []string{
+		"PUT /files/content?path=/x", "PUT /files/archive?path=/x", "GET /files/content?path=/x", "GET /files/archive?path=/x", "GET /processes/1/ws",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		if got := s.request(method, "/v1/sandboxes/"+id+path, "", token); got.status != 403 || !strings.Contains(got.body, "the right execute") {
+			t.Errorf("%s: %d %s", call, got.status, got.body)
+		}
+	}
+}
+
+func TestAnotherTenantsSandboxDoesNotExistOnRoutesOutsideOfTheSchema(t *testing.T) {
+	s := newSite(t, nil)
+	foreign := s.sandbox("b")
+	token := bearer(s.token("a"))
+	for _, call := range []string{
+		"PUT /files/content?path=/x", "PUT /files/archive?path=/x", "GET /files/content?path=/x", "GET /files/archive?path=/x", "GET /processes/1/ws",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		got := s.request(method, "/v1/sandboxes/"+foreign+path, "", token)
+		missing := s.request(method, "/v1/sandboxes/00099-sandbox"+path, "", token)
+		if got.status != 404 || volatile.ReplaceAllString(got.body, "") != volatile.ReplaceAllString(missing.body, "") {
+			t.Errorf("%s: %d %s\nmissing: %d %s", call, got.status, got.body, missing.status, missing.body)
+		}
+	}
+}
+
+func TestAnAnswerThatIsNotReadIsCutOff(t *testing.T) {
+	failed := make(chan struct{})
+	s := newSite(t, func(o *Options) {
+		o.Limits = Limits{Stall: 100 * time.Millisecond}
+		o.Record = func(Call) { close(failed) }
+	})
+	id, token := s.sandbox("a"), s.token("a")
+	info, err := s.m.StartProcess(t.Context(), "00001-sandbox", process.Request{Argv: []string{"flood", "100000000"}, Keep: 128 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	message := fmt.Sprintf(`{"sandbox_id":%q,"process_id":%d}`, id, info.ID)
+	body := append(append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(message)))...), message...)
+	fmt.Fprintf(conn, "POST /aibox.v1.Processes/Connect HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/connect+json\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
+	select { // the call ends although nothing was read
+	case <-failed:
+	case <-time.After(time.Minute):
+		t.Error("the call does not end")
+	}
+}
+
+func TestMoreConnectionsThanTheLimitWait(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 2} })
+	var open []net.Conn
+	for range 3 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+		open = append(open, conn)
+	}
+	answers := func(conn net.Conn, within time.Duration) bool {
+		_ = conn.SetReadDeadline(time.Now().Add(within))
+		_, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 200 OK")))
+		return err == nil
+	}
+	if !answers(open[0], time.Minute) || !answers(open[1], time.Minute) {
+		t.Fatal("the first two connections have no answer")
+	}
+	if answers(open[2], 100*time.Millisecond) {
+		t.Error("the third one has an answer, too")
+	}
+	_ = open[0].Close()
+	if !answers(open[2], time.Minute) {
+		t.Error("the third one has no answer when the first one is closed")
+	}
+}
+
+func TestTheServerHasALimitOfCallsOverAllTenants(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{TenantCalls: 2, Calls: 3} })
+	for _, tenant := range []string{"a", "a", "b"} {
+		if _, err := s.Server.calls.begin(session.Tenant(tenant)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.request("GET", "/v1/sandboxes", "", bearer(s.token("c"))); got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "3 calls at once") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// A quota is that of the machine's tenants, whichever protocol a call comes by.
+func TestARefusalByAQuotaReachesTheCaller(t *testing.T) {
+	s := newSite(t, nil)
+	s.m.fail = fault.New(fault.Limit, "the tenant's quota is 1 sandboxes at once")
+	for _, path := range []string{"/v1/sandboxes", "/aibox.v1.Sandboxes/Create"} {
+		got := s.request("POST", path, "{}", bearer(s.token("a")))
+		if got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "the tenant's quota is 1") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestAServerWithoutTokensRefusesAll(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Tokens = nil })
+	if got := s.request("GET", "/v1/sandboxes", "", bearer(s.token("local"))); got.status != 401 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if _, err := s.ByToken(context.Background(), ""); err == nil {
+		t.Error("an empty token is valid")
+	}
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/api/auth"
+)
+
+// treeStore stores no tree. It reports the first byte of one.
+type treeStore struct {
+	aiboxv1connect.UnimplementedSessionsHandler
+
+	begun chan string // the tenant
+}
+
+func (s *treeStore) AddTree(ctx context.Context, archive io.Reader) (*aiboxv1.Tree, error) {
+	if _, err := io.ReadFull(archive, make([]byte, 1)); err != nil {
+		return nil, err
+	}
+	s.begun <- string(auth.From(ctx).Tenant)
+	_, err := io.Copy(io.Discard, archive)
+	return &aiboxv1.Tree{TreeId: "tree"}, err
+}
+
+func TestATreeIsStoredWhileItIsUploaded(t *testing.T) {
+	trees := &treeStore{begun: make(chan string, 1)}
+	s := newSite(t, func(o *Options) { o.Services.Sessions = trees; o.Limits = Limits{Message: 1 << 10} })
+	if got := s.request("POST", "/v1/trees", "x", bearer(s.token("a", "sessions"))); got.status != 403 {
+		t.Errorf("without the right: %d %s", got.status, got.body)
+	}
+	body, upload := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/v1/trees", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token("a"))
+	answered := make(chan *http.Response, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- response
+	}()
+	if _, err := upload.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if tenant := <-trees.begun; tenant != "a" { // before the end of the upload
+		t.Errorf("the tree belongs to %q", tenant)
+	}
+	if _, err := upload.Write(make([]byte, 1<<20)); err != nil { // much more than a message can have
+		t.Fatal(err)
+	}
+	_ = upload.Close()
+	response := <-answered
+	if response == nil {
+		return
+	}
+	defer response.Body.Close()
+	if data, err := io.ReadAll(response.Body); response.StatusCode != 200 || !strings.Contains(string(data), `"tree"`) || err != nil {
+		t.Errorf("%d %s: %v", response.StatusCode, data, err)
+	}
+}
