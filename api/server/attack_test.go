@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -311,9 +312,9 @@ func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
 	token := s.token("a")
 	smuggled := "DELETE /v1/sandboxes/" + own + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 	head := "POST /v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\n"
-	// A line feed may end a line alone, so that all servers see two requests. After chunks the
-	// connection ends.
-	allowed := map[string]string{"a bare line feed": "200 401", "length and chunks": "200", "chunks and length": "200"}
+	// The first request of these is valid. A line feed may end a line alone, so that all servers
+	// see two requests.
+	valid := []string{"length and chunks", "chunks and length", "a bare line feed"}
 	for name, text := range map[string]string{
 		"length and chunks":   head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
 		"chunks and length":   head + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + smuggled,
@@ -333,8 +334,11 @@ func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
 		for _, status := range regexp.MustCompile(`(?m)^HTTP/1\.1 (\d+)`).FindAllStringSubmatch(answers, -1) {
 			statuses = append(statuses, status[1])
 		}
-		if got := strings.Join(statuses, " "); got != allowed[name] && (len(statuses) > 1 || strings.Contains(got, "200")) {
+		if accepted := slices.Index(statuses, "200"); accepted > 0 || accepted == 0 && !slices.Contains(valid, name) {
 			t.Errorf("%s: %s", name, answers)
+		}
+		if strings.Contains(name, "and") && len(statuses) != 1 {
+			t.Errorf("%s: the connection stays open: %s", name, answers)
 		}
 		if s.m.all[0].State != "running" {
 			t.Fatalf("%s: the sandbox was destroyed", name)

@@ -288,11 +288,16 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 	}
 	id := k.sandboxes()[0]
 	for _, method := range methods(t) {
-		if isRead(method) || method.FullName() == "aibox.v1.Sandboxes.Create" {
+		switch method.FullName() {
+		case "aibox.v1.Sandboxes.Create": // it has a test of its own
+			continue
+		case "aibox.v1.Files.Download": // it changes nothing, and the fake has no archive
+			continue
+		}
+		if isRead(method) {
 			continue
 		}
 		path, contentType, body := framed(method, sample(t, method, id))
-		t.Log(method.FullName())
 		for _, at := range []string{"called", "answering"} {
 			k.kill()
 			k.start(at, "")

@@ -363,7 +363,7 @@ func TestAStartEndsWithItsProcessAndItsIDIsRecorded(t *testing.T) {
 
 func TestTheDecisionAboutAHostIsThatOfTheSandboxesPolicy(t *testing.T) {
 	f := newFixture(t)
-	made, err := f.Create(t.Context(), Request{Tenant: "acme", Settings: settings(t, "allow=*.good.example api.example:8443")}, nil)
+	made, err := f.Create(t.Context(), Request{Tenant: "acme", Settings: settings(t, "allow=*.good.example,api.example:8443")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
