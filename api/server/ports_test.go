@@ -71,7 +71,7 @@ func TestAPortIsReachedByItsTenantWithItsRight(t *testing.T) {
 		"another tenant":    {foreign, token, 404},
 		"no such sandbox":   {"00099-sandbox", token, 404},
 		"no token":          {own, "X: y", 401},
-		"a wrong token":     {own, bearer("wrong"), 403},
+		"a wrong token":     {own, bearer(auth.NewToken()), 403},
 		"without the right": {own, bearer(s.token("a", "execute")), 403},
 	} {
 		got := s.request("GET", "/v1/sandboxes/"+c.sandbox+"/ports/3000/", "", c.header)
