@@ -31,7 +31,7 @@ type Request struct {
 	// RecordID, which may be nil, is called with the sandbox's id before anything of it exists
 	// or belongs to the tenant. If that fails, so does the creation. It may be called again,
 	// with another id that replaces the first.
-	RecordID func(ctx context.Context, id session.ID) error
+	RecordID func(ctx context.Context, id session.ID) error `json:"-"`
 }
 
 // The limits of a request.

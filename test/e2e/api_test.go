@@ -20,7 +20,6 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
-	"aibox/session"
 )
 
 // apiServer is a running `aibox serve`.
@@ -299,7 +298,7 @@ func (s *apiServer) killedCreation(request string) string {
 	id := s.create(request)
 	alive := 0
 	for _, r := range s.m.stored() {
-		if r.State.Phase != session.Ended {
+		if r.State.Phase != "ended" {
 			alive++
 		}
 	}
