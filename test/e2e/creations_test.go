@@ -18,9 +18,11 @@ import (
 	"aibox/api/aibox/v1/aiboxv1connect"
 )
 
-// How many sandboxes are created: few in the ordinary test, many by hand.
+// creationsInCI is how many sandboxes the ordinary test creates; by hand there are many.
+const creationsInCI = 2
+
 var (
-	creationsAll   = flag.Int("creations", 2, "how many sandboxes are created over the API")
+	creationsAll   = flag.Int("creations", creationsInCI, "how many sandboxes are created over the API")
 	creationsLanes = flag.Int("creations.lanes", 2, "how many of them at a time")
 	creationsTime  = flag.Duration("creations.time", 4*time.Hour, "create no more sandboxes after this time")
 )
@@ -54,7 +56,7 @@ func newCreations(s *apiServer) *creations {
 
 // one creates a sandbox, runs a command in it and destroys it.
 func (c *creations) one(n int) {
-	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	begin := time.Now()
 	made, err := c.sandboxes.Create(ctx, connect.NewRequest(&aiboxv1.CreateSandboxRequest{Name: fmt.Sprint("n", n)}))

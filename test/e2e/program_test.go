@@ -35,6 +35,9 @@ func longest() time.Duration {
 	if *walkEmpty {
 		return longestWalk
 	}
+	if *creationsAll > creationsInCI {
+		return limit + *creationsTime
+	}
 	return limit + *monkeyTime
 }
 
