@@ -67,17 +67,24 @@ func sandboxOf(tenant session.Tenant, run config.Run) session.Launch {
 
 func TestATenantAtItsQuotaGetsNoFurtherSandbox(t *testing.T) {
 	k, m := keeper(t, store.Quota{Sandboxes: 3})
-	launch := k.Limit(m.launch)
+	var decided sync.WaitGroup // none has a record before all are started or refused
+	decided.Add(10)
+	slow := k.Limit(func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
+		decided.Done()
+		decided.Wait()
+		return m.launch(ctx, launch, step)
+	})
 	var made, refused atomic.Int64
 	var wait sync.WaitGroup
 	for range 10 {
 		wait.Go(func() {
-			_, err := launch(context.Background(), sandboxOf("a", config.Run{}), func(session.Step) {})
+			_, err := slow(context.Background(), sandboxOf("a", config.Run{}), func(session.Step) {})
 			switch {
 			case err == nil:
 				made.Add(1)
 			case fault.KindOf(err) == fault.Limit:
 				refused.Add(1)
+				decided.Done()
 			default:
 				t.Error(err)
 			}
@@ -87,6 +94,7 @@ func TestATenantAtItsQuotaGetsNoFurtherSandbox(t *testing.T) {
 	if made.Load() != 3 || refused.Load() != 7 {
 		t.Errorf("%d were made and %d refused", made.Load(), refused.Load())
 	}
+	launch := k.Limit(m.launch)
 	if _, err := launch(t.Context(), sandboxOf("local", config.Run{}), func(session.Step) {}); err != nil {
 		t.Errorf("another tenant is refused: %v", err)
 	}
