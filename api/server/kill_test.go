@@ -162,7 +162,7 @@ func newKilled(t *testing.T) *killed {
 // start starts the server, which will stop at a point.
 func (k *killed) start(at, keep string) {
 	k.t.Helper()
-	k.cmd = exec.Command(os.Args[0], "-test.run=^TestServerThatIsKilled$") //nolint:noctx // kill ends it
+	k.cmd = exec.Command(os.Args[0], "-test.run=^TestServerThatIsKilled$")
 	k.cmd.Env = append(os.Environ(), killDir+"="+k.dir, killAt+"="+at, killKeep+"="+keep)
 	out, err := k.cmd.StdoutPipe()
 	if err == nil {

@@ -374,8 +374,12 @@ func TestTheDecisionAboutAHostIsThatOfTheSandboxesPolicy(t *testing.T) {
 		allowed bool
 		rule    string
 	}{
-		{"a.good.example", 443, true, "*.good.example"}, {"good.example.evil", 443, false, ""}, {"A.Good.Example", 443, true, "*.good.example"},
-		{"api.example", 8443, true, "api.example:8443"}, {"api.example", 443, false, "api.example:8443"}, {"127.0.0.1", 443, false, ""},
+		{"a.good.example", 443, true, "*.good.example"},
+		{"good.example.evil", 443, false, ""},
+		{"A.Good.Example", 443, true, "*.good.example"},
+		{"api.example", 8443, true, "api.example:8443"},
+		{"api.example", 443, false, "api.example:8443"},
+		{"127.0.0.1", 443, false, ""},
 	} {
 		allowed, reason, rule, err := f.Explain(t.Context(), "acme", id, c.host, c.port)
 		if allowed != c.allowed || rule != c.rule || reason == "" || err != nil {
