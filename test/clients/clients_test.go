@@ -137,9 +137,10 @@ func TestTypeScriptClientHasNoErrorsOfTypes(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS("../../clients/typescript")); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "npm_config_cache="+t.TempDir())
-	run(t, env, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
-	run(t, env, dir, "npm", "run", "check")
+	npm, path := npm(t)
+	env := append(os.Environ(), "npm_config_cache="+t.TempDir(), "PATH="+path)
+	run(t, env, dir, npm[0], append(npm[1:], "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")...)
+	run(t, env, dir, npm[0], append(npm[1:], "run", "check")...)
 }
 
 // Both clients look for the server where it listens without options.
@@ -224,13 +225,33 @@ func node(t *testing.T) string {
 	if exec.CommandContext(t.Context(), "node", "-e", strips).Run() == nil {
 		return "node"
 	}
-	path := filepath.Join(copies, "node")
+	return fromBase(t, "/usr/local/bin/node")
+}
+
+// npm returns the command that runs npm, and the PATH on which it finds its Node: those of
+// this machine, or copies of the base image's.
+func npm(t *testing.T) (command []string, path string) {
+	t.Helper()
+	program, path := node(t), os.Getenv("PATH")
+	if _, err := exec.LookPath("npm"); program == "node" && err == nil {
+		return []string{"npm"}, path
+	}
+	if program != "node" {
+		path = filepath.Dir(program) + ":" + path
+	}
+	return []string{program, "--use-system-ca", filepath.Join(fromBase(t, "/usr/local/lib/node_modules/npm"), "bin/npm-cli.js")}, path
+}
+
+// fromBase returns a copy of a file or folder of the base image.
+func fromBase(t *testing.T, source string) string {
+	t.Helper()
+	path := filepath.Join(copies, filepath.Base(source))
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
 	image := bakeBase(t)
-	script := `id=$(docker create "$1" true) && docker cp "$id:/usr/local/bin/node" "$2"; docker rm "$id"`
-	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", image, path).CombinedOutput(); err != nil {
+	script := `id=$(docker create "$1" true) && docker cp "$id:$2" "$3"; docker rm "$id"`
+	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", image, source, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return path
