@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/netmode"
 	"aibox/app/sandbox"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -107,17 +108,9 @@ func fromPermissions(p *aiboxv1.Permissions) (out session.Permissions) {
 	return out
 }
 
-// modes are the network modes by their names.
-var modes = map[aiboxv1.NetworkMode]string{
-	aiboxv1.NetworkMode_NETWORK_MODE_NONE:      "none",
-	aiboxv1.NetworkMode_NETWORK_MODE_LOCAL:     "local",
-	aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST: "allowlist",
-	aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC:    "public",
-}
-
 func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
 	out := &aiboxv1.NetworkPolicy{Allow: &aiboxv1.HostList{}, Deny: &aiboxv1.HostList{}}
-	for mode, name := range modes {
+	for mode, name := range netmode.Names {
 		if name == n.Policy {
 			out.Mode = mode
 		}
@@ -165,7 +158,7 @@ func (s *settings) network(p *aiboxv1.NetworkPolicy) {
 		return
 	}
 	if mode := p.GetMode(); mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED {
-		name, ok := modes[mode]
+		name, ok := netmode.Names[mode]
 		if !ok && s.err == nil {
 			s.err = fault.New(fault.Usage, "%d is not a network mode", mode)
 		}

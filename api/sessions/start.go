@@ -13,18 +13,11 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/netmode"
 	"aibox/app/agentsession"
 	"aibox/config"
 	"aibox/internal/fault"
 )
-
-// modes are the network modes by their names.
-var modes = map[aiboxv1.NetworkMode]string{
-	aiboxv1.NetworkMode_NETWORK_MODE_NONE:      "none",
-	aiboxv1.NetworkMode_NETWORK_MODE_LOCAL:     "local",
-	aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST: "allowlist",
-	aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC:    "public",
-}
 
 // fromStart returns the request for a session.
 func fromStart(m *aiboxv1.StartSessionRequest) (agentsession.Request, error) {
@@ -52,7 +45,7 @@ func fromSettings(m *aiboxv1.StartSessionRequest) (given config.RunOverrides, er
 	}
 	if n := m.GetNetwork(); n != nil {
 		if mode := n.GetMode(); mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED {
-			name, known := modes[mode]
+			name, known := netmode.Names[mode]
 			if !known {
 				return given, fault.New(fault.Usage, "%d is not a network mode", mode).Hint("leave it out, or use none, local, allowlist or public")
 			}

@@ -6,23 +6,13 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/netmode"
 	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/fault"
 )
-
-func timestamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
-
-// modes are the network modes by their names.
-var modes = map[aiboxv1.NetworkMode]string{
-	aiboxv1.NetworkMode_NETWORK_MODE_NONE:      "none",
-	aiboxv1.NetworkMode_NETWORK_MODE_LOCAL:     "local",
-	aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST: "allowlist",
-	aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC:    "public",
-}
 
 // fromDefaults completes a definition with the defaults of a request.
 func fromDefaults(m *aiboxv1.TemplateDefaults, d *template.Definition) error {
@@ -55,7 +45,7 @@ func fromDefaults(m *aiboxv1.TemplateDefaults, d *template.Definition) error {
 	}
 	if n := m.GetNetwork(); n != nil {
 		if mode := n.GetMode(); mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED {
-			name, ok := modes[mode]
+			name, ok := netmode.Names[mode]
 			if !ok {
 				return fault.New(fault.Usage, "%d is not a network mode", mode)
 			}
@@ -140,7 +130,7 @@ func limits(given config.RunOverrides) *aiboxv1.Limits {
 func network(given config.RunOverrides) *aiboxv1.NetworkPolicy {
 	out := &aiboxv1.NetworkPolicy{UploadMib: number(given, "egress-upload"), DownloadMib: number(given, "egress-download")}
 	found := out.UploadMib != nil || out.DownloadMib != nil
-	for mode, name := range modes {
+	for mode, name := range netmode.Names {
 		if given.Text("network") == name {
 			out.Mode, found = mode, true
 		}

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
@@ -188,7 +189,7 @@ func toTemplate(t *template.Template, images map[string]Image) *aiboxv1.Template
 		out.Built, out.Image, out.SizeBytes = true, image.ID, image.Size
 	}
 	if info := createTime(t); info != nil {
-		out.CreateTime = timestamp(info.ModTime())
+		out.CreateTime = timestamppb.New(info.ModTime())
 	}
 	return out
 }
