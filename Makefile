@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench soak docs api locks pictures secrets lint fmt vuln setup clean walk
+.PHONY: help demo test build install test-unit test-matrix bench fuzz soak docs api locks pictures secrets lint fmt vuln setup clean walk
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -16,7 +16,8 @@ test: ## install what is missing, and run all checks and tests
 	@scripts/test.sh
 
 build: ## build bin/aibox, a static binary that includes aibox-init, PID 1 of the sandbox
-	@$(STATIC) -ldflags '-s -w' -o internal/initbin/bin/aibox-init ./cmd/aibox-init
+	@$(STATIC) -ldflags '-s -w' -o bin/aibox-init ./cmd/aibox-init
+	@gzip -9 -n -c bin/aibox-init >internal/initbin/bin/aibox-init.gz
 	@$(STATIC) -ldflags '-s -w -X aibox/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
 
 install: build ## copy bin/aibox to $(PREFIX)/bin
@@ -39,6 +40,9 @@ soak: ## run 300 sessions, create 1,000 sandboxes, run 1,000 random schedules of
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManySessionsRunAtOnce -count=1 -v -timeout 1h -many 20 -many.idle 20s
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyCreationsLeaveNothing -count=1 -v -timeout 4h -creations 1000 -creations.lanes 4
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestRandomFaults -count=1 -v -timeout 4h -faults 1000 -faults.daemon 40 -faults.disk 60 -faults.time 3h
+
+fuzz: ## run each fuzz target for 10 seconds (TIME=1m FOLDERS="audit netguard"; 15 minutes and more)
+	@scripts/fuzz.sh $(or $(TIME),10s) $(FOLDERS)
 
 docs: ## update the generated parts of docs/
 	@go test ./test/docs -update
@@ -68,4 +72,4 @@ setup: ## set up rootless Docker with gVisor, and nothing else
 	@scripts/setup-rootless-gvisor.sh
 
 clean: ## remove the results of build
-	@rm -rf bin internal/initbin/bin/aibox-init
+	@rm -rf bin internal/initbin/bin/aibox-init.gz

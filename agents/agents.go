@@ -73,6 +73,9 @@ type Task struct {
 	// limits, and the system prompts that the user chose. Empty means none. They go
 	// where the agent reads standing instructions, outside the repository.
 	Instructions string
+	// MCP are servers of tools. Agents whose settings cannot name one do without: the
+	// sandbox's environment names it, too.
+	MCP []MCPServer
 }
 
 // Inference is where an agent finds a model. It holds nothing secret: the key is

@@ -188,7 +188,11 @@ func aiderMetadata(prefix string, model Inference) []File {
 	return []File{{Path: aiderModels, Mode: 0o600, Data: text}}
 }
 
-var aiderPrompts = []Prompt{newPrompt(`\(Y\)es/\(N\)o.*\]: ?$`)}
+// A narrow terminal wraps the question at any character, and its rows have lost the spaces at
+// their ends. An empty answer, which is the default, leaves the last row as it is.
+var aiderPrompts = []Prompt{
+	newPrompt(`\(Y\)es/\(N\)o(/\(A\)ll)?(/\(S\)kip ?all)?(/\(D\)on't ?ask ?again)? ?\[\S+\]: ?$`).wrapped(),
+}
 
 // Prompts returns Aider's question, until an answer is typed after it.
 func (*Aider) Prompts() []Prompt { return aiderPrompts }

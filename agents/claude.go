@@ -101,6 +101,10 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 		argv = append(argv, "--verbose") // it refuses the one without the other
 	}
 	flags, files := c.systemPrompts(task)
+	if len(task.MCP) > 0 {
+		flags = append(flags, "--mcp-config="+mcpFile)
+		files = append(files, File{Path: mcpFile, Mode: 0o600, Data: encode(map[string]any{"mcpServers": task.mcpServers(httpServer)})})
+	}
 	argv = append(append(append(argv, flags...), extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: append(c.env(task.Inference), env...), Files: files}
 	inv = inv.addPrompt(task, "--")

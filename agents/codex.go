@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"aibox/agents/conversation"
@@ -13,7 +14,7 @@ import (
 
 // Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
 type Codex struct {
-	Approval         string   `label:"Approval" help:"Whether the model can ask the user before it runs a command" choices:"ask auto" default:"auto" mode:"interactive"`
+	Approval         string   `label:"Approval" help:"Whether Codex asks before a command that it takes for dangerous, such as rm -rf" choices:"ask auto" default:"auto" mode:"interactive"`
 	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
 	ReasoningSummary string   `label:"Reasoning summary" help:"How detailed the summary of the model's thinking is" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
 	Verbosity        string   `label:"Verbosity" help:"How long answers are, if the model supports that" flag:"-c model_verbosity=" choices:"low medium high"`
@@ -44,7 +45,7 @@ func (*Codex) Info() Info {
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
 			"Speaks only OpenAI's Responses API: the model server must offer /v1/responses.",
-			"Its own sandbox is off, because aibox provides one.",
+			"Its own sandbox is off, because aibox provides one. With --approval ask it therefore asks only before commands that it takes for dangerous.",
 			"Its web search runs on the model server. It is off unless inference-tools opens web-search.",
 		},
 	}
@@ -119,8 +120,9 @@ func (c *Codex) flags(task Task) []string {
 		strconv.Quote(task.Inference.OpenAI()), codexKey)
 	flags := []string{"--dangerously-bypass-approvals-and-sandbox"}
 	if task.Interactive && c.Approval == "ask" {
-		// This version does not ask before a command unless its own sandbox is on. That sandbox
-		// cannot start with the capabilities of aibox's, so that every command would fail.
+		// Without its own sandbox, this version asks only before commands that it takes for
+		// dangerous, and approval_policy=untrusted, which asked before every one, is gone. Its
+		// sandbox cannot start with the capabilities of aibox's: every command would fail.
 		flags = []string{"--sandbox", "danger-full-access", "--ask-for-approval", "on-request"}
 	}
 	if !task.Inference.Cloud {
@@ -137,6 +139,9 @@ func (c *Codex) flags(task Task) []string {
 		search = "live"
 	}
 	flags = append(flags, "-c", fmt.Sprintf("web_search=%q", search))
+	for _, server := range task.MCP {
+		flags = append(flags, "-c", fmt.Sprintf("mcp_servers.%s={url=%s,tool_timeout_sec=%d}", server.Name, strconv.Quote(server.URL), mcpTimeout/time.Second))
+	}
 	if task.Inference.Context > 0 {
 		flags = append(flags, "-c", fmt.Sprintf("model_context_window=%d", task.Inference.Context))
 	}

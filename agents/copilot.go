@@ -132,6 +132,12 @@ func (c *Copilot) flags(task Task) []string {
 	if task.Resume {
 		flags = append(flags, "--continue")
 	}
+	if len(task.MCP) > 0 {
+		servers := task.mcpServers(func(s MCPServer) map[string]any {
+			return map[string]any{"type": "http", "url": s.URL, "tools": []string{"*"}}
+		})
+		flags = append(flags, "--additional-mcp-config="+string(encode(map[string]any{"mcpServers": servers})))
+	}
 	return flags
 }
 

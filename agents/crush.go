@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Crush is Charm's terminal agent, one native program.
@@ -132,14 +133,20 @@ func (c *Crush) config(task Task) ([]byte, error) {
 	if task.Instructions != "" {
 		settings["context_paths"] = []string{instructionsPath}
 	}
-	text, err := json.Marshal(map[string]any{
+	whole := map[string]any{
 		"options": settings,
 		"models":  map[string]any{"large": large, "small": small},
 		"providers": map[string]any{"aibox": map[string]any{
 			"name": "aibox", "type": kind, "base_url": base, "api_key": "$" + crushKey,
 			"disable_tools": c.NoTools, "models": known,
 		}},
-	})
+	}
+	if len(task.MCP) > 0 {
+		whole["mcp"] = task.mcpServers(func(s MCPServer) map[string]any {
+			return map[string]any{"type": "http", "url": s.URL, "timeout": int(mcpTimeout / time.Second)}
+		})
+	}
+	text, err := json.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("writing Crush's configuration: %w", err)
 	}
@@ -157,7 +164,15 @@ func (c *Crush) model(id string, context int) map[string]any {
 	}
 }
 
-var crushPrompts = []Prompt{newPrompt(`Permission Required`, `Allow .*Deny`)}
+// The title of a permission is too far above its buttons when it shows a long diff. In a
+// narrow terminal the buttons are in rows. The last is for questions of the model: one of
+// several answers, some of them, yes or no, a text, and several questions at once. Their keys
+// are in the last row, whose end a narrow terminal cuts.
+var crushPrompts = []Prompt{
+	newPrompt(`Allow +Allow for Session +Deny`).onScreen(),
+	newPrompt(`Permission Required`, `Allow for Session`, `Deny`).onScreen(),
+	newPrompt(`1-[1-9] quick select|↓ down • (enter select|space toggle)|←/→ switch|enter submit •|\[ prev tab|enter (select|done) • esc exit|enter save note`).atEnd(),
+}
 
-// Prompts returns Crush's question: permission for a tool.
+// Prompts returns Crush's questions: permission for a tool, and those of the model.
 func (*Crush) Prompts() []Prompt { return crushPrompts }

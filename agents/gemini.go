@@ -165,7 +165,7 @@ func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 		return nil, err
 	}
 	excludeGeminiTools(settings, task.Inference)
-	servers := map[string]any{}
+	servers := task.mcpServers(trustedServer)
 	if err := merge(servers, "mcp-servers", g.MCPServers); err != nil {
 		return nil, err
 	}

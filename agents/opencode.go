@@ -152,6 +152,11 @@ func (o *OpenCode) config(task Task) (string, error) {
 			"models":  models,
 		}},
 	}
+	if len(task.MCP) > 0 {
+		config["mcp"] = task.mcpServers(func(s MCPServer) map[string]any {
+			return map[string]any{"type": "remote", "url": s.URL, "enabled": true}
+		})
+	}
 	if o.asks(task) {
 		config["permission"] = map[string]any{"edit": "ask", "bash": "ask"}
 	}

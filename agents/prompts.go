@@ -11,22 +11,50 @@ import (
 // for an answer. An agent without it is only heard by its terminal's bell.
 type Asker interface {
 	// Prompts returns the questions of the agent, as its terminal shows them. Those of
-	// Claude, Codex, Gemini, Qwen, Copilot and OpenCode were copied from the version in Info;
-	// those of Aider and Crush have not been seen on a terminal.
+	// Claude, Codex, Gemini, Qwen, Copilot and OpenCode were copied from terminals of the
+	// version in Info; those of Aider and Crush are from their sources, of Aider 0.86.1 and
+	// of Crush 0.90.0.
 	Prompts() []Prompt
 }
 
 // Prompt is a question of an agent on its terminal: patterns that each match a row. A
 // pattern never crosses rows, since an agent wraps lines to the terminal's width.
-type Prompt []*lazyregexp.Regexp
+type Prompt struct {
+	rows []*lazyregexp.Regexp
+	last bool // the last pattern is for the last row of text only
+	// full makes the patterns ones for the whole screen, and joined the only pattern one for
+	// the last rows as one.
+	full, joined bool
+}
 
 // newPrompt compiles patterns for rows.
 func newPrompt(rows ...string) Prompt {
-	prompt := make(Prompt, 0, len(rows))
+	prompt := Prompt{rows: make([]*lazyregexp.Regexp, 0, len(rows))}
 	for _, row := range rows {
-		prompt = append(prompt, lazyregexp.New(row))
+		prompt.rows = append(prompt.rows, lazyregexp.New(row))
 	}
 	return prompt
+}
+
+// atEnd returns the prompt of an agent that prints line by line: what follows the question
+// shows that it was answered.
+func (p Prompt) atEnd() Prompt {
+	p.last = true
+	return p
+}
+
+// onScreen returns the prompt of an agent that draws the whole screen, with its questions in
+// the middle: a tall terminal has many rows below them.
+func (p Prompt) onScreen() Prompt {
+	p.full = true
+	return p
+}
+
+// wrapped returns a prompt whose only pattern also matches a question that the terminal's
+// width has cut into rows, at any character, if nothing follows it.
+func (p Prompt) wrapped() Prompt {
+	p.joined = true
+	return p
 }
 
 // promptRows bounds how far above the last row of text a question may begin.
@@ -41,18 +69,29 @@ func Waits(agent Agent, shown string) bool {
 		return false
 	}
 	rows := strings.Split(strings.TrimRight(shown, " \n"), "\n")
-	rows = rows[max(0, len(rows)-promptRows):]
 	return slices.ContainsFunc(asker.Prompts(), func(p Prompt) bool { return p.in(rows) })
 }
 
+// wrappedRows is the maximum number of rows that a wrapped question has.
+const wrappedRows = 6
+
 // in reports whether each pattern matches a row, in their order.
 func (p Prompt) in(rows []string) bool {
-	for _, pattern := range p {
+	if p.joined {
+		return p.rows[0].MatchString(strings.Join(rows[max(0, len(rows)-wrappedRows):], ""))
+	}
+	if !p.full {
+		rows = rows[max(0, len(rows)-promptRows):]
+	}
+	for i, pattern := range p.rows {
+		if p.last && i == len(p.rows)-1 {
+			rows = rows[max(0, len(rows)-1):]
+		}
 		at := slices.IndexFunc(rows, pattern.MatchString)
 		if at < 0 {
 			return false
 		}
 		rows = rows[at+1:]
 	}
-	return len(p) > 0
+	return len(p.rows) > 0
 }

@@ -47,6 +47,9 @@ func TestTheQuestionsOfEachAgentAreRecognized(t *testing.T) {
 		if !Waits(agent, shown) {
 			t.Errorf("%s is not seen to wait on\n%s", name, shown)
 		}
+		if name == "crush" { // it draws the whole screen: nothing scrolls away
+			continue
+		}
 		if after := shown + strings.Repeat("more output\n", promptRows); Waits(agent, after) {
 			t.Errorf("%s is seen to wait although its question has scrolled away", name)
 		}
@@ -55,6 +58,33 @@ func TestTheQuestionsOfEachAgentAreRecognized(t *testing.T) {
 		_, asks := agentNamed(t, name).(Asker)
 		if _, tested := screens[name]; asks != tested {
 			t.Errorf("%s has questions: %v; it has a recorded screen: %v", name, asks, tested)
+		}
+	}
+}
+
+func TestQuestionsOfOtherSizesAreRecognized(t *testing.T) {
+	diff := strings.Repeat("│ + a line of a long file │\n", 2*promptRows)
+	for name, c := range map[string]struct{ agent, shown string }{
+		"wrapped":          {"aider", "Add file to the chat? (Y)es/(N)o/(A)ll/\n(S)kip all/(D)on't ask again [Yes]: "},
+		"cut in a word":    {"aider", "Run shell command? (Y)es/(N)o/(D)on't ask again [Ye\ns]: "},
+		"cut in a key":     {"aider", "Attempt to fix lint errors? (\nY)es/(N)o [Yes]:"},
+		"cut at a blank":   {"aider", "Add file to the chat? (Y)es/(N)o/(S)kip\nall/(D)on't ask\nagain\n[No]:"},
+		"another default":  {"aider", "Run shell command? (Y)es/(N)o/(D)on't ask again [No]: \n\n"},
+		"a long diff":      {"crush", "│ Permission Required ╱╱╱ │\n" + diff + "│ Allow      Allow for Session      Deny │\n"},
+		"a narrow window":  {"crush", "│ Permission Required │\n│ Tool bash │\n│ Allow │\n│ Allow for Session │\n│ Deny │\n"},
+		"a tall window":    {"crush", "│ Permission Required ╱╱╱ │\n│ Allow      Allow for Session      Deny │\n" + strings.Repeat("│\n", 2*promptRows) + "esc cancel • tab focus chat • ctrl+c quit • ctrl+g more\n"},
+		"one of several":   {"crush", "Which one?\n↑ up • ↓ down • enter select • 1-2 quick select • alt+n note • esc exit\n"},
+		"its end is cut":   {"crush", "Which one?\n↑ up • ↓ down • enter select …\n"},
+		"some of several":  {"crush", "Which ones?\n↑ up • ↓ down • space toggle • 1-4 quick select • alt+n note • enter done • esc exit\n"},
+		"another answer":   {"crush", "Which one?\n> \n↑ up • enter select • esc exit\n"},
+		"yes or no":        {"crush", "Is it done?\n←/→ switch • enter confirm • y yes • n no • alt+n note\n"},
+		"a text":           {"crush", "How is it called?\nenter submit • shift+enter newline • esc exit\n"},
+		"several at once":  {"crush", "Which one?\n[ prev tab • ] next tab • ↑ up • ↓ down …\n"},
+		"at their end":     {"crush", "Ready to go?\n↑ scroll • ←/→ switch • y yes • n no • enter confirm • esc exit\n"},
+		"codex: questions": {"codex", "Which one?\n  tab to add notes | enter to submit answer\n"},
+	} {
+		if !Waits(agentNamed(t, c.agent), c.shown) {
+			t.Errorf("%s: %s is not seen to wait on\n%s", name, c.agent, c.shown)
 		}
 	}
 }

@@ -113,6 +113,14 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
+	if len(task.MCP) > 0 {
+		servers := task.mcpServers(func(s MCPServer) map[string]any {
+			server := trustedServer(s)
+			server["alwaysLoadTools"] = true // it would hide them until the model searches for them
+			return server
+		})
+		overlay(settings, map[string]any{"mcpServers": servers})
+	}
 	if q.Bare || q.SafeMode { // our instructions would be left out, too
 		task.Prompt, task.Instructions = task.instructedPrompt(), ""
 	}

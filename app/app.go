@@ -17,6 +17,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/session"
+	"aibox/session/snapshot"
 	"aibox/session/supervisor"
 )
 
@@ -73,8 +74,8 @@ func (a *App) Sessions() (*session.Sessions, error) {
 }
 
 // Supervise runs the session that in describes, and reports on out; see
-// supervisor.Run.
-func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) error {
+// supervisor.Run. own serves the sandboxes that the session's agent creates.
+func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser, own ServeOwn) error {
 	deps, err := a.deps()
 	if err != nil {
 		return err
@@ -91,6 +92,8 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) e
 		Names:  serveNames,
 		Proxy:  openProxy,
 		Limits: limitEnforcer,
+
+		OwnSandboxes: a.openOwn(deps, own),
 	}, in, out)
 }
 
@@ -109,23 +112,25 @@ func (a *App) deps() (session.Deps, error) {
 	if err != nil {
 		return session.Deps{}, err
 	}
-	// Unreadable settings are reported by what opens the daemon.
-	rootful, _ := a.SystemDocker()
-	var auditCommand string
-	var notifications session.Notifications
-	if own, err := a.UserSettings(); err == nil {
-		auditCommand, notifications = own.Settings.AuditCommand, notificationsOf(&own.Settings)
-	}
 	return session.Deps{
-		Dirs:      dirs,
-		Agents:    a.Agents(),
-		Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)},
-		Docker:    a.Docker,
-		Looking:   a.scan,
-
-		AuditCommand:  session.NewAuditCommand(auditCommand),
-		Notifications: notifications,
+		Dirs:     dirs,
+		Agents:   a.Agents(),
+		Settings: a.sessionSettings,
+		Docker:   a.Docker,
+		Looking:  a.scan,
+		Sweep:    snapshot.NewStore(dirs).Sweep,
 	}, nil
+}
+
+// sessionSettings is session.Deps.Settings. Unreadable settings are reported by what opens
+// the daemon.
+func (a *App) sessionSettings() session.Settings {
+	rootful, _ := a.SystemDocker()
+	of := session.Settings{Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)}}
+	if own, err := a.UserSettings(); err == nil {
+		of.AuditCommand, of.Notifications = session.NewAuditCommand(own.Settings.AuditCommand), notificationsOf(&own.Settings)
+	}
+	return of
 }
 
 // notificationsOf returns the notifications that the user's settings ask for.

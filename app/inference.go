@@ -116,7 +116,7 @@ func leaves(model, host string) string {
 }
 
 // price returns the price of a model with this server: the user's own, the server's own,
-// or a list price.
+// or a list price. OpenRouter's prices are those of the vendors.
 func (i inference) price(model string) (price.Price, bool) {
 	provider := i.upstream.PriceName()
 	if p, ok := i.prices.own.Find(model, provider, price.Any); ok {
@@ -125,7 +125,13 @@ func (i inference) price(model string) (price.Price, bool) {
 	if i.upstream.Free(model) {
 		return price.Price{}, true
 	}
-	return i.prices.list.Find(model, provider)
+	if p, ok := i.prices.list.Find(model, provider); ok || provider != "openrouter" {
+		return p, ok
+	}
+	if p, ok := i.prices.own.Resold(model); ok {
+		return p, true
+	}
+	return i.prices.list.Resold(model)
 }
 
 func (i inference) Priced(model string) bool { _, known := i.price(model); return known }

@@ -11,8 +11,9 @@ import (
 func TestUsersPricesGoOverListPrices(t *testing.T) {
 	a := withSettings(t, "[providers.work]\nurl = \"https://x.example/v1\"\nkey-env = \"WORK_KEY\"\n")
 	t.Setenv("WORK_KEY", "work-CANARY-0123456789")
+	t.Setenv("OPENROUTER_API_KEY", "sk-or-CANARY-0123456789")
 	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-CANARY-0123456789")
-	const own = "[work.\"claude-sonnet-4-5\"]\ninput = 1\noutput = 2\n[anthropic.\"claude-haiku-4-5\"]\ninput = 7\noutput = 9\n[any.big]\ninput = 3\noutput = 4\n[ollama.taxed]\ninput = 5\noutput = 5\n"
+	const own = "[work.\"claude-sonnet-4-5\"]\ninput = 1\noutput = 2\n[anthropic.\"claude-haiku-4-5\"]\ninput = 7\noutput = 9\n[openrouter.\"anthropic/claude-opus-4.5\"]\ninput = 6\noutput = 6\n[any.big]\ninput = 3\noutput = 4\n[ollama.taxed]\ninput = 5\noutput = 5\n"
 	if err := os.WriteFile(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aibox", "prices.toml"), []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +35,15 @@ func TestUsersPricesGoOverListPrices(t *testing.T) {
 		{"ollama", "qwen3-coder", 0},
 		{"ollama", "gpt-oss:120b-cloud", -1},
 		{"ollama", "taxed", 5},
+		{"openrouter", "anthropic/claude-sonnet-4.5", 3},
+		{"openrouter", "anthropic/claude-haiku-4.5", 7},
+		{"openrouter", "anthropic/claude-opus-4.5", 6},
+		{"openrouter", "google/gemini-3.5-flash", 1.5},
+		{"openrouter", "openai/gpt-5-mini", 0.25},
+		{"openrouter", "openai/gpt-5-mini:nitro", -1},
+		{"openrouter", "qwen/qwen3-coder", -1},
+		{"openrouter", "claude-sonnet-4-5", -1},
+		{"work", "anthropic/claude-sonnet-4.5", -1},
 		{"scripted", "any", 0},
 		{"http://127.0.0.1:4000/v1", "claude-sonnet-4-5", -1},
 		{"http://127.0.0.1:4000/v1", "big", 3},

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"net"
 	"os"
 
 	"aibox/audit"
 	"aibox/netguard"
 	"aibox/netguard/egress"
 	"aibox/netguard/egress/inspect"
+	"aibox/netguard/egress/sshagent"
 	"aibox/netguard/egress/sshkey"
 	"aibox/session/supervisor"
 )
@@ -34,6 +36,12 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 		return nil, err
 	}
 	known := sshkey.New(sshkey.Files(home)...)
+	var agent egress.SSHAgent
+	if len(access.SSHLogins) > 0 {
+		agent = sshagent.New(access.SSHLogins, known.Check, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", os.Getenv("SSH_AUTH_SOCK"))
+		})
+	}
 	proxy := egress.New(egress.Config{
 		Policy:    access.Policy,
 		Ask:       ask,
@@ -41,6 +49,7 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 		Allow:     access.Allow,
 		Inspector: inspector,
 		HostKeys:  known,
+		SSHAgent:  agent,
 		Budgets:   egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},
 	})
 	return inspectingProxy{proxy, inspector, known}, nil

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
@@ -20,7 +21,7 @@ func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
 		return nil, err
 	}
 	service := &sandbox.Service{
-		Sessions: sessions, Templates: templates{a}, Volumes: volume.NewStore(dirs),
+		Sessions: sessions, Templates: templates{a}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
 		Settings:  func(overrides ...config.Override) (*config.Resolved, error) { return a.Settings("", overrides...) },
 		Secrets:   run.ReadSecrets,
 		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage,

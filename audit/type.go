@@ -36,8 +36,13 @@ const (
 	RequestAnswered   Type = "request.answered"
 	LimitExtended     Type = "limit.extended"
 	SandboxClaimed    Type = "sandbox.claimed" // a warm sandbox became that of a tenant
+	SandboxCreated    Type = "sandbox.created" // the agent creates a sandbox of its own; comes before its start
+	SandboxRefused    Type = "sandbox.refused" // the agent asked for one that the session's limits or its policy do not permit
+	SandboxEnded      Type = "sandbox.ended"   // one of the agent's own
 	SandboxPaused     Type = "sandbox.paused"
 	SandboxResumed    Type = "sandbox.resumed"
+	SandboxSnapshot   Type = "sandbox.snapshot" // its state was stored
+	SandboxRestored   Type = "sandbox.restored" // it continues from a snapshot
 	StopRequested     Type = "stop.requested"
 	LimitReached      Type = "limit.reached"
 	LimitsDegraded    Type = "limits.degraded"

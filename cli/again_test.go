@@ -43,7 +43,7 @@ func keptSession(t *testing.T, a *cli, spec session.Spec) session.ID {
 }
 
 func wasRun(repo string) session.Spec {
-	return session.Spec{Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Run: config.Run{Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: amount.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1024, StateSize: 32, Disk: 10240, MaxOutput: 256, IdleTimeout: amount.Duration(30 * time.Minute), ModelTimeout: amount.Duration(10 * time.Minute), AllowDegraded: true}}
+	return session.Spec{Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Run: config.Run{Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: amount.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1024, StateSize: 32, Disk: 77, MaxOutput: 256, IdleTimeout: amount.Duration(30 * time.Minute), ModelTimeout: amount.Duration(10 * time.Minute), AllowDegraded: true}}
 }
 
 func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) {
@@ -56,7 +56,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 		t.Fatalf("got %v", err)
 	}
 	line, _, _ := strings.Cut(errOut.String(), "\n")
-	want := "→ aibox run codex --repo=" + repo + " --detach --model=other --inference=scripted --network=none --timeout=30m --memory=0 --cpus=0 --pids=64 --disk=10240 --state-size=32 --hide=vault " +
+	want := "→ aibox run codex --repo=" + repo + " --detach --model=other --inference=scripted --network=none --timeout=30m --memory=0 --cpus=0 --pids=64 --disk=77 --state-size=32 --hide=vault " +
 		"--require-changes --set verbosity=high '--prompt=mend it'"
 	if line != want {
 		t.Errorf("says  %s\nwants %s", line, want)

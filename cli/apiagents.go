@@ -36,9 +36,12 @@ func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Se
 
 // sessionsHandler serves the service Sessions.
 func (s *apiServer) sessionsHandler(a *cli) *sessions.Handler {
-	return &sessions.Handler{Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
-		return s.agents(a, agentPolicy(tenant))
-	}}
+	return &sessions.Handler{
+		Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
+			return s.agents(a, agentPolicy(tenant))
+		},
+		Creations: s.creations,
+	}
 }
 
 // running returns the tenant's sessions of agents that have not ended.

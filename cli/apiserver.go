@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"aibox/api/client"
+	"aibox/api/creation"
 	"aibox/api/e2b"
 	"aibox/api/forward"
 	"aibox/api/quota"
@@ -34,6 +35,7 @@ type apiServer struct {
 	sandboxes *sandbox.Service
 	e2b       *e2b.Server
 	keeper    *quota.Keeper
+	creations *creation.Keeper
 }
 
 // openAPI opens the API. Its options may be completed before.
@@ -54,8 +56,11 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}
+	s.creations = &creation.Keeper{Store: s.store, Settle: s.settle}
 	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
 	s.keeper = keeper
+	keeper.Volumes = sandboxes.Volumes.Bytes
+	keeper.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, keeper.SnapshotRoom
 	sandboxes.Launch = keeper.Limit(sandbox.LimitStarts(sandboxes.Launch))
 	key, err := s.store.Key(ctx, "ports")
 	if err != nil {
@@ -64,7 +69,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	o := server.Options{
 		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
 		Services: server.Services{
-			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.store, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: a.templatesHandler(),
+			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: a.templatesHandler(),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
 			Code:  server.NewCode(code.NewRunner(sessions)),
 		},
@@ -79,6 +84,14 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 		return nil, errors.Join(err, s.store.Close())
 	}
 	return s, nil
+}
+
+// settle settles the creation of a sandbox or of an agent's session; see creation.Keeper.
+func (s *apiServer) settle(ctx context.Context, id session.ID) (stays bool, err error) {
+	if id.Agent() == session.SandboxAgent {
+		return false, s.sandboxes.Abandon(ctx, id)
+	}
+	return s.sessions.Settle(ctx, id)
 }
 
 // templatesHandler serves the service Templates.

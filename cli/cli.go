@@ -7,6 +7,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	goruntime "runtime"
@@ -103,9 +104,10 @@ func (a *cli) execute(ctx context.Context, args []string) error {
 // cobra finds a command only by its name as a word.
 func (a *cli) canCall(name string) bool { return a.words == nil || slices.Contains(a.words, name) }
 
-// root is the command tree. Without canCall, a command may have no flags.
+// root is the command tree: all commands, or only the one that the command line names. Without
+// canCall, a command may have no flags.
 func (a *cli) root() *cobra.Command {
-	var plain bool
+	var plain, showVersion bool
 	root := &cobra.Command{
 		Use:   "aibox",
 		Short: "Run coding agents on your repositories without trusting them",
@@ -120,6 +122,9 @@ changes as a diff, and accept or discard them.`,
 		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case showVersion:
+				_, err := fmt.Fprintln(a.out, "aibox", version())
+				return err
 			case plain || a.isInteractive() && accessible():
 				return a.plainUI(cmd.Context())
 			case a.isInteractive():
@@ -138,10 +143,9 @@ changes as a diff, and accept or discard them.`,
 			a.parsed, a.json = true, cmd.Flags().Lookup("json") != nil && cmd.Flags().Lookup("json").Value.String() == "true"
 		},
 	}
-	root.Version = version()
-	root.SetVersionTemplate("aibox {{.Version}}\n")
-	root.InitDefaultVersionFlag()
-	root.Flags().Lookup("version").Usage = "print the version"
+	// Not by cobra's own flag: its template reaches text/template, which calls methods by
+	// name, and the linker then keeps every method of every type in the program.
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of using the full screen; default if ACCESSIBLE is set or TERM is dumb")
 	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
 	root.AddGroup(
@@ -149,17 +153,9 @@ changes as a diff, and accept or discard them.`,
 		&cobra.Group{ID: "review", Title: "Review:"},
 		&cobra.Group{ID: "machine", Title: "Machine:"},
 	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, command := range commands {
-			command.GroupID = group
-			root.AddCommand(command)
-		}
+	for _, command := range a.commands() {
+		root.AddCommand(command)
 	}
-	add("run", a.runCommand(), a.rerunCommand(), a.forkCommand(), newListCommand(a), newTopCommand(a), newAttachCommand(a), newExecCommand(a), newShellCommand(a), newCopyCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newOpenCommand(a), newAllowCommand(a), newDenyCommand(a), newAnswerCommand(a), newRemoveCommand(a))
-	add("machine", newSandboxCommand(a), newServeCommand(a), newTokenCommand(a))
-	add("review", newDiffCommand(a), newCompareCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
-	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newTemplateCommand(a), newNetguardCommand(a), newAuditCommand(a), newDoctorCommand(a), newConfigCommand(a), newMCPCommand(a), newVersionCommand(a))
-	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
 	refuseUnknownHelp(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagFault(cmd, err)

@@ -48,6 +48,19 @@ func TestTheVersionFlagPrintsTheVersion(t *testing.T) {
 	}
 }
 
+func TestEveryCommandIsFoundByEachOfItsNames(t *testing.T) {
+	for _, entry := range commandEntries() {
+		for _, name := range strings.Fields(entry.names) {
+			a, _, _ := testApp(t)
+			a.words = []string{name}
+			made := a.commands()
+			if len(made) != 1 || strings.Join(append([]string{made[0].Name()}, made[0].Aliases...), " ") != entry.names {
+				t.Errorf("%q makes %d commands, the first is %q with the aliases %q", name, len(made), made[0].Name(), made[0].Aliases)
+			}
+		}
+	}
+}
+
 func TestHelpShowsACommandsHelp(t *testing.T) {
 	for line, want := range map[string]string{"help": "Usage:\n  aibox", "help netguard log": "Usage:\n  aibox netguard log", "help run codex": "Usage:\n  aibox run codex"} {
 		a, out, _ := testApp(t)

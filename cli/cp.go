@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
-	"aibox/internal/amount"
 	"aibox/internal/archive"
 	"aibox/internal/fault"
 	"aibox/review/gitname"
@@ -21,9 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// standardStream is the path of `aibox cp` for an archive on the standard input or output.
-const standardStream = "-"
 
 // copyOptions are the flags of `aibox cp`.
 type copyOptions struct {
@@ -157,120 +150,42 @@ func (c *sandboxCopy) kill(ctx context.Context, number int) {
 
 // out copies out of the sandbox.
 func (c *sandboxCopy) out(ctx context.Context, source, dest string, o archive.Options) error {
-	if dest == standardStream && c.term.interactive {
-		return fault.New(fault.Usage, "an archive cannot be printed on a terminal").Hint("redirect it to a file or a pipe")
-	}
-	number, err := c.start(ctx, process.Copy{Path: source})
-	if err != nil {
-		return err
-	}
-	if dest == standardStream {
-		if err := c.follow(ctx, number, c.console.out); err != nil {
-			c.kill(ctx, number)
+	return c.unpack(ctx, string(c.id), source, dest, o, func(w io.Writer) error {
+		number, err := c.start(ctx, process.Copy{Path: source})
+		if err != nil {
 			return err
 		}
-		return nil
-	}
-	reading, writing := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := c.follow(ctx, number, writing)
-		_ = writing.CloseWithError(err)
-		ended <- err
-	}()
-	result, err := archive.Extract(bufio.NewReaderSize(reading, 256<<10), dest, archive.Name(source), o)
-	_ = reading.CloseWithError(err)
-	if err != nil {
-		c.kill(ctx, number)
-	}
-	followErr := <-ended
-	switch {
-	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "interrupted; %s are in %s", amount.Of(result.Files, "file"), dest)
-	case followErr != nil && !errors.Is(followErr, err):
-		return followErr
-	case err != nil:
-		return fault.New(fault.AgentFailed, "copying from %s to %s: %s", c.id, dest, safe(err.Error()))
-	}
-	return c.report(result, dest)
-}
-
-// report prints what was copied and what was not.
-func (c *sandboxCopy) report(result archive.Result, dest string) error {
-	fmt.Fprintf(c.err, "copied %s (%s) to %s\n", amount.Of(result.Files, "file"), amount.Bytes(result.Bytes), safe(dest))
-	if result.Git.Count+result.Refused.Count == 0 {
-		return nil
-	}
-	left := fault.New(fault.Refused, "%s left out of the copy", amount.Of(result.Git.Count+result.Refused.Count, "item"))
-	for _, name := range result.Refused.Names {
-		left = left.Hint("%s: a link that leads out of the copy, or no file, folder or symlink", name)
-	}
-	if result.Git.Count > 0 {
-		left = left.Hint("%s: git would run what the agent put there; --git copies it", result.Git.Names[0])
-	}
-	return left
+		if err = c.follow(ctx, number, w); err != nil {
+			c.kill(ctx, number)
+		}
+		return err
+	})
 }
 
 // into copies into the sandbox.
 func (c *sandboxCopy) into(ctx context.Context, source, dest string) error {
-	what := process.Copy{Path: dest, Into: true}
-	write := func(w io.Writer) error {
-		_, err := io.Copy(w, c.in)
-		return err
-	}
-	if source != standardStream {
-		absolute, err := filepath.Abs(source)
-		if err == nil {
-			_, err = os.Stat(source)
+	started := make(chan int, 1)
+	packed, err := c.pack(source, func() {
+		if number, ok := <-started; ok {
+			c.kill(ctx, number) // an incomplete archive must not look complete
 		}
-		if err != nil {
-			return fault.New(fault.Usage, "%s cannot be copied: %w", safe(source), err)
-		}
-		if archive.Name(source) == archive.Contents {
-			absolute += "/."
-		}
-		what.Name = archive.Name(absolute)
-		write = func(w io.Writer) error {
-			return archive.Pack(w, absolute, func(name string) {
-				fmt.Fprintf(c.err, "%s %s is left out: it is a device, a pipe or a socket\n", c.errTerm.warn("!"), safe(name))
-			})
-		}
-	}
-	number, err := c.start(ctx, what)
+	})
 	if err != nil {
 		return err
 	}
-	reading, writing := io.Pipe()
-	packed, sent := make(chan error, 1), make(chan error, 1)
-	go func() {
-		buffered := bufio.NewWriterSize(writing, 32<<10)
-		err := errors.Join(write(buffered), buffered.Flush())
-		_ = writing.CloseWithError(err)
-		if err != nil {
-			c.kill(ctx, number) // an incomplete archive must not look complete
-		}
-		packed <- err
-	}()
-	go func() {
-		err := c.service.ProcessInput(ctx, c.id, number, reading, true)
-		_ = reading.CloseWithError(io.ErrClosedPipe)
-		sent <- err
-	}()
-	err = c.follow(ctx, number, io.Discard)
-	_ = reading.CloseWithError(io.ErrClosedPipe)
-	select {
-	case packErr := <-packed:
-		if packErr != nil && !errors.Is(packErr, io.ErrClosedPipe) {
-			return fault.New(fault.Environment, "reading %s: %w", safe(source), packErr)
-		}
-	default: // it reads from the standard input, which may never end
+	number, err := c.start(ctx, process.Copy{Path: dest, Into: true, Name: packed.name})
+	if err != nil {
+		close(started)
+		return packed.end(ctx, err)
 	}
-	switch {
-	case ctx.Err() != nil:
+	started <- number
+	go func() {
+		_ = c.service.ProcessInput(ctx, c.id, number, packed, true) // follow reports how it ended
+		packed.stop()
+	}()
+	err = packed.end(ctx, c.follow(ctx, number, io.Discard))
+	if ctx.Err() != nil {
 		c.kill(ctx, number)
-		return fault.New(fault.Interrupted, "interrupted; a part of the files may be in the sandbox")
-	case err != nil:
-		return err
 	}
-	return nil
+	return err
 }

@@ -135,7 +135,7 @@ func (o *doctorOptions) printFindings(r doctorReport) {
 		case doctor.Warning:
 			mark = o.term.warn("!")
 		case doctor.Missing:
-			mark = o.term.style("31", "✗") // the table counts escapes, so all are of one length
+			mark = o.term.style("31", "✗")
 		}
 		detail := safe(f.Detail)
 		if f.Fix != "" {
@@ -143,7 +143,7 @@ func (o *doctorOptions) printFindings(r doctorReport) {
 		}
 		rows = append(rows, []string{mark + " " + f.Name, detail})
 	}
-	_ = table(o.out, "", rows)
+	_ = o.explained(rows)
 	if len(r.Fixed) > 0 {
 		fmt.Fprintf(o.out, "\nfixed: %s\n", strings.Join(r.Fixed, ", "))
 	}

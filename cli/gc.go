@@ -31,13 +31,15 @@ func newGcCommand(a *cli) *cobra.Command {
 		Short: "Remove old reviewed sessions and unused data",
 		Long: `Remove what has not been used for 30 days ("aibox config set keep" changes that):
 records and workspaces of sessions whose work was accepted, discarded or empty, their
-agents' conversations, and outdated images. Remove unused data of any age: git
-objects, sandboxes, networks, and leftovers of interrupted commands. Saved states
-(aibox recover) are removed after that time, but never before they are 30 days old.
-Audit logs of removed sessions are kept for 90 days ("aibox config set audit-keep").
+agents' conversations, outdated images, and snapshots of sandboxes that have ended.
+Remove unused data of any age: git objects, sandboxes, networks, and leftovers of
+interrupted commands. Saved states (aibox recover) are removed after that time, but
+never before they are 30 days old. Audit logs of removed sessions are kept for 90 days
+("aibox config set audit-keep").
 
 Work that has not been fully reviewed is kept, however old, and so is anything that is
-running or cannot be read. A workspace is saved before it is removed. aibox removes
+running or cannot be read. A snapshot is kept while a sandbox runs that it was taken of
+or that was created from it. A workspace is saved before it is removed. aibox removes
 nothing unless you run this command.`,
 		Example: "  aibox gc --dry-run\n  aibox gc\n  aibox gc --older-than 7d",
 		Args:    cobra.NoArgs,

@@ -120,10 +120,10 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 }
 
 // pagerEnvironment returns the user's environment, with variables that make common pagers
-// pass colors.
+// pass colors, and UTF-8 where the locale does not say that the terminal shows it.
 func pagerEnvironment() []string {
 	env := os.Environ()
-	for _, pair := range []string{"LESS=FRX", "LV=-c"} {
+	for _, pair := range []string{"LESS=FRX", "LESSCHARSET=utf-8", "LV=-c"} {
 		name, _, _ := strings.Cut(pair, "=")
 		if _, set := os.LookupEnv(name); !set {
 			env = append(env, pair)

@@ -40,12 +40,12 @@ func through(t *testing.T, a *cli, show func(context.Context, io.Writer) error) 
 }
 
 func TestAPagerGetsTheTextAndItsEndIsTheEnd(t *testing.T) {
-	a, out, _ := pagedApp(t, `cat; echo "LESS=$LESS" ; exit 3`)
+	a, out, _ := pagedApp(t, `cat; echo "LESS=$LESS $LESSCHARSET" ; exit 3`)
 	err := through(t, a, func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "the text\n")
 		return err
 	})
-	if err != nil || out.String() != "the text\nLESS=FRX\n" {
+	if err != nil || out.String() != "the text\nLESS=FRX utf-8\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }

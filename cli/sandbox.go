@@ -29,7 +29,7 @@ as programs do over the API: of your server, or in the same process if none runs
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSandboxCreateCommand(a), newSandboxListCommand(a), newSandboxGetCommand(a), newSandboxExecCommand(a), newSandboxShellCommand(a),
-		newSandboxCopyCommand(a), newSandboxExtendCommand(a), newSandboxNetworkCommand(a), newSandboxPortsCommand(a), newSandboxOpenCommand(a), newSandboxPauseCommand(a), newSandboxResumeCommand(a), newSandboxRemoveCommand(a))
+		newSandboxCopyCommand(a), newSandboxExtendCommand(a), newSandboxNetworkCommand(a), newSandboxPortsCommand(a), newSandboxOpenCommand(a), newSandboxPauseCommand(a), newSandboxResumeCommand(a), newSandboxSnapshotCommand(a), newSandboxSnapshotsCommand(a), newSandboxForkCommand(a), newSandboxRemoveCommand(a))
 	return cmd
 }
 

@@ -24,7 +24,7 @@ type sandboxCreateOptions struct {
 	memory                                   int64
 	cpus                                     float64
 	processes                                int32
-	key                                      string
+	key, snapshot                            string
 	json                                     bool
 }
 
@@ -37,7 +37,8 @@ func newSandboxCreateCommand(a *cli) *cobra.Command {
 and --allow it reaches nothing.`,
 		Example: `  aibox sandbox create
   aibox sandbox create --allow pip --timeout 30m
-  aibox sandbox create --template code --memory 2048 --metadata job=7`,
+  aibox sandbox create --template code --memory 2048 --metadata job=7
+  aibox sandbox create --snapshot snap-7d2k… --allow pip`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },
 	}
@@ -57,6 +58,7 @@ and --allow it reaches nothing.`,
 	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MiB`; 0 for no limit")
 	flags.Float64Var(&o.cpus, "cpus", 0, "limit the `processors` that it can use; 0 for no limit")
 	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `number`; 0 for no limit")
+	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `id`; what is not given is as in its sandbox")
 	flags.StringVar(&o.key, "idempotency-key", "", "create it once, however often this `key` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -68,6 +70,12 @@ func (o *sandboxCreateOptions) run(ctx context.Context, flags *pflag.FlagSet) er
 		return err
 	}
 	return o.withAPI(ctx, func(c *client.Client) error {
+		if o.snapshot != "" {
+			var err error
+			if request.SnapshotId, err = matchSnapshot(ctx, c, o.snapshot); err != nil {
+				return err
+			}
+		}
 		made, err := c.Create(ctx, request)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,7 +19,9 @@ func newSandboxListCommand(a *cli) *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
 		Short:   "List sandboxes, newest first",
-		Example: "  aibox sandbox ls\n  aibox sandbox ls --metadata job=7 --json",
+		Long: `List sandboxes, newest first. The column PARENT has the session whose agent created a
+sandbox. Such a sandbox is for that agent alone; you can show it and end it.`,
+		Example: "  aibox sandbox ls\n  aibox sandbox ls --metadata job=7 --json\n  aibox sandbox ls --parent 0dq4f-claude",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
@@ -38,6 +41,7 @@ func newSandboxListCommand(a *cli) *cobra.Command {
 	flags.StringArrayVar(&request.Metadata, "metadata", nil, "list only those with this `KEY=VALUE` (repeatable)")
 	flags.StringVar(&request.Template, "template", "", "list only those of this `template`")
 	flags.StringVar(&request.Name, "name", "", "list only those with this `name`")
+	flags.StringVar(&request.ParentId, "parent", "", "list only those that the agent of this `session` created")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -53,10 +57,10 @@ func (a *cli) listSandboxes(found []*aiboxv1.Sandbox, asJSON bool) error {
 	var rows [][]string
 	for _, s := range found {
 		rows = append(rows, []string{
-			s.GetSandboxId(), stateName(s.GetState()), safe(s.GetTemplate()), amount.Age(time.Since(s.GetCreateTime().AsTime())), leftOf(s), safe(s.GetName()),
+			s.GetSandboxId(), stateName(s.GetState()), safe(s.GetTemplate()), amount.Age(time.Since(s.GetCreateTime().AsTime())), leftOf(s), cmp.Or(s.GetParentId(), "-"), safe(s.GetName()),
 		})
 	}
-	return a.overview("ID\tSTATE\tTEMPLATE\tAGE\tLEFT\tNAME", rows)
+	return a.overview("ID\tSTATE\tTEMPLATE\tAGE\tLEFT\tPARENT\tNAME", rows)
 }
 
 func newSandboxGetCommand(a *cli) *cobra.Command {
@@ -94,6 +98,9 @@ func (a *cli) showSandbox(s *aiboxv1.Sandbox) error {
 		{"memory", fmt.Sprintf("%d MiB", s.GetLimits().GetMemoryMib())},
 		{"processors", fmt.Sprint(s.GetLimits().GetCpus())},
 		{"processes", fmt.Sprint(s.GetLimits().GetProcesses())},
+	}
+	if s.GetParentId() != "" {
+		rows = append(rows, []string{"parent", safe(s.GetParentId())})
 	}
 	for key, value := range s.GetMetadata() {
 		rows = append(rows, []string{"metadata", safe(key + "=" + value)})

@@ -12,17 +12,16 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"aibox/api/calllog"
+	"aibox/api/otlp"
 	"aibox/api/server"
 	"aibox/api/store"
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/internal/paths"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -68,6 +67,9 @@ their processes continue. Ctrl-c and SIGTERM let calls end for up to 30 seconds.
 while new ones start. A request gets one if all its settings are the template's; any other
 starts a sandbox of its own.
 
+With OTEL_EXPORTER_OTLP_ENDPOINT, the server sends its metrics to that OpenTelemetry
+collector every minute, by OTLP over HTTP.
+
 --install-unit writes a systemd unit, so that the server starts when you log in.`,
 		Example: `  aibox serve
   aibox serve --listen 127.0.0.1:8800
@@ -98,6 +100,10 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	if o.installUnit {
 		return o.writeUnit()
+	}
+	metrics, err := otlp.FromEnvironment(os.Getenv)
+	if err != nil {
+		return err
 	}
 	debug.SetGCPercent(100) // it stays, and should be small
 	debug.SetMemoryLimit(serverMemory)
@@ -131,12 +137,31 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	defer log.Close()
 	defer o.endAbandoned(ctx, api)()
+	defer o.exportMetrics(ctx, api, metrics)()
 	stopWarm, err := o.keepWarm(ctx, api)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer stopWarm()
 	return o.serve(ctx, api, listener, config)
+}
+
+// exportMetrics sends the metrics of the server to an OpenTelemetry collector, if the
+// environment names one. stop sends them once more.
+func (o *serveOptions) exportMetrics(ctx context.Context, api *apiServer, to otlp.Settings) (stop func()) {
+	if to.URL == "" {
+		return func() {}
+	}
+	to.Attributes["service.version"] = version()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		otlp.Run(ctx, api, to, func(err error) {
+			fmt.Fprintf(o.err, "%s metrics were not exported to OpenTelemetry: %s\n", o.errTerm.warn("!"), safe(err.Error()))
+		})
+	}()
+	return func() { cancel(); <-done }
 }
 
 // endAbandoned ends what servers that were killed have left of creations. stop waits for it.
@@ -306,73 +331,4 @@ func (o *serveOptions) record(log *calllog.Log, call server.Call) {
 	if err := log.Append(audit.APICalled, call); err != nil {
 		fmt.Fprintf(o.err, "%s a call could not be recorded: %s\n", o.errTerm.warn("!"), safe(err.Error()))
 	}
-}
-
-// unit is the systemd unit. The server's sandboxes are processes of their own and outlive
-// it, so that only the server itself is ended with the unit.
-const unit = `[Unit]
-Description=aibox: sandboxes for programs
-
-[Service]
-ExecStart=%s
-Restart=on-failure
-KillMode=process
-TimeoutStopSec=45
-
-[Install]
-WantedBy=default.target
-`
-
-// writeUnit writes the systemd unit.
-func (o *serveOptions) writeUnit() error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	dirs, err := paths.Default()
-	if err != nil {
-		return err
-	}
-	words := []string{program, "serve"}
-	for _, address := range o.listen {
-		words = append(words, "--listen", address)
-	}
-	for _, name := range o.hosts {
-		words = append(words, "--host", name)
-	}
-	for _, domain := range o.domains {
-		words = append(words, "--domain", domain)
-	}
-	for _, shelf := range o.warm {
-		words = append(words, "--warm", shelf)
-	}
-	if o.warmMemory != 0 {
-		words = append(words, "--warm-memory", strconv.Itoa(o.warmMemory))
-	}
-	if o.cert != "" {
-		cert, certErr := filepath.Abs(o.cert)
-		key, keyErr := filepath.Abs(o.key)
-		if err := errors.Join(certErr, keyErr); err != nil {
-			return err
-		}
-		words = append(words, "--cert", cert, "--key", key)
-	}
-	for i, word := range words {
-		words[i] = quoteUnit(word)
-	}
-	file := filepath.Join(filepath.Dir(dirs.Config), "systemd", "user", "aibox.service")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(words, " ")), 0o644); err != nil {
-		return err
-	}
-	fmt.Fprintln(o.out, file)
-	fmt.Fprintf(o.err, "%s `systemctl --user enable --now aibox` starts the server\n", o.errTerm.faint("→"))
-	return nil
-}
-
-// quoteUnit quotes a word for ExecStart.
-func quoteUnit(word string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word) + `"`
 }

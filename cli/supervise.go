@@ -29,7 +29,7 @@ func newSuperviseCommand(a *cli) *cobra.Command {
 			if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 				return err
 			}
-			return a.app.Supervise(cmd.Context(), a.in, os.Stdout)
+			return a.app.Supervise(cmd.Context(), a.in, os.Stdout, serveOwnSandboxes)
 		},
 	}
 }

@@ -5,18 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 	"unicode/utf8"
 )
 
+// tableGap is how many spaces separate two columns.
+const tableGap = 2
+
 // table prints rows in columns. Cells must be safe for a terminal already.
 func table(out io.Writer, header string, rows [][]string) error {
-	buffered := bufio.NewWriter(out) // tabwriter writes each cell by itself
-	w := tabwriter.NewWriter(buffered, 0, 4, 2, ' ', 0)
 	if header != "" {
-		fmt.Fprintln(w, header)
+		rows = slices.Insert(slices.Clone(rows), 0, strings.Split(header, "\t"))
 	}
+	if text, ok := aligned(rows); ok {
+		_, err := out.Write(text)
+		return err
+	}
+	buffered := bufio.NewWriter(out) // tabwriter writes each cell by itself
+	w := tabwriter.NewWriter(buffered, 0, 4, tableGap, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			if i > 0 {
@@ -27,6 +36,62 @@ func table(out io.Writer, header string, rows [][]string) error {
 		fmt.Fprintln(w)
 	}
 	return errors.Join(w.Flush(), buffered.Flush())
+}
+
+// aligned returns what tabwriter makes of rows, in a fraction of its time, and does not count
+// colors as text. It knows only rows with the same number of cells, none of which has a control
+// character besides colors.
+func aligned(rows [][]string) (text []byte, ok bool) {
+	var widths []int
+	size := 0
+	for i, row := range rows {
+		if i == 0 {
+			widths = make([]int, len(row))
+		}
+		if len(row) != len(widths) {
+			return nil, false
+		}
+		for i, cell := range row {
+			if strings.ContainsFunc(cell, func(r rune) bool { return unicode.IsControl(r) && r != '\x1b' }) {
+				return nil, false
+			}
+			widths[i] = max(widths[i], cellWidth(cell))
+			size += len(cell)
+		}
+	}
+	for _, width := range widths {
+		size += len(rows) * (width + tableGap)
+	}
+	text = make([]byte, 0, size)
+	for _, row := range rows {
+		for i, cell := range row {
+			text = append(text, cell...)
+			if i < len(row)-1 {
+				for range widths[i] + tableGap - cellWidth(cell) {
+					text = append(text, ' ')
+				}
+			}
+		}
+		text = append(text, '\n')
+	}
+	return text, true
+}
+
+// cellWidth counts the characters of a cell, without those of our own colors.
+func cellWidth(cell string) int {
+	width := utf8.RuneCountInString(cell)
+	for {
+		_, color, found := strings.Cut(cell, "\x1b[")
+		if !found {
+			return width
+		}
+		end := strings.IndexByte(color, 'm')
+		if end < 0 {
+			return width
+		}
+		width -= len("\x1b[") + end + 1
+		cell = color[end+1:]
+	}
 }
 
 // overview prints a table to standard output. On a terminal it cuts the last column to the
@@ -67,18 +132,18 @@ func (c *console) explained(rows [][]string) error {
 // lastColumn is how many characters the last column may have so that lines of
 // rows have at most width; at least a few.
 func lastColumn(rows [][]string, width int) int {
-	const gap, least = 2, 12
+	const least = 12
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], cellWidth(cell))
 		}
 	}
 	for _, used := range widths {
-		width -= used + gap
+		width -= used + tableGap
 	}
 	return max(width, least)
 }

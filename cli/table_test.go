@@ -2,10 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 func TestATableOnATerminalKeepsToItsWidth(t *testing.T) {
@@ -30,5 +35,40 @@ func TestATableOnATerminalKeepsToItsWidth(t *testing.T) {
 				t.Errorf("%s at %d columns, %d of 30 words are kept:\n%s", name, width, kept, out.String())
 			}
 		}
+	}
+}
+
+func TestATableIsAlignedAsTabwriterAlignsIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cell := rapid.StringOf(rapid.SampledFrom([]rune("ab é日\u00a0")))
+		columns := rapid.IntRange(1, 4).Draw(rt, "columns")
+		rows := rapid.SliceOf(rapid.SliceOfN(cell, columns, columns)).Draw(rt, "rows")
+		var want bytes.Buffer
+		w := tabwriter.NewWriter(&want, 0, 4, tableGap, ' ', 0)
+		for _, row := range rows {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+		_ = w.Flush()
+		if got, ok := aligned(rows); !ok || string(got) != want.String() {
+			rt.Fatalf("%v\n%q\nwants\n%q", ok, got, want.String())
+		}
+	})
+	for _, rows := range [][][]string{{{"a", "b"}, {"a"}}, {{"a\tb"}}, {{"a\nb", "c"}}} {
+		if text, ok := aligned(rows); ok {
+			t.Errorf("%q is aligned as %q", rows, text)
+		}
+	}
+}
+
+func TestColorsDoNotMoveTheColumnsOfATable(t *testing.T) {
+	var out bytes.Buffer
+	a := &console{in: os.Stdin, out: &out, term: terminal{interactive: true, color: true, width: 30}}
+	rows := [][]string{{a.term.good("✓") + " gVisor", "it is set up as it should be"}, {a.term.warn("!") + " an image", "missing"}, {"plain", "text"}}
+	if err := a.explained(rows); err != nil {
+		t.Fatal(err)
+	}
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(out.String(), "")
+	if want := "✓ gVisor    it is set up as it\n            should be\n! an image  missing\nplain       text\n"; plain != want {
+		t.Errorf("printed is\n%s\nand not\n%s", plain, want)
 	}
 }

@@ -261,8 +261,10 @@ tenant local, which is you, has no bounds unless you set them.`,
 					{"memory in MiB", bound(now.Memory)},
 					{"processors", bound(now.CPUs)},
 					{"processes", bound(now.Processes)},
+					{"disk in MiB", bound(now.Disk)},
 					{"MiB sent on one day", bound(now.UploadBytes >> 20)},
 					{"tokens of models on one day", bound(now.Tokens)},
+					{"MiB of snapshots", bound(now.Snapshots >> 20)},
 				})
 			})
 		},
@@ -272,8 +274,10 @@ tenant local, which is you, has no bounds unless you set them.`,
 	flags.Int64Var(&set.Memory, "memory", 0, "bound the memory of all sandboxes to this many `MiB`")
 	flags.Float64Var(&set.CPUs, "cpus", 0, "bound the processors of all sandboxes to this `number`")
 	flags.Int64Var(&set.Processes, "processes", 0, "bound the processes of all sandboxes to this `number`")
+	flags.Int64Var(&set.Disk, "disk", 0, "bound the volumes, with what all sandboxes can write, to this many `MiB`")
 	flags.Int64Var(&set.UploadBytes, "upload", 0, "bound what is sent to hosts on one day to this many `MiB`")
 	flags.Int64Var(&set.Tokens, "tokens", 0, "bound the tokens of models on one day to this `number`")
+	flags.Int64Var(&set.Snapshots, "snapshots", 0, "bound what the snapshots of sandboxes take to this many `MiB`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -285,8 +289,10 @@ func changeQuota(cmd *cobra.Command, now *store.Quota, set store.Quota) (changed
 		"memory":    func() { now.Memory = set.Memory },
 		"cpus":      func() { now.CPUs = set.CPUs },
 		"processes": func() { now.Processes = set.Processes },
+		"disk":      func() { now.Disk = set.Disk },
 		"upload":    func() { now.UploadBytes = set.UploadBytes << 20 },
 		"tokens":    func() { now.Tokens = set.Tokens },
+		"snapshots": func() { now.Snapshots = set.Snapshots << 20 },
 	} {
 		if cmd.Flags().Changed(name) {
 			take()

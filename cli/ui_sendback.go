@@ -30,7 +30,7 @@ func (a *cli) sendBack(ctx context.Context, asked page.SendBack) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork))
+	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork), asked.Fork)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,9 @@ func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool) str
 	return text + "\n" + scissors + "\n" + below + "# Everything from the line above is left out. An empty text sends nothing.\n"
 }
 
-// editFeedback lets the user edit text, and returns what is above the scissors.
-func (c *console) editFeedback(ctx context.Context, text string) (string, error) {
+// editFeedback lets the user edit text, the feedback or the task of a fork, and returns what
+// is above the scissors.
+func (c *console) editFeedback(ctx context.Context, text string, fork bool) (string, error) {
 	dir, err := os.MkdirTemp("", "aibox-feedback-")
 	if err != nil {
 		return "", err
@@ -80,9 +81,16 @@ func (c *console) editFeedback(ctx context.Context, text string) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("reading the feedback: %w", err)
 	}
-	edited, _, _ := strings.Cut("\n"+string(data), "\n"+scissors)
+	return editedText(string(data), fork)
+}
+
+// editedText returns what is above the scissors in an edited text.
+func editedText(data string, fork bool) (string, error) {
+	edited, _, _ := strings.Cut("\n"+data, "\n"+scissors)
 	edited = strings.TrimSpace(edited)
 	switch {
+	case edited == "" && fork:
+		return "", fault.New(fault.Interrupted, "the task is empty, so nothing was forked")
 	case edited == "":
 		return "", fault.New(fault.Interrupted, "the feedback is empty, so nothing was sent back")
 	case len(edited) > run.MaxPrompt:

@@ -131,6 +131,9 @@ func tighter(field spec.Field, was, now any) bool {
 		return false
 	case "tone":
 		return true
+	case "sandboxes": // 0 is none
+		count := func(value any) int64 { n, _ := value.(int64); return n }
+		return count(now) <= count(was)
 	case "allow":
 		return now != nil && subset(now, was)
 	case "system", "hide", "deny":

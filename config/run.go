@@ -23,6 +23,7 @@ type Run struct {
 	EgressDownload amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	Inspect        []string        `json:"inspect,omitempty" label:"Inspected hosts" help:"Decrypt the traffic to these hosts in the egress proxy" placeholder:"HOST" inherit:"always"`
 	Secret         []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME, or of [secrets.NAME] in your settings, to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
+	SSHAgent       []string        `json:"ssh_agent,omitempty" label:"SSH agent" help:"Let your ssh-agent sign the sandbox's logins to this SSH server as this user" placeholder:"USER@HOST" inherit:"always"`
 	Learn          bool            `json:"learn,omitempty" label:"Learn" help:"Propose an allow list after a run under the policy public"`
 	Inference      string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
 	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
@@ -48,12 +49,13 @@ type Run struct {
 	RequireChanges bool            `json:"-" label:"Require changes" help:"Exit with code 1 if the agent changed nothing" scope:"at-least"`
 	Verify         string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
 	VerifyTimeout  amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
+	Sandboxes      int             `json:"sandboxes,omitempty" label:"Own sandboxes" help:"Let the agent create up to this many sandboxes of its own, within its own limits" default:"0" min:"0" max:"16" zero:"none" scope:"at-most" placeholder:"NUMBER" inherit:"always"`
 	MaxParallel    int             `json:"max_parallel,omitempty" label:"Sessions at once" help:"Queue a session while this many others run; 0 for no limit" default:"0" min:"0" max:"1000" scope:"at-most" placeholder:"NUMBER"`
 	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
 }
 
 // proxySettings are the settings that have an effect only under a policy with a proxy.
-var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "learn"}
+var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "ssh-agent", "learn"}
 
 // IsProxySetting reports whether the setting has an effect only under a network policy with
 // an egress proxy.

@@ -28,7 +28,7 @@ type Settings struct {
 	Agent string `label:"Agent" help:"The default agent"`
 	Run
 	Rootful bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
-	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, such as 30d" default:"30d" min:"0s"`
+	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions and unused snapshots, such as 30d" default:"30d" min:"0s"`
 	Pager   string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
 
 	Notify        bool     `label:"Notify" help:"Show notifications of the desktop and the terminal" default:"true"`

@@ -38,6 +38,9 @@ func (s Setting) Takes() string {
 	case spec.Money:
 		return "US dollars, such as 5 or 2.50"
 	case spec.List:
+		if s.Field.Placeholder != "" {
+			return s.Field.Placeholder + "; several separated by commas, or a list such as [\"one\", \"two\"]"
+		}
 		return "comma-separated values, or a list such as [\"one\", \"two\"]"
 	case spec.Path:
 		return "a file or a folder"

@@ -48,11 +48,12 @@ RUN --mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked \
  && if command -v update-ca-certificates >/dev/null; then update-ca-certificates; fi \
  && apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      build-essential ca-certificates curl file git iproute2 jq less pkg-config procps \
+      build-essential ca-certificates curl file git iproute2 jq less openssh-client pkg-config procps \
       python3 python3-pip python3-venv ripgrep unzip xz-utils \
  && update-ca-certificates \
  && printf '[global]\ncert = /etc/ssl/certs/ca-certificates.crt\n' >/etc/pip.conf \
- && rm -rf /var/log/apt /var/log/dpkg.log /usr/share/doc/* /usr/share/man/*
+ && rm -rf /var/log/apt /var/log/dpkg.log /usr/share/doc/* \
+ && find /usr/share/man -not -type d -delete
 COPY --from=node /out/ /usr/local/
 # Programs with their own list of authorities are pointed at the system's: Node
 # here, npm and pip in their own files. Native modules compile against the headers of
@@ -60,6 +61,6 @@ COPY --from=node /out/ /usr/local/
 ENV LANG=C.UTF-8 \
     NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
     npm_package_config_node_gyp_nodedir=/usr/local
-RUN --mount=type=tmpfs,target=/tmp node --version && npm --version && python3 --version && git --version && rg --version
+RUN --mount=type=tmpfs,target=/tmp node --version && npm --version && python3 --version && git --version && rg --version && ssh -V
 WORKDIR /workspace
 CMD ["bash"]

@@ -20,7 +20,15 @@ const (
 	PortProxy    = 3128  // TCP: the egress proxy, under Allowlist and Public
 	PortGateway  = 11434 // TCP: the inference gateway, on Ollama's own port
 	PortLifeline = 11435 // TCP: one connection from the sandbox's PID 1 to its supervisor
+	// PortSandboxes is TCP: sandboxes that the agent creates, in sessions whose settings
+	// permit them.
+	PortSandboxes = 11436
 )
+
+// TCPPorts returns all TCP ports that a session can listen on.
+func TCPPorts() []int {
+	return []int{PortDNS, PortProxy, PortGateway, PortLifeline, PortSandboxes}
+}
 
 // BridgePrefix begins the name of every session's bridge. The firewall matches
 // on it, so no other interface may use it.

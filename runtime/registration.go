@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -41,4 +42,40 @@ func (r Runtime) CheckSafe() error {
 	}
 	return fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a sandbox out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; ")).
 		Hint("`aibox doctor --fix` registers aibox's in its place")
+}
+
+// The runtime that restores sandboxes from checkpoints, as aibox's setup registers it. Docker
+// cannot restore a container under runsc by itself: the program turns the start of a container
+// into a restore, and passes everything else on to runsc.
+const (
+	RestorerName = "aibox-restore"
+	restorerPath = "/usr/local/lib/aibox/runsc-restore"
+	restorerArg  = "--aibox-runsc="
+)
+
+// RestorerOf returns how the runtime that restores sandboxes of r must be registered.
+func RestorerOf(r Runtime) Runtime {
+	return Runtime{
+		Name: RestorerName, Path: restorerPath, Args: append([]string{restorerArg + r.Path}, r.Args...),
+		Overlay: r.Overlay, OverlaySize: r.OverlaySize,
+	}
+}
+
+// CheckRestorer refuses a daemon that cannot restore sandboxes of the runtime with that name:
+// a fault of kind Environment. The runtime that restores must have the same program and
+// arguments, or a restored sandbox would have other walls.
+func (i Info) CheckRestorer(name string) error {
+	starter, ok := i.Find(name)
+	restorer, found := i.Find(RestorerName)
+	want := RestorerOf(starter)
+	switch {
+	case !ok || !found:
+		return fault.New(fault.Environment, "Docker has no runtime that restores sandboxes from snapshots (%s)", RestorerName).
+			Hint("register it: aibox doctor --fix")
+	case restorer.Path != want.Path || len(restorer.Unknown) > 0 || !slices.Equal(restorer.Args, want.Args):
+		return fault.New(fault.Environment, "the runtime that restores sandboxes (%s) is not registered as %s is", RestorerName, termtext.Escape(name)).
+			Hint("register it again: aibox doctor --fix")
+	default:
+		return starter.CheckSafe()
+	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,43 @@ func TestUnsafeRuntimeRegistrationIsRejected(t *testing.T) {
 		case test.want != "" && (fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(strings.Join(fault.Hints(err), ""), "aibox doctor --fix")):
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestOnlyARestorerThatIsRegisteredAsItsRuntimeIsUsed(t *testing.T) {
+	args := []string{"--ignore-cgroups", "--overlay2=root:self,size=10g"}
+	runsc := Runtime{Name: "runsc", Path: "/opt/runsc", Args: args}
+	right := RestorerOf(runsc)
+	check := func(runtimes ...Runtime) error { return Info{Runtimes: runtimes}.CheckRestorer("runsc") }
+	if err := check(runsc, right); err != nil {
+		t.Error(err)
+	}
+	changes := map[string]func(*Runtime){
+		"another program":      func(r *Runtime) { r.Path = "/tmp/runsc-restore" },
+		"another runsc":        func(r *Runtime) { r.Args[0] = "--aibox-runsc=/tmp/runsc" },
+		"a further argument":   func(r *Runtime) { r.Args = append(r.Args, "--network=host") },
+		"a missing argument":   func(r *Runtime) { r.Args = r.Args[:2] },
+		"an unknown setting":   func(r *Runtime) { r.Unknown = []string{"runtimeType"} },
+		"under another name":   func(r *Runtime) { r.Name = "other" },
+		"arguments reordered":  func(r *Runtime) { r.Args[1], r.Args[2] = r.Args[2], r.Args[1] },
+		"no arguments at all":  func(r *Runtime) { r.Args = nil },
+		"its runsc comes last": func(r *Runtime) { r.Args = append(slices.Clone(r.Args[1:]), r.Args[0]) },
+	}
+	for name, change := range changes {
+		restorer := right
+		restorer.Args = slices.Clone(right.Args)
+		change(&restorer)
+		if err := check(runsc, restorer); fault.KindOf(err) != fault.Environment {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, runtimes := range map[string][]Runtime{"no restorer": {runsc}, "no runtime": {right}} {
+		if err := check(runtimes...); fault.KindOf(err) != fault.Environment {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	unsafe := Runtime{Name: "runsc", Path: "/opt/runsc", Args: []string{"--network=host"}}
+	if err := check(unsafe, RestorerOf(unsafe)); fault.KindOf(err) != fault.Environment {
+		t.Errorf("an unsafe runtime: %v", err)
 	}
 }

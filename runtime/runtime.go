@@ -62,6 +62,15 @@ type Pauser interface {
 	Resume(ctx context.Context) error
 }
 
+// Checkpointer is an optional interface of a Sandbox whose state can be stored while it runs.
+type Checkpointer interface {
+	// Checkpoint writes the memory of all processes and the files of the root file system to
+	// folder, which is empty. Meanwhile the sandbox stands still; then it runs on, also after
+	// an error. Mounts, connections and the files of the host are not part of it. A daemon
+	// that could not restore it is a fault of kind Environment, before anything is written.
+	Checkpoint(ctx context.Context, folder string) error
+}
+
 // Scratch is an optional interface of a Sandbox that has folders in memory instead of the
 // volumes that its image declares. They start empty and disappear with the sandbox. Each
 // holds at most size bytes.
@@ -203,4 +212,8 @@ type Spec struct {
 	ResolvConf, Hosts, HostnameFile string
 	TmpSize                         int64             // bytes of the tmpfs on /tmp; 0 means 1 GiB
 	Labels                          map[string]string // further labels; must not hold secrets
+	// Checkpoint is a folder that Checkpointer.Checkpoint has filled. Start continues the
+	// sandbox from there in place of starting Init. The checkpoint must be of a sandbox with
+	// the same image, init, arguments and targets of mounts. Empty means a new start.
+	Checkpoint string
 }

@@ -44,6 +44,10 @@ readonly STATE_FILE=/var/lib/aibox/setup
 # overlay limits how much a sandbox can write outside its mounts.
 readonly RUNSC_ARGS='["--ignore-cgroups","--overlay2=root:self,size=10g"]'
 
+# The runtime that restores sandboxes from snapshots, and its program.
+readonly RESTORER=aibox-restore
+readonly RESTORER_FILE=$OUR_DIR/runsc-restore
+
 # The controllers that a user's systemd needs to enforce limits.
 readonly CONTROLLERS="cpu cpuset io memory pids"
 
@@ -62,7 +66,7 @@ readonly NEEDED=(
 # Later items depend on earlier ones.
 readonly ITEMS=(
 	packages user subordinate_ids devices bridge_filter delegation linger runtime_dir apparmor
-	user_namespaces runsc proof_program registration rootless_script daemon settings
+	user_namespaces runsc proof_program registration restorer rootless_script daemon settings
 )
 readonly UNINSTALL_ITEMS=(
 	daemon data registration runsc apparmor linger delegation bridge_filter devices subordinate_ids
@@ -950,9 +954,10 @@ registered_here() { [[ $(read_daemon_json | jq -r '.runtimes.runsc.path // ""') 
 # without_runsc: prints the settings of standard input without our runtime, and with the one
 # that it replaced.
 without_runsc() {
-	jq --arg ours "$root$OUR_DIR/" --argjson before "$(replaced_runtime)" '
+	jq --arg ours "$root$OUR_DIR/" --argjson before "$(replaced_runtime)" --arg restorer "$RESTORER" '
 		if (.runtimes.runsc.path // "") | startswith($ours) then
 			if $before then .runtimes.runsc = $before else del(.runtimes.runsc) end else . end
+		| if (.runtimes[$restorer].path // "") | startswith($ours) then del(.runtimes[$restorer]) else . end
 		| if .runtimes == {} then del(.runtimes) else . end'
 }
 
@@ -1052,6 +1057,114 @@ undo_registration() {
 		write_daemon_json <<<"$new"
 	fi
 	! daemon_answers || signal_daemon HUP
+}
+
+# restorer_program: prints the program of the runtime that restores sandboxes. Docker cannot
+# restore a container by itself, so this program turns its start into a restore. Its first
+# argument, from daemon.json, names runsc; every call but a start goes there unchanged.
+restorer_program() {
+	cat <<'EOF'
+#!/bin/sh
+# Installed by aibox's setup. An OCI runtime that starts a container by restoring it from a
+# checkpoint, which aibox names in a private folder of the user, by the id of the container. A
+# container that aibox has named no checkpoint for does not start.
+set -eu
+fail() {
+	echo "runsc-restore: $1" >&2
+	exit 1
+}
+case ${1-} in
+--aibox-runsc=/*) runsc=${1#--aibox-runsc=} && shift ;;
+*) fail "the first argument must be --aibox-runsc=PATH" ;;
+esac
+
+# The command follows the global options, of which three have their value in the next argument.
+place=0 value=no command=''
+for arg; do
+	place=$((place + 1))
+	case $value,$arg in
+	yes,*) value=no ;;
+	no,--root | no,--log | no,--log-format) value=yes ;;
+	no,-*) ;;
+	*) command=$arg && break ;;
+	esac
+done
+[ "$command" = start ] || exec "$runsc" "$@"
+[ $# -eq $((place + 1)) ] || fail "start takes the id of a container"
+
+count=0
+for arg; do
+	count=$((count + 1))
+	shift
+	[ "$count" -ge "$place" ] || set -- "$@" "$arg"
+done
+id=$arg
+case $id in
+*[!0-9a-f]*) fail "not the id of a container: $id" ;;
+esac
+[ ${#id} -eq 64 ] || fail "not the id of a container: $id"
+
+# A container that was created has a process already. If it does not start, Docker forgets it
+# without ending that process, because runsc signals no container in this state, and knows its
+# process no longer after a restore that failed.
+pid=$("$runsc" "$@" state "$id" 2>/dev/null | sed -n 's/^ *"pid": *\([1-9][0-9]*\).*/\1/p')
+end_process() {
+	[ -n "$pid" ] && kill -KILL "$pid" 2>/dev/null || return 0
+	tries=100 # containerd must know of the end when Docker deletes the container
+	while [ "$tries" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do
+		tries=$((tries - 1))
+		sleep 0.02
+	done
+	sleep 0.2
+}
+dir=${XDG_RUNTIME_DIR:?}/aibox-restore/$id
+if ! [ -d "$dir" ] || [ -L "$dir" ] || ! [ -O "$dir" ]; then
+	end_process
+	fail "aibox has named no checkpoint for this container"
+fi
+code=0
+"$runsc" "$@" restore --detach --image-path "$dir/image" "$id" || code=$?
+[ "$code" -eq 0 ] || end_process
+exit "$code"
+EOF
+}
+
+# with_restorer: prints the settings of standard input with the runtime that restores. It has
+# the program and the arguments of the runtime that starts sandboxes.
+with_restorer() {
+	jq --arg name "$RESTORER" --arg path "$root$RESTORER_FILE" '
+		if .runtimes.runsc.path then .runtimes[$name] =
+			{path: $path, runtimeArgs: (["--aibox-runsc=" + .runtimes.runsc.path] + (.runtimes.runsc.runtimeArgs // []))}
+		else . end'
+}
+
+has_restorer_program() {
+	[[ -x $root$RESTORER_FILE ]] && only_root_can_write "$root$RESTORER_FILE" && cmp -s <(restorer_program) "$root$RESTORER_FILE"
+}
+
+need_restorer() {
+	local old
+	has_restorer_program || echo "install $RESTORER_FILE, which restores sandboxes from snapshots"
+	if [[ -z $uid ]] || ! command -v jq >/dev/null; then
+		echo "register $RESTORER in ${home:-the home of $user}${home:+/.config/docker/daemon.json}"
+		return
+	fi
+	old=$(read_daemon_json)
+	if is_object <<<"$old" && ! same_json "$old" "$(with_restorer <<<"$old")"; then
+		echo "register $RESTORER in $(daemon_json)"
+	fi
+}
+
+make_restorer() {
+	local old
+	if ! has_restorer_program; then
+		restorer_program >"$scratch/runsc-restore"
+		as_root install -D -m 0755 "$scratch/runsc-restore" "$root$RESTORER_FILE"
+	fi
+	old=$(read_daemon_json)
+	same_json "$old" "$(with_restorer <<<"$old")" && return
+	step "registering $RESTORER in $(daemon_json)"
+	with_restorer <<<"$old" | write_daemon_json
 }
 
 # note_foreign_runsc: names a runtime that this script did not register but accepts.
@@ -1347,11 +1460,12 @@ log_hint() {
 	fi
 }
 
-# daemon_has_runsc: does the running daemon use the runtime's entry of daemon.json?
+# daemon_has_runsc: does the running daemon use the runtimes' entries of daemon.json?
 daemon_has_runsc() {
-	local wanted known
-	wanted=$(as_user cat "$(daemon_json)" | jq -cS '.runtimes.runsc | {path, args: (.runtimeArgs // [])}')
-	known=$(as_user docker info --format '{{json .Runtimes}}' | jq -cS '.runsc | {path, args: (.runtimeArgs // [])}')
+	# shellcheck disable=SC2016 # $restorer is jq's
+	local wanted known entries='[.runsc, .[$restorer]] | map({path, args: (.runtimeArgs // [])})'
+	wanted=$(as_user cat "$(daemon_json)" | jq -cS --arg restorer "$RESTORER" ".runtimes | $entries")
+	known=$(as_user docker info --format '{{json .Runtimes}}' | jq -cS --arg restorer "$RESTORER" "$entries")
 	[[ $wanted == "$known" ]]
 }
 

@@ -13,7 +13,7 @@ if [[ -z ${AIBOX_TEST_PREPARED-} ]]; then
 	((EUID == 0)) || root=(sudo)
 	[[ -e /etc/mtab ]] || "${root[@]}" ln -s /proc/self/mounts /etc/mtab
 	test/testnet/setup.sh
-	exec scripts/with-sandbox.sh --package shellcheck --package e2fsprogs --package fuse2fs --package fuse3 --package acl --package less --package dbus --package passt --package git-lfs --package openssh-client --package python3-git --package python3-pip \
+	exec scripts/with-sandbox.sh --package shellcheck --package e2fsprogs --package fuse2fs --package fuse3 --package acl --package less --package procps --package dbus --package passt --package git-lfs --package openssh-client --package python3-git --package python3-pip \
 		env AIBOX_TEST_PREPARED=1 scripts/test.sh "$@"
 fi
 

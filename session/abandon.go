@@ -2,13 +2,15 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"aibox/internal/fault"
 )
 
-// abandonPoll is how often Abandon looks at a sandbox that is being started.
+// abandonPoll is how often Abandon and Settle look at what is being started.
 const abandonPoll = 20 * time.Millisecond
 
 // Abandon ends the sandbox of a Launch whose Client has died, and returns when it has ended.
@@ -32,6 +34,36 @@ func (s *repairs) Abandon(ctx context.Context, id ID) error {
 	}
 	_, err := s.endDead(ctx, id, fault.New(fault.Interrupted, abandoned))
 	return err
+}
+
+// Settle returns when the start of an agent's session whose client has died is over, and
+// reports whether the session was started or waits for its turn. If it was not, it never will
+// be, and nothing of it is left.
+func (s *repairs) Settle(ctx context.Context, id ID) (started bool, err error) {
+	tick := time.NewTicker(abandonPoll)
+	defer tick.Stop()
+	for {
+		found, err := s.store.Load(id)
+		switch {
+		case err == nil && (!found.State.Started.IsZero() || found.State.Phase == Queued):
+			return true, nil
+		case err == nil && found.State.Phase == Ended:
+			return false, nil // a failed start whose record is kept
+		case isLocked(s.store.Dir(id)):
+		case errors.Is(err, fs.ErrNotExist) && s.store.CreateChosen(id) == nil:
+			// A supervisor that comes late cannot make the folder, which repair removes.
+			return false, nil
+		default:
+			if _, err := s.endDead(ctx, id, fault.New(fault.Interrupted, abandoned)); err != nil {
+				return false, err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // abandoned is why a sandbox ends that Abandon stops.

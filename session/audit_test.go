@@ -165,7 +165,7 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("AIBOX_CANARY", "leaked")
-	s := newSessions(Deps{AuditCommand: NewAuditCommand(program + "  --to " + dir + "/events")}, store)
+	s := newSessions(withAuditCommand(NewAuditCommand(program+"  --to "+dir+"/events")), store)
 	id := past(t, s)
 	for _, kind := range []audit.Type{audit.AcceptBegun, audit.ChangesAccepted} {
 		if err := s.append(id, kind, map[string]string{"name": "a\n\x1b"}); err != nil {
@@ -190,7 +190,7 @@ func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
 	store := testStore(t)
 	slow := AuditCommand{userCommand{words: []string{"sleep", "60"}, limit: 50 * time.Millisecond}}
 	for name, command := range map[string]AuditCommand{"missing": NewAuditCommand("/no/such/program"), "failing": NewAuditCommand("false"), "slow": slow} {
-		s := newSessions(Deps{AuditCommand: command}, store)
+		s := newSessions(withAuditCommand(command), store)
 		id := past(t, s)
 		if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -247,4 +247,8 @@ func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
 	if err != nil || len(v.Damage) != 1 || v.Damage[0].String() != "line 1 belongs to the log of "+string(a) {
 		t.Errorf("%+v, %v", v, err)
 	}
+}
+
+func withAuditCommand(command AuditCommand) Deps {
+	return Deps{Settings: func() Settings { return Settings{AuditCommand: command} }}
 }

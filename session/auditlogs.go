@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,6 +128,19 @@ func (s Store) ArchiveLog(id ID) (Logged, error) {
 		}
 	}
 	return removed, nil
+}
+
+// RemoveKeepingLog removes a session that has ended, after its audit log was archived. The
+// caller holds the session's lock. command receives the log's last event.
+func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand) error {
+	removed, err := s.ArchiveLog(id)
+	if err != nil {
+		return err
+	}
+	if removed.Hash != "" {
+		_ = command.Run(ctx, removed) // its log is closed
+	}
+	return s.Remove(ctx, id)
 }
 
 // keep makes the file from available as to, too. A file that does not exist is no error.

@@ -161,7 +161,7 @@ func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.deps.AuditCommand.logTo(log, id, kind, data), log.Close())
+	return errors.Join(s.deps.ReadSettings().AuditCommand.logTo(log, id, kind, data), log.Close())
 }
 
 // now returns the current time as records have it.

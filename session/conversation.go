@@ -29,6 +29,9 @@ const VerificationNotice = "verifying: "
 // Add returns the events that end in a chunk. Notices are no part of the conversation. What
 // the user's command prints during a verification are no events, but lines of text.
 func (c *Conversation) Add(chunk output.Chunk) []conversation.Event {
+	if chunk.Time.IsZero() { // a crash left it without a time
+		chunk.Time = c.last
+	}
 	if chunk.Stream == output.Notice {
 		// The state from which this was made can be older than the verification.
 		if bytes.HasPrefix(chunk.Data, []byte(VerificationNotice)) {

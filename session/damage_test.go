@@ -247,6 +247,21 @@ func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	}
 }
 
+// A start that was killed before it recorded its workspace once left the empty folder.
+func TestAStartThatDiedBeforeItsWorkspaceWasRecordedLeavesNoFolder(t *testing.T) {
+	d := newFixture(t)
+	reserved := filepath.Join(d.dirs.Workspace, ".aibox-new-00001-shell")
+	d.must(os.MkdirAll(reserved, 0o700))
+	d.must(os.Mkdir(d.store.Dir("00001-shell"), 0o700))
+	d.must(d.store.write("00001-shell", specFile, Spec{ID: "00001-shell", Created: now(), Repository: d.repo}))
+	d.must(d.store.write("00001-shell", stateFile, State{Phase: Preparing, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if _, err := os.Lstat(reserved); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", reserved, err)
+	}
+}
+
 // On a busy machine the daemon creates the container of a dead supervisor after the session
 // was repaired. It once stayed until another session started.
 func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {

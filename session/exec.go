@@ -58,7 +58,7 @@ func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err
 }
 
 // ReadProcess visits the frames of a process from frame from on, until it has ended, and
-// returns its exit. It reconnects when the connection is lost.
+// returns its exit. The data of a frame is valid until visit returns. It reconnects when the connection is lost.
 func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {

@@ -25,6 +25,12 @@ func (s *reader) List() ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.load(ids)
+}
+
+// load returns the sessions with the ids, without those that do not exist. It omits damaged
+// ones and names them in the error.
+func (s *reader) load(ids []ID) ([]Session, error) {
 	loaded := make([]Session, len(ids))
 	errs := make([]error, len(ids))
 	workers := runtime.GOMAXPROCS(0)
@@ -147,14 +153,10 @@ func (s *contact) StopWithin(ctx context.Context, id ID, reason string, grace ti
 	dir := s.store.Dir(id)
 	last, _ := s.store.Load(id)
 	if isLocked(dir) {
-		err := s.store.dial(id).Stop(ctx, reason, grace)
-		now, _ := s.store.Load(id)
-		ending := now.State.Phase == Ended && errors.Is(err, control.ErrNoSupervisor) // its socket is closed
-		if err != nil && !ending && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
+		if err := s.requestStop(ctx, id, reason, grace); err != nil {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
-		// A supervisor that is only slow still gets the request.
-		err = s.whileResponsive(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
 		if err != nil {
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
@@ -164,6 +166,34 @@ func (s *contact) StopWithin(ctx context.Context, id ID, reason string, grace ti
 		return last, nil
 	}
 	return ended, err
+}
+
+// endTimeout is how long a supervisor that has closed its socket may take to store the
+// session's end.
+const endTimeout = 10 * time.Second
+
+// requestStop requests the end of the session. The error is nil once the supervisor has the
+// request, will read it later because it is slow, or is ending: then it closes its socket
+// and cuts off connections before it stores the end.
+func (s *contact) requestStop(ctx context.Context, id ID, reason string, grace time.Duration) error {
+	giveUp := time.Now().Add(endTimeout)
+	for {
+		err := s.store.dial(id).Stop(ctx, reason, grace)
+		if errors.Is(err, control.ErrTimeout) {
+			return nil
+		}
+		if !errors.Is(err, control.ErrNoSupervisor) {
+			return err
+		}
+		now, _ := s.store.Load(id)
+		if now.State.Phase == Ended || !isLocked(s.store.Dir(id)) {
+			return nil
+		}
+		if ctx.Err() != nil || time.Now().After(giveUp) {
+			return err
+		}
+		pause(ctx, reconnectPause)
+	}
 }
 
 // Signal sends a signal to the session's agent.

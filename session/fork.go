@@ -18,10 +18,10 @@ import (
 // was: it can be reviewed, resumed and forked again.
 
 // Fork copies the workspace and the conversations of the session from, which has ended, for
-// the session to, whose folder exists. save receives the workspace before it is filled, so
-// that workspace.Undo can remove what a crash leaves. A running session is refused: its files
+// the session to, whose folder exists. observer receives the workspace before it is filled,
+// so that workspace.Undo can remove what a crash leaves. A running session is refused: its files
 // may be half written, and its agent's state may not fit them.
-func (s *handovers) Fork(ctx context.Context, from, to ID, save func(workspace.Workspace) error) (*workspace.Workspace, error) {
+func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Observer) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
 		if err := checkNotContinued(old); err != nil {
@@ -45,7 +45,7 @@ func (s *handovers) Fork(ctx context.Context, from, to ID, save func(workspace.W
 		if err := s.store.inherit(from, to); err != nil {
 			return err
 		}
-		ws, err = workspace.Fork(ctx, workspace.ForkRequest{Of: old.State.Workspace, Session: string(to), Dirs: s.deps.Dirs, Made: save})
+		ws, err = workspace.Fork(ctx, workspace.ForkRequest{Of: old.State.Workspace, Session: string(to), Dirs: s.deps.Dirs, Observer: observer})
 		if err != nil {
 			return err
 		}

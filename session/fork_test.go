@@ -23,9 +23,9 @@ func (d *fixture) forked(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Forks: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
-	ws, err := d.Fork(d.t.Context(), from, id, func(ws workspace.Workspace) error {
+	ws, err := d.Fork(d.t.Context(), from, id, workspace.Observer{Record: func(ws workspace.Workspace) error {
 		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: &ws})
-	})
+	}})
 	d.must(err)
 	if d.duringFork != nil {
 		d.duringFork(ws)
@@ -122,7 +122,7 @@ func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	d.must(err)
 	d.must(os.Mkdir(d.store.Dir("00005-a"), 0o700))
 	broken := fault.New(fault.Environment, "no room")
-	if _, err := d.Fork(t.Context(), "00001-a", "00005-a", func(workspace.Workspace) error { return broken }); fault.KindOf(err) != fault.Environment {
+	if _, err := d.Fork(t.Context(), "00001-a", "00005-a", workspace.Observer{Record: func(workspace.Workspace) error { return broken }}); fault.KindOf(err) != fault.Environment {
 		t.Errorf("a failed fork: %v", err)
 	}
 	after, err := os.ReadDir(d.dirs.Workspace)
@@ -141,7 +141,7 @@ func TestWorkThatIsElsewhereIsNotForked(t *testing.T) {
 	d.must(err)
 	for id, want := range map[ID]string{"00001-a": "was continued by 00002-a", "00003-a": "its workspace is gone"} {
 		d.must(os.MkdirAll(d.store.Dir("00009-a"), 0o700))
-		if _, err := d.Fork(t.Context(), id, "00009-a", func(workspace.Workspace) error { return nil }); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+		if _, err := d.Fork(t.Context(), id, "00009-a", workspace.Observer{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

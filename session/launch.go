@@ -98,7 +98,7 @@ func (s *launches) Spawn() (*Launcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)
 	}
-	cmd := exec.Command(exe, s.deps.Supervise...) //nolint:noctx // it outlives this process
+	cmd := exec.Command(exe, s.deps.ReadSettings().Supervise...) //nolint:noctx // it outlives this process
 	cmd.Dir = "/"
 	cmd.Env = supervisorEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -153,17 +153,23 @@ func (l *Launcher) Close() error {
 	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
 }
 
-// Launch calls Spawn, then Launcher.Launch.
+// ChooseID chooses the id of the session and passes it to launch.RecordID, if that is set.
+func (s *launches) ChooseID(ctx context.Context, launch *Launch) error {
+	if launch.RecordID == nil {
+		return nil
+	}
+	id, err := s.store.ChooseID(ctx, launch.Spec.Agent, time.Now())
+	if err != nil {
+		return err
+	}
+	launch.Spec.ID = id
+	return launch.RecordID(ctx, id)
+}
+
+// Launch calls ChooseID, Spawn, then Launcher.Launch.
 func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
-	if launch.RecordID != nil {
-		id, err := s.store.ChooseID(ctx, launch.Spec.Agent, time.Now())
-		if err != nil {
-			return "", err
-		}
-		if err := launch.RecordID(ctx, id); err != nil {
-			return "", err
-		}
-		launch.Spec.ID = id
+	if err := s.ChooseID(ctx, &launch); err != nil {
+		return "", err
 	}
 	l, err := s.Spawn()
 	if err != nil {

@@ -20,6 +20,16 @@ func (p *Permissions) AllowsInbound(port uint16) bool {
 	return p.Inbound == nil || slices.Contains(p.Inbound, int(port))
 }
 
+// IsZero reports whether no permission was given.
+func (p *Permissions) IsZero() bool { return p.SameInside(&Permissions{}) && p.Inbound == nil }
+
+// SameInside reports whether both restrict processes in the same way. It ignores the ports,
+// which are closed outside the sandbox.
+func (p *Permissions) SameInside(other *Permissions) bool {
+	return p.Root == other.Root && p.Processes == other.Processes && slices.Equal(p.Files.Hidden, other.Files.Hidden) &&
+		slices.Equal(p.Files.Write, other.Files.Write) && (p.Files.Write == nil) == (other.Files.Write == nil)
+}
+
 // FilePermissions restrict access to files. Entries are absolute paths, or patterns with *
 // and ** where a field says so.
 type FilePermissions struct {

@@ -88,6 +88,19 @@ func (spec *Spec) SecretRules() ([]netguard.SecretRule, error) {
 	return rules, nil
 }
 
+// SSHLogins returns the logins that the user's ssh-agent may sign.
+func (spec *Spec) SSHLogins() ([]netguard.SSHLogin, error) {
+	var logins []netguard.SSHLogin
+	for _, word := range spec.SSHAgent {
+		login, err := netguard.ParseSSHLogin(word)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "%w", err)
+		}
+		logins = append(logins, login)
+	}
+	return logins, nil
+}
+
 // Lists are the allow list and the deny list of a session. They can change while it runs.
 type Lists struct {
 	Allow []ListEntry `json:"allow"`

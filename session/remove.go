@@ -151,14 +151,7 @@ func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
 		}
-		removed, err := s.store.ArchiveLog(id)
-		if err != nil {
-			return err
-		}
-		if removed.Hash != "" {
-			_ = s.deps.AuditCommand.Run(ctx, removed) // its log is closed
-		}
-		return s.store.Remove(ctx, id)
+		return s.store.RemoveKeepingLog(ctx, id, s.deps.ReadSettings().AuditCommand)
 	})
 }
 

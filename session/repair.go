@@ -68,6 +68,9 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 			repaired = append(repaired, *one)
 		}
 	}
+	if s.deps.Sweep != nil {
+		errs = append(errs, s.deps.Sweep())
+	}
 	if err := s.removeLateContainers(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("removing containers of earlier sessions: %w", err))
 	}
@@ -145,6 +148,9 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 // of it.
 func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, repaired *Repaired) error {
 	if err := s.endSandbox(ctx, session); err != nil {
+		return err
+	}
+	if err := s.endOwnSandboxes(ctx, session); err != nil {
 		return err
 	}
 	if ws := session.State.Workspace; ws != nil {
@@ -293,6 +299,9 @@ func (s *repairs) forget(ctx context.Context, session *Session) error {
 // undoWorkspace removes the workspace of a session whose agent never started, or returns it
 // to the session that it was to resume.
 func (s *repairs) undoWorkspace(ctx context.Context, session *Session) error {
+	if err := workspace.RemoveReserved(s.deps.Dirs, string(session.ID)); err != nil {
+		return err
+	}
 	switch ws := session.State.Workspace; {
 	case session.Resumes != "":
 		return s.ReturnWorkspace(session.Resumes, session.ID)

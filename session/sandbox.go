@@ -25,8 +25,13 @@ type SandboxSpec struct {
 	Services    []Service     `json:"services,omitempty"` // that the template starts
 	// Denied are entries of the deny list that no change of the network takes away: those of
 	// the machine's user and of the tenant's defaults.
-	Denied []string   `json:"denied,omitempty"`
-	Warm   *WarmStart `json:"warm,omitempty"` // it waits for a claim; nil once it is a tenant's
+	Denied []string `json:"denied,omitempty"`
+	// Snapshot is the id of the snapshot of the tenant that it continues from; empty means that
+	// it was started.
+	Snapshot string     `json:"snapshot,omitempty"`
+	Warm     *WarmStart `json:"warm,omitempty"` // it waits for a claim; nil once it is a tenant's
+	// Parent is the session whose agent created the sandbox; nil if none did.
+	Parent *Parent `json:"parent,omitempty"`
 }
 
 // Labels are what the caller calls a sandbox. They mean nothing to aibox.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,6 +18,26 @@ func (s *reader) Load(id ID) (Session, error) { return s.store.Load(id) }
 // Sandboxes returns the sandboxes of a tenant, oldest first. It omits damaged ones and names
 // them in the error, which may accompany a list.
 func (s *reader) Sandboxes(tenant Tenant) ([]Session, error) {
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) })
+}
+
+// VisibleSandboxes is Sandboxes, with those that the agents of the tenant's sessions created.
+func (s *reader) VisibleSandboxes(tenant Tenant) ([]Session, error) {
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) || s.CreatedByAgentOf(tenant, found) })
+}
+
+// CreatedByAgentOf reports whether the agent of a session of the tenant created the sandbox.
+// A session whose record is gone or damaged belongs to no tenant.
+func (s *reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
+	id := sandbox.ParentOf()
+	if id == "" || tenant == "" {
+		return false
+	}
+	parent, err := s.store.Load(id)
+	return err == nil && cmp.Or(parent.Tenant, LocalTenant) == tenant
+}
+
+func (s *reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
@@ -30,7 +51,7 @@ func (s *reader) Sandboxes(tenant Tenant) ([]Session, error) {
 		case errors.Is(err, fs.ErrNotExist): // about to be created, or just removed
 		case err != nil:
 			errs = append(errs, err)
-		case session.OwnedBy(tenant):
+		case selects(&session):
 			sandboxes = append(sandboxes, session)
 		}
 	}
@@ -51,6 +72,11 @@ func (s *contact) PauseSandbox(ctx context.Context, id ID) error {
 // ResumeSandbox continues a paused sandbox.
 func (s *contact) ResumeSandbox(ctx context.Context, id ID) error {
 	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
+}
+
+// SnapshotSandbox stores the state of a running sandbox, as request, a snapshot.Request, says.
+func (s *contact) SnapshotSandbox(ctx context.Context, id ID, request any) error {
+	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
 }
 
 // NetworkLists are new lists of a sandbox's network policy. A nil list stays as it is, and an

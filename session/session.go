@@ -19,20 +19,38 @@ import (
 type Deps struct {
 	Dirs   paths.Dirs
 	Agents agents.Set // the available agents
-	// Supervise is the command line, without the program's name, with which aibox calls
-	// supervisor.Run with the same Deps.
-	Supervise []string
 	// Docker opens the container daemon. Only use cases that need the daemon call it, so
 	// that old sessions can be viewed without one.
 	Docker func(ctx context.Context) (Docker, error)
-	// AuditCommand receives each event.
-	AuditCommand AuditCommand
-	// Notifications are how a supervisor notifies the user.
-	Notifications Notifications
+	// Settings returns what the user's settings decide; nil is nothing. Only use cases that
+	// need it call it: reading the settings takes longer than listing a thousand sessions.
+	Settings func() Settings
+	// Sweep removes what killed processes have left of what this package does not know. It may
+	// be nil.
+	Sweep func() error
 	// Looking is called when a command starts to scan a workspace: progress receives the
 	// number of scanned names, and over is called at the end. Looking and progress may be
 	// nil.
 	Looking func() (progress func(names int), over func())
+}
+
+// Settings are what the user's settings decide about all sessions.
+type Settings struct {
+	// Supervise is the command line, without the program's name, with which aibox calls
+	// supervisor.Run with the same Deps.
+	Supervise []string
+	// AuditCommand receives each event.
+	AuditCommand AuditCommand
+	// Notifications are how a supervisor notifies the user.
+	Notifications Notifications
+}
+
+// ReadSettings returns what the user's settings decide.
+func (d *Deps) ReadSettings() Settings {
+	if d.Settings == nil {
+		return Settings{}
+	}
+	return d.Settings()
 }
 
 // Docker is a container daemon and the guard of its networks.

@@ -164,12 +164,11 @@ func (s *reader) Summaries() ([]Summary, error) {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, ID.Hidden)
-	cache := s.store.openSummaryCache()
-	defer cache.close()
+	cache := s.store.openSummaryCache(ids)
 	briefs := make([]Summary, 0, len(ids))
 	var errs []error
-	for _, id := range ids {
-		brief, version, ok := cache.find(id)
+	for i, id := range ids {
+		brief, version, ok := cache.find(i)
 		if !ok {
 			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {

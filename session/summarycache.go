@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -32,24 +33,20 @@ type cachedSummary struct {
 	Summary
 }
 
-// summaryCache has the summaries of ended sessions. Methods must be called in the order of
-// ids.
+// summaryCache has the summaries of ended sessions.
 type summaryCache struct {
-	store Store
-	root  int             // the folder of all sessions, -1 if it cannot be opened
-	known []cachedSummary // from the file
-	next  int             // of known, the first that find has not passed
-	hits  int             // of known, how many are up to date
-	kept  []cachedSummary // for the file
+	store    Store
+	ids      []ID
+	versions []stateVersion  // of ids
+	known    []cachedSummary // from the file
+	next     int             // of known, the first that find has not passed
+	hits     int             // of known, how many are up to date
+	kept     []cachedSummary // for the file
 }
 
-// openSummaryCache reads the cache. The caller must close it.
-func (s Store) openSummaryCache() *summaryCache {
-	c := &summaryCache{store: s}
-	var err error
-	if c.root, err = unix.Open(s.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-		c.root = -1
-	}
+// openSummaryCache reads the cache, and the versions of the states of sessions, sorted by id.
+func (s Store) openSummaryCache(ids []ID) *summaryCache {
+	c := &summaryCache{store: s, ids: ids, versions: s.stateVersions(ids)}
 	if data, err := os.ReadFile(filepath.Join(s.root, summaryCacheFile)); err == nil {
 		c.known = decodeSummaries(string(data))
 	}
@@ -57,20 +54,38 @@ func (s Store) openSummaryCache() *summaryCache {
 	return c
 }
 
-func (c *summaryCache) close() {
-	if c.root >= 0 {
-		unix.Close(c.root)
+// stateVersions returns the versions of the states of sessions; the zero value where there is
+// none. To ask for them takes most of the time of a long list, so that two threads do.
+func (s Store) stateVersions(ids []ID) []stateVersion {
+	versions := make([]stateVersion, len(ids))
+	root, err := unix.Open(s.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return versions
 	}
+	defer unix.Close(root)
+	look := func(from, to int) {
+		for i := from; i < to; i++ {
+			var st unix.Stat_t
+			if unix.Fstatat(root, string(ids[i])+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+				versions[i] = stateVersion{int64(st.Ino), st.Ctim.Nano()}
+			}
+		}
+	}
+	var other sync.WaitGroup
+	half := 0
+	if len(ids) >= 2*minCached {
+		half = len(ids) / 2
+		other.Go(func() { look(0, half) })
+	}
+	look(half, len(ids))
+	other.Wait()
+	return versions
 }
 
-// find returns the summary of a session if it is up to date, and the version of the
-// session's state.
-func (c *summaryCache) find(id ID) (Summary, stateVersion, bool) {
-	var version stateVersion
-	var st unix.Stat_t
-	if c.root >= 0 && unix.Fstatat(c.root, string(id)+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		version = stateVersion{int64(st.Ino), st.Ctim.Nano()}
-	}
+// find returns the summary of the session at index i of the ids if it is up to date, and the
+// version of the session's state. It must be called in the order of ids.
+func (c *summaryCache) find(i int) (Summary, stateVersion, bool) {
+	id, version := c.ids[i], c.versions[i]
 	for c.next < len(c.known) && c.known[c.next].ID < id {
 		c.next++
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,21 +11,44 @@ import (
 // usageTimeout bounds how long a supervisor may take to measure its sandbox.
 const usageTimeout = 3 * time.Second
 
-// Usages measures all running sessions at once, or those with the ids, and returns them with
-// their Usage, oldest first. Sessions that verify the work of another one count, too. It
-// omits damaged sessions and names them in the error, which may accompany a list.
+// Usages returns the summaries of all running sessions, or those with the ids, with their
+// Usage, oldest first. Sessions that verify the work of another one count, too. It omits
+// damaged sessions and names them in the error, which may accompany a list.
 func (s *contact) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
 	briefs, damaged := s.Summaries()
-	verifying, _ := s.VerificationSummaries()
+	verifying, unread := s.VerificationSummaries()
 	briefs = slices.DeleteFunc(slices.Concat(briefs, verifying), func(b Summary) bool {
 		return b.Phase != Running || len(ids) > 0 && !slices.Contains(ids, b.ID)
 	})
+	running := make([]ID, 0, len(briefs))
+	for i := range briefs {
+		running = append(running, briefs[i].ID)
+	}
+	measured := s.Measure(ctx, running...)
+	for i := range briefs {
+		briefs[i].Usage = measured[briefs[i].ID]
+	}
+	return briefs, errors.Join(damaged, unread)
+}
+
+// Measure measures what the sandboxes of sessions use, all at once. A session that cannot be
+// measured, such as one that has ended, is not in the result. It reads no record, so that a
+// screen can call it often.
+func (s *contact) Measure(ctx context.Context, ids ...ID) map[ID]Usage {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
+	used := make([]Usage, len(ids))
+	failed := make([]error, len(ids))
 	var measuring sync.WaitGroup
-	for i := range briefs {
-		measuring.Go(func() { briefs[i].Usage, _ = s.Usage(ctx, briefs[i].ID) })
+	for i, id := range ids {
+		measuring.Go(func() { used[i], failed[i] = s.Usage(ctx, id) })
 	}
 	measuring.Wait()
-	return briefs, damaged
+	measured := make(map[ID]Usage, len(ids))
+	for i, id := range ids {
+		if failed[i] == nil {
+			measured[id] = used[i]
+		}
+	}
+	return measured
 }

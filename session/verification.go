@@ -249,9 +249,14 @@ func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	}
 }
 
-// VerificationSummaries returns the summaries of all sessions that work for another one.
+// VerificationSummaries returns the summaries of all sessions that work for another one. It
+// reads only their records.
 func (s *reader) VerificationSummaries() ([]Summary, error) {
-	all, err := s.List()
+	ids, err := s.store.IDs()
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.load(slices.DeleteFunc(ids, func(id ID) bool { return !id.Hidden() }))
 	var summaries []Summary
 	for _, session := range all {
 		if session.Verifies != nil {

@@ -195,7 +195,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 			return err
 		}
 	}
-	return s.store.Remove(ctx, id)
+	return s.store.RemoveKeepingLog(ctx, id, s.containers.deps.ReadSettings().AuditCommand)
 }
 
 // repairVerification removes a verification whose client is gone.

@@ -77,6 +77,7 @@ func TestAClaimOfAnotherKindOfSandboxIsRefused(t *testing.T) {
 		"denied":       func(c *Claim) { c.Launch.Spec.Sandbox.Denied = []string{"x.example"} },
 		"program":      func(c *Claim) { c.Launch.Spec.Sandbox.Services = []Service{{Argv: []string{"x"}}} },
 		"volume":       func(c *Claim) { c.Launch.Spec.Sandbox.Volumes = []VolumeMount{{Volume: "v", Path: "/v"}} },
+		"snapshot":     func(c *Claim) { c.Launch.Spec.Sandbox.Snapshot = "snap-1" },
 		"secret":       func(c *Claim) { c.Launch.Injected = map[string]string{"A": "b"} },
 		"agent":        func(c *Claim) { c.Launch.Spec.Sandbox = nil },
 	}

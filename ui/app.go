@@ -321,6 +321,8 @@ func (a *app) goAside(i int) tea.Cmd {
 // click is the mouse: on the line of keys it presses the key.
 func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 	switch {
+	case msg.Y >= a.height:
+		return nil // of a terminal that has just become smaller; its row is not the foot
 	case msg.Y < a.height-footRows && a.over.open():
 		return a.pass(msg)
 	case msg.Y < a.height-footRows:

@@ -239,6 +239,10 @@ func TestAClickOnTheLineOfKeysPressesTheKey(t *testing.T) {
 		}
 		return drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: ansi.StringWidth(foot[:at]), Y: 39})
 	}
+	drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: ansi.StringWidth(foot[:strings.Index(foot, "? help")]), Y: 41})
+	if a.over.help != nil {
+		t.Error("a click below the screen, made before the terminal became smaller, is one on the line of keys")
+	}
 	if click("? help"); a.over.help == nil {
 		t.Error("the help does not open")
 	}

@@ -58,7 +58,7 @@ func (w *world) request() Request {
 	}
 }
 
-func (w *world) Usages(context.Context, ...session.ID) ([]session.Summary, error) { return nil, nil }
+func (w *world) Measure(context.Context, ...session.ID) map[session.ID]session.Usage { return nil }
 
 func (w *world) Summaries() ([]session.Summary, error) {
 	if w.empty {

@@ -23,9 +23,7 @@ type ForkRequest struct {
 	Session string     // the id of the session that the fork is for: names refs, folders and files
 	Dirs    paths.Dirs
 
-	// Made is called once the empty folder exists, with what Undo needs. If it returns an
-	// error, Fork fails. May be nil.
-	Made func(Workspace) error
+	Observer Observer
 }
 
 // Fork copies a workspace with its baseline, so that the change set of the copy holds the
@@ -38,29 +36,18 @@ func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 	if !sessionID.MatchString(req.Session) {
 		return nil, fmt.Errorf("%q is not a session id", req.Session)
 	}
-	path, err := makeFolder(req.Dirs.Workspace, req.Of.Name, req.Session)
-	if err != nil {
-		return nil, err
-	}
 	var steps undo.Stack
 	defer func() {
 		if err != nil {
 			err = errors.Join(explainFull(err, req.Dirs), steps.Run(ctx, 0))
 		}
 	}()
-	steps.Add(func(context.Context) error { return removeTree(path) })
-	folder, err := identify(path)
-	if err != nil {
-		return nil, fmt.Errorf("looking at the new folder: %w", err)
-	}
 	ws := *req.Of
-	ws.Session, ws.Holder, ws.Path, ws.Folder = req.Session, "", path, folder
+	ws.Session, ws.Holder = req.Session, ""
 	ws.Baseline = filepath.Join(filepath.Dir(req.Of.Baseline), req.Session+".baseline")
 	steps.Add(func(ctx context.Context) error { return forget(ctx, &ws) })
-	if req.Made != nil {
-		if err := req.Made(ws); err != nil {
-			return nil, err
-		}
+	if err := ws.makeFolder(req.Dirs, []string{ws.Name, ws.Name + "-" + ws.Session}, req.Observer, &steps); err != nil {
+		return nil, err
 	}
 	if err := copyRefs(ctx, req.Of, req.Session); err != nil {
 		return nil, fmt.Errorf("keeping the baseline of the copy: %w", err)
@@ -68,7 +55,7 @@ func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 	if err := copyBaseline(req.Of.Baseline, ws.Baseline); err != nil {
 		return nil, err
 	}
-	to, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	to, err := unix.Open(ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool
 		name := filepath.Base(path)
 		switch {
 		case refers(path) || !Unchanged(path, age):
-		case strings.HasPrefix(name, removedPrefix) || strings.HasPrefix(name, restoringPrefix) || !strings.HasPrefix(name, ".") && isEmptyFolder(path):
+		case strings.HasPrefix(name, removedPrefix) || strings.HasPrefix(name, restoringPrefix) || (strings.HasPrefix(name, reservedPrefix) || !strings.HasPrefix(name, ".")) && isEmptyFolder(path):
 			found = append(found, Leftover{Path: path})
 		case isFolder(path):
 			found = append(found, Leftover{Path: path, Unknown: true})

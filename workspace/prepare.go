@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/diskerr"
-	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
@@ -60,53 +58,23 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 			return nil, err
 		}
 	}
-	path, err := makeFolder(req.Dirs.Workspace, src.name, req.Session)
-	if err != nil {
-		return nil, err
-	}
-	steps.Add(func(context.Context) error { return removeTree(path) })
-	folder, err := identify(path)
-	if err != nil {
-		return nil, fmt.Errorf("looking at the new workspace: %w", err)
-	}
 	p := &preparation{
 		req: req, src: src, store: st, hide: hide,
 		ws: &Workspace{
-			Session: req.Session, Path: path, Folder: folder, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
+			Session: req.Session, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
 			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
 			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, Scratch: req.Scratch, AsStored: !src.asIs,
 		},
 	}
 	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })
-	if req.Made != nil {
-		if err := req.Made(*p.ws); err != nil {
-			return nil, err
-		}
+	if err := p.ws.makeFolder(req.Dirs, []string{src.name, src.name + "-" + req.Session}, req.Observer, &steps); err != nil {
+		return nil, err
 	}
 	if err := p.run(ctx); err != nil {
 		return nil, err
 	}
 	st.unlock()
 	return p.ws, nil
-}
-
-// makeFolder makes the workspace's folder, which must not exist yet.
-func makeFolder(parent, name, session string) (string, error) {
-	if err := paths.MakePrivate(parent); err != nil {
-		return "", fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err).
-			Hint("move it away: mv %s %s.old", parent, parent)
-	}
-	for _, candidate := range []string{name, name + "-" + session} {
-		path := filepath.Join(parent, candidate)
-		err := os.Mkdir(path, 0o700)
-		if err == nil {
-			return path, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("making the workspace: %w", err)
-		}
-	}
-	return "", fmt.Errorf("the workspaces %s and %s-%s exist already", name, name, session)
 }
 
 // preparation is one run of Prepare.

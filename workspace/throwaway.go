@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -37,9 +36,7 @@ type ThrowawayRequest struct {
 	// unchanged. Has and Tree must be empty.
 	FromStart bool
 
-	// Made is called once the empty folder exists, with what Remove needs. If it returns
-	// an error, Throwaway fails. May be nil.
-	Made func(Workspace) error
+	Observer Observer
 
 	maxFiles int   // 0 means maxThrowawayFiles
 	maxBytes int64 // 0 means maxThrowawayBytes
@@ -64,32 +61,18 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 	if gone && req.FromStart {
 		return nil, fault.New(fault.Usage, "the workspace of %s is gone", req.Of.Owner())
 	}
-	if err := paths.MakePrivate(req.Dirs.Workspace); err != nil {
-		return nil, fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err)
-	}
-	path := filepath.Join(req.Dirs.Workspace, req.Of.Name+"-"+req.Session)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		return nil, fmt.Errorf("making the copy's folder: %w", err)
-	}
 	var steps undo.Stack
 	defer func() {
 		if err != nil {
 			err = errors.Join(explainFull(err, req.Dirs), steps.Run(ctx, 0))
 		}
 	}()
-	steps.Add(func(context.Context) error { return removeTree(path) })
-	folder, err := identify(path)
-	if err != nil {
-		return nil, fmt.Errorf("looking at the new folder: %w", err)
-	}
 	ws := &Workspace{
-		Session: req.Session, Path: path, Folder: folder, Name: req.Of.Name, Repo: req.Of.Repo, URL: req.Of.URL,
+		Session: req.Session, Name: req.Of.Name, Repo: req.Of.Repo, URL: req.Of.URL,
 		Head: req.Of.Head, HeadRef: req.Of.HeadRef, BaseTree: req.Tree, Hide: req.Of.Hide,
 	}
-	if req.Made != nil {
-		if err := req.Made(*ws); err != nil {
-			return nil, err
-		}
+	if err := ws.makeFolder(req.Dirs, []string{ws.Name + "-" + ws.Session}, req.Observer, &steps); err != nil {
+		return nil, err
 	}
 	if err := req.fill(ctx, ws, gone); err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func TestAFailedThrowawayCopyLeavesNothing(t *testing.T) {
 	_, req := worked(t)
 	req.Tree = strings.Repeat("1", 40)
 	made := ""
-	req.Made = func(begun workspace.Workspace) error { made = begun.Path; return nil }
+	req.Observer.Made = func(path string) { made = path }
 	if _, err := workspace.Throwaway(t.Context(), req); err == nil {
 		t.Fatal("a tree that is not there was put")
 	}

@@ -24,10 +24,17 @@ type Request struct {
 	Dirs     paths.Dirs     // where aibox keeps things
 	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
 
-	// Made is called once the empty folder exists, with as much of the workspace as
-	// Undo needs: a caller that stores it can clean up after a crash. If it returns an
-	// error, Prepare fails. May be nil.
-	Made func(Workspace) error
+	Observer Observer
+}
+
+// Observer receives a workspace while it is made. Each function may be nil.
+type Observer struct {
+	// Record receives as much of the workspace as Undo needs, before the folder exists: a
+	// caller that stores it can clean up after a crash. It is called again if another
+	// session takes the folder's name meanwhile. Its error ends the call.
+	Record func(Workspace) error
+	// Made is called once the empty folder exists at its path.
+	Made func(path string)
 }
 
 // Progress is how far Prepare has come.

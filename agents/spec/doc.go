@@ -18,6 +18,7 @@
 //	min, max inclusive limits of a number or duration
 //	auto     on a number: what number the word "auto" means, as part of a sentence; the
 //	         caller replaces the word (Field.Replace)
+//	zero     "none" on a number of things, of which 0 is none; otherwise 0 means no limit
 //	group    its heading in forms
 //	secret   "true" on a secret.Value, and only there
 //	type     text, path or model: the kind of a string

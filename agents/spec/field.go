@@ -32,6 +32,9 @@ type Field struct {
 	// the word. The caller replaces the word before it uses the value.
 	Auto string `json:",omitempty"`
 
+	// ZeroIsNone reports that 0 means none, the tightest value, and not no limit.
+	ZeroIsNone bool `json:",omitempty"`
+
 	Placeholder string      `json:"-"` // name of the value in the flag's help
 	Inherit     Inheritance `json:"-"` // which new sessions inherit the value
 	Record      Record      `json:"-"` // how JSON records store the value

@@ -150,6 +150,7 @@ func read(member reflect.StructField) (Field, error) {
 	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
 	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
 	field.Placeholder, field.Auto, field.Record = tags["placeholder"], tags["auto"], recordOf(member)
+	field.ZeroIsNone = tags["zero"] == "none"
 	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
@@ -239,6 +240,8 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"flag\": a switch has no value to follow %q", tags["flag"])
 	case f.Auto != "" && (!f.Type.number() || f.within(autoNumber)):
 		return fmt.Errorf("tag key \"auto\" belongs to numbers from a min of 0 or more")
+	case tags["zero"] != "" && (tags["zero"] != "none" || f.Type != Int || f.Scope != AtMost):
+		return fmt.Errorf("tag key \"zero\" is \"none\", on whole numbers with the scope at-most")
 	case f.Type == Secret && len(f.Flag) > 0:
 		return fmt.Errorf("tag key \"flag\": a secret never goes into an argument list")
 	case f.Type == Secret && f.Default != "":

@@ -48,7 +48,7 @@ func (s *Scope) UnmarshalText(text []byte) error {
 // Tightens returns nil if a file in a repository can change the option from current, the
 // value in force, to proposed. Otherwise it returns a Usage fault with the reason. Values
 // have the form of Value. For AtMost and AtLeast the same value is always allowed, and a
-// number of 0 or less means no limit, the loosest value.
+// number of 0 or less means no limit, the loosest value, unless ZeroIsNone.
 //
 // An unset value (nil) is a decision of the user, too. A repository can add nothing to a
 // list that is unset, and cannot unset a value, because the default can be looser.
@@ -91,8 +91,11 @@ func (f Field) numberTightens(current, proposed any) bool {
 	if !knownNow || !knownNext {
 		return false
 	}
-	if f.Scope == AtLeast {
+	switch {
+	case f.Scope == AtLeast:
 		return max(next, 0) >= max(now, 0)
+	case f.ZeroIsNone:
+		return max(next, 0) <= max(now, 0)
 	}
 	return limit(next) <= limit(now)
 }

@@ -10,7 +10,7 @@ import (
 // keys is the closed set of tag keys.
 var keys = []string{
 	"label", "help", "flag", "env", "default", "choices", "min", "max", "group", "secret", "type", "mode", "scope", "when",
-	"placeholder", "inherit", "auto",
+	"placeholder", "inherit", "auto", "zero",
 }
 
 // parseTag parses a whole struct tag by the convention of package reflect, but rejects what

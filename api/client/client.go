@@ -34,22 +34,29 @@ type Client struct {
 	server    aiboxv1connect.ServerClient
 }
 
+// connectionBuffer is the size of a connection's buffers, in bytes: of an event of a process
+// with all its output.
+const connectionBuffer = 80 << 10
+
 // New returns a client whose connections dial makes.
 func New(dial func(ctx context.Context) (net.Conn, error)) *Client {
 	transport := &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		DisableCompression: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		ReadBufferSize: connectionBuffer, WriteBufferSize: connectionBuffer,
 	}
 	c := &http.Client{Transport: authorized{transport}}
 	const url = "http://aibox"
+	// The server is on this machine.
+	uncompressed := connect.WithAcceptCompression("gzip", nil, nil)
 	return &Client{
 		http:      c,
-		sandboxes: aiboxv1connect.NewSandboxesClient(c, url),
-		processes: aiboxv1connect.NewProcessesClient(c, url),
-		files:     aiboxv1connect.NewFilesClient(c, url),
-		network:   aiboxv1connect.NewNetworkClient(c, url),
-		ports:     aiboxv1connect.NewPortsClient(c, url),
-		server:    aiboxv1connect.NewServerClient(c, url),
+		sandboxes: aiboxv1connect.NewSandboxesClient(c, url, uncompressed),
+		processes: aiboxv1connect.NewProcessesClient(c, url, uncompressed),
+		files:     aiboxv1connect.NewFilesClient(c, url, uncompressed),
+		network:   aiboxv1connect.NewNetworkClient(c, url, uncompressed),
+		ports:     aiboxv1connect.NewPortsClient(c, url, uncompressed),
+		server:    aiboxv1connect.NewServerClient(c, url, uncompressed),
 	}
 }
 
@@ -182,6 +189,23 @@ func (c *Client) Resume(ctx context.Context, id string) (*aiboxv1.Sandbox, error
 	return call(ctx, c.sandboxes.Resume, &aiboxv1.ResumeSandboxRequest{SandboxId: id})
 }
 
+// Snapshot stores the state of a sandbox.
+func (c *Client) Snapshot(ctx context.Context, id, name string) (*aiboxv1.Snapshot, error) {
+	return call(ctx, c.sandboxes.Snapshot, &aiboxv1.SnapshotSandboxRequest{SandboxId: id, Name: name})
+}
+
+// Snapshots lists the snapshots, the newest first.
+func (c *Client) Snapshots(ctx context.Context) ([]*aiboxv1.Snapshot, error) {
+	found, err := call(ctx, c.sandboxes.ListSnapshots, &aiboxv1.ListSnapshotsRequest{})
+	return found.GetSnapshots(), err
+}
+
+// DeleteSnapshot deletes a snapshot.
+func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
+	_, err := call(ctx, c.sandboxes.DeleteSnapshot, &aiboxv1.DeleteSnapshotRequest{SnapshotId: id})
+	return err
+}
+
 // Destroy ends a sandbox.
 func (c *Client) Destroy(ctx context.Context, id string) error {
 	_, err := call(ctx, c.sandboxes.Destroy, &aiboxv1.DestroySandboxRequest{SandboxId: id})
@@ -288,13 +312,13 @@ func (c *Client) Upload(ctx context.Context, id, path, name string, in io.Reader
 	}
 	buf := make([]byte, pieceSize)
 	for {
-		n, readErr := in.Read(buf)
+		n, readErr := io.ReadFull(in, buf)
 		if n > 0 {
 			if err := stream.Send(&aiboxv1.UploadFilesRequest{Archive: &httpbody.HttpBody{Data: buf[:n]}}); err != nil {
 				break // the answer says why
 			}
 		}
-		if errors.Is(readErr, io.EOF) {
+		if errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) {
 			break
 		}
 		if readErr != nil {

@@ -34,6 +34,8 @@ func (s *Server) routeControl() {
 		"POST /sandboxes/{id}/timeout":    s.setTimeout,
 		"POST /sandboxes/{id}/refreshes":  s.refresh,
 		"POST /sandboxes/{id}/snapshots":  s.createSnapshot,
+		"POST /sandboxes/{id}/fork":       s.forkSandbox,
+		"GET /snapshots":                  s.listSnapshots,
 		"PUT /sandboxes/{id}/network":     s.setNetwork,
 		"GET /sandboxes/{id}/metrics":     s.sandboxMetrics,
 		"GET /templates/aliases/{name}":   s.findTemplate,
@@ -54,10 +56,8 @@ func (s *Server) routeControl() {
 
 // refusals are the calls of the packages that aibox has no use case for, and why.
 var refusals = map[string]string{
-	"POST /sandboxes/{id}/fork":   "aibox does not fork sandboxes: create another one",
 	"GET /sandboxes/{id}/logs":    "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
 	"GET /v2/sandboxes/{id}/logs": "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
-	"GET /snapshots":              "aibox does not list snapshots",
 	"/v2/templates/":              noBuilds,
 	"/v3/templates":               noBuilds,
 	"/v3/templates/":              noBuilds,
@@ -136,8 +136,16 @@ func (s *Server) findTemplate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteTemplate deletes a template of the caller.
+// deleteTemplate deletes a template of the caller, or a snapshot, which the packages name in
+// the same way.
 func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request) error {
+	if name := r.PathValue("name"); strings.HasPrefix(name, snapshotPrefix) {
+		if _, err := s.backend.sandboxes.DeleteSnapshot(r.Context(), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: name})); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	if _, err := s.backend.templates.Delete(r.Context(), connect.NewRequest(&aiboxv1.DeleteTemplateRequest{Name: r.PathValue("name")})); err != nil {
 		return err
 	}

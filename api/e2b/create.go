@@ -60,6 +60,13 @@ func (s *Server) createSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	snapshot, err := s.snapshotID(r.Context(), body.Template)
+	if err != nil {
+		return err
+	}
+	if snapshot != "" {
+		continueFrom(snapshot, request)
+	}
 	made, err := s.backend.sandboxes.Create(r.Context(), connect.NewRequest(request))
 	if err != nil {
 		return err

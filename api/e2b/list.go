@@ -52,7 +52,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, query url.Values) 
 			next = "" // all that follow are older
 			break
 		}
-		found = append(found, s.describe(r, sandbox))
+		if sandbox.GetParentId() == "" { // the agent of a session uses it, not programs of its tenant
+			found = append(found, s.describe(r, sandbox))
+		}
 	}
 	if next != "" {
 		w.Header().Set(nextHeader, next)

@@ -334,27 +334,3 @@ func (s *Server) pauseSandbox(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-// createSnapshot stores the state of a sandbox.
-func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Name string `json:"name"`
-	}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	made, err := s.backend.sandboxes.Snapshot(r.Context(), connect.NewRequest(&aiboxv1.SnapshotSandboxRequest{SandboxId: found.SandboxId, Name: body.Name}))
-	if err != nil {
-		return err
-	}
-	names := []string{}
-	if made.Msg.Name != "" {
-		names = append(names, made.Msg.Name)
-	}
-	writeJSON(w, http.StatusCreated, map[string]any{"snapshotID": made.Msg.SnapshotId, "names": names})
-	return nil
-}

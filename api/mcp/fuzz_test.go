@@ -216,6 +216,7 @@ func FuzzToolInput(f *testing.F) {
 		{"accept_changes", `{"session":"00001-codex","hunks":["x:1-"],"branch":"-"}`},
 		{"send_feedback", `{"session":"00001-codex","comments":[{"text":"t","line":-1}],"reject":["x"]}`},
 		{"no_such", `null`},
+		{"create_sandbox", `{"template":{"0":"\b0000"}}`},
 	} {
 		f.Add(seed[0], seed[1])
 	}

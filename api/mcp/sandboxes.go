@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,6 +28,9 @@ type Sandboxes struct {
 	Bound func(given config.RunOverrides) error
 	// Base are settings of all sandboxes that a call does not give.
 	Base map[string]string
+	// Own is how many sandboxes the caller can have at once, if it is an agent in a sandbox, to
+	// whose limits its sandboxes are held. 0 is any other caller.
+	Own int
 	// OpenPort makes a port of a sandbox reachable and returns its URL.
 	OpenPort func(ctx context.Context, header http.Header, id string, port int) (url string, err error)
 }
@@ -36,7 +41,7 @@ type sandboxTools struct{ *Sandboxes }
 // addSandboxTools adds the tools for sandboxes.
 func addSandboxTools(server *mcp.Server, config Config) {
 	t := sandboxTools{config.Sandboxes}
-	addTool(server, config, createSandboxTool, t.create)
+	addTool(server, config, t.describeCreate(), t.create)
 	addTool(server, config, listSandboxesTool, t.list)
 	addTool(server, config, destroySandboxTool, t.destroy)
 	addTool(server, config, runCodeTool, t.runCode)
@@ -44,7 +49,9 @@ func addSandboxTools(server *mcp.Server, config Config) {
 	addTool(server, config, readFileTool, t.readFile)
 	addTool(server, config, writeFileTool, t.writeFile)
 	addTool(server, config, listFilesTool, t.listFiles)
-	addTool(server, config, openPortTool, t.openPort)
+	if t.Own == 0 {
+		addTool(server, config, openPortTool, t.openPort)
+	}
 }
 
 // api returns the client for a call.
@@ -65,6 +72,18 @@ var createSandboxTool = tool{
 	description: `Create an isolated machine for code and commands, and return its id. It has Python, Node, Ruby and bash unless another template is named.
 It sees nothing of this machine: no files, no secrets, no programs. It has no network unless hosts are allowed, and only hosts that the user permits can be.
 Its memory, processors and processes are limited. It ends with all its files at its timeout, or when destroy_sandbox is called.`,
+}
+
+// describeCreate describes create_sandbox for the caller.
+func (t sandboxTools) describeCreate() tool {
+	described := createSandboxTool
+	if t.Own > 0 {
+		described.description = fmt.Sprintf(`Create an isolated machine for code and commands, and return its id. It has Python, Node, Ruby and bash unless another template is named.
+You can have %s at once. They share your own limits of memory, processors, processes, disk space and time: while one runs, you have less memory. Without memory_mib it gets an equal part.
+It sees none of your files: use write_file and read_file. It has no network unless hosts are allowed, and only hosts that you can reach yourself can be. It reaches no model.
+It ends with all its files at its timeout, when destroy_sandbox is called, or when your session ends.`, amount.Of(t.Own, "sandbox"))
+	}
+	return described
 }
 
 type createSandboxInput struct {

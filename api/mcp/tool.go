@@ -81,6 +81,22 @@ func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx con
 	})
 }
 
+// escapeErrors bounds and escapes the texts of failed calls: when an input does not fit its
+// schema, the SDK's own text quotes the input as it is.
+func escapeErrors(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, request)
+		if called, ok := result.(*mcp.CallToolResult); ok && err == nil && called.IsError {
+			for _, content := range called.Content {
+				if text, ok := content.(*mcp.TextContent); ok {
+					text.Text = bounded(termtext.Text(text.Text), maxShown)
+				}
+			}
+		}
+		return result, err
+	}
+}
+
 // failure is the result for an error: the sentence, its kind and its hints.
 func failure(err error) *mcp.CallToolResult {
 	kind := fault.KindOf(err)

@@ -6,6 +6,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,12 @@ type Keeper struct {
 	// none.
 	Agents func(tenant session.Tenant) []session.Session
 
+	// Volumes returns how many bytes the volumes of a tenant take; nil means none.
+	Volumes func(tenant session.Tenant) (int64, error)
+	// Snapshots returns how many bytes the snapshots of a tenant take; nil means none.
+	Snapshots func(tenant session.Tenant) (int64, error)
+
+	storing  sync.Mutex // held while a snapshot is stored under a quota
 	mu       sync.Mutex
 	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
 }
@@ -56,25 +63,52 @@ func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota,
 		if all[i].State.Phase != session.Ended {
 			add(&used, demand(&all[i].Spec), 1)
 		}
-		live, err := k.Sessions.Live(all[i].ID)
-		if err != nil {
-			continue // it was removed meanwhile
+		ids := []session.ID{all[i].ID}
+		if all[i].OwnSandboxes() > 0 { // what its agent's own sandboxes send is the tenant's, too
+			own, err := k.Sessions.Sandboxes(session.OwnTenant(all[i].ID))
+			if err != nil {
+				return store.Quota{}, err
+			}
+			for j := range own {
+				ids = append(ids, own[j].ID)
+			}
 		}
-		counters = append(counters, store.Used{
-			Sandbox: all[i].ID, UploadBytes: live.Egress.Up, Tokens: int64(live.Tokens.Input) + int64(live.Tokens.Output),
-		})
+		for _, id := range ids {
+			live, err := k.Sessions.Live(id)
+			if err != nil {
+				continue // it was removed meanwhile
+			}
+			counters = append(counters, store.Used{
+				Sandbox: id, UploadBytes: live.Egress.Up, Tokens: int64(live.Tokens.Input) + int64(live.Tokens.Output),
+			})
+		}
 	}
 	now := time.Now()
 	if err := k.Store.RecordUsage(ctx, tenant, now, counters); err != nil {
 		return store.Quota{}, err
 	}
+	if k.Snapshots != nil {
+		if used.Snapshots, err = k.Snapshots(tenant); err != nil {
+			return store.Quota{}, err
+		}
+	}
 	used.UploadBytes, used.Tokens, err = k.Store.UsageToday(ctx, tenant, now)
 	return used, err
 }
 
-// demand is what a sandbox can use at once.
+// demand is what a sandbox, or a session with the sandboxes of its agent's own, can use at once.
 func demand(spec *session.Spec) store.Quota {
-	return store.Quota{Sandboxes: 1, Memory: int64(spec.Memory), CPUs: spec.CPUs.Float(), Processes: int64(spec.Pids)}
+	q := store.Quota{Sandboxes: 1 + int64(spec.OwnSandboxes()), Memory: int64(spec.Memory), CPUs: spec.CPUs.Float(), Processes: int64(spec.Pids)}
+	if writesDisk(spec) {
+		q.Disk = int64(spec.Disk)
+	}
+	return q
+}
+
+// writesDisk reports whether what runs can write files that outlive it: an agent in its
+// workspace, a sandbox in volumes.
+func writesDisk(spec *session.Spec) bool {
+	return spec.Sandbox == nil || slices.ContainsFunc(spec.Sandbox.Volumes, func(v session.VolumeMount) bool { return !v.ReadOnly })
 }
 
 // add adds n times more to q.
@@ -83,6 +117,7 @@ func add(q *store.Quota, more store.Quota, n int64) {
 	q.Memory += n * more.Memory
 	q.CPUs += float64(n) * more.CPUs
 	q.Processes += n * more.Processes
+	q.Disk += n * more.Disk
 }
 
 // Limit returns a Launch that refuses a sandbox that its tenant's quota has no room for.
@@ -118,6 +153,16 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 		return nil, err
 	}
 	add(&used, k.starting[tenant], 1)
+	if !writesDisk(spec) {
+		quota.Disk = 0
+	}
+	if quota.Disk > 0 && k.Volumes != nil {
+		bytes, err := k.Volumes(tenant)
+		if err != nil {
+			return nil, err
+		}
+		used.Disk += (bytes + 1<<20 - 1) >> 20
+	}
 	wanted := demand(spec)
 	if err := check(quota, used, wanted); err != nil {
 		return nil, err
@@ -139,6 +184,27 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 	}), nil
 }
 
+// SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.
+// release must be called when it is stored or not: until then the next one under a quota
+// waits.
+func (k *Keeper) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error) {
+	quota, err := k.Store.Quota(ctx, tenant)
+	if err != nil || quota.Snapshots == 0 || k.Snapshots == nil {
+		return 0, func() {}, err
+	}
+	k.storing.Lock()
+	used, err := k.Snapshots(tenant)
+	if err == nil && used >= quota.Snapshots {
+		err = fault.New(fault.Limit, "the snapshots of the tenant may take %s, and take %s", amount.Bytes(quota.Snapshots), amount.Bytes(used)).
+			Hint("delete snapshots that are not needed")
+	}
+	if err != nil {
+		k.storing.Unlock()
+		return 0, nil, err
+	}
+	return quota.Snapshots - used, sync.OnceFunc(k.storing.Unlock), nil
+}
+
 // check refuses a sandbox for which a quota has no room.
 func check(quota, used, wanted store.Quota) error {
 	bounds := []struct {
@@ -150,6 +216,7 @@ func check(quota, used, wanted store.Quota) error {
 		{float64(quota.Memory), float64(used.Memory), float64(wanted.Memory), "MiB of memory", "memory"},
 		{quota.CPUs, used.CPUs, wanted.CPUs, "processors", "cpus"},
 		{float64(quota.Processes), float64(used.Processes), float64(wanted.Processes), "processes", "processes"},
+		{float64(quota.Disk), float64(used.Disk), float64(wanted.Disk), "MiB of disk", "disk"},
 		{float64(quota.UploadBytes), float64(used.UploadBytes), 1, "bytes sent on one day", ""},
 		{float64(quota.Tokens), float64(used.Tokens), 1, "tokens of models on one day", ""},
 	}

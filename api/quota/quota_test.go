@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"aibox/api/store"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -62,7 +64,7 @@ func keeper(t *testing.T, q store.Quota) (*Keeper, *machine) {
 }
 
 func sandboxOf(tenant session.Tenant, run config.Run) session.Launch {
-	return session.Launch{Spec: session.Spec{Run: run, Sandbox: &session.SandboxSpec{Tenant: tenant}}}
+	return session.Launch{Spec: session.Spec{Run: run, Sandbox: &session.SandboxSpec{Tenant: tenant, Volumes: []session.VolumeMount{{Volume: "v", Path: "/v"}}}}}
 }
 
 func TestATenantAtItsQuotaGetsNoFurtherSandbox(t *testing.T) {
@@ -114,6 +116,8 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 		"no limit":     {store.Quota{Memory: 100}, config.Run{Memory: 1}, config.Run{}},
 		"processors":   {store.Quota{CPUs: 2}, config.Run{CPUs: 200}, config.Run{CPUs: 201}},
 		"processes":    {store.Quota{Processes: 10}, config.Run{Pids: 10}, config.Run{Pids: 11}},
+		"disk":         {store.Quota{Disk: 10}, config.Run{Disk: 10}, config.Run{Disk: 11}},
+		"no disk":      {store.Quota{Disk: 10}, config.Run{Disk: 10}, config.Run{}},
 		"no processes": {store.Quota{Processes: 10}, config.Run{Pids: 10}, config.Run{}},
 	} {
 		k, m := keeper(t, c.quota)
@@ -145,5 +149,90 @@ func TestWhatIsLeftOfADayBoundsTheSandbox(t *testing.T) {
 	m.up = 5 << 20 // of each
 	if _, err := launch(t.Context(), sandboxOf("a", config.Run{}), func(session.Step) {}); fault.KindOf(err) != fault.Limit {
 		t.Errorf("after the day's quota: %v", err)
+	}
+}
+
+// A session counts with as many sandboxes as its agent can create, whose traffic is the tenant's.
+func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
+	k, m := keeper(t, store.Quota{Sandboxes: 3, UploadBytes: 1000})
+	running := session.Session{Spec: session.Spec{ID: "00001-codex", Run: config.Run{Sandboxes: 1}}, State: session.State{Phase: session.Running}}
+	k.Agents = func(session.Tenant) []session.Session { return []session.Session{running} }
+	m.all = []session.Session{{Spec: session.Spec{ID: "00002-sandbox", Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-codex")}}, State: session.State{Phase: session.Ended}}}
+	m.up = 100
+	used, err := k.Usage(t.Context(), "a")
+	if err != nil || used.Sandboxes != 2 || used.UploadBytes != 200 {
+		t.Errorf("in use are %+v (%v)", used, err)
+	}
+	if _, err := k.Claim(t.Context(), "a", &session.Spec{Run: config.Run{Sandboxes: 1}}); fault.KindOf(err) != fault.Limit {
+		t.Errorf("a session that can have one more than the quota starts: %v", err)
+	}
+	release, err := k.Claim(t.Context(), "a", &session.Spec{})
+	if err != nil {
+		t.Fatalf("a session without sandboxes of its own: %v", err)
+	}
+	release()
+}
+
+func TestVolumesTakeFromTheDiskOfATenant(t *testing.T) {
+	k, m := keeper(t, store.Quota{Disk: 10})
+	volumes, unreadable := int64(3<<20+1), error(nil)
+	k.Volumes = func(session.Tenant) (int64, error) { return volumes, unreadable }
+	launch := k.Limit(m.launch)
+	start := func(disk amount.MiB) error {
+		_, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: disk}), func(session.Step) {})
+		return err
+	}
+	if err := start(7); fault.KindOf(err) != fault.Limit {
+		t.Errorf("more than the volumes leave: %v", err)
+	}
+	if err := start(6); err != nil {
+		t.Error(err)
+	}
+	volumes = 0
+	if err := start(5); fault.KindOf(err) != fault.Limit {
+		t.Errorf("more than another sandbox leaves: %v", err)
+	}
+	for name, volumes := range map[string][]session.VolumeMount{"no volumes": nil, "a volume that it only reads": {{Volume: "v", ReadOnly: true}}} {
+		l := sandboxOf("a", config.Run{})
+		l.Spec.Sandbox.Volumes = volumes
+		if _, err := launch(t.Context(), l, func(session.Step) {}); err != nil {
+			t.Errorf("a sandbox with %s: %v", name, err)
+		}
+	}
+	unreadable = fault.New(fault.Limit, "the volumes cannot be measured")
+	if err := start(1); !errors.Is(err, unreadable) {
+		t.Errorf("volumes of an unknown size: %v", err)
+	}
+}
+
+func TestSnapshotsOfATenantAreBounded(t *testing.T) {
+	k, _ := keeper(t, store.Quota{Snapshots: 100})
+	stored := int64(0)
+	k.Snapshots = func(session.Tenant) (int64, error) { return stored, nil }
+	room, release, err := k.SnapshotRoom(t.Context(), "a")
+	if err != nil || room != 100 {
+		t.Fatalf("the first can take %d, %v", room, err)
+	}
+	second := make(chan int64)
+	go func() {
+		room, release, err := k.SnapshotRoom(t.Context(), "a")
+		if err != nil {
+			t.Error(err)
+		} else {
+			release()
+		}
+		second <- room
+	}()
+	stored = 60 // before the next one looks
+	release()
+	if room := <-second; room != 40 {
+		t.Errorf("the second can take %d", room)
+	}
+	stored = 100
+	if _, _, err := k.SnapshotRoom(t.Context(), "a"); fault.KindOf(err) != fault.Limit {
+		t.Errorf("beyond the quota: %v", err)
+	}
+	if room, _, err := k.SnapshotRoom(t.Context(), session.LocalTenant); room != 0 || err != nil {
+		t.Errorf("a tenant without a bound can take %d, %v", room, err)
 	}
 }

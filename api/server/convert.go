@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -9,11 +8,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	aiboxv1 "aibox/api/aibox/v1"
-	"aibox/api/netmode"
+	"aibox/api/setting"
 	"aibox/app/sandbox"
-	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/snapshot"
 )
 
 // toTime returns a time of the schema; nil for the zero time.
@@ -22,17 +21,6 @@ func toTime(t time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(t)
-}
-
-// fromDuration returns a duration of the schema.
-func fromDuration(field string, d *durationpb.Duration) (time.Duration, error) {
-	if d == nil {
-		return 0, nil
-	}
-	if err := d.CheckValid(); err != nil || d.AsDuration() < 0 {
-		return 0, fault.New(fault.Usage, "%s is not a length of time that is 0 or more", field)
-	}
-	return d.AsDuration(), nil
 }
 
 // states are the states of sandboxes in the schema.
@@ -51,7 +39,7 @@ func toSandbox(s *sandbox.Sandbox) *aiboxv1.Sandbox {
 		CreateTime: toTime(s.Created), ExpireTime: toTime(s.Expires), EndTime: toTime(s.Ended),
 		OnTimeout: aiboxv1.OnTimeout_ON_TIMEOUT_DESTROY, Network: toNetwork(&s.Network), Limits: toLimits(s.Limits),
 		Permissions: toPermissions(&s.Permissions), Image: string(s.ImageID), User: s.User, Dir: s.Dir,
-		ModelServer: s.Network.Model, Degraded: s.Degraded,
+		ModelServer: s.Network.Model, Degraded: s.Degraded, SnapshotId: s.Snapshot, ParentId: string(s.Parent),
 	}
 	if s.OnTimeout == session.Pause {
 		out.OnTimeout = aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE
@@ -66,6 +54,14 @@ func toSandbox(s *sandbox.Sandbox) *aiboxv1.Sandbox {
 		out.Volumes = append(out.Volumes, &aiboxv1.VolumeMount{Volume: mount.Volume, Path: mount.Path, ReadOnly: mount.ReadOnly})
 	}
 	return out
+}
+
+// toSnapshot returns a snapshot of the schema. Nothing of its content is part of it.
+func toSnapshot(s *snapshot.Snapshot) *aiboxv1.Snapshot {
+	return &aiboxv1.Snapshot{
+		SnapshotId: s.ID, SandboxId: string(s.Sandbox), Name: s.Name, CreateTime: toTime(s.Created), SizeBytes: s.Bytes,
+		Template: s.Spec.Sandbox.Template,
+	}
 }
 
 func toLimits(l sandbox.Limits) *aiboxv1.Limits {
@@ -109,12 +105,7 @@ func fromPermissions(p *aiboxv1.Permissions) (out session.Permissions) {
 }
 
 func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
-	out := &aiboxv1.NetworkPolicy{Allow: &aiboxv1.HostList{}, Deny: &aiboxv1.HostList{}}
-	for mode, name := range netmode.Names {
-		if name == n.Policy {
-			out.Mode = mode
-		}
-	}
+	out := &aiboxv1.NetworkPolicy{Mode: setting.ToMode(n.Policy), Allow: &aiboxv1.HostList{}, Deny: &aiboxv1.HostList{}}
 	for _, entry := range n.Allow {
 		out.Allow.Hosts = append(out.Allow.Hosts, entry.Pattern)
 	}
@@ -124,98 +115,22 @@ func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
 	return out
 }
 
-// settings collects the settings of a request.
-type settings struct {
-	config.RunOverrides
-	err error
-}
-
-func (s *settings) set(key, value string) {
-	if s.err == nil {
-		s.err = s.Set(key, value)
-	}
-}
-
-func (s *settings) words(key string, list *aiboxv1.HostList) {
-	if s.err == nil && list != nil {
-		s.err = s.SetWords(key, list.GetHosts())
-	}
-}
-
-func (s *settings) duration(key, field string, d *durationpb.Duration) {
-	if d == nil || s.err != nil {
-		return
-	}
-	value, err := fromDuration(field, d)
-	if s.err = err; err == nil {
-		s.set(key, value.String())
-	}
-}
-
-// networkMode sets the policy and the lists.
-func (s *settings) network(p *aiboxv1.NetworkPolicy) {
-	if p == nil {
-		return
-	}
-	if mode := p.GetMode(); mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED {
-		name, ok := netmode.Names[mode]
-		if !ok && s.err == nil {
-			s.err = fault.New(fault.Usage, "%d is not a network mode", mode)
-		}
-		s.set("network", name)
-	}
-	s.words("allow", p.Allow)
-	s.words("deny", p.Deny)
-	if p.UploadMib != nil {
-		s.set("egress-upload", strconv.FormatInt(p.GetUploadMib(), 10))
-	}
-	if p.DownloadMib != nil {
-		s.set("egress-download", strconv.FormatInt(p.GetDownloadMib(), 10))
-	}
-}
-
-func (s *settings) limits(l *aiboxv1.Limits) {
-	if l == nil {
-		return
-	}
-	if l.MemoryMib != nil {
-		s.set("memory", strconv.FormatInt(l.GetMemoryMib(), 10))
-	}
-	if l.Cpus != nil {
-		s.set("cpus", strconv.FormatFloat(l.GetCpus(), 'f', -1, 64))
-	}
-	if l.Processes != nil {
-		s.set("pids", strconv.Itoa(int(l.GetProcesses())))
-	}
-}
-
-// further sets settings by their names. One that another field sets as well contradicts it.
-func (s *settings) further(given map[string]string) {
-	for key, value := range given {
-		if s.err == nil && s.Has(key) {
-			s.err = fault.New(fault.Usage, "the setting %s is given twice, in settings and in a field of its own", key)
-		}
-		s.set(key, value)
-	}
-}
-
 // fromCreate returns the request for a sandbox.
 func fromCreate(tenant session.Tenant, m *aiboxv1.CreateSandboxRequest) (sandbox.Request, error) {
-	var s settings
-	s.duration("timeout", "timeout", m.GetTimeout())
-	s.duration("idle-timeout", "idle_timeout", m.GetIdleTimeout())
-	s.network(m.GetNetwork())
-	s.limits(m.GetLimits())
-	if m.GetModel() != "" {
-		s.set("model", m.GetModel())
-	}
-	s.further(m.GetSettings())
-	if s.err != nil {
-		return sandbox.Request{}, s.err
+	var s setting.Reader
+	s.Duration("timeout", "timeout", m.GetTimeout())
+	s.Duration("idle-timeout", "idle_timeout", m.GetIdleTimeout())
+	s.Network(m.GetNetwork())
+	s.Limits(m.GetLimits())
+	s.Text("model", m.GetModel())
+	s.Further(m.GetSettings())
+	settings, err := s.Result()
+	if err != nil {
+		return sandbox.Request{}, err
 	}
 	r := sandbox.Request{
 		Tenant: tenant, Template: m.GetTemplate(), Labels: session.Labels{Name: m.GetName(), Metadata: m.GetMetadata()},
-		Env: m.GetEnv(), Settings: s.RunOverrides, Permissions: fromPermissions(m.GetPermissions()),
+		Snapshot: m.GetSnapshotId(), Env: m.GetEnv(), Settings: settings, Permissions: fromPermissions(m.GetPermissions()),
 	}
 	switch m.GetOnTimeout() {
 	case aiboxv1.OnTimeout_ON_TIMEOUT_UNSPECIFIED, aiboxv1.OnTimeout_ON_TIMEOUT_DESTROY:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"aibox/api/auth"
+	"aibox/api/creation"
 	"aibox/api/store"
 	"aibox/app/sandbox"
 	"aibox/audit"
@@ -114,6 +115,14 @@ func (m *machine) Destroy(_ context.Context, tenant session.Tenant, id string) e
 	return err
 }
 
+// keeperOf makes creations of the machine's sandboxes repeatable.
+func keeperOf(db creation.Store, m interface {
+	Abandon(ctx context.Context, id session.ID) error
+},
+) *creation.Keeper {
+	return &creation.Keeper{Store: db, Settle: func(ctx context.Context, id session.ID) (bool, error) { return false, m.Abandon(ctx, id) }}
+}
+
 func (m *machine) Abandon(_ context.Context, id session.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +131,13 @@ func (m *machine) Abandon(_ context.Context, id session.ID) error {
 }
 
 func (m *machine) Metrics(_ context.Context, tenant session.Tenant, id string) (sandbox.Metrics, error) {
-	_, err := m.find(tenant, id)
-	return sandbox.Metrics{}, err
+	if _, err := m.find(tenant, id); err != nil {
+		return sandbox.Metrics{}, err
+	}
+	return sandbox.Metrics{
+		Usage:  session.Usage{Measured: time.Now(), CPUSeconds: 1.5, Memory: 64 << 20, Processes: 3},
+		Egress: session.Egress{Up: 10, Down: 2000}, Refused: 4,
+	}, nil
 }
 
 func (m *machine) Running(_ context.Context, tenant session.Tenant, id string) (session.ID, error) {
@@ -355,7 +369,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	s := &site{t: t, m: &machine{running: map[session.ID][]*program{}, dir: t.TempDir()}, store: db}
 	o := Options{
 		Services: Services{
-			Sandboxes: s.m, Processes: s.m, Audit: s.m, Creations: db,
+			Sandboxes: s.m, Processes: s.m, Audit: s.m, Creations: keeperOf(db, s.m),
 			Files: func(context.Context, session.ID, string) Files { return noFiles{} },
 		},
 		Tokens: db,

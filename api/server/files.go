@@ -18,7 +18,6 @@ import (
 	"aibox/internal/files"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/session/process"
 )
 
 // fileService serves the service Files.
@@ -98,12 +97,25 @@ func fileError(err error) error {
 	return &failed{failure: f, message: termtext.Escape(e.Error())}
 }
 
-func (f *fileService) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
-	name, err := checkPath(r.Msg.GetPath())
+// located is a message that names a file in a sandbox.
+type located interface {
+	GetSandboxId() string
+	GetPath() string
+	GetUser() string
+}
+
+// at returns the path that a message names, and the files of its sandbox.
+func (f *fileService) at(ctx context.Context, m located) (files.Path, Files, error) {
+	name, err := checkPath(m.GetPath())
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	at, err := f.files(ctx, m.GetSandboxId(), m.GetUser())
+	return name, at, err
+}
+
+func (f *fileService) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
+	name, at, err := f.at(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +124,13 @@ func (f *fileService) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatF
 
 func (f *fileService) List(ctx context.Context, r *connect.Request[aiboxv1.ListFilesRequest]) (*connect.Response[aiboxv1.ListFilesResponse], error) {
 	m := r.Msg
-	name, err := checkPath(m.GetPath())
 	switch {
-	case err != nil:
-		return nil, err
 	case m.GetDepth() < 0 || m.GetDepth() > files.MaxDepth:
 		return nil, fault.New(fault.Usage, "the depth is from 0 to %d, not %d", files.MaxDepth, m.GetDepth())
 	case m.GetPageSize() < 0 || m.GetPageSize() > files.MaxPage:
 		return nil, fault.New(fault.Usage, "a page has up to %d files, not %d", files.MaxPage, m.GetPageSize())
 	}
-	at, err := f.files(ctx, m.GetSandboxId(), m.GetUser())
+	name, at, err := f.at(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +146,7 @@ func (f *fileService) List(ctx context.Context, r *connect.Request[aiboxv1.ListF
 }
 
 func (f *fileService) MakeDir(ctx context.Context, r *connect.Request[aiboxv1.MakeDirRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
-	name, err := checkPath(r.Msg.GetPath())
-	if err != nil {
-		return nil, err
-	}
-	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	name, at, err := f.at(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +170,7 @@ func (f *fileService) Move(ctx context.Context, r *connect.Request[aiboxv1.MoveF
 }
 
 func (f *fileService) Remove(ctx context.Context, r *connect.Request[aiboxv1.RemoveFileRequest]) (*connect.Response[emptypb.Empty], error) {
-	name, err := checkPath(r.Msg.GetPath())
-	if err != nil {
-		return nil, err
-	}
-	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	name, at, err := f.at(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -208,14 +209,10 @@ func (f *fileService) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadF
 
 // read sends the content of a file.
 func (f *fileService) read(ctx context.Context, m *aiboxv1.ReadFileRequest, send func(*httpbody.HttpBody) error) error {
-	name, err := checkPath(m.GetPath())
-	if err != nil {
-		return err
-	}
 	if m.GetOffset() < 0 || m.GetLength() < 0 {
 		return fault.New(fault.Usage, "offset and length cannot be negative")
 	}
-	at, err := f.files(ctx, m.GetSandboxId(), m.GetUser())
+	name, at, err := f.at(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -280,11 +277,7 @@ func (f *fileService) Write(ctx context.Context, stream *connect.ClientStream[ai
 
 // write writes the file that the first message of a stream names.
 func (f *fileService) write(ctx context.Context, first *aiboxv1.WriteFileRequest, in io.Reader) (files.Entry, error) {
-	name, err := checkPath(first.GetPath())
-	if err != nil {
-		return files.Entry{}, err
-	}
-	at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
+	name, at, err := f.at(ctx, first)
 	if err != nil {
 		return files.Entry{}, err
 	}
@@ -302,11 +295,7 @@ var changes = map[files.Change]aiboxv1.FileEventType{
 }
 
 func (f *fileService) Watch(ctx context.Context, r *connect.Request[aiboxv1.WatchFilesRequest], stream *connect.ServerStream[aiboxv1.FileEvent]) error {
-	name, err := checkPath(r.Msg.GetPath())
-	if err != nil {
-		return err
-	}
-	at, err := f.files(ctx, r.Msg.GetSandboxId(), r.Msg.GetUser())
+	name, at, err := f.at(ctx, r.Msg)
 	if err != nil {
 		return err
 	}
@@ -325,105 +314,4 @@ func (f *fileService) Watch(ctx context.Context, r *connect.Request[aiboxv1.Watc
 		return fileError(err)
 	}
 	return nil
-}
-
-// copying starts the process that copies files in the caller's sandbox.
-func (f *fileService) copying(ctx context.Context, sandbox, user string, what process.Copy) (*processes, session.ID, int, error) {
-	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
-	if err != nil {
-		return nil, "", 0, err
-	}
-	info, err := f.processes.StartProcess(ctx, id, process.Request{Copy: &what, User: user, Linger: execLinger})
-	return &processes{cases: f.processes}, id, info.ID, err
-}
-
-// maxCopyErrors bounds what is reported of a copy that failed, in bytes.
-const maxCopyErrors = 4 << 10
-
-// followCopy passes the archive that a process prints to send, and returns when it has ended.
-func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) error {
-	stderr := bounded{bound: maxCopyErrors}
-	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
-		switch frame.Kind {
-		case process.Stdout:
-			return send(frame.Data)
-		case process.Stderr:
-			stderr.add(frame.Data)
-		default:
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case exit.Code != 0 || exit.Error != "":
-		text := strings.TrimSpace(string(stderr.kept) + " " + exit.Error)
-		return &failed{failure: failFailed, message: "in the sandbox: " + termtext.Escape(text)}
-	default:
-		return nil
-	}
-}
-
-func (f *fileService) Download(ctx context.Context, r *connect.Request[aiboxv1.DownloadFilesRequest], stream *connect.ServerStream[aiboxv1.DownloadFilesResponse]) error {
-	return f.download(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: body}) })
-}
-
-// download sends an archive.
-func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequest, send func(*httpbody.HttpBody) error) error {
-	name, err := checkPath(m.GetPath())
-	if err != nil {
-		return err
-	}
-	p, id, number, err := f.copying(ctx, m.GetSandboxId(), m.GetUser(), process.Copy{Path: string(name)})
-	if err != nil {
-		return err
-	}
-	err = followCopy(ctx, p, id, number, func(data []byte) error {
-		return send(&httpbody.HttpBody{ContentType: "application/x-tar", Data: data})
-	})
-	if err != nil {
-		p.kill(ctx, id, number)
-	}
-	return err
-}
-
-func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error) {
-	first, err := firstOf(stream)
-	if err != nil {
-		return nil, err
-	}
-	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
-	if err := f.upload(ctx, first, receiver(stream, bytes.Clone(data(first)), data)); err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&emptypb.Empty{}), nil
-}
-
-// upload extracts an archive as the first message of a stream says.
-func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) error {
-	name, err := checkPath(first.GetPath())
-	if err != nil {
-		return err
-	}
-	if first.GetName() == "" {
-		at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
-		if err == nil {
-			_, err = at.MakeFolder(ctx, name, files.MakeOptions{Parents: true})
-		}
-		if err != nil {
-			return fileError(err)
-		}
-	}
-	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
-	if err != nil {
-		return err
-	}
-	err = p.cases.ProcessInput(ctx, id, number, in, true)
-	if err == nil || fault.KindOf(err) == fault.Conflict { // it has ended, and says why
-		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
-	}
-	if err != nil {
-		p.kill(ctx, id, number)
-	}
-	return err
 }

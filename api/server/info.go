@@ -9,8 +9,8 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
-	"aibox/api/netmode"
 	"aibox/api/openapi"
+	"aibox/api/setting"
 	"aibox/api/store"
 	"aibox/internal/fault"
 	"aibox/session"
@@ -71,7 +71,7 @@ func (n *network) Set(ctx context.Context, r *connect.Request[aiboxv1.SetNetwork
 		return nil, err
 	case policy == nil:
 		return nil, fault.New(fault.Usage, "the policy is missing")
-	case mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED && netmode.Names[mode] != now.Policy:
+	case mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED && setting.Modes[mode] != now.Policy:
 		return nil, fault.New(fault.Usage, "the mode of a sandbox cannot change from %s while it runs", now.Policy).Hint("create a sandbox with that mode")
 	case policy.UploadMib != nil || policy.DownloadMib != nil:
 		return nil, fault.New(fault.Usage, "the bounds of traffic cannot change while a sandbox runs")

@@ -74,6 +74,15 @@ func WithinProcess(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{}, true)
 }
 
+// callerKey marks the context of a connection of a caller that is known without a token.
+type callerKey struct{}
+
+// WithCaller returns a context for connections within this process of a caller that is known
+// from elsewhere, such as the socket on which its request came.
+func WithCaller(ctx context.Context, caller auth.Caller) context.Context {
+	return context.WithValue(WithinProcess(ctx), callerKey{}, caller)
+}
+
 // isWithinProcess reports whether this process made a connection.
 func isWithinProcess(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 
@@ -84,7 +93,10 @@ func isLocal(ctx context.Context) bool { return ctx.Value(localKey{}) != nil }
 // the Unix socket.
 func (s *Server) authenticate(r *http.Request) (auth.Caller, error) {
 	given := r.Header.Values("Authorization")
+	known, isKnown := r.Context().Value(callerKey{}).(auth.Caller)
 	switch {
+	case len(given) == 0 && isKnown:
+		return known, nil
 	case len(given) == 0 && isLocal(r.Context()):
 		return auth.Local(), nil
 	case len(given) != 1:

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/setting"
 	"aibox/app/sandbox/code"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -33,7 +34,7 @@ var codeStatuses = map[code.Status]aiboxv1.CodeStatus{
 }
 
 func (c codeRunner) RunCode(ctx context.Context, id session.ID, r *aiboxv1.RunCodeRequest) (*aiboxv1.RunCodeResponse, error) {
-	timeout, err := fromDuration("timeout", r.GetTimeout())
+	timeout, err := setting.FromDuration("timeout", r.GetTimeout())
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/creation"
+	"aibox/api/setting"
 	"aibox/app/sandbox"
 	"aibox/internal/fault"
 	"aibox/session"
@@ -18,12 +20,12 @@ import (
 // sandboxes serves the service Sandboxes.
 type sandboxes struct {
 	cases     Sandboxes
-	creations Creations
+	creations *creation.Keeper
 }
 
 func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
 	caller := auth.From(ctx)
-	if r.Msg.GetSnapshotId() != "" {
+	if _, ok := s.cases.(Snapshotter); r.Msg.GetSnapshotId() != "" && !ok {
 		return nil, &failed{failUnsupported, "sandboxes cannot be created from snapshots on this server", nil}
 	}
 	request, err := fromCreate(caller.Tenant, r.Msg)
@@ -66,7 +68,7 @@ func (s *sandboxes) List(ctx context.Context, r *connect.Request[aiboxv1.ListSan
 	if err != nil {
 		return nil, err
 	}
-	filter := sandbox.Filter{Template: r.Msg.GetTemplate(), Name: r.Msg.GetName(), Metadata: metadata}
+	filter := sandbox.Filter{Template: r.Msg.GetTemplate(), Name: r.Msg.GetName(), Metadata: metadata, Parent: session.ID(r.Msg.GetParentId())}
 	for own, state := range states {
 		wanted := len(r.Msg.GetStates()) == 0 && own != sandbox.Ended
 		for _, given := range r.Msg.GetStates() {
@@ -94,7 +96,7 @@ func (s *sandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.Updat
 	tenant := auth.From(ctx).Tenant
 	var change session.SandboxChange
 	if r.Msg.Timeout != nil {
-		timeout, err := fromDuration("timeout", r.Msg.GetTimeout())
+		timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout())
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,7 @@ func (s *sandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.Updat
 }
 
 func (s *sandboxes) Extend(ctx context.Context, r *connect.Request[aiboxv1.ExtendSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
-	by, err := fromDuration("by", r.Msg.GetBy())
+	by, err := setting.FromDuration("by", r.Msg.GetBy())
 	if err == nil && by == 0 {
 		err = fault.New(fault.Usage, "by must be more than 0s")
 	}
@@ -146,7 +148,7 @@ func (s *sandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Resum
 	if err != nil || r.Msg.Timeout == nil {
 		return respond(resumed, err)
 	}
-	timeout, err := fromDuration("timeout", r.Msg.GetTimeout())
+	timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +156,50 @@ func (s *sandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Resum
 }
 
 func (s *sandboxes) Snapshot(ctx context.Context, r *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
-	return nil, s.unsupported(ctx, auth.From(ctx).Tenant, r.Msg.GetSandboxId())
+	tenant := auth.From(ctx).Tenant
+	snapshotter, ok := s.cases.(Snapshotter)
+	if !ok {
+		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
+	}
+	made, err := snapshotter.Snapshot(ctx, tenant, r.Msg.GetSandboxId(), r.Msg.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(toSnapshot(&made)), nil
+}
+
+func (s *sandboxes) ListSnapshots(ctx context.Context, r *connect.Request[aiboxv1.ListSnapshotsRequest]) (*connect.Response[aiboxv1.ListSnapshotsResponse], error) {
+	out := &aiboxv1.ListSnapshotsResponse{}
+	if of := r.Msg.GetSandboxId(); of != "" {
+		if _, err := s.cases.Get(ctx, auth.From(ctx).Tenant, of); err != nil {
+			return nil, err
+		}
+	}
+	snapshotter, ok := s.cases.(Snapshotter)
+	if !ok {
+		return connect.NewResponse(out), nil // there can be none
+	}
+	all, err := snapshotter.ListSnapshots(ctx, auth.From(ctx).Tenant)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if of := r.Msg.GetSandboxId(); of == "" || of == string(all[i].Sandbox) {
+			out.Snapshots = append(out.Snapshots, toSnapshot(&all[i]))
+		}
+	}
+	return connect.NewResponse(out), nil
+}
+
+func (s *sandboxes) DeleteSnapshot(ctx context.Context, r *connect.Request[aiboxv1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
+	snapshotter, ok := s.cases.(Snapshotter)
+	if !ok {
+		return nil, errUnsupported
+	}
+	if err := snapshotter.DeleteSnapshot(ctx, auth.From(ctx).Tenant, r.Msg.GetSnapshotId()); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
 // unsupported returns the error for what this server cannot do, or that the sandbox does not

@@ -12,7 +12,9 @@ package server
 import (
 	"context"
 	"log/slog"
+	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -57,7 +59,7 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(), calls: newCallLimit(o.Limits), started: time.Now()}
+	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), started: time.Now()}
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)
@@ -71,6 +73,10 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// compressSize is the size from which an answer is compressed for a client that accepts it, in
+// bytes. Compressing a smaller one takes longer than to send it.
+const compressSize = 4 << 10
+
 // addServices adds the services of the schema, in all protocols.
 func (s *Server) addServices() error {
 	options := []connect.HandlerOption{
@@ -81,6 +87,10 @@ func (s *Server) addServices() error {
 			return s.recovered(ctx, reason)
 		}),
 	}
+	// Answers with bytes of a sandbox are not compressed: that takes more time than they take
+	// on most connections, and many are compressed already.
+	streaming := append(slices.Clone(options), connect.WithCompressMinBytes(math.MaxInt))
+	options = append(options, connect.WithCompressMinBytes(compressSize))
 	var all []*vanguard.Service
 	add := func(path string, handler http.Handler) {
 		s.services = append(s.services, path[1:len(path)-1])
@@ -90,12 +100,12 @@ func (s *Server) addServices() error {
 	}
 	o := s.options.Services
 	add(aiboxv1connect.NewSandboxesHandler(&sandboxes{o.Sandboxes, o.Creations}, options...))
-	add(aiboxv1connect.NewProcessesHandler(s.processes(), options...))
+	add(aiboxv1connect.NewProcessesHandler(s.processes(), streaming...))
 	files := &fileService{o.Sandboxes, o.Files, o.Processes}
 	s.addUploads(files)
 	s.addDownloads(files)
 	s.addTrees()
-	add(aiboxv1connect.NewFilesHandler(files, options...))
+	add(aiboxv1connect.NewFilesHandler(files, streaming...))
 	add(aiboxv1connect.NewNetworkHandler(&network{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewVolumesHandler(&volumes{o.Sandboxes}, options...))
 	add(aiboxv1connect.NewAuditHandler(&auditLogs{o.Sandboxes, o.Audit}, options...))

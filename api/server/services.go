@@ -7,6 +7,7 @@ import (
 
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
+	"aibox/api/creation"
 	"aibox/api/store"
 	"aibox/app/sandbox"
 	"aibox/audit"
@@ -14,6 +15,7 @@ import (
 	"aibox/internal/screen"
 	"aibox/session"
 	"aibox/session/process"
+	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
@@ -26,7 +28,7 @@ type Services struct {
 	Files  func(ctx context.Context, id session.ID, user string) Files
 	Quotas Quotas
 	// Creations remembers creations and their keys. Nil ignores keys.
-	Creations Creations
+	Creations *creation.Keeper
 	Audit     Audit
 	// These are unsupported if they are nil.
 	Sessions  aiboxv1connect.SessionsHandler
@@ -47,7 +49,6 @@ type Sandboxes interface {
 	Update(ctx context.Context, tenant session.Tenant, id string, change session.SandboxChange) (sandbox.Sandbox, error)
 	Extend(ctx context.Context, tenant session.Tenant, id string, by time.Duration) (sandbox.Sandbox, error)
 	Destroy(ctx context.Context, tenant session.Tenant, id string) error
-	Abandon(ctx context.Context, id session.ID) error
 	Metrics(ctx context.Context, tenant session.Tenant, id string) (sandbox.Metrics, error)
 	Running(ctx context.Context, tenant session.Tenant, id string) (session.ID, error)
 	Network(ctx context.Context, tenant session.Tenant, id string) (sandbox.Network, error)
@@ -61,6 +62,13 @@ type Sandboxes interface {
 type Pauser interface {
 	Pause(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
 	Resume(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
+}
+
+// Snapshotter is what Sandboxes can do where the state of sandboxes can be stored.
+type Snapshotter interface {
+	Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error)
+	ListSnapshots(ctx context.Context, tenant session.Tenant) ([]snapshot.Snapshot, error)
+	DeleteSnapshot(ctx context.Context, tenant session.Tenant, id string) error
 }
 
 // Explainer is what Sandboxes can do where decisions of the network can be explained.
@@ -94,14 +102,6 @@ type Files interface {
 type Quotas interface {
 	Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error)
 	Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error)
-}
-
-// Creations remembers creations, from before their beginning; see store.Store.
-type Creations interface {
-	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (store.Creation, error)
-	RecordSandbox(ctx context.Context, c store.Creation, sandbox session.ID) error
-	EndCreation(ctx context.Context, c store.Creation, keep bool) error
-	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
 }
 
 // Audit reads the audit logs of sandboxes and sessions; see session.Sessions.

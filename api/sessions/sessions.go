@@ -5,7 +5,6 @@ package sessions
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/creation"
 	"aibox/app/agentsession"
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -26,6 +26,8 @@ import (
 type Handler struct {
 	// Cases returns the use cases for a tenant.
 	Cases func(tenant session.Tenant) (*agentsession.Service, error)
+	// Creations makes starts repeatable. Nil refuses idempotency keys.
+	Creations *creation.Keeper
 }
 
 // cases returns the use cases of the caller's tenant.
@@ -45,7 +47,7 @@ func respond(s session.Session, err error) (*connect.Response[aiboxv1.Session], 
 	return connect.NewResponse(toSession(&s)), nil
 }
 
-// Start starts an agent.
+// Start starts an agent, or returns the session that an earlier call with the key started.
 func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSessionRequest]) (*connect.Response[aiboxv1.Session], error) {
 	cases, err := h.cases(ctx)
 	if err != nil {
@@ -55,7 +57,23 @@ func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSes
 	if err != nil {
 		return nil, err
 	}
-	return respond(cases.Start(ctx, request, nil))
+	key := r.Msg.GetIdempotencyKey()
+	switch {
+	case key == "":
+		return respond(cases.Start(ctx, request, nil))
+	case h.Creations == nil:
+		return nil, fault.New(fault.Usage, "this server has no idempotency keys").Hint("leave out idempotency_key")
+	}
+	var started session.Session
+	earlier, err := h.Creations.Do(ctx, auth.From(ctx).Tenant, key, r.Msg, true, func(record creation.Record) (err error) {
+		request.RecordID = record
+		started, err = cases.Start(ctx, request, nil)
+		return err
+	})
+	if err == nil && earlier != "" {
+		return respond(cases.Find(earlier))
+	}
+	return respond(started, err)
 }
 
 // Get returns a session.
@@ -276,6 +294,3 @@ func stateOf(s *session.Session) aiboxv1.SessionState {
 
 // utf8 returns text as Protobuf permits it.
 func utf8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// number formats a number for a setting.
-func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -13,12 +13,12 @@ import (
 // keyLife is how long the key of a creation is remembered.
 const keyLife = 24 * time.Hour
 
-// Creation is a creation of a sandbox. It is stored before anything of the sandbox exists, so
-// that a creation whose process was killed can be found.
+// Creation is a creation of a sandbox, or a start of an agent's session. It is stored before
+// anything of that exists, so that a creation whose process was killed can be found.
 type Creation struct {
 	Tenant session.Tenant
 	Key    string
-	// Sandbox is the id of the sandbox; empty before it is chosen.
+	// Sandbox is the id of the sandbox or session; empty before it is chosen.
 	Sandbox session.ID
 	Done    bool // the sandbox was created
 	// Abandoned reports that it was not ended, and that its process has died.

@@ -10,7 +10,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -158,10 +157,4 @@ func ignore(err, kind error) error {
 		return nil
 	}
 	return err
-}
-
-// Exists reports whether there is a database.
-func Exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

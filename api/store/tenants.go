@@ -17,8 +17,10 @@ type Quota struct {
 	Memory      int64   `json:"memory_mib"`   // MiB of all sandboxes
 	CPUs        float64 `json:"cpus"`         // of all sandboxes
 	Processes   int64   `json:"processes"`    // of all sandboxes
+	Disk        int64   `json:"disk_mib"`     // MiB of all volumes, and of what all sandboxes can write
 	UploadBytes int64   `json:"upload_bytes"` // sent to hosts on one day (UTC)
 	Tokens      int64   `json:"model_tokens"` // of models on one day (UTC)
+	Snapshots   int64   `json:"snapshot_bytes,omitempty"`
 }
 
 // DefaultQuota is the quota of a new tenant. The local one has none: the machine is the
@@ -27,7 +29,7 @@ func DefaultQuota(tenant session.Tenant) Quota {
 	if tenant == session.LocalTenant {
 		return Quota{}
 	}
-	return Quota{Sandboxes: 20, Memory: 32 << 10, CPUs: 32, Processes: 40_000, UploadBytes: 10 << 30}
+	return Quota{Sandboxes: 20, Memory: 32 << 10, CPUs: 32, Processes: 40_000, Disk: 400 << 10, UploadBytes: 10 << 30, Snapshots: 20 << 30}
 }
 
 func addTenant(ctx context.Context, tx *sql.Tx, tenant session.Tenant) error {
@@ -55,7 +57,7 @@ func (s *Store) Quota(ctx context.Context, tenant session.Tenant) (Quota, error)
 
 // SetQuota changes the quota of a tenant, which is created if it does not exist.
 func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota) error {
-	if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 {
+	if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.Disk < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 || quota.Snapshots < 0 {
 		return fault.New(fault.Usage, "a quota cannot be negative").Hint("0 means no bound")
 	}
 	text, err := json.Marshal(quota)

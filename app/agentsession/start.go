@@ -27,6 +27,9 @@ type Request struct {
 	Options    map[string]string // the agent's own options
 	Args       []string          // for the agent, after its own; the command of the agent "shell"
 	Metadata   map[string]string // means nothing to aibox; lists can be filtered by it
+	// RecordID, which may be nil, is called with the session's id before anything of it exists.
+	// An error ends the start.
+	RecordID func(ctx context.Context, id session.ID) error
 }
 
 // freeSettings are the settings that any caller can choose, whatever the user's own are.
@@ -61,7 +64,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err := s.checkBound(runner, &request, &plan); err != nil {
 		return session.Session{}, err
 	}
-	plan.Launch.Spec.Metadata = request.Metadata
+	plan.Launch.Spec.Metadata, plan.Launch.RecordID = request.Metadata, request.RecordID
 	if s.Policy.Tenant != session.LocalTenant {
 		if err := s.separate(&plan); err != nil {
 			return session.Session{}, err
@@ -188,7 +191,7 @@ func (s *Service) checkBound(runner *run.Runner, request *Request, plan *run.Pla
 // secrets, system prompts, and agents that run with the user's account at a vendor.
 func (s *Service) separate(plan *run.Plan) error {
 	launched := &plan.Launch.Spec
-	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 {
+	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
 		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
 	}
 	launched.Tenant = s.Policy.Tenant

@@ -22,6 +22,8 @@ import (
 //   - The audit log of a removed session when the time to keep it is over.
 //   - A saved state that is older than both the retention and the time it was promised
 //     for.
+//   - A snapshot that was neither taken nor used during the retention, unless a sandbox that
+//     it was taken of, or that was created from it, has not ended.
 //   - What belongs to no session, unless it may hold work.
 //
 // It keeps a session that is running or has an unreadable record, and everything that an
@@ -62,7 +64,7 @@ func (c *cleaner) run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer held.Close()
-	for _, part := range []func(context.Context) error{c.sessions, c.auditLogs, c.repositories, c.leftovers, c.sandboxesAndNetworks} {
+	for _, part := range []func(context.Context) error{c.sessions, c.auditLogs, c.repositories, c.leftovers, c.snapshots, c.sandboxesAndNetworks} {
 		if err := ctx.Err(); err != nil {
 			return c.report, err
 		}

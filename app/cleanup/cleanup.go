@@ -1,5 +1,5 @@
-// Package cleanup removes old data: sessions that were reviewed, outdated images, caches,
-// and leftovers of interrupted commands. It removes nothing that a session still needs.
+// Package cleanup removes old data: sessions that were reviewed, unused snapshots, outdated
+// images, caches, and leftovers of interrupted commands. It removes nothing that a session still needs.
 package cleanup
 
 import (

@@ -19,6 +19,7 @@ const (
 	KindObjects       Kind = "objects" // unreferenced git objects
 	KindRepositories  Kind = "repositories"
 	KindScratch       Kind = "scratch"
+	KindSnapshots     Kind = "snapshots"
 	KindSandboxes     Kind = "boxes" // created after their session was removed
 	KindNetworks      Kind = "networks"
 	KindImages        Kind = "images"

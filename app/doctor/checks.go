@@ -131,6 +131,12 @@ func (d *Doctor) dockerChecks(system bool) []Check {
 		with("gVisor (runsc)", Docker, func(ctx context.Context, info runtime.Info) []Finding {
 			return []Finding{runscFinding(ctx, info)}
 		}),
+		with("snapshots of sandboxes", Docker, func(_ context.Context, info runtime.Info) []Finding {
+			if _, ok := info.Find("runsc"); !ok {
+				return nil // its own finding reports that
+			}
+			return []Finding{snapshotFinding(info)}
+		}),
 		with("network guard", Docker, func(ctx context.Context, _ runtime.Info) []Finding {
 			return []Finding{d.guardFinding(ctx)}
 		}),

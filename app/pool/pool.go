@@ -19,7 +19,8 @@ import (
 type Starter interface {
 	// Start starts a warm sandbox, and returns when it can be claimed.
 	Start(ctx context.Context, blueprint session.Launch) (session.ID, error)
-	// Claim claims one. After an error the sandbox is gone.
+	// Claim claims one. It fails if the machine's facts are not those of the claim any more.
+	// After an error the sandbox is gone.
 	Claim(ctx context.Context, id session.ID, claim session.Claim) error
 	// Stop ends one that is not claimed.
 	Stop(ctx context.Context, id session.ID) error
@@ -118,7 +119,7 @@ func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool
 // Claim gives a warm sandbox to the tenant of a launch, and returns its id. ok is false if
 // there is none that fits; then the caller starts one.
 func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID, ok bool) {
-	facts, err := p.currentFacts(ctx)
+	facts, err := p.lastFacts(ctx)
 	if err != nil {
 		p.options.Log("the pool cannot describe this machine: " + err.Error())
 		return "", false
@@ -189,6 +190,18 @@ func (p *Pool) Counts() Counts {
 		counts.Warm += len(s.warm)
 	}
 	return counts
+}
+
+// lastFacts returns the facts as Run has last seen them. If they have changed since, the
+// supervisors of the sandboxes refuse the claim.
+func (p *Pool) lastFacts(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	facts := p.facts
+	p.mu.Unlock()
+	if facts != "" {
+		return facts, nil
+	}
+	return p.currentFacts(ctx)
 }
 
 // currentFacts returns the facts of the machine, at most factsAge old.

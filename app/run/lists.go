@@ -18,9 +18,17 @@ func ListChecks() map[string]func(word string) error {
 			_, err := preset.ParseDeny(word)
 			return err
 		},
-		"inspect": checkInspected,
-		"secret":  checkSecretRule,
+		"inspect":   checkInspected,
+		"secret":    checkSecretRule,
+		"ssh-agent": checkSSHLogin,
 	}
+}
+
+func checkSSHLogin(word string) error {
+	if _, err := netguard.ParseSSHLogin(word); err != nil {
+		return fault.New(fault.Usage, "%w", err).Hint("--ssh-agent USER@HOST, such as git@github.com")
+	}
+	return nil
 }
 
 func checkInspected(word string) error {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -60,7 +61,39 @@ func (s *resolution) network() error {
 			launch.Spec.Sources[key] = sourceOf(setting)
 		}
 	}
+	if err := s.checkSSHAgent(); err != nil {
+		return err
+	}
 	return checkInspection(&launch.Spec)
+}
+
+// checkSSHAgent refuses a login in a flag that the session cannot use: there is no ssh-agent,
+// or the session cannot reach the server. One in the settings waits for a session that can.
+func (s *resolution) checkSSHAgent() error {
+	words := s.request.Settings.Words("ssh-agent")
+	if len(words) == 0 {
+		return nil
+	}
+	if os.Getenv("SSH_AUTH_SOCK") == "" {
+		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and SSH_AUTH_SOCK is not set").
+			Hint(`eval "$(ssh-agent)" && ssh-add`)
+	}
+	policy, unresolved, err := s.plan.Launch.Spec.Policy()
+	if err != nil || len(unresolved) > 0 { // the image's tools may name the host
+		return err
+	}
+	matcher := netguard.NewMatcher(policy)
+	for _, word := range words {
+		login, err := netguard.ParseSSHLogin(word)
+		if err != nil {
+			return err
+		}
+		if matcher.Decide(login.Destination).Reason.Askable() {
+			return fault.New(fault.Usage, "--ssh-agent %s is for %s, which the allow list does not have", word, login.Destination).
+				Hint("--allow %s", login.Destination)
+		}
+	}
+	return nil
 }
 
 // checkSecretHosts refuses a secret in a flag for a host that the session cannot reach. One

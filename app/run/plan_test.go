@@ -66,7 +66,8 @@ func (w *world) Repair(context.Context) ([]session.Repaired, error) { return nil
 
 func (w *world) NewBatch(context.Context) (session.BatchID, error) { return "b-0dq4f", nil }
 
-func (w *world) Spawn() (*session.Launcher, error) { return nil, errors.New("nothing is started") }
+func (w *world) Spawn() (*session.Launcher, error)               { return nil, errors.New("nothing is started") }
+func (w *world) ChooseID(context.Context, *session.Launch) error { return nil }
 
 func runner(w *world) *Runner { return &Runner{Sessions: w, User: w} }
 

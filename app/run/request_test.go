@@ -171,6 +171,8 @@ func unusual(field spec.Field) string {
 		return "TOKEN=example.org:Authorization"
 	case field.Key == "allow", field.Key == "deny", field.Key == "inspect":
 		return "example.org"
+	case field.Key == "sandboxes": // it has a lower maximum than the other numbers
+		return "3"
 	case len(field.Choices) > 0 && field.Choices[0] != field.Default:
 		return field.Choices[0]
 	case len(field.Choices) > 0:

@@ -36,6 +36,7 @@ type Sessions interface {
 	Feedback(id session.ID) (feedback.Feedback, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 	Spawn() (*session.Launcher, error)
+	ChooseID(ctx context.Context, launch *session.Launch) error
 	NewBatch(ctx context.Context) (session.BatchID, error)
 }
 
@@ -124,7 +125,9 @@ func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.
 	launch.Attends = r.Attends
 	var id session.ID
 	if launch.ImageID, err = FindImage(ctx, r.User.Agents(), r.Images, &launch.Spec, with.Bake); err == nil {
-		id, err = supervisor.Launch(ctx, launch, step)
+		if err = r.Sessions.ChooseID(ctx, &launch); err == nil {
+			id, err = supervisor.Launch(ctx, launch, step)
+		}
 	}
 	if err != nil && ctx.Err() != nil {
 		return "", fault.New(fault.Interrupted, "interrupted; nothing was started")

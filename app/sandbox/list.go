@@ -15,11 +15,15 @@ type Filter struct {
 	Template string
 	Name     string
 	Metadata map[string]string // each entry must be equal
+	Parent   session.ID        // the session whose agent created them
 }
 
 // match reports whether a filter selects a sandbox.
 func (f *Filter) match(s *Sandbox) bool {
 	if len(f.States) > 0 && !slices.Contains(f.States, s.State) || f.Template != "" && f.Template != s.Template || f.Name != "" && f.Name != s.Name {
+		return false
+	}
+	if f.Parent != "" && f.Parent != s.Parent {
 		return false
 	}
 	for key, value := range f.Metadata {
@@ -42,8 +46,8 @@ type Page struct {
 	Next      string // the token of the next page; empty at the end
 }
 
-// List returns a page of the tenant's sandboxes, newest first, up to size of them; 0 means
-// DefaultPage. token is empty or the Next of the page before.
+// List returns a page of the sandboxes of the tenant and of the agents of its sessions,
+// newest first, up to size of them; 0 means DefaultPage. token is empty or the Next of the page before.
 func (s *Service) List(_ context.Context, tenant session.Tenant, filter Filter, size int, token string) (Page, error) {
 	before, err := parseToken(token)
 	if err != nil {
@@ -55,7 +59,7 @@ func (s *Service) List(_ context.Context, tenant session.Tenant, filter Filter, 
 	if size == 0 {
 		size = DefaultPage
 	}
-	all, err := s.Sessions.Sandboxes(tenant)
+	all, err := s.Sessions.VisibleSandboxes(tenant)
 	if err != nil && len(all) == 0 {
 		return Page{}, err
 	}

@@ -16,7 +16,7 @@ type Metrics struct {
 
 // Metrics measures a running sandbox. One that has ended has its last counters alone.
 func (s *Service) Metrics(ctx context.Context, tenant session.Tenant, id string) (Metrics, error) {
-	found, err := s.find(tenant, id)
+	found, err := s.see(tenant, id)
 	if err != nil {
 		return Metrics{}, err
 	}

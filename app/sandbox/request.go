@@ -28,6 +28,9 @@ type Request struct {
 	Volumes     []session.VolumeMount
 	Permissions session.Permissions
 	OnTimeout   session.OnTimeout
+	// Snapshot is the id of a snapshot of the tenant that the sandbox continues from; empty
+	// means that it is started.
+	Snapshot string
 	// RecordID, which may be nil, is called with the sandbox's id before anything of it exists
 	// or belongs to the tenant. If that fails, so does the creation. It may be called again,
 	// with another id that replaces the first.
@@ -49,7 +52,7 @@ const (
 // Validate checks what can be checked without settings, templates and volumes. A mistake is
 // a Usage fault.
 func (r *Request) Validate() error {
-	if _, err := session.ParseTenant(string(r.Tenant)); err != nil {
+	if err := r.Tenant.Check(); err != nil {
 		return err
 	}
 	if _, err := session.ParseOnTimeout(r.OnTimeout.String()); err != nil {

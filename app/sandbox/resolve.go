@@ -15,6 +15,9 @@ import (
 
 // launch validates a request and completes it to what a supervisor needs.
 func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error) {
+	if r.Snapshot != "" {
+		return s.launchRestored(ctx, r)
+	}
 	if err := r.Validate(); err != nil {
 		return session.Launch{}, err
 	}

@@ -45,6 +45,8 @@ type Sandbox struct {
 	Permissions session.Permissions
 	User        string
 	Dir         string
+	Snapshot    string           // that it continues from; empty if it was started
+	Parent      session.ID       // the session whose agent created it; empty if none did
 	Degraded    []string         // limits that this machine cannot enforce, a clause each
 	Failure     *session.Failure // why it ended, if not by a request
 }
@@ -73,7 +75,7 @@ func view(s *session.Session) Sandbox {
 		IdleTimeout: time.Duration(s.IdleTimeout), OnTimeout: spec.OnTimeout,
 		Limits:  Limits{Memory: s.Memory.Bytes(), CPUs: s.CPUs.Float(), Processes: s.Pids},
 		Network: networkOf(s), Volumes: spec.Volumes, Permissions: spec.Permissions, User: spec.User, Dir: spec.Dir,
-		Degraded: s.State.Degraded,
+		Degraded: s.State.Degraded, Snapshot: spec.Snapshot, Parent: s.ParentOf(),
 	}
 	if v.State == Running {
 		v.Expires = s.State.Expires

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
@@ -20,6 +21,10 @@ type Service struct {
 	Sessions  *session.Sessions
 	Templates Templates
 	Volumes   volume.Store
+	Snapshots snapshot.Store
+	// SnapshotRoom returns how many bytes the next snapshot of a tenant may take, 0 for no
+	// limit, and what must be called when it is stored or not. Nil means no limit.
+	SnapshotRoom func(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error)
 	// Settings resolves the settings of the machine's user with overrides.
 	Settings func(overrides ...config.Override) (*config.Resolved, error)
 	// Defaults returns the settings that a tenant's sandboxes have if a request does not give
@@ -167,22 +172,33 @@ func (s *Service) hasEnded(id session.ID) bool {
 	return err != nil || found.State.Phase == session.Ended
 }
 
-// find returns the session of a tenant's sandbox. id is a whole id.
+// find returns the session of a tenant's sandbox. id is a whole id. One that an agent created
+// is for that agent alone: a Refused fault, if the tenant can see it.
 func (s *Service) find(tenant session.Tenant, id string) (session.Session, error) {
+	found, err := s.see(tenant, id)
+	if err == nil && !found.OwnedBy(tenant) {
+		return session.Session{}, fault.New(fault.Refused, "the sandbox %s belongs to the agent of the session %s, which alone uses it", id, found.ParentOf()).
+			Hint("end it: aibox sandbox rm %s", id)
+	}
+	return found, err
+}
+
+// see is find, and also returns sandboxes that the agents of the tenant's sessions created.
+func (s *Service) see(tenant session.Tenant, id string) (session.Session, error) {
 	name, err := session.ParseID(id)
 	if err != nil {
 		return session.Session{}, notFound(id)
 	}
 	found, err := s.Sessions.Load(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !found.OwnedBy(tenant) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !found.OwnedBy(tenant) && !s.Sessions.CreatedByAgentOf(tenant, &found) {
 		return session.Session{}, notFound(id)
 	}
 	return found, err
 }
 
-// Get returns a sandbox of the tenant.
+// Get returns a sandbox of the tenant, or one that the agent of its session created.
 func (s *Service) Get(_ context.Context, tenant session.Tenant, id string) (Sandbox, error) {
-	found, err := s.find(tenant, id)
+	found, err := s.see(tenant, id)
 	if err != nil {
 		return Sandbox{}, err
 	}
@@ -204,10 +220,11 @@ func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (
 	return found.ID, nil
 }
 
-// Destroy ends a sandbox, and returns when it has ended. Its files are gone; its record
-// stays. One that has ended already is not an error.
+// Destroy ends a sandbox of the tenant, or one that the agent of its session created, and
+// returns when it has ended. Its files are gone; its record stays. One that has ended already
+// is not an error.
 func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string) error {
-	found, err := s.find(tenant, id)
+	found, err := s.see(tenant, id)
 	if err != nil || found.State.Phase == session.Ended {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
@@ -53,7 +54,7 @@ func newFixture(t *testing.T) *fixture {
 	dirs := paths.Dirs{State: dir + "/state", Data: dir + "/data", Cache: dir + "/cache", Config: dir + "/config", Runtime: dir + "/run"}
 	f := &fixture{T: t, store: session.NewStore(dirs)}
 	f.Service = &Service{
-		Sessions: session.New(session.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs),
+		Sessions: session.New(session.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
 		Settings: func(overrides ...config.Override) (*config.Resolved, error) {
 			in := config.Input{Flags: overrides}
 			if f.user != nil {
@@ -262,6 +263,62 @@ func TestASandboxOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
 		if page, err := f.List(ctx, tenant, Filter{}, 0, ""); err != nil || len(page.Sandboxes) > 0 {
 			t.Errorf("%q lists %+v, %v", tenant, page.Sandboxes, err)
 		}
+	}
+}
+
+func TestTheTenantOfASessionSeesAndEndsTheSandboxesOfItsAgentAlone(t *testing.T) {
+	f := newFixture(t)
+	spec := func(parent session.ID) session.Spec {
+		return session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{
+			Tenant: session.OwnTenant(parent), Template: "code", Parent: &session.Parent{Session: parent},
+		}}
+	}
+	local, acme := f.put(session.Spec{Agent: "codex"}), f.put(session.Spec{Agent: "codex", Tenant: "acme"})
+	ofLocal, ofAcme, lost := f.put(spec(local)), f.put(spec(acme)), f.put(spec("00001-gone"))
+	own := f.put(session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme", Template: "code"}})
+	list := func(tenant session.Tenant, filter Filter) (ids []session.ID) {
+		page, err := f.List(t.Context(), tenant, filter, 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Sandboxes {
+			ids = append(ids, page.Sandboxes[i].ID)
+		}
+		return ids
+	}
+	if got := list("acme", Filter{}); !slices.Equal(got, []session.ID{own, ofAcme}) {
+		t.Errorf("acme sees %q", got)
+	}
+	if got := list("acme", Filter{Parent: acme}); !slices.Equal(got, []session.ID{ofAcme}) {
+		t.Errorf("of one parent: %q", got)
+	}
+	if got := list(session.LocalTenant, Filter{}); !slices.Equal(got, []session.ID{ofLocal}) {
+		t.Errorf("the user sees %q", got)
+	}
+	if got := list("acme", Filter{Parent: local}); len(got) > 0 {
+		t.Errorf("by another tenant's session: %q", got)
+	}
+	if got, err := f.Get(t.Context(), "acme", string(ofAcme)); err != nil || got.Parent != acme {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, id := range []session.ID{ofLocal, lost} {
+		if _, err := f.Get(t.Context(), "acme", string(id)); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("getting %s: %v", id, err)
+		}
+		if err := f.Destroy(t.Context(), "acme", string(id)); fault.KindOf(err) != fault.NotFound {
+			t.Errorf("ending %s: %v", id, err)
+		}
+	}
+	_, runErr := f.Running(t.Context(), "acme", string(ofAcme))
+	_, netErr := f.SetNetwork(t.Context(), "acme", string(ofAcme), session.NetworkLists{})
+	_, pauseErr := f.Pause(t.Context(), "acme", string(ofAcme))
+	for what, err := range map[string]error{"running": runErr, "network": netErr, "pausing": pauseErr} {
+		if fault.KindOf(err) != fault.Refused {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if agents := list(session.OwnTenant(acme), Filter{}); !slices.Equal(agents, []session.ID{ofAcme}) {
+		t.Errorf("the agent sees %q", agents)
 	}
 }
 

@@ -18,6 +18,9 @@ func startAgent(r *reaper, s lifeline.Start) (*program, []string, error) {
 	if err := writeFiles(lookup(env, "HOME"), s.Files); err != nil {
 		return nil, nil, startError{125, err}
 	}
+	if err := serveSSHAgent(s.SSHAgent); err != nil {
+		return nil, nil, startError{125, err}
+	}
 	c := command{
 		argv: s.Argv, env: env, dir: workdir(s.Dir),
 		tty: s.TTY, rows: s.Rows, cols: s.Cols, stdin: s.Stdin, nproc: s.Nproc, nofile: s.NoFile,

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,10 +40,8 @@ type fileServers struct {
 
 // fileServer is one process.
 type fileServer struct {
-	user   string        // as identity prints it
-	socket *net.UnixConn // passes connections to the process
-	pid    int
-	status <-chan unix.WaitStatus
+	helper        // its connection passes connections to the process
+	user   string // as identity prints it
 	used   time.Time
 }
 
@@ -95,7 +92,7 @@ func (fs *fileServers) pass(conn *net.TCPConn, user *identity) error {
 			return findErr
 		}
 		controlErr := raw.Control(func(fd uintptr) {
-			_, _, err = server.socket.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil)
+			_, _, err = server.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil)
 		})
 		if err = errors.Join(err, controlErr); err == nil {
 			server.used = time.Now()
@@ -136,29 +133,10 @@ func (fs *fileServers) start(user *identity) (*fileServer, error) {
 	if home == "" {
 		home = "/"
 	}
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	server := &fileServer{user: user.String()}
+	var err error
+	server.helper, err = startHelper(fs.reaper, unix.SOCK_SEQPACKET, filesCommand, server.user, home)
 	if err != nil {
-		return nil, err
-	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "files"), os.NewFile(uintptr(pair[1]), "files")
-	defer ours.Close()
-	defer theirs.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		return nil, err
-	}
-	server := &fileServer{user: user.String(), socket: conn.(*net.UnixConn)}
-	server.pid, server.status, err = fs.reaper.start(self(), []string{"aibox-init", filesCommand, server.user, home}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true},
-		Files: []uintptr{theirs.Fd(), null.Fd(), null.Fd()},
-	})
-	if err != nil {
-		conn.Close()
 		return nil, fmt.Errorf("starting the process for files: %w", err)
 	}
 	return server, nil
@@ -166,7 +144,7 @@ func (fs *fileServers) start(user *identity) (*fileServer, error) {
 
 // stop ends a process. fs.mu is held.
 func (fs *fileServers) stop(server *fileServer) {
-	server.socket.Close()
+	server.conn.Close()
 	select {
 	case <-server.status: // it has ended, so its ID may belong to another process
 	default:
@@ -189,7 +167,7 @@ func (fs *fileServers) end() {
 	}
 }
 
-// serveFiles serves files over connections that PID 1 sends to its standard input, as the
+// serveFiles serves files over connections that PID 1 sends over its socket, as the
 // user that it becomes. Its args are USER HOME, with USER as identity prints it. It returns
 // the exit code, when PID 1 closes that socket.
 func serveFiles(args []string) int {
@@ -201,7 +179,7 @@ func serveFiles(args []string) int {
 		return 125
 	}
 	unix.Umask(0)
-	given, err := net.FileConn(os.Stdin)
+	given, err := net.FileConn(os.NewFile(helperSocket, "init"))
 	if err != nil {
 		return 125
 	}

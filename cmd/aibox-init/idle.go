@@ -17,11 +17,11 @@ func (srv *server) startIdle(s lifeline.Start) {
 		srv.exit(lifeline.Exit{Code: 125})
 		return
 	}
-	srv.send(lifeline.TypeStarted, lifeline.Started{Home: home})
-	go srv.others.launchers.prepare()
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	srv.idle = true
+	srv.idle = true // before the supervisor can ask for anything
+	srv.send(lifeline.TypeStarted, lifeline.Started{Home: home})
+	go srv.others.launchers.prepare()
 	if srv.stopped {
 		go srv.endIdle()
 	}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +16,6 @@ import (
 const (
 	// launcherCommand makes init wait for the program that it executes.
 	launcherCommand = "launcher"
-	// launcherSocket is the descriptor of a launcher's connection to init.
-	launcherSocket = 3
 	// launcherTime is how long a launcher may take to accept a program. It can be stopped
 	// or killed by the agent.
 	launcherTime = time.Second
@@ -41,40 +37,15 @@ type launching struct {
 // launcher is a process that waits for the program that it executes. It leads its own
 // session. A program that starts in it needs no new process and no start of init's own
 // program, which take most of the time of a short command under gVisor.
-type launcher struct {
-	pid    int
-	status <-chan unix.WaitStatus
-	conn   *net.UnixConn
-}
+type launcher struct{ helper }
 
 // newLauncher starts a launcher.
 func newLauncher(r *reaper) (*launcher, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	h, err := startHelper(r, unix.SOCK_STREAM, launcherCommand)
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "launcher"), os.NewFile(uintptr(pair[1]), "init")
-	defer ours.Close() // FileConn has its own
-	defer theirs.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		return nil, err
-	}
-	l := &launcher{conn: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a Unix socket
-	l.pid, l.status, err = r.start(self(), []string{"aibox-init", launcherCommand}, &syscall.ProcAttr{
-		Dir: "/", Sys: &syscall.SysProcAttr{Setsid: true},
-		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
-	})
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return l, nil
+	return &launcher{h}, nil
 }
 
 // execute makes the launcher execute a program with the streams. After an error the launcher
@@ -174,7 +145,7 @@ func (ls *launchers) end() {
 func awaitProgram() {
 	// The agent can have the same user. Executing a program sets this back.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	unix.CloseOnExec(launcherSocket)
+	unix.CloseOnExec(helperSocket)
 	program, streams, err := receiveProgram()
 	if err == nil {
 		err = os.Chdir(program.Dir)
@@ -182,7 +153,7 @@ func awaitProgram() {
 	if err != nil {
 		os.Exit(125) // init starts the program in another way, and reports what fails then
 	}
-	if _, err := unix.Write(launcherSocket, []byte{1}); err != nil {
+	if _, err := unix.Write(helperSocket, []byte{1}); err != nil {
 		os.Exit(125)
 	}
 	for i, stream := range streams {
@@ -203,9 +174,9 @@ func awaitProgram() {
 func receiveProgram() (program launching, streams []int, err error) {
 	var length [4]byte
 	rights := make([]byte, unix.CmsgSpace(3*4))
-	n, rightsLength, _, _, err := unix.Recvmsg(launcherSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
+	n, rightsLength, _, _, err := unix.Recvmsg(helperSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
 	for err == unix.EINTR {
-		n, rightsLength, _, _, err = unix.Recvmsg(launcherSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
+		n, rightsLength, _, _, err = unix.Recvmsg(helperSocket, length[:], rights, unix.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil || n != len(length) {
 		return program, nil, errors.Join(err, io.ErrUnexpectedEOF)
@@ -235,7 +206,7 @@ func receiveProgram() (program launching, streams []int, err error) {
 // readSocket reads from init.
 func readSocket(into []byte) (int, error) {
 	for {
-		n, err := unix.Read(launcherSocket, into)
+		n, err := unix.Read(helperSocket, into)
 		if err != unix.EINTR {
 			return n, err
 		}

@@ -86,7 +86,7 @@ func TestAProcessStartsInTheLauncherThatWaits(t *testing.T) {
 	p := idlePeer(t)
 	waiting := readyLauncher(t, p)
 	pid, output, exit := runProcess(t, p, lifeline.Process{
-		Argv: []string{"sh", "-c", `echo $0 $KEY; pwd; ulimit -n; ls /proc/self/fd | wc -l; ps -o sid= -p $$; exit 5`, "named"},
+		Argv: []string{"sh", "-c", `echo $0 $KEY; pwd; ulimit -n; ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; exit 5`, "named"},
 		Env:  []string{"KEY=value"}, Dir: "/usr", NoFile: 900,
 	})
 	if pid != waiting {
@@ -146,5 +146,28 @@ func TestTheLauncherDoesNotCountAsAProcessThatWasLeft(t *testing.T) {
 	}
 	if err := unix.Kill(waiting, 0); err == nil {
 		t.Error("the launcher still lives")
+	}
+}
+
+func TestALauncherCanBeReadyBeforeASandboxHasStarted(t *testing.T) {
+	p := newPeer(t)
+	if err := p.PrepareProcess(); err != nil {
+		t.Fatal(err)
+	}
+	ready := readyLauncher(t, p)
+	if err := p.SendMessage(lifeline.TypeStart, lifeline.Start{Idle: true}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Type == lifeline.TypeStarted {
+			break
+		}
+	}
+	if pid, output, exit := runProcess(t, p, lifeline.Process{Argv: []string{"echo", "hello"}}); pid != ready || output != "hello\n" || exit.Code != 0 {
+		t.Errorf("process %d printed %q and ended with %+v; the launcher is %d", pid, output, exit, ready)
 	}
 }

@@ -28,6 +28,13 @@ import (
 // exitLost is the exit code of a sandbox whose lifeline was lost.
 const exitLost = 70
 
+const (
+	// dialLimit is how long the supervisor may take to listen.
+	dialLimit = 10 * time.Second
+	// redialLimit is the same for that of a restored sandbox, which listens before the start.
+	redialLimit = 3 * time.Second
+)
+
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == launchCommand {
 		launch(os.Args[2:], os.Environ())
@@ -71,7 +78,7 @@ func run(address string) int {
 	// Outside a sandbox, in tests, init must also become the parent of orphans.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-	conn, err := dial(address)
+	conn, err := dial(address, dialLimit)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: no supervisor:", err)
 		return exitLost
@@ -85,8 +92,8 @@ func run(address string) int {
 // dial connects to the supervisor. It retries, because the supervisor's side of the
 // network is created while the sandbox starts. The first attempts are short, since an
 // unanswered SYN is repeated only after a second.
-func dial(address string) (net.Conn, error) {
-	deadline := time.Now().Add(10 * time.Second)
+func dial(address string, limit time.Duration) (net.Conn, error) {
+	deadline := time.Now().Add(limit)
 	for timeout := 100 * time.Millisecond; ; timeout = min(2*timeout, time.Second) {
 		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(context.Background(), "tcp", address)
 		if err == nil || time.Now().After(deadline) {

@@ -26,7 +26,6 @@ const (
 
 // process is one process besides the agent.
 type process struct {
-	flow   *lifeline.Flow
 	input  *input
 	work   context.Context //nolint:containedctx // ends with the sandbox, not with a request
 	cancel context.CancelFunc
@@ -34,7 +33,11 @@ type process struct {
 	cut    atomic.Bool   // some of its output was not sent
 	exited atomic.Bool
 
-	mu      sync.Mutex
+	mu       sync.Mutex
+	flow     *lifeline.Flow
+	attached chan struct{} // closed and replaced with each new flow
+	skip     int           // bytes of input of earlier flows, which nobody waits for
+
 	program *program // nil until it runs
 	ended   bool     // it was waited for, so its ID may belong to another process
 	pending []unix.Signal
@@ -42,7 +45,8 @@ type process struct {
 }
 
 func newProcess(flow *lifeline.Flow) *process {
-	p := &process{flow: flow, input: newInput(flow.Acknowledge), done: make(chan struct{})}
+	p := &process{flow: flow, attached: make(chan struct{}), done: make(chan struct{})}
+	p.input = newInput(p.acknowledge)
 	p.work, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -84,6 +88,54 @@ func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []
 	program.close()
 	exit := exitOf(status)
 	return lifeline.ProcessExit{Code: exit.Code, Signal: exit.Signal, Cut: p.cut.Load()}
+}
+
+// currentFlow returns the flow to the supervisor, and a channel that is closed when another
+// one replaces it.
+func (p *process) currentFlow() (*lifeline.Flow, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flow, p.attached
+}
+
+// attach replaces the flow by that to another supervisor. Output that was not sent goes there.
+func (p *process) attach(flow *lifeline.Flow) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.skip += p.flow.Unacknowledged()
+	p.flow.Close()
+	p.flow = flow
+	close(p.attached)
+	p.attached = make(chan struct{})
+}
+
+// send sends output to the supervisor. If the lifeline is lost, it waits for another flow; a
+// sandbox that was not restored ends meanwhile.
+func (p *process) send(stream uint8, data []byte) error {
+	for len(data) > 0 {
+		flow, replaced := p.currentFlow()
+		n, err := flow.SendSome(p.work, stream, data)
+		data = data[n:]
+		if err == nil {
+			continue
+		}
+		select {
+		case <-replaced:
+		case <-p.work.Done():
+			return err
+		}
+	}
+	return nil
+}
+
+// acknowledge reports input that was taken to the supervisor that has sent it.
+func (p *process) acknowledge(n int) error {
+	p.mu.Lock()
+	earlier := min(n, p.skip)
+	p.skip -= earlier
+	flow := p.flow
+	p.mu.Unlock()
+	return flow.Acknowledge(n - earlier)
 }
 
 // startProcess starts the program of a request, in a launcher that is ready, if any.
@@ -175,10 +227,10 @@ func (p *process) resize(rows, cols uint16) {
 // the process, so that no output is lost. After the process has ended, copyOut sends what
 // is left, and waits for drainTime for what others may still write.
 func (p *process) copyOut(output *os.File, stream uint8) {
-	buf := make([]byte, lifeline.MaxData)
+	var buf outputBuffer
 	for drained, last := 0, false; drained < drainSize; {
-		n, err := output.Read(buf)
-		if n > 0 && p.flow.Send(p.work, stream, buf[:n]) != nil {
+		n, err := output.Read(buf.next())
+		if n > 0 && p.send(stream, buf.read(n)) != nil {
 			p.cut.Store(true)
 			return
 		}
@@ -193,6 +245,8 @@ func (p *process) copyOut(output *os.File, stream uint8) {
 			last = true
 			drained += n
 			_ = output.SetReadDeadline(time.Now().Add(drainTime))
+			continue
 		}
+		buf.pause()
 	}
 }

@@ -17,7 +17,7 @@ const flushTime = 500 * time.Millisecond
 // processes are the processes that the supervisor has started besides the agent. None of
 // its methods waits for a process, except end.
 type processes struct {
-	conn      *lifeline.Conn
+	line      *line
 	reaper    *reaper
 	launchers *launchers
 	send      func(lifeline.Type, any)
@@ -25,11 +25,12 @@ type processes struct {
 	mu    sync.Mutex
 	env   []string // of the agent; nil before its start
 	byID  map[uint32]*process
-	ended bool // the sandbox ends, so no process may start
+	last  uint32 // the highest ID of a flow
+	ended bool   // the sandbox ends, so no process may start
 }
 
-func newProcesses(conn *lifeline.Conn, r *reaper, send func(lifeline.Type, any)) *processes {
-	return &processes{conn: conn, reaper: r, launchers: &launchers{reaper: r}, send: send, byID: map[uint32]*process{}}
+func newProcesses(l *line, r *reaper, send func(lifeline.Type, any)) *processes {
+	return &processes{line: l, reaper: r, launchers: &launchers{reaper: r}, send: send, byID: map[uint32]*process{}}
 }
 
 // setEnvironment sets the environment over which later processes lay their own.
@@ -41,12 +42,13 @@ func (ps *processes) setEnvironment(env []string) {
 
 // start starts a process in the background.
 func (ps *processes) start(request lifeline.Process) error {
-	flow := ps.conn.OpenFlow(request.ID)
+	flow := ps.line.current().OpenFlow(request.ID)
 	if flow == nil {
 		return fmt.Errorf("%w: flow %d is in use", lifeline.ErrProtocol, request.ID)
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
+	ps.last = max(ps.last, request.ID)
 	refusal := ""
 	switch {
 	case ps.ended:
@@ -79,7 +81,8 @@ func (ps *processes) run(p *process, request lifeline.Process, env []string) {
 	ps.mu.Lock()
 	delete(ps.byID, request.ID)
 	ps.mu.Unlock()
-	p.flow.Close()
+	flow, _ := p.currentFlow()
+	flow.Close()
 	exit.ID = request.ID
 	ps.send(lifeline.TypeProcessExit, exit)
 	close(p.done)

@@ -180,10 +180,10 @@ func TestUnreadProcessHoldsUpNothingElse(t *testing.T) {
 	flood.held = true
 	deaf := b.run(lifeline.Process{Argv: []string{"sleep", "1000"}, Stdin: true})
 	go func() { _ = deaf.flow.Send(t.Context(), lifeline.StreamStdin, make([]byte, 1<<20)) }()
-	b.receive(func() bool { return flood.unread == 256<<10 })
+	b.receive(func() bool { return flood.unread == lifeline.OutputWindow })
 	other := b.run(script("head -c 3000000 /dev/zero"))
 	b.receive(func() bool { return other.exit != nil })
-	if other.stdout.Len() != 3000000 || flood.unread > 256<<10 {
+	if other.stdout.Len() != 3000000 || flood.unread > lifeline.OutputWindow {
 		t.Errorf("%d bytes of the other process, %d of the flood", other.stdout.Len(), flood.unread)
 	}
 	b.start(shell("echo agent; exec sleep 1000"))
@@ -230,7 +230,7 @@ func TestHeldProcessLosesNothing(t *testing.T) {
 	b := newBesides(t)
 	run := b.run(script("seq 200000; echo end"))
 	run.held = true
-	b.receive(func() bool { return run.unread == 256<<10 })
+	b.receive(func() bool { return run.unread == lifeline.OutputWindow })
 	time.AfterFunc(2*drainTime, func() { // the process has ended meanwhile, or waits
 		run.held = false
 		_ = run.flow.Acknowledge(run.unread)
@@ -243,12 +243,13 @@ func TestHeldProcessLosesNothing(t *testing.T) {
 
 func TestOutputOfAnEndedProcessThatIsReadLateIsWhole(t *testing.T) {
 	b := newBesides(t)
-	run := b.run(script("head -c 270000 /dev/zero")) // the window, and less than a pipe more
+	const size = lifeline.OutputWindow + 8000 // less than a pipe more than the window
+	run := b.run(script("head -c " + strconv.Itoa(size) + " /dev/zero"))
 	run.held = true
-	b.receive(func() bool { return run.unread == 256<<10 })
+	b.receive(func() bool { return run.unread == lifeline.OutputWindow })
 	time.AfterFunc(3*drainTime, func() { _ = run.flow.Acknowledge(run.unread) })
 	b.receive(func() bool { return run.exit != nil })
-	if run.stdout.Len() != 270000 {
+	if run.stdout.Len() != size {
 		t.Errorf("%d bytes", run.stdout.Len())
 	}
 }

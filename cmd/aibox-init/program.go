@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputPipe is how many bytes of a program's output its pipe holds.
-const outputPipe = 512 << 10
+// largePipe is how many bytes of a program's input or output its pipe holds.
+const largePipe = 512 << 10
 
 // command is what a program is started with.
 type command struct {
@@ -121,11 +121,13 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 	p.stdout, p.stderr = stdout, stderr
 	if err == nil {
 		// Each wait of a reader or writer costs much under gVisor. A smaller pipe works, too.
-		_, _ = unix.FcntlInt(childOut.Fd(), unix.F_SETPIPE_SZ, outputPipe)
+		_, _ = unix.FcntlInt(childOut.Fd(), unix.F_SETPIPE_SZ, largePipe)
 	}
 	var childIn *os.File
 	if c.stdin {
-		childIn, p.input = pipe()
+		if childIn, p.input = pipe(); err == nil {
+			_, _ = unix.FcntlInt(childIn.Fd(), unix.F_SETPIPE_SZ, largePipe)
+		}
 	} else if err == nil {
 		childIn, err = os.Open(os.DevNull)
 	}

@@ -12,6 +12,7 @@ import (
 // reaper waits for every child, including the orphans that PID 1 inherits. Nothing else
 // waits: os/exec, which does, is not used.
 type reaper struct {
+	forks   sync.RWMutex // held for writing while nothing may be started
 	mu      sync.Mutex
 	waiting map[int]chan unix.WaitStatus
 	poked   chan struct{}
@@ -58,6 +59,8 @@ func (r *reaper) collect() (none bool) {
 // start starts a program and returns its pid and a channel that receives its status. The
 // lock keeps the reaper from collecting the child before the channel is registered.
 func (r *reaper) start(path string, argv []string, attr *syscall.ProcAttr) (int, <-chan unix.WaitStatus, error) {
+	r.forks.RLock()
+	defer r.forks.RUnlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pid, err := syscall.ForkExec(path, argv, attr)

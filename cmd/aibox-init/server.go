@@ -26,7 +26,7 @@ const (
 // server is the state of PID 1. The goroutine of serve reads the lifeline and never
 // blocks on the agent or on writing, so that it always receives a stop.
 type server struct {
-	conn   *lifeline.Conn
+	line   *line
 	reaper *reaper
 	input  *input
 	ports  *ports
@@ -45,12 +45,14 @@ type server struct {
 	grace   time.Duration // of the stop
 	done    bool          // the exit was sent
 	code    int
+
+	freezer freezer
 }
 
 // newServer returns the server of a lifeline to the supervisor at address.
 func newServer(conn *lifeline.Conn, address string, r *reaper) *server {
-	srv := &server{conn: conn, reaper: r, input: newInput(conn.Acknowledge), ports: newPorts(address)}
-	srv.others = newProcesses(conn, r, srv.send)
+	srv := &server{line: &line{conn: conn}, reaper: r, input: newInput(conn.Acknowledge), ports: newPorts(address)}
+	srv.others = newProcesses(srv.line, r, srv.report)
 	srv.files = newFileServers(r, srv.ports.callBack)
 	return srv
 }
@@ -59,15 +61,8 @@ func newServer(conn *lifeline.Conn, address string, r *reaper) *server {
 // exit, the supervisor closes the lifeline, and init exits with the agent's code. If the
 // lifeline ends earlier, it is lost: serve kills everything at once.
 func (srv *server) serve() int {
-	if err := srv.conn.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: kernel()}); err != nil {
-		return exitLost
-	}
-	for {
-		f, err := srv.conn.Receive()
-		if err == nil {
-			err = srv.handle(f)
-		}
-		if err != nil {
+	for proof := []byte(nil); srv.converse(proof); {
+		if proof = srv.reconnect(); proof == nil {
 			break
 		}
 	}
@@ -82,6 +77,24 @@ func (srv *server) serve() int {
 		srv.reaper.killAll(0, killLimit)
 	}
 	return exitLost
+}
+
+// converse sends a hello and handles frames until the lifeline ends. It reports whether the
+// connection was lost, and not ended because of what a frame said.
+func (srv *server) converse(proof []byte) (lost bool) {
+	conn := srv.line.current()
+	if conn.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: kernel(), Proof: proof}) != nil {
+		return true
+	}
+	for {
+		f, err := conn.Receive()
+		if err != nil {
+			return !errors.Is(err, lifeline.ErrProtocol)
+		}
+		if srv.handle(f) != nil {
+			return false
+		}
+	}
 }
 
 // handle handles one frame. An error ends the sandbox.
@@ -107,20 +120,26 @@ func (srv *server) handle(f lifeline.Frame) error {
 		return with(f, srv.stop)
 	case lifeline.TypeDial:
 		return with(f, func(d lifeline.Dial) error {
-			go srv.ports.dial(d, func(failed lifeline.DialFailed) { srv.send(lifeline.TypeDialFailed, failed) })
+			go srv.ports.dial(d, func(failed lifeline.DialFailed) { srv.report(lifeline.TypeDialFailed, failed) })
 			return nil
 		})
 	case lifeline.TypeOpenFiles:
 		return with(f, func(o lifeline.OpenFiles) error {
-			go srv.files.open(o, func(failed lifeline.DialFailed) { srv.send(lifeline.TypeDialFailed, failed) })
+			go srv.files.open(o, func(failed lifeline.DialFailed) { srv.report(lifeline.TypeDialFailed, failed) })
 			return nil
 		})
 	case lifeline.TypeListPorts:
-		go func() { srv.send(lifeline.TypePorts, listeningPorts()) }()
+		go func() { srv.report(lifeline.TypePorts, listeningPorts()) }()
 		return nil
 	case lifeline.TypePing:
 		srv.pong()
 		return nil
+	case lifeline.TypeFreeze:
+		return with(f, srv.freeze)
+	case lifeline.TypeThaw:
+		return srv.thaw()
+	case lifeline.TypeRestore:
+		return with(f, srv.restore)
 	default:
 		return srv.handleProcess(f)
 	}
@@ -131,6 +150,9 @@ func (srv *server) handleProcess(f lifeline.Frame) error {
 	switch f.Type {
 	case lifeline.TypeProcess:
 		return with(f, srv.others.start)
+	case lifeline.TypePrepareProcess:
+		go srv.others.launchers.prepare()
+		return nil
 	case lifeline.TypeProcessResize:
 		return with(f, srv.others.resize)
 	case lifeline.TypeProcessSignal:
@@ -166,15 +188,24 @@ func (srv *server) pong() {
 	}
 	go func() {
 		defer srv.answering.Store(false)
-		_ = srv.conn.Send(lifeline.Frame{Type: lifeline.TypePong})
+		_ = srv.line.current().Send(lifeline.Frame{Type: lifeline.TypePong})
 	}()
 }
 
 // send sends a message. If that fails it closes the lifeline, which ends serve.
 func (srv *server) send(t lifeline.Type, v any) {
-	if err := srv.conn.SendMessage(t, v); err != nil {
-		_ = srv.conn.Close()
+	conn := srv.line.current()
+	if err := conn.SendMessage(t, v); err != nil {
+		_ = conn.Close()
 	}
+}
+
+// report is send for what a process, a port or a file came to. While the sandbox is frozen, it
+// waits: a restored sandbox has another supervisor.
+func (srv *server) report(t lifeline.Type, v any) {
+	srv.freezer.reports.RLock()
+	defer srv.freezer.reports.RUnlock()
+	srv.send(t, v)
 }
 
 func (srv *server) start(s lifeline.Start) error {
@@ -267,8 +298,9 @@ func (srv *server) copyOut(file *os.File, kind lifeline.Type) {
 	for {
 		n, err := file.Read(buf)
 		if n > 0 {
-			if srv.conn.Send(lifeline.Frame{Type: kind, Payload: buf[:n]}) != nil {
-				_ = srv.conn.Close()
+			conn := srv.line.current()
+			if conn.Send(lifeline.Frame{Type: kind, Payload: buf[:n]}) != nil {
+				_ = conn.Close()
 				return
 			}
 		}

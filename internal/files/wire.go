@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"syscall"
 )
 
 // Types of frames. A frame is its type, the length of its payload (4 bytes, big-endian) and
@@ -123,10 +125,12 @@ func decode[T any](payload []byte) (value T, err error) {
 
 // writeFrame writes a frame in one write.
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
-	frame := make([]byte, frameHeader, frameHeader+len(payload))
-	frame[0] = kind
-	binary.BigEndian.PutUint32(frame[1:], uint32(len(payload)))
-	_, err := w.Write(append(frame, payload...))
+	header := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(payload)))
+	if _, ok := w.(syscall.Conn); ok && len(payload) > 0 { // a socket takes both from where they are
+		_, err := (&net.Buffers{header, payload}).WriteTo(w)
+		return err
+	}
+	_, err := w.Write(append(header, payload...))
 	return err
 }
 
@@ -143,18 +147,14 @@ func writeMessage(w io.Writer, kind byte, value any) error {
 }
 
 // dataWriter writes data as frames.
-type dataWriter struct {
-	w   io.Writer
-	buf []byte
-}
+type dataWriter struct{ w io.Writer }
 
 // Write writes p as frames.
 func (d *dataWriter) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
 		part := p[:min(len(p), maxData)]
-		d.buf = append(binary.BigEndian.AppendUint32(append(d.buf[:0], frameData), uint32(len(part))), part...)
-		if _, err := d.w.Write(d.buf); err != nil {
+		if err := writeFrame(d.w, frameData, part); err != nil {
 			return written, err
 		}
 		written += len(part)

@@ -2,6 +2,7 @@ package initbin
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,6 +48,25 @@ func TestTruncatedFileIsReplaced(t *testing.T) {
 	}
 }
 
+func TestDamagedProgramIsNotInstalled(t *testing.T) {
+	whole := compress(bytes.Repeat([]byte("program"), 1000))
+	changed := bytes.Clone(whole)
+	changed[len(changed)-8] ^= 1 // the checksum
+	for name, data := range map[string][]byte{"empty": nil, "cut": whole[:len(whole)/2], "changed": changed, "no gzip": []byte("program")} {
+		dir := t.TempDir()
+		p, err := programOf(data)
+		if err == nil {
+			_, err = p.install(dir)
+		}
+		if err == nil {
+			t.Errorf("%s: it was installed", name)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+}
+
 func TestDifferentProgramGetsADifferentName(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := installData(dir, []byte("a"))
@@ -57,5 +77,17 @@ func TestDifferentProgramGetsADifferentName(t *testing.T) {
 }
 
 func installData(dir string, data []byte) (string, error) {
-	return programOf(data).install(dir, func() ([]byte, error) { return data, nil })
+	p, err := programOf(compress(data))
+	if err != nil {
+		return "", err
+	}
+	return p.install(dir)
+}
+
+func compress(data []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(data) // a buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
 }

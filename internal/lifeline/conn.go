@@ -2,11 +2,13 @@ package lifeline
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +22,7 @@ type Conn struct {
 
 	writing sync.Mutex
 	out     []byte
+	batch   net.Buffers // of sendData
 
 	stdin *window // of the agent
 
@@ -32,6 +35,9 @@ type Conn struct {
 	once     sync.Once
 }
 
+// receiveSize is how many bytes are received at once.
+const receiveSize = 2 * (headerSize + MaxPayload)
+
 // NewConn wraps a connection and takes ownership of it.
 func NewConn(conn net.Conn) *Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -43,9 +49,9 @@ func NewConn(conn net.Conn) *Conn {
 	}
 	return &Conn{
 		conn:   conn,
-		in:     bufio.NewReaderSize(conn, headerSize+MaxPayload),
+		in:     bufio.NewReaderSize(conn, receiveSize),
 		buf:    make([]byte, MaxPayload),
-		stdin:  newWindow(),
+		stdin:  newWindow(windowSize),
 		flows:  map[uint32]*Flow{},
 		closed: make(chan struct{}),
 	}
@@ -81,6 +87,27 @@ func (c *Conn) Send(f Frame) error {
 			return nil
 		}
 	}
+}
+
+// sendData sends bytes of a flow as TypeData frames, all of them in one write.
+func (c *Conn) sendData(flow uint32, stream uint8, p []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	frames := (len(p) + MaxData - 1) / MaxData
+	c.out = slices.Grow(c.out[:0], frames*(headerSize+dataHeader)) // so that the headers stay where they are
+	c.batch = c.batch[:0]
+	for len(p) > 0 {
+		part := p[:min(len(p), MaxData)]
+		p = p[len(part):]
+		at := len(c.out)
+		c.out = appendHeader(c.out, TypeData, dataHeader+len(part))
+		c.out = append(binary.BigEndian.AppendUint32(c.out, flow), stream)
+		c.batch = append(c.batch, c.out[at:], part)
+	}
+	batch := c.batch // WriteTo consumes it
+	_, err := batch.WriteTo(c.conn)
+	clear(c.batch)
+	return err
 }
 
 // SendMessage sends v as JSON in a frame of type t.

@@ -20,14 +20,15 @@ const dataHeader = 5
 // MaxData is the maximum number of bytes in one TypeData frame.
 const MaxData = MaxPayload - dataHeader
 
-// Flow is the data of one process, or of one connection, in both directions. In each
-// direction at most 256 KiB are on their way: the sender waits, and the receiver
+// Flow is the data of one process, or of one connection, in both directions. At most 256 KiB
+// are on their way into the sandbox, and 1 MiB out of it: the sender waits, and the receiver
 // acknowledges what it has taken. Flows share nothing, so that none waits for another. It
 // is safe for concurrent use.
 type Flow struct {
 	ID   uint32
 	conn *Conn
 	out  *window
+	most int // bytes that may arrive and be not acknowledged
 
 	mu sync.Mutex
 	in int // bytes that arrived and were not acknowledged
@@ -39,7 +40,7 @@ func (c *Conn) NewFlow() *Flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastFlow++
-	return c.open(c.lastFlow)
+	return c.open(c.lastFlow, windowSize, OutputWindow)
 }
 
 // OpenFlow is for init: it opens the flow of the supervisor's request. It returns nil if the
@@ -50,12 +51,22 @@ func (c *Conn) OpenFlow(id uint32) *Flow {
 	if c.flows[id] != nil {
 		return nil
 	}
-	return c.open(id)
+	return c.open(id, OutputWindow, windowSize)
 }
 
-// open adds a flow. c.mu is held.
-func (c *Conn) open(id uint32) *Flow {
-	f := &Flow{ID: id, conn: c, out: newWindow()}
+// reopenFlow is NewFlow for a flow that has an ID. It returns nil if the ID is in use.
+func (c *Conn) reopenFlow(id uint32) *Flow {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flows[id] != nil {
+		return nil
+	}
+	return c.open(id, windowSize, OutputWindow)
+}
+
+// open adds a flow with windows of these sizes. c.mu is held.
+func (c *Conn) open(id uint32, out, in int) *Flow {
+	f := &Flow{ID: id, conn: c, out: newWindow(out), most: in}
 	c.flows[id] = f
 	return f
 }
@@ -71,20 +82,39 @@ func (f *Flow) Close() {
 	}
 }
 
-// Send sends data of one stream. It blocks while the other side has 256 KiB not yet taken.
+// Send sends data of one stream. It blocks while the window has no room.
 func (f *Flow) Send(ctx context.Context, stream uint8, p []byte) error {
 	for len(p) > 0 {
-		n, err := f.out.reserve(ctx, f.conn.closed, min(len(p), MaxData))
+		n, err := f.SendSome(ctx, stream, p)
 		if err != nil {
-			return err
-		}
-		payload := append(binary.BigEndian.AppendUint32(make([]byte, 0, dataHeader+n), f.ID), stream)
-		if err := f.conn.Send(Frame{Type: TypeData, Payload: append(payload, p[:n]...)}); err != nil {
 			return err
 		}
 		p = p[n:]
 	}
 	return nil
+}
+
+// maxBatch is how many bytes SendSome sends at most: what others send waits for them.
+const maxBatch = 4 * MaxData
+
+// SendSome is Send for as much of p as fits into the window, at most 256 KiB. It returns how
+// many bytes that was; 0 after an error.
+func (f *Flow) SendSome(ctx context.Context, stream uint8, p []byte) (int, error) {
+	n, err := f.out.reserve(ctx, f.conn.closed, min(len(p), maxBatch))
+	if err != nil {
+		return 0, err
+	}
+	if err := f.conn.sendData(f.ID, stream, p[:n]); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Unacknowledged returns how many bytes have arrived that were not acknowledged.
+func (f *Flow) Unacknowledged() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.in
 }
 
 // End reports to the other side that no more data comes from this one.
@@ -112,7 +142,7 @@ func (f *Flow) Acknowledge(n int) error {
 func (f *Flow) arrive(n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.in += n; f.in > windowSize {
+	if f.in += n; f.in > f.most {
 		return fmt.Errorf("%w: %d bytes of flow %d, more than its window", ErrProtocol, f.in, f.ID)
 	}
 	return nil

@@ -79,7 +79,7 @@ func TestMoreDataThanTheWindowEndsTheConnection(t *testing.T) {
 	a, b := pair(t)
 	flow := a.NewFlow()
 	_, ended := receiving(a)
-	for range windowSize/MaxData + 1 {
+	for range OutputWindow/MaxData + 1 {
 		_ = b.Send(data(flow.ID, MaxData))
 	}
 	if err := <-ended; !errors.Is(err, ErrProtocol) {
@@ -128,7 +128,7 @@ func FuzzFlow(f *testing.F) {
 	f.Add([]byte("\x31\x00\x00\x00\x06\x00\x00\x00\x01\x01x"))
 	f.Add([]byte("\x32\x00\x00\x00\x04\x00\x00\x00\x01\x33\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, wire []byte) {
-		c := &Conn{flows: map[uint32]*Flow{}, stdin: newWindow()}
+		c := &Conn{flows: map[uint32]*Flow{}, stdin: newWindow(windowSize)}
 		c.NewFlow()
 		c.NewFlow()
 		in, total := bytes.NewReader(wire), map[uint32]int{}
@@ -146,10 +146,66 @@ func FuzzFlow(f *testing.F) {
 				if err != nil || c.flow(d.Flow) == nil {
 					t.Fatalf("returned data of flow %d, %v", d.Flow, err)
 				}
-				if total[d.Flow] += len(d.Bytes); total[d.Flow] > windowSize {
+				if total[d.Flow] += len(d.Bytes); total[d.Flow] > OutputWindow {
 					t.Fatalf("returned %d bytes", total[d.Flow])
 				}
 			}
 		}
 	})
+}
+
+func TestMuchDataArrivesInOrderAndInFramesOfTheirSize(t *testing.T) {
+	supervisor, init := pair(t)
+	flow := supervisor.NewFlow()
+	theirs := init.OpenFlow(flow.ID)
+	sent := make([]byte, 3*OutputWindow+12_345)
+	for i := range sent {
+		sent[i] = byte(i >> 8)
+	}
+	receiving(init) // the acknowledgments
+	go func() { _ = theirs.Send(t.Context(), StreamStdout, sent) }()
+	got, _ := receiving(supervisor)
+	var all []byte
+	for len(all) < len(sent) {
+		d := <-got
+		if d.Flow != flow.ID || d.Stream != StreamStdout || len(d.Bytes) > MaxData {
+			t.Fatalf("%d bytes of stream %d of flow %d", len(d.Bytes), d.Stream, d.Flow)
+		}
+		all = append(all, d.Bytes...)
+		if err := flow.Acknowledge(len(d.Bytes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(all, sent) {
+		t.Error("other bytes arrived")
+	}
+}
+
+// Output has a larger window than input, on both sides and also after a restore.
+func TestEachDirectionHasItsWindow(t *testing.T) {
+	supervisor, init := pair(t)
+	started := supervisor.NewFlow()
+	restored := supervisor.reopenFlow(started.ID + 1)
+	output, _ := receiving(supervisor)
+	input, _ := receiving(init)
+	for _, ours := range []*Flow{started, restored} {
+		theirs := init.OpenFlow(ours.ID)
+		for name, side := range map[string]struct {
+			sender *Flow
+			got    <-chan Data
+			size   int
+		}{"input": {ours, input, windowSize}, "output": {theirs, output, OutputWindow}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- side.sender.Send(ctx, StreamStdout, make([]byte, OutputWindow+1)) }()
+			arrived := 0
+			for arrived < side.size {
+				arrived += len((<-side.got).Bytes)
+			}
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) || arrived != side.size || side.sender.out.free() != 0 {
+				t.Errorf("%s of flow %d: %d bytes, %v", name, ours.ID, arrived, err)
+			}
+		}
+	}
 }

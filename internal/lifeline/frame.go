@@ -36,6 +36,12 @@ const (
 	TypeProcess       Type = 0x09 // Process; init answers with TypeProcessStarted or TypeProcessExit
 	TypeProcessResize Type = 0x0a // ProcessResize
 	TypeProcessSignal Type = 0x0b // ProcessSignal
+
+	TypeFreeze  Type = 0x0c // Freeze; init answers with TypeFrozen
+	TypeThaw    Type = 0x0d // no payload: ends a freeze
+	TypeRestore Type = 0x0e // Restore; init answers with TypeRestored
+
+	TypePrepareProcess Type = 0x0f // no payload: a process will be started later
 )
 
 // Frames of a flow, in both directions; see Flow.
@@ -59,6 +65,9 @@ const (
 
 	TypeProcessStarted Type = 0x4a // ProcessStarted
 	TypeProcessExit    Type = 0x4b // ProcessExit: the last frame of a process, after all its data
+
+	TypeFrozen   Type = 0x4c // Frozen
+	TypeRestored Type = 0x4d // Restored
 )
 
 const (
@@ -91,7 +100,8 @@ type Frame struct {
 func (t Type) carriesJSON() bool {
 	switch t {
 	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeProcess, TypeProcessResize, TypeProcessSignal,
-		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeProcessStarted, TypeProcessExit:
+		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeProcessStarted, TypeProcessExit,
+		TypeFreeze, TypeRestore, TypeFrozen, TypeRestored:
 		return true
 	}
 	return t.isPortMessage()
@@ -99,7 +109,7 @@ func (t Type) carriesJSON() bool {
 
 func (t Type) known() bool {
 	switch t {
-	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck, TypePing, TypePong, TypeData, TypeDataEnd, TypeDataAck:
+	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck, TypePing, TypePong, TypeThaw, TypePrepareProcess, TypeData, TypeDataEnd, TypeDataAck:
 		return true
 	}
 	return t.carriesJSON()

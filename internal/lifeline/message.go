@@ -9,12 +9,15 @@ import (
 
 // Version is the protocol's version. The init is embedded in aibox, so the two
 // sides always agree; another number means a foreign binary.
-const Version = 5
+const Version = 6
 
 // Hello is the first frame, from init.
 type Hello struct {
 	Version int    `json:"version"`
 	Kernel  string `json:"kernel"` // uname of the sandbox: gVisor's own when it is gVisor
+	// Proof is that of the Freeze from which a restored sandbox continues; empty in a sandbox
+	// that was started.
+	Proof []byte `json:"proof,omitempty"`
 }
 
 // ProbeResult is what came of one probe of the plan.
@@ -35,9 +38,12 @@ type Start struct {
 	// Authority is a certificate authority, as PEM, that the programs of the sandbox trust
 	// besides the image's own.
 	Authority []byte `json:"authority,omitempty"`
-	TTY       bool   `json:"tty,omitempty"`
-	Rows      uint16 `json:"rows,omitempty"` // of the PTY; 0 means 24
-	Cols      uint16 `json:"cols,omitempty"` // of the PTY; 0 means 80
+	// SSHAgent, unless it is nil, is a Unix socket through which programs reach the user's
+	// ssh-agent.
+	SSHAgent *SSHAgent `json:"ssh_agent,omitempty"`
+	TTY      bool      `json:"tty,omitempty"`
+	Rows     uint16    `json:"rows,omitempty"` // of the PTY; 0 means 24
+	Cols     uint16    `json:"cols,omitempty"` // of the PTY; 0 means 80
 	// Stdin connects the input frames. Without it (and without TTY) the agent
 	// reads an empty input.
 	Stdin  bool   `json:"stdin,omitempty"`
@@ -51,6 +57,14 @@ type Start struct {
 	// Baseline is the commit in Dir's repository the agent starts from. The
 	// subjects of what it commits on top are in Exit.Commits. Empty: none are.
 	Baseline string `json:"baseline,omitempty"`
+}
+
+// SSHAgent is a Unix socket on which init listens. It connects each connection through an HTTP
+// proxy.
+type SSHAgent struct {
+	Path   string `json:"path"`
+	Proxy  string `json:"proxy"`  // HOST:PORT
+	Target string `json:"target"` // HOST:PORT that the proxy is asked for
 }
 
 // Account is a user that init adds to the sandbox, and what it can reach there.

@@ -12,8 +12,14 @@ import (
 // signal, resize, the data of others).
 const windowSize = 256 << 10
 
+// OutputWindow is how many bytes of the output of a process may be on their way to the
+// supervisor. While a busy machine lets the supervisor wait, the process can continue.
+const OutputWindow = 1 << 20
+
 // window counts the bytes on their way to one reader. It is safe for concurrent use.
 type window struct {
+	size int
+
 	mu       sync.Mutex
 	inflight int
 	room     chan struct{} // closed and replaced when inflight shrinks
@@ -21,14 +27,16 @@ type window struct {
 	once     sync.Once
 }
 
-func newWindow() *window { return &window{room: make(chan struct{}), closed: make(chan struct{})} }
+func newWindow(size int) *window {
+	return &window{size: size, room: make(chan struct{}), closed: make(chan struct{})}
+}
 
 // reserve waits for room and takes up to n bytes of it. It fails when the window or the
 // connection is closed, or ctx ends.
 func (w *window) reserve(ctx context.Context, connClosed <-chan struct{}, n int) (int, error) {
 	for {
 		w.mu.Lock()
-		free, room := windowSize-w.inflight, w.room
+		free, room := w.size-w.inflight, w.room
 		if free > 0 {
 			n = min(n, free)
 			w.inflight += n
@@ -65,7 +73,7 @@ func (w *window) release(n uint32) error {
 func (w *window) free() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return windowSize - w.inflight
+	return w.size - w.inflight
 }
 
 // close ends all waits for room.

@@ -109,6 +109,8 @@ func (s Step) calls(c Conversation) []*Call {
 		calls = callList(c.call(shellRole, c.fill([]string{s.Run})))
 	case s.Reach != "":
 		calls = callList(c.call(shellRole, reachCommand(s.Reach)))
+	case s.Use != nil:
+		calls = callList(c.use(*s.Use))
 	}
 	return calls
 }

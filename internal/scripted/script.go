@@ -32,7 +32,7 @@ type Script struct {
 	Expect string `toml:"expect"`
 }
 
-// Step is one answer of the model. It has at most one of write, edit, run, reach and
+// Step is one answer of the model. It has at most one of write, edit, run, reach, use and
 // fail; a step with none of them ends the agent's turn with its text.
 type Step struct {
 	Say   string `toml:"say"`   // text before the call
@@ -40,6 +40,7 @@ type Step struct {
 	Edit  *Edit  `toml:"edit"`  // change a file
 	Run   string `toml:"run"`   // shell command
 	Reach string `toml:"reach"` // http or https URL to request from the sandbox
+	Use   *Use   `toml:"use"`   // call any tool
 	Fail  *Fail  `toml:"fail"`  // HTTP error instead of an answer, every time
 	Loop  int    `toml:"loop"`  // how often to make the call: 0 means once, -1 forever
 	Slow  *Slow  `toml:"slow"`  // stream the answer slowly
@@ -57,6 +58,13 @@ type Edit struct {
 	Path string `toml:"path"`
 	Old  string `toml:"old"`
 	New  string `toml:"new"`
+}
+
+// Use calls a tool by its name, such as one of an MCP server. Agents put more in front of that
+// name.
+type Use struct {
+	Tool string         `toml:"tool"`
+	Args map[string]any `toml:"args"`
 }
 
 // Fail is an HTTP error in the dialect's own shape.
@@ -156,24 +164,24 @@ func explain(err error) error {
 // check rejects a step that cannot be played, and parses its delay.
 func (s *Step) check() error {
 	actions := 0
-	for _, has := range []bool{s.Write != nil, s.Edit != nil, s.Run != "", s.Reach != "", s.Fail != nil} {
+	for _, has := range []bool{s.Write != nil, s.Edit != nil, s.Run != "", s.Reach != "", s.Use != nil, s.Fail != nil} {
 		if has {
 			actions++
 		}
 	}
 	switch {
 	case actions > 1:
-		return errors.New("it has more than one of write, edit, run, reach and fail")
+		return errors.New("it has more than one of write, edit, run, reach, use and fail")
 	case actions == 0 && s.Say == "":
 		return errors.New("it has neither a text nor an action")
 	case s.Loop < -1:
 		return fmt.Errorf("loop must be a number of times, or -1 for no limit, not %d", s.Loop)
 	case s.Loop != 0 && (actions == 0 || s.Fail != nil):
-		return errors.New("loop needs a write, edit, run or reach to repeat")
+		return errors.New("loop needs a write, edit, run, reach or use to repeat")
 	case s.Via != "" && s.Via != "shell" && s.Via != "tool":
 		return fmt.Errorf("via is \"shell\" or \"tool\", not %q", s.Via)
 	}
-	return errors.Join(s.Write.check(), s.Edit.check(), s.Fail.check(), s.Slow.check(), checkURL(s.Reach))
+	return errors.Join(s.Write.check(), s.Edit.check(), s.Use.check(), s.Fail.check(), s.Slow.check(), checkURL(s.Reach))
 }
 
 func (w *Write) check() error {
@@ -186,6 +194,13 @@ func (w *Write) check() error {
 func (e *Edit) check() error {
 	if e != nil && (e.Path == "" || e.Old == "") {
 		return errors.New("edit needs a path and an old text")
+	}
+	return nil
+}
+
+func (u *Use) check() error {
+	if u != nil && u.Tool == "" {
+		return errors.New("use needs a tool")
 	}
 	return nil
 }

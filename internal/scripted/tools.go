@@ -89,7 +89,7 @@ var (
 func (c Conversation) find(r role) (Tool, []string, bool) {
 	for _, name := range r.names {
 		for _, tool := range c.Tools {
-			if strings.ToLower(tool.Name) != name {
+			if strings.ToLower(tool.Name) != name || strings.HasPrefix(tool.Namespace, "mcp__") {
 				continue
 			}
 			if args, ok := tool.arguments(r); ok {
@@ -135,6 +135,21 @@ func (c Conversation) call(r role, values ...any) *Call {
 		}
 	}
 	return &Call{Name: tool.Name, Namespace: tool.Namespace, Args: encode(args)}
+}
+
+// use returns a call of the tool with a name, or nil if there is none.
+func (c Conversation) use(u Use) *Call {
+	for _, tool := range c.Tools {
+		before, ok := strings.CutSuffix(tool.Name, u.Tool)
+		if ok && (before == "" || strings.ContainsAny(before[len(before)-1:], "_-.")) {
+			args := u.Args
+			if args == nil {
+				args = map[string]any{}
+			}
+			return &Call{Name: tool.Name, Namespace: tool.Namespace, Args: encode(args)}
+		}
+	}
+	return nil
 }
 
 // shellArgs turns a shell command into a list if the tool takes one.

@@ -30,6 +30,7 @@ type budget struct {
 
 	mu    sync.Mutex
 	total [2]int64
+	lent  [2]int64 // to proxies of other sandboxes
 	hosts map[netguard.Host]*[2]int64
 }
 
@@ -94,7 +95,7 @@ func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int6
 	}
 	left := int64(1) << 62
 	if total > 0 {
-		if left = min(left, total-b.total[d]); left <= 0 {
+		if left = min(left, total-b.total[d]-b.lent[d]); left <= 0 {
 			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %d bytes", d, total)
 		}
 	}

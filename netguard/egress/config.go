@@ -31,6 +31,8 @@ type Config struct {
 	Inspector Inspector
 	// HostKeys checks SSH servers; nil refuses SSH.
 	HostKeys HostKeys
+	// SSHAgent serves requests to the user's ssh-agent; nil refuses them.
+	SSHAgent SSHAgent
 	// Budgets are limits on bytes, and Limits those on everything else.
 	Budgets Budgets
 	Limits  Limits
@@ -71,6 +73,15 @@ type HostKeys interface {
 	// writes. Unless the server has a known host key and both ends speak SSH, it calls refuse
 	// with the reason, once and before the client can send a credential, and fails.
 	Guard(d netguard.Destination, conn net.Conn, refuse func(why error)) net.Conn
+}
+
+// SSHAgent is what a session may do with the user's ssh-agent.
+type SSHAgent interface {
+	// Serve serves a connection of the sandbox, in the protocol of ssh-agent, until it or ctx
+	// ends. It closes conn. It calls record for each request that it passes on or refuses: to is
+	// the SSH server, or the zero value if that is not known, what was requested, and refusal why
+	// it was refused, or "".
+	Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string))
 }
 
 // Budgets are limits on the bytes of a session, as they cross the host's network. 0 is no

@@ -45,6 +45,10 @@ func (s *spare) close() {
 // serveConnect decides about a CONNECT request and serves its tunnel. It reports whether the
 // client can send another request, which is so only after a refusal.
 func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard.Destination) bool {
+	if to == netguard.SSHAgent() && p.config.SSHAgent != nil {
+		p.serveSSHAgent(ctx, s)
+		return false
+	}
 	ctx, f, problem := p.begin(ctx, s, h, "", nil, to)
 	if problem != nil {
 		return p.refuse(s, h, to, "", problem, true)

@@ -210,9 +210,11 @@ func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
 		_, _ = conn.Write(goodTLS)
 		var err error
 		var gap time.Duration // the longest between two writes
+		sent := 0
 		begin := time.Now()
 		for last := begin; err == nil && time.Since(begin) < 4*idle; time.Sleep(idle / 10) {
 			_, err = conn.Write([]byte("x"))
+			sent++
 			gap, last = max(gap, time.Since(last)), time.Now()
 		}
 		conn.Close()
@@ -223,8 +225,8 @@ func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
 			t.Fatalf("%v: %+v", err, w.recorded(Closed))
 		}
 		waitFor(t, w, Closed)
-		if n := len(server.received()) - len(goodTLS); n < 20 {
-			t.Errorf("%d bytes passed", n)
+		if n := len(server.received()) - len(goodTLS); n != sent {
+			t.Errorf("%d bytes passed, not %d", n, sent)
 		}
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"aibox/internal/termtext"
@@ -110,7 +111,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
-		Transport:      retrier{transport, len(c.ServerTools) > 0},
+		Transport:      retrier{transport, len(c.ServerTools) > 0, new(atomic.Bool)},
 		FlushInterval:  -1, // each piece of a stream at once
 		ModifyResponse: g.inspect,
 		ErrorHandler:   g.fail,

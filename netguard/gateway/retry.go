@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,10 @@ const (
 type retrier struct {
 	http.RoundTripper
 	acts bool // server-side tools are open
+	// busy means that the server stayed busy through all tries of the latest request.
+	// Agents try again as well, so until the server answers, each of their requests is
+	// sent once: the tries would multiply.
+	busy *atomic.Bool
 }
 
 // RoundTrip sends the request until it is answered or may not be sent again.
@@ -39,6 +44,7 @@ func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		response, err := t.RoundTripper.RoundTrip(r)
 		wait, again := t.retries(c, response, err)
 		if !again || !replay(r) {
+			t.busy.Store(wait > 0 && response != nil)
 			return response, err
 		}
 		if response != nil {
@@ -51,13 +57,12 @@ func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// retries reports whether to try again, and after which wait.
+// retries reports whether to try again, and the wait, which is 0 if the failure does not
+// pass with time.
 func (t retrier) retries(c *call, response *http.Response, err error) (time.Duration, bool) {
-	if c.event.Retries >= retryLimit {
-		return 0, false
-	}
+	again := c.event.Retries < retryLimit
 	if err != nil {
-		return retryPause << c.event.Retries, neverSent(err) || !t.acts && c.event.Retries == 0 && dropped(err)
+		return retryPause << c.event.Retries, again && (neverSent(err) || !t.acts && c.event.Retries == 0 && dropped(err))
 	}
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, 529:
@@ -70,7 +75,10 @@ func (t retrier) retries(c *call, response *http.Response, err error) (time.Dura
 	}
 	opening, err := io.ReadAll(io.LimitReader(response.Body, failure.Limit))
 	response.Body = readCloser{io.MultiReader(bytes.NewReader(opening), response.Body), response.Body}
-	return wait, err == nil && outcomeOf(response.StatusCode, response.Header, failure.Read(opening)) == Busy
+	if err != nil || outcomeOf(response.StatusCode, response.Header, failure.Read(opening)) != Busy {
+		return 0, false
+	}
+	return wait, again && !t.busy.Load()
 }
 
 // readCloser reads from one source and closes another.

@@ -93,6 +93,28 @@ func TestRequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 	}
 }
 
+// Agents try again as well; their tries and the gateway's do not multiply.
+func TestTriesOfAgentAndGatewayDoNotMultiply(t *testing.T) {
+	var tries atomic.Int32
+	busy := func() bool { n := tries.Load(); return n <= 5 || n == 7 }
+	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
+		tries.Add(1)
+		if busy() {
+			w.Header().Set("Retry-After", "0.01")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		fmt.Fprint(w, `{"choices":[{"message":{"content":"hi"}}]}`)
+	}, nil)
+	for i, want := range []int32{3, 4, 5, 6, 8} { // the gateway's tries, the agent's, and again the gateway's
+		answer := b.send(t, "POST", chat, ask(1))
+		_, _ = io.Copy(io.Discard, answer.Body)
+		if got := tries.Load(); got != want || (answer.StatusCode == http.StatusOK) != (i > 2) {
+			t.Errorf("after request %d the server was asked %d times, not %d; the answer is %d", i+1, got, want, answer.StatusCode)
+		}
+	}
+}
+
 func TestUnreachableServerIsTriedAgainAFewTimes(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

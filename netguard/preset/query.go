@@ -36,16 +36,27 @@ if PyPI.simple_url in urls:
     print("https://" + PyPI.file_storage_domain)
 `
 
-// cargoScript prints the registries of cargo's configuration and, if nothing replaces it,
-// the index that is compiled into cargo. The index names the host of the crates, which
-// curl can read once the first answer of this script is allowed.
+// cargoScript prints the registries of cargo's configuration and environment and, unless the
+// configuration replaces it, the index that is compiled into cargo: strings in a program have
+// no end, so that only a host with a slash after it counts. A sparse index names the host of
+// its crates, which curl can read once the first answer of this script is allowed.
 const cargoScript = `
 command -v cargo >/dev/null || exit 0
-cat "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HOME/.cargo}/config" 2>/dev/null | grep -E '^ *(registry|index) *=' | grep -oE '(sparse\+)?https://[^" ]+' && exit 0
-cargo=$(rustup which cargo 2>/dev/null || readlink -f "$(command -v cargo)")
-index=$(grep -aoE 'sparse\+https://[a-z0-9./-]+' "$cargo" | head -n 1)
-echo "$index"
-curl -fsS -m 5 "${index#sparse+}config.json" 2>/dev/null | grep -oE '"dl": *"[^"]+"' | grep -oE 'https://[^"{]+'
+configuration=$(cat "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HOME/.cargo}/config" 2>/dev/null)
+{
+	{ printf '%s\n' "$configuration" | grep -E '^ *(registry|index) *='; env | grep -E '^CARGO_REGISTRIES_[A-Z0-9_]+_INDEX='; } |
+		grep -oE "(sparse\\+)?https://[^\"' ]+"
+	if ! printf '%s\n' "$configuration" | sed -n '/^ *\[source\.crates-io\]/,/^ *\[/p' | grep -qE '^ *replace-with *='; then
+		cargo=$(rustup which cargo 2>/dev/null || readlink -f "$(command -v cargo)")
+		grep -aoE 'sparse\+https://[a-z0-9-]+(\.[a-z0-9-]+)+/' "$cargo" | head -n 1
+	fi
+} | while read -r index; do
+	echo "$index"
+	case $index in sparse+*)
+		index=${index#sparse+}
+		curl -fsS -m 3 "${index%/}/config.json" 2>/dev/null | grep -oE '"dl": *"[^"]+"' | grep -oE 'https://[^"{]+'
+	esac
+done
 exit 0
 `
 

@@ -30,7 +30,7 @@ func (f *firewall) own() map[string][]string {
 	deny := []string{"-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT --reject-with icmp-port-unreachable"}
 	to := "-d " + netguard.Address().String() + "/32 "
 	input := []string{}
-	for _, port := range []int{netguard.PortDNS, netguard.PortProxy, netguard.PortGateway, netguard.PortLifeline} {
+	for _, port := range netguard.TCPPorts() {
 		input = append(input, to+"-p tcp -m tcp --dport "+strconv.Itoa(port)+" -j ACCEPT")
 	}
 	input = append(input, to+"-p udp -m udp --dport "+strconv.Itoa(netguard.PortDNS)+" -j ACCEPT")

@@ -40,6 +40,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 
 func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	listening := map[string]bool{}
+	listening["-p tcp -m tcp --dport "+strconv.Itoa(netguard.PortSandboxes)] = true // of sessions that may create sandboxes
 	for _, policy := range netguard.Modes() {
 		for _, port := range policy.TCPPorts() {
 			listening["-p tcp -m tcp --dport "+strconv.Itoa(port)] = true

@@ -142,7 +142,7 @@ func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 	}
 	w := newWorld(t)
 	ctx := context.Background()
-	request := GuardRequest{TCP: netguard.Public.TCPPorts(), UDP: netguard.Public.UDPPorts()}
+	request := GuardRequest{TCP: netguard.TCPPorts(), UDP: netguard.Public.UDPPorts()}
 	for _, port := range request.TCP {
 		w.allowed = append(w.allowed, fmt.Sprintf("tcp %s:%d", netguard.Address(), port))
 	}

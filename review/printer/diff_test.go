@@ -176,6 +176,7 @@ var anyStyle = regexp.MustCompile("\x1b\\[(?:1|7|27|3[1236])?m")
 func FuzzShownDiffIsSafe(f *testing.F) {
 	f.Add(patchOfTwo, 10, true)
 	f.Add("diff --git a/x b/x\n@@ -1 +1 @@\n-a\x1b]52;c;x\x07\n+b\u202e\xff\r\n\\ No newline at end of file\n", 30, false)
+	f.Add("diff --git a/x b/x\n@@ -1 +1 @@\n-a\n\x9d", 30, true)
 	f.Fuzz(func(t *testing.T, patch string, cut int, color bool) {
 		cut = max(0, min(cut, len(patch)))
 		opts := DiffOptions{Color: color, Remarks: func(*review.Change) []Remark { return []Remark{{Line: 1, Text: patch}} }}

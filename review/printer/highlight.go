@@ -35,7 +35,7 @@ func (l hunkLine) shown(color bool) string {
 	if l.long {
 		end = " … (line truncated)"
 	}
-	text, at := string(l.op), 0
+	text, at := termtext.Text(string([]byte{l.op})), 0
 	for _, s := range l.differs {
 		text += termtext.Text(string(l.text[at:s.From]))
 		at = s.To

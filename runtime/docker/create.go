@@ -73,8 +73,7 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	if spec.Runtime == "" {
 		spec.Runtime = b.runtime
 	}
-	registered, _ := info.Find(spec.Runtime) // an unknown one is not safe
-	if err := registered.CheckSafe(); err != nil {
+	if err := checkRuntime(info, &spec); err != nil {
 		return nil, err
 	}
 	volumes, err := b.volumes(ctx, spec)
@@ -88,7 +87,7 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec, volumes), nil, nil, "aibox-"+spec.Session)
 	switch {
 	case err == nil:
-		made := &sandbox{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes}
+		made := &sandbox{backend: b, api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes, checkpoint: spec.Checkpoint}
 		if ctx.Err() != nil {
 			return nil, destroyAfter(asking, made, ctx.Err())
 		}
@@ -108,6 +107,18 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	default:
 		return nil, fmt.Errorf("creating the sandbox: %w", b.unreachable(err))
 	}
+}
+
+// checkRuntime refuses a runtime whose registration may let the sandbox out. It replaces the
+// runtime of a sandbox that is restored by the one that restores.
+func checkRuntime(info runtime.Info, spec *runtime.Spec) error {
+	if spec.Checkpoint != "" {
+		err := info.CheckRestorer(spec.Runtime)
+		spec.Runtime = runtime.RestorerName
+		return err
+	}
+	registered, _ := info.Find(spec.Runtime) // an unknown one is not safe
+	return registered.CheckSafe()
 }
 
 // check refuses a spec with a missing value for which Docker has a default, such as a
@@ -192,7 +203,7 @@ func (b *Backend) Sandboxes(ctx context.Context) ([]runtime.Sandbox, error) {
 	}
 	sandboxes := make([]runtime.Sandbox, 0, len(found))
 	for _, c := range found {
-		sandboxes = append(sandboxes, &sandbox{api: b.api, id: c.ID, session: c.Labels[labelSession], runtime: b.runtime})
+		sandboxes = append(sandboxes, &sandbox{backend: b, api: b.api, id: c.ID, session: c.Labels[labelSession], runtime: b.runtime})
 	}
 	return sandboxes, nil
 }

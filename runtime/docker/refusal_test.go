@@ -147,6 +147,28 @@ func TestNoContainerIsCreatedWithAnUnsafeRuntime(t *testing.T) {
 	}
 }
 
+func TestNothingIsRestoredWithoutTheRuntimeForThat(t *testing.T) {
+	for name, info := range map[string]string{
+		"none":     rootful,
+		"of other": strings.Replace(rootful, `"Runtimes":{`, `"Runtimes":{"aibox-restore":{"path":"/usr/local/lib/aibox/runsc-restore","runtimeArgs":["--aibox-runsc=/tmp/runsc"]},`, 1),
+	} {
+		o := fakeDaemon(t, "1.41", info)
+		o.Rootful = true
+		b, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := whole()
+		spec.Checkpoint = t.TempDir()
+		_, err = b.Create(t.Context(), spec)
+		refused(t, err, "restores sandboxes")
+		refused(t, (&sandbox{backend: b, api: b.api}).Checkpoint(t.Context(), t.TempDir()), "restores sandboxes")
+		if hints := fault.Hints(err); !strings.Contains(strings.Join(hints, " "), "aibox doctor --fix") {
+			t.Errorf("%s: the hints are %q", name, hints)
+		}
+	}
+}
+
 func TestSocketThatIsNotTheUsersDaemonIsRejected(t *testing.T) {
 	// It says it is rootless, but it lives in our own user namespace.
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))

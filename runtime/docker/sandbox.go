@@ -18,11 +18,13 @@ import (
 // sandbox is a container. Its process is remembered from the last State that saw it
 // running, so that it can be killed when the daemon is gone.
 type sandbox struct {
-	api     *client.Client
-	id      string
-	session string
-	runtime string
-	volumes []string
+	backend    *Backend
+	api        *client.Client
+	id         string
+	session    string
+	runtime    string
+	volumes    []string
+	checkpoint string // that it continues from; empty means none
 
 	mu      sync.Mutex
 	process runtime.Process
@@ -45,6 +47,13 @@ func (b *sandbox) Scratch() (folders []string, size int64) {
 // Start starts the container. If the runtime cannot start it, the error is a fault of kind
 // Environment.
 func (b *sandbox) Start(ctx context.Context) error {
+	if b.checkpoint != "" {
+		forget, err := b.nameCheckpoint()
+		if err != nil {
+			return err
+		}
+		defer forget()
+	}
 	err := b.api.ContainerStart(ctx, b.id, container.StartOptions{})
 	switch {
 	case err == nil, ctx.Err() != nil:

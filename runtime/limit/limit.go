@@ -56,6 +56,9 @@ type Sandbox struct {
 	ID      string          // as runtime.Sandbox.ID
 	Session string          // for descriptions
 	Process runtime.Process // of the sandbox on the host
+	// Within is the process of a sandbox under limits that hold for both sandboxes together;
+	// zero for none. What it does not have, this one does not have either.
+	Within runtime.Process
 }
 
 // Enforcer puts sandboxes under limits. It is safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type Meter struct {
 
 	mu    sync.Mutex
 	files []string // the descriptors of memoryFiles, found at the first measurement
+	roots []string // those of rootFile
 }
 
 // NewMeter returns a meter of the sandbox whose process on the host is p.
@@ -53,19 +55,49 @@ func (m *Meter) Memory() (int64, error) {
 	if err := m.findFiles(); err != nil {
 		return 0, err
 	}
-	var sum int64
-	for _, file := range m.files {
-		var st unix.Stat_t
-		if err := unix.Stat(file, &st); err != nil {
-			return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
-		}
-		sum += st.Blocks * 512
+	sum, err := sizeOf(m.files)
+	if err != nil {
+		return 0, err
 	}
 	own, err := anonymousMemory(m.dir)
 	return sum + own, err
 }
 
-// findFiles finds the descriptors of memoryFiles.
+// rootFile begins the name of the files on the host's disk in which gVisor keeps what a sandbox
+// has written outside of its mounts.
+const rootFile = ".gvisor.filestore"
+
+// Root measures how much of the host's disk the sandbox's root file system takes, with a few
+// system calls. It is an error if there is no such file: then it is unknown where gVisor keeps
+// it.
+func (m *Meter) Root() (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.process.Alive() {
+		return 0, runtime.ErrGone
+	}
+	if err := m.findFiles(); err != nil {
+		return 0, err
+	}
+	if m.roots == nil {
+		return 0, errors.New("the sandbox's process has no file for its root file system")
+	}
+	return sizeOf(m.roots)
+}
+
+// sizeOf returns how much space files take.
+func sizeOf(files []string) (sum int64, err error) {
+	for _, file := range files {
+		var st unix.Stat_t
+		if err := unix.Stat(file, &st); err != nil {
+			return 0, fmt.Errorf("measuring the sandbox: %w", err)
+		}
+		sum += st.Blocks * 512
+	}
+	return sum, nil
+}
+
+// findFiles finds the descriptors of memoryFiles and rootFile.
 func (m *Meter) findFiles() error {
 	if m.files != nil {
 		return nil
@@ -79,6 +111,9 @@ func (m *Meter) findFiles() error {
 		target, err := os.Readlink(file)
 		if err != nil {
 			continue // closed meanwhile
+		}
+		if strings.HasPrefix(filepath.Base(target), rootFile) {
+			m.roots = append(m.roots, file)
 		}
 		for _, name := range memoryFiles {
 			if strings.HasPrefix(target, name) {

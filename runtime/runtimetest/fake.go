@@ -6,9 +6,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +32,7 @@ type Fake struct {
 	// soon after ctx ends, which is the sandbox being killed. Nil means RunArgs.
 	Run func(ctx context.Context, spec runtime.Spec) int
 	// Fail may return an error for a call, named "info", "image", "create",
-	// "start", "state", "wait", "destroy", "boxes", "acquire"; nil lets it pass.
+	// "start", "state", "wait", "destroy", "boxes", "acquire", "checkpoint"; nil lets it pass.
 	Fail func(call string) error
 
 	mu        sync.Mutex
@@ -38,14 +41,16 @@ type Fake struct {
 	gone      chan struct{} // closed by Lose
 }
 
+var fakeRunsc = runtime.Runtime{Name: "runsc", Path: "/usr/local/bin/runsc", Overlay: true, OverlaySize: 10 << 30}
+
 // NewFake returns a fake with one image, "fake:latest", and a rootless daemon with
-// runsc whose root overlay is capped.
+// runsc whose root overlay is capped, and which can restore sandboxes.
 func NewFake() *Fake {
 	return &Fake{
 		Images: map[string]runtime.ImageID{"fake:latest": "sha256:" + runtime.ImageID(strings.Repeat("0", 64))},
 		Facts: runtime.Info{
 			Version: "fake", APIVersion: "1.41", Rootless: true, DataRoot: "/nonexistent",
-			Runtimes: []runtime.Runtime{{Name: "runsc", Path: "/usr/local/bin/runsc", Overlay: true, OverlaySize: 10 << 30}},
+			Runtimes: []runtime.Runtime{runtime.RestorerOf(fakeRunsc), fakeRunsc},
 			Site:     runtime.Site{PID: 2, Rootless: true},
 		},
 		sandboxes: map[string]*fakeSandbox{},
@@ -115,6 +120,11 @@ func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, 
 	if spec.Session == "" || spec.Image == "" || spec.Init == "" || spec.Network.ID == "" {
 		return nil, errors.New("the spec has a hole")
 	}
+	if spec.Checkpoint != "" {
+		if err := f.Facts.CheckRestorer("runsc"); err != nil {
+			return nil, err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := false
@@ -177,6 +187,11 @@ func (b *fakeSandbox) Start(context.Context) error {
 	if b.status != runtime.Created {
 		return fmt.Errorf("the sandbox is %s", b.status)
 	}
+	if b.spec.Checkpoint != "" {
+		if err := b.restore(); err != nil {
+			return err
+		}
+	}
 	run := b.fake.Run
 	if run == nil {
 		run = RunArgs
@@ -194,6 +209,60 @@ func (b *fakeSandbox) Start(context.Context) error {
 		b.fake.mu.Unlock()
 		close(b.ended)
 	}()
+	return nil
+}
+
+// fakeCheckpoint is what a fake checkpoint holds. A sandbox that differs cannot be restored.
+type fakeCheckpoint struct {
+	Image    runtime.ImageID
+	InitArgs []string
+	Targets  []string
+}
+
+func checkpointOf(spec *runtime.Spec) fakeCheckpoint {
+	c := fakeCheckpoint{Image: spec.Image, InitArgs: append([]string{}, spec.InitArgs...), Targets: []string{}}
+	for _, m := range spec.Mounts {
+		c.Targets = append(c.Targets, m.Target)
+	}
+	return c
+}
+
+// checkpointFile is the file of a fake checkpoint, with a name of runsc.
+const checkpointFile = "checkpoint.img"
+
+// Checkpoint writes what a restored sandbox must equal.
+func (b *fakeSandbox) Checkpoint(_ context.Context, folder string) error {
+	if err := b.fake.Facts.CheckRestorer("runsc"); err != nil {
+		return err
+	}
+	if err := b.fake.fail("checkpoint"); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.status != runtime.Running {
+		return fmt.Errorf("the sandbox is %s", b.status)
+	}
+	data, err := json.Marshal(checkpointOf(&b.spec))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, checkpointFile), data, 0o600)
+}
+
+// restore checks the checkpoint of a sandbox that starts.
+func (b *fakeSandbox) restore() error {
+	data, err := os.ReadFile(filepath.Join(b.spec.Checkpoint, checkpointFile))
+	if err != nil {
+		return err
+	}
+	var stored fakeCheckpoint
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(stored, checkpointOf(&b.spec)) {
+		return errors.New("the checkpoint is of another sandbox")
+	}
 	return nil
 }
 
@@ -254,87 +323,6 @@ func (b *fakeSandbox) Destroy(ctx context.Context) error {
 		}
 	}
 	return failure
-}
-
-// FakeNetworks is a pool in memory. The pool is shared by all that Other makes,
-// each of which holds its own leases, as processes do.
-type FakeNetworks struct {
-	fake *Fake
-	pool *fakePool
-}
-
-type fakePool struct {
-	mu       sync.Mutex
-	size     int
-	networks []runtime.Network
-}
-
-// Networks returns a pool of at most size bridges; 0 means 8.
-func (f *Fake) Networks(size int) *FakeNetworks {
-	if size == 0 {
-		size = 8
-	}
-	return &FakeNetworks{fake: f, pool: &fakePool{size: size}}
-}
-
-// Acquire takes a free bridge or makes one.
-func (n *FakeNetworks) Acquire(_ context.Context, session string) (runtime.Network, error) {
-	if err := n.fake.fail("acquire"); err != nil {
-		return runtime.Network{}, err
-	}
-	n.pool.mu.Lock()
-	defer n.pool.mu.Unlock()
-	for i := range n.pool.networks {
-		if n.pool.networks[i].Session == "" {
-			n.pool.networks[i].Session = session
-			return n.pool.networks[i], nil
-		}
-	}
-	if len(n.pool.networks) == n.pool.size {
-		return runtime.Network{}, runtime.ErrPoolExhausted
-	}
-	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 201, 0, byte(8 * len(n.pool.networks))}), 29)
-	made := runtime.Network{
-		ID: randomID(), Bridge: fmt.Sprintf("aibox-%08x", len(n.pool.networks)),
-		Gateway: subnet.Addr().Next(), Subnet: subnet, Session: session,
-	}
-	n.pool.networks = append(n.pool.networks, made)
-	return made, nil
-}
-
-// Release frees the bridge.
-func (n *FakeNetworks) Release(_ context.Context, network runtime.Network) error {
-	n.pool.mu.Lock()
-	defer n.pool.mu.Unlock()
-	for i := range n.pool.networks {
-		if n.pool.networks[i].ID == network.ID {
-			n.pool.networks[i].Session = ""
-		}
-	}
-	return nil
-}
-
-// List returns every bridge.
-func (n *FakeNetworks) List(context.Context) ([]runtime.Network, error) {
-	n.pool.mu.Lock()
-	defer n.pool.mu.Unlock()
-	return slices.Clone(n.pool.networks), nil
-}
-
-// Prune removes the free bridges.
-func (n *FakeNetworks) Prune(_ context.Context, dryRun bool) ([]runtime.Network, error) {
-	n.pool.mu.Lock()
-	defer n.pool.mu.Unlock()
-	var free []runtime.Network
-	for _, network := range n.pool.networks {
-		if network.Session == "" {
-			free = append(free, network)
-		}
-	}
-	if !dryRun {
-		n.pool.networks = slices.DeleteFunc(n.pool.networks, func(network runtime.Network) bool { return network.Session == "" })
-	}
-	return free, nil
 }
 
 func randomID() string {

@@ -2,7 +2,7 @@ package control
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -84,13 +84,16 @@ func writeResult(w http.ResponseWriter, err error) {
 	for _, hint := range fault.Hints(err) {
 		w.Header().Add(hintHeader, url.QueryEscape(hint))
 	}
-	status, known := statuses[fault.KindOf(err)]
-	switch {
-	case err == nil:
-		w.WriteHeader(http.StatusAccepted)
-	case known:
-		http.Error(w, err.Error(), status)
-	default:
-		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
+	status, text := http.StatusAccepted, ""
+	if err != nil {
+		status, text = http.StatusInternalServerError, err.Error()+"\n"
+		if known, ok := statuses[fault.KindOf(err)]; ok {
+			status = known
+		}
 	}
+	// With its length, the answer is complete before the handler returns; see serveInput.
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
 }

@@ -156,14 +156,15 @@ func (c Client) Screen(ctx context.Context) ([]byte, error) {
 // returns the offset after the last one. If the supervisor dies, it returns
 // ErrNoSupervisor.
 func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
-	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})
+	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}, "times": {"true"}})
 	if err != nil {
 		return from, err
 	}
 	defer response.Body.Close()
 	in := bufio.NewReader(response.Body)
+	timed := response.Header.Get("Content-Type") == timedOutput // an older supervisor sends none
 	for {
-		chunk, err := readChunk(in)
+		chunk, err := readChunk(in, timed)
 		if errors.Is(err, io.EOF) {
 			return from, nil
 		}
@@ -182,10 +183,19 @@ func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk)
 }
 
 // readChunk reads the output of writeChunk. io.EOF is the end between two chunks.
-func readChunk(in io.Reader) (output.Chunk, error) {
-	var header [5]byte
-	if _, err := io.ReadFull(in, header[:]); err != nil {
+func readChunk(in io.Reader, timed bool) (output.Chunk, error) {
+	header := make([]byte, chunkHeader, timedChunkHeader)
+	if timed {
+		header = header[:timedChunkHeader]
+	}
+	if _, err := io.ReadFull(in, header); err != nil {
 		return output.Chunk{}, err
+	}
+	var at time.Time
+	if timed {
+		if nanoseconds := int64(binary.BigEndian.Uint64(header[chunkHeader:])); nanoseconds != 0 { //nolint:gosec // the same bits
+			at = time.Unix(0, nanoseconds)
+		}
 	}
 	size := binary.BigEndian.Uint32(header[1:])
 	if size > output.MaxSize {
@@ -195,5 +205,5 @@ func readChunk(in io.Reader) (output.Chunk, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return output.Chunk{}, errors.Join(io.ErrUnexpectedEOF, err)
 	}
-	return output.Chunk{Stream: output.Stream(header[0]), Data: data}, nil
+	return output.Chunk{Stream: output.Stream(header[0]), Time: at, Data: data}, nil
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,6 +141,25 @@ func serveFake(t *testing.T, dir string) (fakeControls, Client) {
 	return f, Dial(dir, AnswerTimeout)
 }
 
+func TestChunksAreReadWithAndWithoutTimes(t *testing.T) {
+	at := time.Unix(1_700_000_000, 5)
+	for _, timed := range []bool{false, true} {
+		for _, sent := range []output.Chunk{{Stream: output.Stderr, Time: at, Data: []byte("two")}, {Stream: output.Stdout, Data: []byte{}}} {
+			var wire bytes.Buffer
+			if err := writeChunk(&wire, sent, timed); err != nil {
+				t.Fatal(err)
+			}
+			got, err := readChunk(&wire, timed)
+			if !timed {
+				sent.Time = time.Time{}
+			}
+			if err != nil || got.Stream != sent.Stream || !got.Time.Equal(sent.Time) || !bytes.Equal(got.Data, sent.Data) || wire.Len() > 0 {
+				t.Errorf("timed %v: %+v became %+v, %v", timed, sent, got, err)
+			}
+		}
+	}
+}
+
 func TestTheControlSocketServesFollowStopAndSignal(t *testing.T) {
 	dir := t.TempDir()
 	f, c := serveFake(t, dir)
@@ -149,6 +169,9 @@ func TestTheControlSocketServesFollowStopAndSignal(t *testing.T) {
 	var text strings.Builder
 	end, err := c.Output(t.Context(), 2, func(chunk output.Chunk) error {
 		text.Write(chunk.Data)
+		if age := time.Since(chunk.Time); age < 0 || age > time.Minute {
+			t.Errorf("%q was printed %v ago", chunk.Data, age)
+		}
 		return nil
 	})
 	if err != nil || end != 7 || text.String() != "e two" {

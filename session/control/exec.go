@@ -1,7 +1,6 @@
 package control
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -103,23 +102,42 @@ func writeJSON(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// serveInput passes the body on as the input of a process.
+// inputLinger is how long a client can read why its input was refused while it still sends.
+const inputLinger = 2 * time.Second
+
+// serveInput passes the body on as the input of a process. If the process ends before, the
+// rest of the body is read all the same, for a while: a client whose connection is closed
+// while it writes does not read the answer.
 func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 	done, err := ps.Done(id)
 	if err != nil {
 		writeResult(w, err)
 		return
 	}
-	answered := make(chan struct{})
-	defer close(answered)
+	controller := http.NewResponseController(w)
+	_ = controller.EnableFullDuplex() // fails for HTTP/2, which needs none
+	reading, writing := io.Pipe()
+	drained, answered := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, err := io.CopyBuffer(struct{ io.Writer }{writing}, struct{ io.Reader }{r.Body}, make([]byte, inputSize))
+		_ = writing.CloseWithError(err)
+		_, _ = io.Copy(io.Discard, r.Body)
+	}()
 	go func() {
 		select {
 		case <-done:
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // ends a read of the body
 		case <-answered:
 		}
+		_ = reading.CloseWithError(io.ErrClosedPipe)
 	}()
-	writeResult(w, ps.Input(r.Context(), id, r.Body, r.FormValue("end") == "true"))
+	err = ps.Input(r.Context(), id, reading, r.FormValue("end") == "true")
+	close(answered)
+	writeResult(w, err)
+	_ = controller.Flush()
+	_ = controller.SetReadDeadline(time.Now().Add(inputLinger))
+	<-drained
+	_ = controller.SetReadDeadline(time.Time{})
 }
 
 // serveConnect upgrades a request's connection to frames of a process.
@@ -162,28 +180,20 @@ func serveConnect(w http.ResponseWriter, r *http.Request, ps Processes, id int) 
 
 // sendFrames sends frames up to the last one. Frames that are there are sent together.
 func sendFrames(ctx context.Context, conn net.Conn, reader *process.Reader) error {
-	out := bufio.NewWriterSize(conn, process.MaxData)
-	var encoded []byte
 	for {
 		beat, cancel := context.WithTimeout(ctx, Heartbeat)
-		frame, err := reader.Next(beat)
+		frames, err := reader.NextEncoded(beat)
 		cancel()
 		switch {
 		case errors.Is(err, io.EOF):
-			return out.Flush()
+			return nil
 		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-			frame = process.Frame{Kind: process.Alive}
+			frames = process.Frame{Kind: process.Alive}.Append(nil)
 		case err != nil:
 			return err
 		}
-		encoded = frame.Append(encoded[:0])
-		if _, err := out.Write(encoded); err != nil {
+		if _, err := conn.Write(frames); err != nil {
 			return err
-		}
-		if !reader.Ready() {
-			if err := out.Flush(); err != nil {
-				return err
-			}
 		}
 	}
 }

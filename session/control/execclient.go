@@ -22,6 +22,9 @@ import (
 // maxProcesses is the maximum size of a list of processes as JSON.
 const maxProcesses = 64 << 20
 
+// readSize is how many bytes of frames are read at once.
+const readSize = 128 << 10
+
 // takenSize is after how many bytes a client reports the frames that it has taken.
 const takenSize = 128 << 10
 
@@ -55,12 +58,25 @@ func (c Client) Processes(ctx context.Context) ([]process.Info, error) {
 // It returns an error when the process ends before.
 func (c Client) ProcessInput(ctx context.Context, id int, in io.Reader, end bool) error {
 	query := url.Values{"end": {strconv.FormatBool(end)}}
-	// A reader of unknown type, so that each read is sent at once.
-	response, err := c.send(ctx, processPath(id, "stdin"), query, struct{ io.Reader }{in})
+	response, err := c.send(ctx, processPath(id, "stdin"), query, &inputBody{in})
 	if err != nil {
 		return err
 	}
 	return response.Body.Close()
+}
+
+// inputSize is how many bytes of input are sent at once.
+const inputSize = 64 << 10
+
+// inputBody is input as the body of a request. Its type is unknown to package http, so that
+// each read is sent at once.
+type inputBody struct{ in io.Reader }
+
+func (b *inputBody) Read(p []byte) (int, error) { return b.in.Read(p) }
+
+// WriteTo reads in larger pieces than package http does.
+func (b *inputBody) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b.in}, make([]byte, inputSize))
 }
 
 // SignalProcess sends a signal to a process's group.
@@ -111,6 +127,7 @@ func checkStatus(response *http.Response) (*http.Response, error) {
 type ProcessReader struct {
 	conn    io.ReadWriteCloser
 	in      *bufio.Reader
+	buf     []byte // of the data of the last frame
 	last    uint64 // the last frame that was returned
 	untaken int    // bytes since the last report of what was taken
 	ended   bool
@@ -132,7 +149,7 @@ func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*Proce
 	if err != nil {
 		return nil, err
 	}
-	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, process.MaxData), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
+	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, readSize), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
 	r.silence = time.AfterFunc(r.wait, func() {
 		r.silent.Store(true)
 		_ = conn.Close()
@@ -157,8 +174,8 @@ func (c Client) upgrade(ctx context.Context, request *http.Request, protocol str
 	return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
 }
 
-// Next returns the next frame. With that, the frames before count as used: the process may
-// wait for it. io.EOF comes after the last frame; ErrNoSupervisor means that frames are
+// Next returns the next frame. Its data is valid until the next call. With that, the frames
+// before count as used: the process may wait for it. io.EOF comes after the last frame; ErrNoSupervisor means that frames are
 // missing.
 func (r *ProcessReader) Next() (process.Frame, error) {
 	for {
@@ -170,11 +187,12 @@ func (r *ProcessReader) Next() (process.Frame, error) {
 				return process.Frame{}, err
 			}
 		}
-		frame, err := process.Read(r.in)
+		frame, err := process.Read(r.in, r.buf)
 		if r.silent.Load() {
 			return process.Frame{}, ErrTimeout
 		}
 		r.silence.Reset(r.wait)
+		r.buf = frame.Data
 		switch {
 		case err != nil:
 			return process.Frame{}, fmt.Errorf("%w: %w", ErrNoSupervisor, err)

@@ -22,6 +22,8 @@ type Sandbox interface {
 	// Pause stops all programs of the sandbox, and Resume continues them.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
+	// Snapshot decodes the request for a snapshot, and returns when it is stored.
+	Snapshot(ctx context.Context, request json.RawMessage) error
 }
 
 // maxSandboxChange is the maximum size of a change of a sandbox as JSON.
@@ -62,6 +64,13 @@ func handleSandbox(mux *http.ServeMux, sandbox func() Sandbox) {
 		}
 		return s.Claim(r.Context(), claim)
 	})
+	handle("POST /v1/sandbox/snapshot", func(s Sandbox, r *http.Request) error {
+		request, err := readJSON(r)
+		if err != nil {
+			return err
+		}
+		return s.Snapshot(r.Context(), request)
+	})
 	handle("POST /v1/sandbox/pause", func(s Sandbox, r *http.Request) error { return s.Pause(r.Context()) })
 	handle("POST /v1/sandbox/resume", func(s Sandbox, r *http.Request) error { return s.Resume(r.Context()) })
 }
@@ -87,6 +96,11 @@ func (c Client) SetNetwork(ctx context.Context, lists any, reason string) error 
 // Claim claims a warm sandbox; see Sandbox.Claim.
 func (c Client) Claim(ctx context.Context, claim any) error {
 	return c.postJSON(ctx, "/v1/sandbox/claim", nil, claim)
+}
+
+// Snapshot stores the state of the sandbox; see Sandbox.Snapshot.
+func (c Client) Snapshot(ctx context.Context, request any) error {
+	return c.postJSON(ctx, "/v1/sandbox/snapshot", nil, request)
 }
 
 // Pause stops all programs of the sandbox.

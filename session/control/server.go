@@ -166,12 +166,16 @@ func Serve(listener net.Listener, c Session) *http.Server {
 			http.Error(w, "from must be a byte offset", http.StatusBadRequest)
 			return
 		}
+		timed := r.FormValue("times") == "true"
 		w.Header().Set("Content-Type", "application/octet-stream")
+		if timed {
+			w.Header().Set("Content-Type", timedOutput)
+		}
 		w.WriteHeader(http.StatusOK)
 		out := http.NewResponseController(w)
 		_ = out.Flush()
 		err = c.Follow(r.Context(), from, func(chunk output.Chunk) error {
-			if err := writeChunk(w, chunk); err != nil {
+			if err := writeChunk(w, chunk, timed); err != nil {
 				return err
 			}
 			return out.Flush()
@@ -219,8 +223,25 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	return server
 }
 
-func writeChunk(w io.Writer, chunk output.Chunk) error {
-	header := append([]byte{byte(chunk.Stream)}, binary.BigEndian.AppendUint32(nil, uint32(len(chunk.Data)))...)
+// timedOutput is the type of an answer whose chunks have times, which only newer clients ask for.
+const timedOutput = "application/octet-stream; chunks=timed"
+
+// Before a chunk come its stream and its length, and then its time in nanoseconds.
+const (
+	chunkHeader      = 1 + 4
+	timedChunkHeader = chunkHeader + 8
+)
+
+func writeChunk(w io.Writer, chunk output.Chunk, timed bool) error {
+	header := append(make([]byte, 0, timedChunkHeader), byte(chunk.Stream))
+	header = binary.BigEndian.AppendUint32(header, uint32(len(chunk.Data)))
+	if timed {
+		var nanoseconds int64 // 0 for an unknown time
+		if !chunk.Time.IsZero() {
+			nanoseconds = chunk.Time.UnixNano()
+		}
+		header = binary.BigEndian.AppendUint64(header, uint64(nanoseconds)) //nolint:gosec // the same bits
+	}
 	if _, err := w.Write(header); err != nil {
 		return err
 	}

@@ -78,8 +78,9 @@ func (f Frame) Append(dst []byte) []byte {
 	return append(dst, f.Data...)
 }
 
-// Read reads an encoded frame. io.EOF is the end between two frames.
-func Read(in io.Reader) (Frame, error) {
+// Read reads an encoded frame. io.EOF is the end between two frames. The frame's data is in
+// buf if that is large enough.
+func Read(in io.Reader, buf []byte) (Frame, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(in, header[:]); err != nil {
 		return Frame{}, err
@@ -88,7 +89,10 @@ func Read(in io.Reader) (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
-	f.Data = make([]byte, size)
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	f.Data = buf[:size]
 	if _, err := io.ReadFull(in, f.Data); err != nil {
 		return Frame{}, errors.Join(io.ErrUnexpectedEOF, err)
 	}

@@ -18,7 +18,9 @@ type Reader struct {
 	at     int    // offset of the next frame in that block
 	rest   []byte // of that block, from at on
 	done   bool   // the last frame was read
+	buf    []byte // of blocks that are in the file
 	taken  uint64 // guarded by record.mu
+	reads  uint64 // number of the first frame of the block whose memory is read; 0: none. Guarded by record.mu
 }
 
 // Reader returns a reader that starts with frame from. It must be closed.
@@ -37,6 +39,40 @@ func (r *Record) Reader(from uint64) (*Reader, error) {
 // Next returns the next frame, and waits for it. Its data is valid until the next call.
 // io.EOF comes after the last frame.
 func (r *Reader) Next(ctx context.Context) (Frame, error) {
+	if lost, err := r.await(ctx); err != nil || lost.Kind == Lost {
+		return lost, err
+	}
+	f, rest, err := parse(r.rest)
+	if err != nil {
+		return Frame{}, err
+	}
+	r.advance(f, rest)
+	return f, nil
+}
+
+// NextEncoded is Next for several frames that can be read without waiting for another one,
+// encoded one after the other; see Frame.Append. They are valid until the next call.
+func (r *Reader) NextEncoded(ctx context.Context) ([]byte, error) {
+	lost, err := r.await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if lost.Kind == Lost {
+		return lost.Append(nil), nil
+	}
+	all := r.rest
+	for len(r.rest) > 0 {
+		f, rest, err := parse(r.rest)
+		if err != nil {
+			return nil, err
+		}
+		r.advance(f, rest)
+	}
+	return all, nil
+}
+
+// await waits until there is a next frame. It returns a frame if frames are lost.
+func (r *Reader) await(ctx context.Context) (lost Frame, err error) {
 	for len(r.rest) == 0 {
 		if r.done {
 			return Frame{}, io.EOF
@@ -54,24 +90,25 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 			return Frame{}, ctx.Err()
 		}
 	}
-	f, rest, err := parse(r.rest)
-	if err != nil {
-		return Frame{}, err
-	}
+	return Frame{}, nil
+}
+
+// advance continues after a frame.
+func (r *Reader) advance(f Frame, rest []byte) {
 	r.at += len(r.rest) - len(rest)
 	r.rest, r.next = rest, f.Seq+1
 	r.done = f.Kind == Ended
-	return f, nil
 }
-
-// Ready reports whether Next does not wait.
-func (r *Reader) Ready() bool { return len(r.rest) > 0 }
 
 // fetch reads the block with the next frame. It returns a frame if frames are lost, or a
 // channel to wait for if there is no frame yet.
 func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {
 	r.record.mu.Lock()
 	found, ok := r.record.find(r.next)
+	if r.reads = 0; ok && found.data != nil {
+		r.reads = found.first
+	}
+	r.record.reuse()
 	changed = r.record.changed
 	gone := !ok && r.record.ended && len(r.record.blocks) == 0
 	file := r.record.file
@@ -89,7 +126,10 @@ func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {
 	}
 	data := found.data
 	if data == nil {
-		data = make([]byte, found.size)
+		if cap(r.buf) < found.size {
+			r.buf = make([]byte, found.size)
+		}
+		data = r.buf[:found.size]
 		if _, err := file.ReadAt(data, found.at); err != nil {
 			return Frame{}, nil, fmt.Errorf("reading the output of a process: %w", err)
 		}
@@ -133,6 +173,7 @@ func (r *Reader) Close() {
 	r.record.mu.Lock()
 	defer r.record.mu.Unlock()
 	delete(r.record.readers, r)
+	r.record.reuse()
 	r.record.idle = time.Now()
 	r.record.notify()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -16,6 +17,9 @@ import (
 // blockSize is the size of the blocks of a record, in bytes. The last block is in memory,
 // the others are in an unnamed file, so that a process that prints little needs no file.
 const blockSize = 256 << 10
+
+// smallBlock is how many bytes of a block are allocated as they are needed.
+const smallBlock = 32 << 10
 
 // maxError is the maximum length of the error of an Exit, in bytes.
 const maxError = 4 << 10
@@ -41,6 +45,9 @@ type Record struct {
 	idle    time.Time
 	ended   bool
 	changed chan struct{} // closed and replaced at each change
+
+	leaving []block // blocks in the file whose memory a reader still reads
+	spare   []byte  // the memory of a block, for another one; nil if there is none
 }
 
 // block is a sequence of encoded frames.
@@ -91,7 +98,7 @@ func (r *Record) End(exit Exit) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err = r.add(Frame{Kind: Ended, Data: data})
-	r.ended = true
+	r.ended, r.spare = true, nil
 	return err
 }
 
@@ -108,6 +115,13 @@ func (r *Record) add(f Frame) error {
 		r.blocks = append(r.blocks, block{first: f.Seq})
 	}
 	last := &r.blocks[len(r.blocks)-1]
+	if needed := last.size + size; needed > cap(last.data) && needed > smallBlock {
+		// Much output: growing step by step would copy it again and again.
+		if r.spare == nil {
+			r.spare = make([]byte, 0, blockSize)
+		}
+		last.data, r.spare = append(r.spare[:0], last.data...), nil
+	}
 	last.data = f.Append(last.data)
 	last.size, last.last = len(last.data), f.Seq
 	r.kept += int64(size)
@@ -133,8 +147,25 @@ func (r *Record) store(b *block) error {
 	if _, err := r.file.WriteAt(b.data, b.at); err != nil {
 		return fmt.Errorf("storing the output of a process: %w", err)
 	}
+	r.leaving = append(r.leaving, *b)
 	b.data = nil
+	r.reuse()
 	return nil
+}
+
+// reuse keeps the memory of a block that no reader reads any more. r.mu is held.
+func (r *Record) reuse() {
+	r.leaving = slices.DeleteFunc(r.leaving, func(b block) bool {
+		for reader := range r.readers {
+			if reader.reads == b.first {
+				return false
+			}
+		}
+		if cap(b.data) == blockSize && !r.ended {
+			r.spare = b.data
+		}
+		return true
+	})
 }
 
 // makeRoom makes room for n bytes.
@@ -252,7 +283,7 @@ func (r *Record) Delivered() bool {
 func (r *Record) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.blocks, r.kept, r.ended = nil, 0, true
+	r.blocks, r.kept, r.ended, r.leaving, r.spare = nil, 0, true, nil, nil
 	if r.file != nil {
 		r.file.Close()
 		r.file = nil

@@ -334,7 +334,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(Frame{Seq: 1, Kind: Stdout, Time: time.Unix(1, 2), Data: []byte("text")}.Append(nil))
 	f.Add(Frame{Seq: 2, Kind: Ended, Data: []byte(`{"code":1}`)}.Append(nil))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		frame, err := Read(bytes.NewReader(encoded))
+		frame, err := Read(bytes.NewReader(encoded), nil)
 		if err != nil {
 			return
 		}
@@ -348,4 +348,73 @@ func FuzzRead(f *testing.F) {
 		_, _ = frame.Exit()
 		_, _ = frame.Gap()
 	})
+}
+
+func TestEncodedFramesAreTheSameFrames(t *testing.T) {
+	r := NewRecord(t.TempDir(), 8<<20, Hold)
+	produce(t, r, 3<<20)
+	one, err := r.Reader(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	var want []byte
+	for {
+		f, err := one.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = f.Append(want)
+	}
+	many, err := r.Reader(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer many.Close()
+	var got []byte
+	calls := 0
+	for ; ; calls++ {
+		frames, err := many.NextEncoded(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, frames...)
+	}
+	if !bytes.Equal(got, want) || calls > len(r.blocks) {
+		t.Errorf("%d bytes in %d calls, and %d one by one", len(got), calls, len(want))
+	}
+}
+
+func TestLostFramesAreReportedAmongEncodedOnes(t *testing.T) {
+	r := NewRecord(t.TempDir(), minKeep, Drop)
+	produce(t, r, 4*minKeep)
+	reader, err := r.Reader(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	frames, err := reader.NextEncoded(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := Read(bytes.NewReader(frames), nil)
+	if err != nil || lost.Kind != Lost || lost.Seq != 1 {
+		t.Fatalf("%+v, %v", lost, err)
+	}
+	gap, err := lost.Gap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frames, err = reader.NextEncoded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := Read(bytes.NewReader(frames), nil); err != nil || next.Seq != gap.Next {
+		t.Errorf("frame %d after a gap up to %d, %v", next.Seq, gap.Next, err)
+	}
 }

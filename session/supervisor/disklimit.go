@@ -119,7 +119,7 @@ func (s *limits) limitDisk(ctx context.Context, k *resources) {
 	var limited []*limitedFolders
 	of := []*limitedFolders{stateLimit(&s.launch.Spec, k.state)}
 	if k.workspace != nil { // a sandbox has none: its root file system is capped
-		of = append(of, workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse))
+		of = append(of, s.growth(workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse)))
 	}
 	if len(k.volumes) > 0 {
 		of = append(of, volumesLimit(&s.launch.Spec, k.volumes))
@@ -141,6 +141,7 @@ func (s *limits) limitDisk(ctx context.Context, k *resources) {
 		for _, l := range limited {
 			s.limitFolders(l)
 		}
+		s.limitRoot()
 		select {
 		case <-ctx.Done():
 			return

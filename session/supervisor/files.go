@@ -22,6 +22,8 @@ func newFileAccess(s *supervisor) *fileAccess {
 		if sandbox := s.launch.Spec.Sandbox; user == "" && sandbox != nil {
 			user = sandbox.User
 		}
+		s.storing.RLock()
+		defer s.storing.RUnlock()
 		return s.ports.dialer.DialFiles(ctx, user)
 	}, a.done)
 	return a

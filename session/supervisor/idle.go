@@ -80,7 +80,7 @@ func nproc(spec *session.Spec) uint64 {
 // startServices starts the programs of the template. One that cannot be started ends the
 // sandbox, which would be useless.
 func (s *supervisor) startServices(ctx context.Context) {
-	if !s.launch.Spec.IsSandbox() {
+	if !s.launch.Spec.IsSandbox() || s.restored != nil { // they continue, or have ended
 		return
 	}
 	for _, service := range s.launch.Spec.Sandbox.Services {

@@ -51,6 +51,9 @@ func environmentText(asked session.Spec) string {
 	if len(asked.Hide) > 0 {
 		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", codeList(asked.Hide))
 	}
+	if n := asked.OwnSandboxes(); n > 0 {
+		line("You can create up to %s of your own for code and commands, with the tools of the MCP server `aibox` (%s). They share your limits, reach at most what you reach, and end with you.", amount.Of(n, "sandbox"), mcpURL())
+	}
 	if limit := time.Duration(asked.Timeout); limit > 0 {
 		line("You are ended after %s.", amount.Span(limit))
 	}

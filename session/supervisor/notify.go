@@ -62,7 +62,7 @@ func (n *notifier) notify(event session.NotifyEvent, what, text string) {
 
 // send sends a notification in the background.
 func (n *notifier) send(event session.NotifyEvent, what, text string) {
-	spec, how := &n.session.launch.Spec, n.session.deps.Notifications
+	spec, how := &n.session.launch.Spec, n.session.deps.ReadSettings().Notifications
 	if !how.Has(event) || spec.Verifies != nil || spec.IsSandbox() {
 		return
 	}

@@ -21,12 +21,23 @@ func notified(t *testing.T, on ...string) (*supervisor, chan string) {
 	t.Helper()
 	_, s := watched(t)
 	notes := make(chan string, 100)
-	s.deps.Notifications = session.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
+	s.deps.Settings = notifying(session.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
 		notes <- title + ": " + text
 		return nil
-	}}
+	}})
 	s.launch.Spec.Repository = "/home/ann/shop"
 	return s, notes
+}
+
+func notifying(how session.Notifications) func() session.Settings {
+	return func() session.Settings { return session.Settings{Notifications: how} }
+}
+
+// addNotifyCommand adds the user's command to the notifications of s.
+func addNotifyCommand(s *supervisor, text string) {
+	how := s.deps.ReadSettings().Notifications
+	how.Command = session.NewNotifyCommand(text)
+	s.deps.Settings = notifying(how)
 }
 
 func TestTheEndOfASessionThatNobodyWatchesIsNotified(t *testing.T) {
@@ -102,7 +113,7 @@ func TestAnAgentThatWaitsForTheUserIsNotifiedOnce(t *testing.T) {
 func TestTheNotifyCommandReceivesJSONAndItsFailureIsLogged(t *testing.T) {
 	s, _ := notified(t, "ended")
 	file := filepath.Join(t.TempDir(), "got")
-	s.deps.Notifications.Command = session.NewNotifyCommand("tee " + file)
+	addNotifyCommand(s, "tee "+file)
 	s.notifier.notifyEnd(&session.Result{}, false)
 	var got session.Notification
 	data, err := os.ReadFile(file)
@@ -112,7 +123,7 @@ func TestTheNotifyCommandReceivesJSONAndItsFailureIsLogged(t *testing.T) {
 	if err != nil || got.Event != session.NotifyEnded || got.Session != s.id || got.Repository != "/home/ann/shop" || got.Text != "nothing was changed" || time.Since(got.Time) > time.Hour {
 		t.Errorf("received is %+v, %v", got, err)
 	}
-	s.deps.Notifications.Command = session.NewNotifyCommand("false")
+	addNotifyCommand(s, "false")
 	s.notifier.notifyEnd(&session.Result{}, false)
 	s.notifier.notifyEnd(&session.Result{}, false)
 	log, err := os.ReadFile(filepath.Join(s.dir, "audit.jsonl"))

@@ -21,6 +21,7 @@ import (
 // start to stop, while the agent runs.
 type openPorts struct {
 	session *modelWatch
+	storing *sync.RWMutex // held for writing while the sandbox's state is stored
 	slots   chan struct{} // of connections to all ports
 
 	mu     sync.Mutex // guards what follows
@@ -33,8 +34,8 @@ type openPorts struct {
 	dialed *dialedPorts
 }
 
-func newOpenPorts(session *modelWatch) *openPorts {
-	p := &openPorts{session: session}
+func newOpenPorts(session *modelWatch, storing *sync.RWMutex) *openPorts {
+	p := &openPorts{session: session, storing: storing}
 	p.dialed = &dialedPorts{ports: p, byNumber: map[uint16]*dialedPort{}}
 	return p
 }
@@ -96,7 +97,9 @@ func (p *openPorts) listening(ctx context.Context) ([]ports.Listening, error) {
 		return nil, err
 	}
 	defer leave()
+	p.storing.RLock()
 	found, err := p.dialer.List(ctx)
+	p.storing.RUnlock()
 	if errors.Is(err, ports.ErrEnded) {
 		err = fault.New(fault.Conflict, "the agent does not run")
 	}
@@ -147,6 +150,8 @@ func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	if err := p.checkInbound(port); err != nil {
 		return nil, err
 	}
+	p.storing.RLock()
+	defer p.storing.RUnlock()
 	return p.dialer.Dial(ctx, port)
 }
 

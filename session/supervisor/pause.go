@@ -24,7 +24,11 @@ type pauser struct {
 	unwatch   context.CancelFunc
 	silent    chan error
 	ending    bool
+	snapshots snapshots
+	started   chan struct{} // closed by start
 }
+
+func newPauser() pauser { return pauser{snapshots: newSnapshots(), started: make(chan struct{})} }
 
 // start begins to watch PID 1, and returns the channel of what Watch returns.
 func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.Sandbox) <-chan error {
@@ -32,6 +36,7 @@ func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.San
 	defer p.mu.Unlock()
 	p.session, p.container, p.watching, p.silent = s, container, ctx, make(chan error, 1)
 	p.watch()
+	close(p.started)
 	if spec := s.launch.Spec.Sandbox; spec != nil && spec.OnTimeout == session.Pause {
 		s.pauseAtLimit = p.pauseAtLimit
 	}

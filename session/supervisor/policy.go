@@ -32,6 +32,9 @@ type policy struct {
 	ask     func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	begin   func()
 	changed func()
+	// narrow is called after each change while the agent runs; nil if it has no sandboxes of
+	// its own.
+	narrow func()
 
 	changing sync.Mutex // held while the policy changes, so that changes are in order
 
@@ -73,6 +76,9 @@ func (p *policy) openProxy() (Proxy, error) {
 	}
 	for _, rule := range rules {
 		access.Secrets = append(access.Secrets, ProxySecret{rule, secret.New(p.session.launch.Injected[rule.Name])})
+	}
+	if access.SSHLogins, err = spec.SSHLogins(); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	for _, rule := range p.rules.Inspect {
@@ -270,6 +276,9 @@ func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyCha
 	p.session.publishing.trigger()
 	if p.changed != nil {
 		p.changed()
+	}
+	if p.narrow != nil {
+		p.narrow()
 	}
 	return changed, err
 }

@@ -31,6 +31,12 @@ func (p *fakeProxy) Authority() []byte { return nil }
 
 func (p *fakeProxy) HostKeys([]netguard.Destination) []string { return nil }
 
+func (p *fakeProxy) Lend(upload, download int64) (uploaded, downloaded int64) {
+	return upload, download
+}
+
+func (p *fakeProxy) Return(upload, download int64) {}
+
 func (p *fakeProxy) Transferred() int64 { return 0 }
 
 func (p *fakeProxy) Serve(ctx context.Context, listener net.Listener) error {

@@ -126,6 +126,7 @@ func (s *preparation) task(k *resources, inference agents.Inference) agents.Task
 		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: sandboxWorkdir,
 		Resume:       asked.Continues() != "" && s.hasConversation(k.agent.Info().StateDirs),
 		Instructions: instructions(asked),
+		MCP:          ownServers(&asked),
 		Inference:    inference,
 	}
 }
@@ -273,15 +274,14 @@ func (s *preparation) measureWorkspace(k *resources, ws *workspace.Workspace) {
 	}
 }
 
-// saveWorkspace stores a workspace in the record as soon as its folder exists, and passes
-// its path to made.
-func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
-	return func(begun workspace.Workspace) error {
-		err := s.save(func(st *session.State) { st.Workspace = &begun })
-		if err == nil {
-			made(begun.Path)
-		}
-		return err
+// saveWorkspace stores a workspace in the record before its folder exists, and passes its
+// path to made when it does.
+func (s *preparation) saveWorkspace(made func(path string)) workspace.Observer {
+	return workspace.Observer{
+		Record: func(begun workspace.Workspace) error {
+			return s.save(func(st *session.State) { st.Workspace = &begun })
+		},
+		Made: made,
 	}
 }
 
@@ -293,7 +293,7 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
 		Scratch: scratch, Session: string(s.id), Dirs: s.deps.Dirs,
-		Made: s.saveWorkspace(made),
+		Observer: s.saveWorkspace(made),
 	})
 	if err != nil {
 		return nil, err
@@ -367,11 +367,11 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 // closeNetwork closes a bridge to all but the session's sockets.
 func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
 	policy := s.launch.Spec.Mode()
-	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
+	sockets, err := guard.Guard(ctx, bridge, s.launch.Spec.TCPPorts(), policy.UDPPorts())
 	if err != nil {
 		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).
 			Hint("`aibox netguard status` shows what is missing")
 	}
-	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
+	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": s.launch.Spec.TCPPorts(), "udp": policy.UDPPorts()})
 	return sockets, nil
 }

@@ -8,12 +8,14 @@ import (
 	"aibox/internal/probe"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // ProbePlan returns what a sandbox's network must and must not reach, which is probed
-// before its agent starts. inference reports whether the gateway serves a model. own is an
+// before its agent starts. inference reports whether the gateway serves a model. host is an
 // address of this machine, or the zero value.
-func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network, own netip.Addr) probe.Plan {
+func ProbePlan(spec *session.Spec, inference bool, network runtime.Network, host netip.Addr) probe.Plan {
+	mode := spec.Mode()
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
 	}
@@ -37,9 +39,13 @@ func ProbePlan(mode netguard.Mode, inference bool, network runtime.Network, own 
 	if mode.HasInference() && inference {
 		gateway.Kind, gateway.Target, gateway.Want = probe.HTTP, gatewayURL()+"/aibox/health", probe.Answers
 	}
-	plan.Probes = append(plan.Probes, gateway)
+	own := probe.Probe{Name: "server of own sandboxes", Kind: probe.TCP, Target: guard(netguard.PortSandboxes), Want: probe.Refused}
+	if spec.OwnSandboxes() > 0 {
+		own.Kind, own.Target, own.Want = probe.HTTP, "http://"+guard(netguard.PortSandboxes)+"/", probe.Answers
+	}
+	plan.Probes = append(plan.Probes, gateway, own)
 	if mode.HasProxy() {
-		plan.Probes = append(plan.Probes, proxyProbes(mode, own)...)
+		plan.Probes = append(plan.Probes, proxyProbes(mode, host)...)
 	} else {
 		plan.Probes = append(plan.Probes, probe.Probe{Name: "egress proxy", Kind: probe.CONNECT, Target: "example.com:443", Via: proxyAddress(), Want: probe.Refused})
 	}

@@ -36,6 +36,7 @@ type running struct {
 
 	mu          sync.Mutex
 	outputs     []processOutput // not recorded yet; its window bounds them
+	spare       [][]byte        // buffers of outputs that were recorded, up to maxSpare
 	information process.Info
 	expired     bool      // its timeout has come
 	once        sync.Once // of started
@@ -187,13 +188,14 @@ func (p *running) endUnread() {
 	}
 }
 
-// put queues output for the record.
+// put queues output for the record. o's bytes are copied.
 func (p *running) put(o processOutput) {
 	p.mu.Lock()
 	if n := len(p.outputs); n > 0 && o.exit == nil && p.outputs[n-1].exit == nil && p.outputs[n-1].stream == o.stream &&
 		len(p.outputs[n-1].bytes)+len(o.bytes) <= process.MaxData {
 		p.outputs[n-1].bytes = append(p.outputs[n-1].bytes, o.bytes...)
 	} else {
+		o.bytes = append(p.takeSpare(), o.bytes...)
 		p.outputs = append(p.outputs, o)
 	}
 	p.mu.Unlock()
@@ -203,15 +205,38 @@ func (p *running) put(o processOutput) {
 	}
 }
 
+// maxSpare is how many buffers are used again.
+const maxSpare = 4
+
+// takeSpare returns an empty buffer. p.mu is held.
+func (p *running) takeSpare() []byte {
+	n := len(p.spare)
+	if n == 0 {
+		return nil
+	}
+	spare := p.spare[n-1]
+	p.spare = p.spare[:n-1]
+	return spare[:0]
+}
+
+// putSpare keeps the buffer of an output that was recorded.
+func (p *running) putSpare(buf []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.spare) < maxSpare {
+		p.spare = append(p.spare, buf)
+	}
+}
+
 // pump records output until the process has ended, and then calls ended. While the record
 // is full, it waits, and with it the process.
 func (p *running) pump(ended func(*running)) {
+	recorded := 0 // bytes that are not acknowledged yet
 	for range p.arrived {
 		p.mu.Lock()
 		outputs := p.outputs
 		p.outputs = nil
 		p.mu.Unlock()
-		recorded := 0 // bytes that are not acknowledged yet
 		for _, o := range outputs {
 			if o.exit != nil {
 				p.end(*o.exit)
@@ -219,17 +244,18 @@ func (p *running) pump(ended func(*running)) {
 				return
 			}
 			p.recordOutput(o)
+			p.putSpare(o.bytes)
 			if recorded += len(o.bytes); recorded >= acknowledgeSize {
 				_ = p.flow.Acknowledge(recorded)
 				recorded = 0
 			}
 		}
-		_ = p.flow.Acknowledge(recorded)
 	}
 }
 
-// acknowledgeSize is after how many bytes at the latest a process may print as many more.
-const acknowledgeSize = 64 << 10
+// acknowledgeSize is after how many bytes a process may print as many more. It is a part of
+// its window: each acknowledgment wakes PID 1, which takes long under gVisor.
+const acknowledgeSize = 128 << 10
 
 // recordOutput records output. A process whose output cannot be
 // recorded is killed: nothing is lost without a report.
@@ -273,6 +299,9 @@ func (p *running) end(exit process.Exit) {
 	}
 	p.cancel()
 	p.flow.Close()
+	p.mu.Lock()
+	p.spare = nil
+	p.mu.Unlock()
 	p.once.Do(func() { close(p.started) })
 	if p.term != nil {
 		p.term.Close()
@@ -285,7 +314,7 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 	if !p.request.Stdin && !p.request.TTY && (p.request.Copy == nil || !p.request.Copy.Into) {
 		return fault.New(fault.Usage, "process %d was started without an input", p.information.ID)
 	}
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, lifeline.MaxData)
 	for {
 		n, err := in.Read(buf)
 		if n > 0 && p.flow.Send(ctx, lifeline.StreamStdin, buf[:n]) != nil {

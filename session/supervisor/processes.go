@@ -49,6 +49,8 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	if err := adapt(ps.sandbox.launch.Spec.Sandbox, &request); err != nil {
 		return process.Info{}, err
 	}
+	ps.sandbox.storing.RLock() // the state that is stored holds no process that is being started
+	defer ps.sandbox.storing.RUnlock()
 	p, err := ps.add(request)
 	if err != nil {
 		return process.Info{}, err
@@ -138,7 +140,7 @@ func (ps *processes) receive(frame lifeline.Frame) error {
 	case lifeline.TypeData:
 		data, err := lifeline.ParseData(frame.Payload)
 		if p := ps.byFlow(data.Flow); err == nil && p != nil {
-			p.put(processOutput{stream: data.Stream, bytes: slices.Clone(data.Bytes)})
+			p.put(processOutput{stream: data.Stream, bytes: data.Bytes})
 		}
 		return err
 	case lifeline.TypeProcessExit:

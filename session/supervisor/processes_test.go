@@ -19,6 +19,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
+	"aibox/runtime/limit/limittest"
 	"aibox/session"
 	"aibox/session/process"
 )
@@ -27,6 +28,7 @@ import (
 var builtPrograms string
 
 func TestMain(m *testing.M) {
+	limittest.Child()
 	var err error
 	if builtPrograms, err = os.MkdirTemp("", "aibox-supervisor-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

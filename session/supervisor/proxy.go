@@ -24,6 +24,10 @@ type Proxy interface {
 	Authority() []byte
 	// Transferred returns the number of bytes that passed to and from hosts.
 	Transferred() int64
+	// Lend takes bytes from the budgets for the proxy of another sandbox, at most as many as are
+	// asked for, and returns how many. Return gives back what was not used.
+	Lend(upload, download int64) (uploaded, downloaded int64)
+	Return(upload, download int64)
 	// HostKeys returns the host keys that the user knows of these SSH servers, as lines of
 	// known_hosts.
 	HostKeys(servers []netguard.Destination) []string
@@ -44,6 +48,8 @@ type ProxyAccess struct {
 	Inspect []netguard.Pattern
 	// Secrets are added to requests.
 	Secrets []ProxySecret
+	// SSHLogins are those that the user's ssh-agent may sign.
+	SSHLogins []netguard.SSHLogin
 	// Limits on the bytes that all requests of the session send and receive; 0 is no limit.
 	UploadLimit, DownloadLimit int64
 }

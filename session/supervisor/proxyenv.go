@@ -8,6 +8,7 @@ import (
 	"aibox/internal/lifeline"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // proxyEnv returns the variables with which programs in the sandbox find the egress proxy,
@@ -36,6 +37,18 @@ func javaOptions() string {
 	direct := strings.Join(slices.Concat([]string{"localhost", "127.*", "[::1]", host}, netguard.Names()), "|")
 	return fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d -Dhttp.nonProxyHosts=%[3]s -Daether.connector.http.useSystemProperties=true",
 		host, port, direct)
+}
+
+// sshAgentSocket is where programs in the sandbox find the ssh-agent.
+const sshAgentSocket = "/run/aibox/ssh-agent.sock"
+
+// sshAgent returns the socket of the ssh-agent, and its variable; nil if the session has none.
+func sshAgent(spec *session.Spec) (*lifeline.SSHAgent, []string) {
+	if len(spec.SSHAgent) == 0 || !spec.Mode().HasProxy() {
+		return nil, nil
+	}
+	target := netguard.SSHAgent()
+	return &lifeline.SSHAgent{Path: sshAgentSocket, Proxy: proxyAddress(), Target: target.String()}, []string{"SSH_AUTH_SOCK=" + sshAgentSocket}
 }
 
 // sshConfigFile is read by the OpenSSH of Debian, Ubuntu and Fedora.

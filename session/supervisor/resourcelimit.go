@@ -24,7 +24,11 @@ func (s *run) resourceLimits() limit.Limits {
 func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.Process) error {
 	limits := s.resourceLimits()
 	meter := limit.NewMeter(process)
-	control, err := s.deps.Limits().Enforce(ctx, limit.Sandbox{ID: id, Session: string(s.id), Process: process}, limits)
+	box := limit.Sandbox{ID: id, Session: string(s.id), Process: process}
+	if spec := s.launch.Spec.Sandbox; spec != nil && spec.Parent != nil {
+		box.Within = spec.Parent.Sandbox
+	}
+	control, err := s.deps.Limits().Enforce(ctx, box, limits)
 	if err != nil {
 		return fault.New(fault.Environment, "the limits of the sandbox could not be set: %w", err).
 			Hint("`aibox doctor` reports what enforces limits on this machine").
@@ -70,12 +74,13 @@ func (s *limits) limitMemory(ctx context.Context) {
 	s.mu.Lock()
 	meter, control := s.meter, s.control
 	s.mu.Unlock()
-	allowed := s.resourceLimits().Memory
+	allowed := s.memoryLeft()
 	if meter == nil || control == nil || allowed == 0 {
 		return
 	}
 	warned := false
 	for {
+		allowed = s.memoryLeft()
 		used, err := meter.Memory()
 		switch {
 		case errors.Is(err, runtime.ErrGone), err != nil && !s.state().Sandbox.Alive():
@@ -119,7 +124,7 @@ func (s *limits) endForMemory() {
 
 // memoryFault reports and logs that the memory limit was reached.
 func (s *sandbox) memoryFault() error {
-	text := amount.Bytes(s.resourceLimits().Memory)
+	text := amount.Bytes(s.memoryLeft())
 	s.audit(audit.LimitReached, map[string]string{"limit": "memory", "value": text})
 	return fault.New(fault.Limit, "the sandbox reached its memory limit of %s, so it was ended", text).
 		Hint("%s", s.hintKept("--memory sets another limit, in MiB"))

@@ -149,11 +149,12 @@ func (s *run) state() session.State {
 // stopAuditCommand ends that, and logs what the command did not receive.
 func (s *run) startAuditCommand() {
 	s.stopAuditCommand = func() {}
-	if !s.deps.AuditCommand.IsSet() {
+	command := s.deps.ReadSettings().AuditCommand
+	if !command.IsSet() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.commands.run, s.commands.notice = s.deps.AuditCommand.Run, s.postNotice
+	s.commands.run, s.commands.notice = command.Run, s.postNotice
 	s.commands.start(ctx, maxQueued)
 	s.stopAuditCommand = func() {
 		if text := s.commands.close(cancel); text != "" {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"aibox/runtime/limit"
 	"aibox/session"
 	"aibox/session/ports"
+	"aibox/session/snapshot"
 )
 
 const (
@@ -48,7 +50,16 @@ type sandbox struct {
 	meter    *limit.Meter       // nil until the sandbox is under its limits
 	control  limit.Control      // nil until then, and at the end
 
-	warm warmSandbox
+	warm     warmSandbox
+	wasWarm  bool             // it was claimed
+	restored *snapshot.Opened // that it continues from; nil if it was started
+	storing  sync.RWMutex     // held for writing while its state is stored
+	// adoptProcesses registers the processes of a restored sandbox that run, and returns how
+	// many those are.
+	adoptProcesses func(line *lifeline.Conn, stored []snapshot.Process, live map[uint32]*lifeline.Flow) int
+	// serveOwn serves the sandboxes that the agent creates.
+	serveOwn func(ctx context.Context, listener net.Listener) error
+	loans    loans // what those have of the session's limits
 
 	agentFolder string // the agent's working folder; set before it runs
 }
@@ -61,6 +72,9 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 	done := s.report.step("sandbox")
 	spec, err := s.sandboxSpec(k)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.openSnapshot(ctx, k, &spec); err != nil {
 		return nil, err
 	}
 	watched := async(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
@@ -91,6 +105,11 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 		return nil, err
 	}
 	k.kernel = hello.Kernel
+	if s.restored != nil {
+		if err := s.restored.Close(); err != nil { // all of it has been read
+			return nil, err
+		}
+	}
 	s.ports.prepare(listener, conn)
 	s.mu.Lock()
 	s.line = conn
@@ -182,6 +201,9 @@ func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifel
 		conn := lifeline.NewConn(raw)
 		hello, err := conn.Hello(ctx)
 		if err == nil {
+			err = s.checkProof(hello)
+		}
+		if err == nil {
 			return conn, hello, nil
 		}
 		_ = conn.Close()
@@ -246,16 +268,22 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 		}
 	}
 	stage := "agent"
-	if s.launch.Spec.IsSandbox() {
+	switch {
+	case s.restored != nil:
+		stage = "restore"
+	case s.launch.Spec.IsSandbox():
 		stage = "start"
 	}
 	done := s.report.step(stage)
 	s.counters.start()
 	s.policy.agentStarts()
 	begin := s.startMessage(k)
-	if s.launch.Spec.IsSandbox() {
+	switch {
+	case s.restored != nil:
+		err = s.continueRestored(ctx, begin)
+	case s.launch.Spec.IsSandbox():
 		err = s.startIdle(ctx, begin)
-	} else {
+	default:
 		err = s.startProgram(ctx, begin)
 	}
 	if err != nil {
@@ -300,9 +328,11 @@ func (s *sandbox) startMessage(k *resources) lifeline.Start {
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
+	agent, agentEnv := sshAgent(&s.launch.Spec)
+	processes, _ := s.launch.Spec.ProcessShares()
 	begin := lifeline.Start{
-		Argv: k.command.Argv, Env: slices.Concat(env, k.command.Env, s.launch.Env), Dir: k.workdir(), Files: files,
-		Nproc: uint64(max(s.launch.Spec.Pids, 0)), Authority: s.policy.authority(),
+		Argv: k.command.Argv, Env: slices.Concat(env, agentEnv, ownSandboxesEnv(&s.launch.Spec), k.command.Env, s.launch.Env), Dir: k.workdir(), Files: files,
+		Nproc: uint64(max(processes, 0)), Authority: s.policy.authority(), SSHAgent: agent,
 	}
 	if spec := s.launch.Spec.Sandbox; spec != nil {
 		begin.Account, begin.Dir = accountOf(spec), spec.Dir
@@ -326,7 +356,7 @@ func lineFault(ctx context.Context, doing string, err error) error {
 // returned with all results.
 func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
-	plan := ProbePlan(s.launch.Spec.Mode(), k.model.server != nil, k.network, hostAddress())
+	plan := ProbePlan(&s.launch.Spec, k.model.server != nil, k.network, hostAddress())
 	var ended func(int, probe.Result)
 	if s.launch.ReportProbes {
 		for _, p := range plan.Probes {

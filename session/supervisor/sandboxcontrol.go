@@ -46,9 +46,29 @@ func (c sandboxControl) SetNetwork(data json.RawMessage, reason string) error {
 	return c.supervisor.policy.setLists(lists, reason)
 }
 
-func (c sandboxControl) Pause(ctx context.Context) error { return c.pauser.pause(ctx) }
+func (c sandboxControl) Pause(ctx context.Context) error {
+	if err := c.awaitWatch(ctx); err != nil {
+		return err
+	}
+	return c.pauser.pause(ctx)
+}
 
 func (c sandboxControl) Resume(ctx context.Context) error { return c.pauser.resume(ctx) }
+
+// awaitWatch waits until a sandbox that runs is watched, which is a moment after its creator
+// learns that it runs.
+func (c sandboxControl) awaitWatch(ctx context.Context) error {
+	if c.state().Phase != session.Running {
+		return nil // the caller refuses it
+	}
+	select {
+	case <-c.pauser.started:
+	case <-c.ended:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
 
 func (c sandboxControl) Claim(ctx context.Context, data json.RawMessage) error {
 	var claim session.Claim

@@ -37,6 +37,9 @@ func (s *sandbox) serve(ctx context.Context, k *resources) error {
 		}
 		s.service(ctx, "egress proxy", func() error { return proxy.Serve(ctx, k.sockets.Listener(netguard.PortProxy)) })
 	}
+	if s.launch.Spec.OwnSandboxes() > 0 {
+		s.service(ctx, "server of the agent's sandboxes", func() error { return s.serveOwn(ctx, k.sockets.Listener(netguard.PortSandboxes)) })
+	}
 	gateway := k.sockets.Listener(netguard.PortGateway)
 	switch {
 	case k.model.server != nil:

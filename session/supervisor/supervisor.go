@@ -13,10 +13,8 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,13 +22,11 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
-	"aibox/internal/relay"
 	"aibox/runtime"
 	"aibox/runtime/limit"
 	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/output"
-	"aibox/session/ports"
 	"aibox/session/terminal"
 )
 
@@ -53,6 +49,9 @@ type Deps struct {
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 	// Proxy makes the egress proxy of a session. It does no I/O.
 	Proxy func(ProxyAccess) (Proxy, error)
+	// OwnSandboxes returns what serves the sandboxes that a session's agent creates. It does no
+	// I/O.
+	OwnSandboxes func(session.Host) (OwnSandboxes, error)
 	// Limits returns what enforces the limits of sandboxes on this machine.
 	Limits func() limit.Enforcer
 }
@@ -66,6 +65,7 @@ type supervisor struct {
 	*limits
 	*verifier
 
+	own        *ownSandboxes
 	processes  *processes
 	pauser     pauser
 	files      *fileAccess
@@ -81,14 +81,17 @@ func newSupervisor(r *run) *supervisor {
 	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{warm: newWarmSandbox(), preparation: prepared, ports: newOpenPorts(models)}
+	sb := &sandbox{warm: newWarmSandbox(), preparation: prepared}
+	sb.ports = newOpenPorts(models, &sb.storing)
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
+	own := newOwnSandboxes(bounds)
 	s := &supervisor{
-		run: r, modelWatch: models, preparation: prepared, sandbox: sb, processes: newProcesses(sb),
-		limits: bounds, verifier: &verifier{run: r}, attention: attention{session: r},
+		own: own, run: r, modelWatch: models, preparation: prepared, sandbox: sb, processes: newProcesses(sb),
+		limits: bounds, verifier: &verifier{run: r}, attention: attention{session: r}, pauser: newPauser(),
 	}
 	s.files = newFileAccess(s)
+	s.adoptProcesses = s.processes.adopt
 	return s
 }
 
@@ -185,11 +188,16 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.report.send(session.LaunchMessage{Started: s.id})
 	_ = s.report.out.Close()
 
-	orphans := async(func() (int, error) { return s.store.RemoveOrphans(services, kit.docker.Backend) })
+	over := make(chan struct{})
+	orphans := async(func() (int, error) {
+		s.settle(over)
+		return s.store.RemoveOrphans(services, kit.docker.Backend)
+	})
 	s.watchModel(kit.agent.Info())
-	releaseMemory()
 	go s.startServices(services)
 	exit, cause := s.watch(ctx, kit, container)
+	close(over)
+	s.own.end(services)
 	s.processes.close()
 	watched := s.notifier.isWatched()
 	s.scrollback.Close()
@@ -311,84 +319,4 @@ func divertStderr(file string) error {
 	}
 	defer log.Close()
 	return unix.Dup3(int(log.Fd()), int(os.Stderr.Fd()), 0)
-}
-
-// startControl opens the control socket.
-func (s *supervisor) startControl() (*http.Server, error) {
-	listener, err := control.Listen(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening the control socket: %w", err)
-	}
-	server := control.Serve(listener, s)
-	s.onUndo(func(context.Context) error { return server.Close() })
-	return server, nil
-}
-
-// shutdown lets clients finish reading and closes the server.
-func shutdown(server *http.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if server.Shutdown(ctx) != nil {
-		_ = server.Close()
-	}
-}
-
-func (s *supervisor) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {
-	s.notifier.followers.Add(1)
-	defer s.notifier.followers.Add(-1)
-	return s.record.Follow(ctx, s.dir, from, visit)
-}
-
-func (s *supervisor) Snapshot() any { return s.state() }
-
-func (s *supervisor) Terminal() control.Terminal {
-	if s.term == nil {
-		return nil
-	}
-	return s.term
-}
-
-func (s *supervisor) Ports(ctx context.Context) ([]ports.Listening, error) {
-	return s.ports.listening(ctx)
-}
-
-func (s *supervisor) OpenPort(ctx context.Context, r ports.Request) (func(func(ports.Update) error) error, error) {
-	return s.ports.offer(ctx, r)
-}
-
-func (s *supervisor) DialPort(ctx context.Context, port uint16) (func(client relay.Conn), error) {
-	return s.ports.dialed.dial(ctx, port)
-}
-
-func (s *supervisor) Processes() control.Processes { return s.processes }
-
-func (s *supervisor) Files() control.Files { return s.files }
-
-func (s *supervisor) Stop(reason string, grace time.Duration) {
-	s.audit(audit.StopRequested, map[string]string{"reason": reason})
-	s.mu.Lock()
-	if s.verifying != nil {
-		s.verifying.stop()
-	}
-	s.mu.Unlock()
-	s.endWithin(fault.New(fault.Interrupted, "stopped: %s", reason), min(grace, maxGrace))
-}
-
-func (s *supervisor) Signal(number int) error {
-	s.mu.Lock()
-	line, verifying := s.line, s.verifying
-	s.mu.Unlock()
-	if verifying != nil {
-		return s.signalVerification(verifying, number)
-	}
-	if line == nil {
-		return errors.New("the agent does not run yet")
-	}
-	if number < 1 || number > int(syscall.SIGSYS) {
-		return fmt.Errorf("%d is not a signal", number)
-	}
-	if number == int(syscall.SIGINT) {
-		s.noteInterrupt() // first, since the agent may end at once
-	}
-	return line.Signal(number)
 }

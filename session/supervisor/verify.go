@@ -132,7 +132,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 	ws, err := workspace.Throwaway(ctx, workspace.ThrowawayRequest{
 		Of: of.State.Workspace, Has: verifies.Has, Tree: verifies.Tree, Session: string(s.id), Dirs: s.deps.Dirs,
 		FromStart: verifies.Opens, Live: verifies.Opens && of.State.Phase != session.Ended,
-		Made: s.saveWorkspace(made),
+		Observer: s.saveWorkspace(made),
 	})
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 // result.
 func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
-		if err := s.store.Remove(context.Background(), s.id); err != nil {
+		if err := s.store.RemoveKeepingLog(context.Background(), s.id, s.deps.ReadSettings().AuditCommand); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -52,6 +53,9 @@ func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtim
 	if err != nil {
 		return err
 	}
+	if err := s.line.PrepareProcess(); err != nil {
+		return lineFault(ctx, "preparing the first process", err)
+	}
 	if err := s.save(func(st *session.State) { st.Phase = session.Warm }); err != nil {
 		return err
 	}
@@ -67,18 +71,36 @@ func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtim
 	if err != nil {
 		return err
 	}
-	results, err := s.prove(ctx, k)
+	launch.Spec.Created = time.Now().UTC()
+	return s.becomeClaimed(ctx, k, &launch, func(ctx context.Context) error {
+		now, err := session.Facts(ctx, k.docker.Backend, init)
+		if err == nil && now != facts {
+			err = fault.New(fault.Refused, "Docker, its runtimes or aibox have changed since the sandbox was started")
+		}
+		return err
+	})
+}
+
+// becomeClaimed makes the sandbox that of a launch, if its network and, by check, the machine
+// are still as they were at its start. While the probes wait for what must not answer, the
+// rest is done: the claim is answered after all of it.
+func (s *sandbox) becomeClaimed(ctx context.Context, k *resources, launch *session.Launch, check func(context.Context) error) error {
+	checked := async(func() (struct{}, error) { return struct{}{}, check(ctx) })
+	stored := async(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, launch.Spec) })
+	results, proofErr := s.prove(ctx, k)
 	if results != nil {
 		s.audit(audit.ProbesRan, map[string]any{"results": results})
 	}
-	if err != nil {
+	_, checkErr := checked()
+	_, storeErr := stored()
+	if err := cmp.Or(proofErr, checkErr, storeErr); err != nil {
 		return err
 	}
-	launch.Spec.Created = time.Now().UTC()
-	s.adopt(&launch)
+	s.adopt(launch)
+	s.wasWarm = true
 	spec := launch.Spec.Sandbox
 	s.audit(audit.SandboxClaimed, map[string]any{"tenant": spec.Tenant, "template": spec.Template, "name": spec.Name})
-	return s.store.WriteSpec(s.id, launch.Spec)
+	return nil
 }
 
 // adopt takes over what a claim sets. Clients may read the rest of the launch meanwhile.
@@ -115,4 +137,22 @@ func (s *sandbox) nextClaim(ctx context.Context, container runtime.Sandbox) (ses
 			}
 		}
 	}
+}
+
+// settleTime is how long what can wait is not done after the start: the first programs need
+// the processors. It is longer than most of them run.
+const settleTime = 2 * time.Second
+
+// settle waits until the first programs have had their time, or over is closed, and returns
+// the memory that only the start needed. Only claims of warm sandboxes are worth the wait:
+// what else is started takes long already.
+func (s *supervisor) settle(over <-chan struct{}) {
+	if s.wasWarm {
+		select {
+		case <-time.After(settleTime):
+		case <-over:
+			return
+		}
+	}
+	releaseMemory()
 }

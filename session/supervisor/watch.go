@@ -35,6 +35,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	go func() { line <- s.receive() }()
 	dead := make(chan error, 2)
 	go func() { _, err := container.Wait(watching); dead <- err }()
+	go s.followParent(watching)
 	sandbox := s.state().Sandbox
 	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
 	silent := s.pauser.start(watching, s, container)
@@ -164,6 +165,12 @@ func (s *supervisor) receive() sandboxOutcome {
 			if decodeErr == nil {
 				out.exit = &exit
 				return out
+			}
+			err = decodeErr
+		case lifeline.TypeFrozen:
+			frozen, decodeErr := lifeline.Decode[lifeline.Frozen](frame)
+			if decodeErr == nil {
+				s.pauser.snapshots.answered(frozen)
 			}
 			err = decodeErr
 		default: // of a program or a connection that the user has started

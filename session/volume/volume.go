@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
 	"aibox/internal/diskerr"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -107,6 +109,35 @@ func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string) e
 		return err
 	}
 	return workspace.RemoveFolder(ctx, folder)
+}
+
+// maxEntries bounds the time that a measurement takes, in names.
+const maxEntries = 5_000_000
+
+// Bytes returns how many bytes of the disk the tenant's volumes take. Volumes that cannot be
+// measured, because a sandbox has closed or nested a folder in them, are an error.
+func (s Store) Bytes(tenant session.Tenant) (int64, error) {
+	all, err := s.List(tenant)
+	if err != nil {
+		return 0, err
+	}
+	var folders []string
+	for _, v := range all {
+		folder, err := s.folder(tenant, v.Name)
+		if err != nil {
+			return 0, err
+		}
+		folders = append(folders, folder)
+	}
+	limits := diskuse.Limits{Bytes: math.MaxInt64, Entries: maxEntries}
+	used, err := diskuse.Of(folders, limits)
+	if err == nil && used.Exceeded(limits) {
+		err = fmt.Errorf("they hold more than %d files", maxEntries)
+	}
+	if err != nil {
+		return 0, fault.New(fault.Limit, "the volumes of the tenant cannot be measured: %w", err).Hint("delete volumes that are not needed")
+	}
+	return used.Bytes, nil
 }
 
 // Source returns the folder of the host that a sandbox of the tenant mounts.

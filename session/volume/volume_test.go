@@ -89,3 +89,25 @@ func TestASymlinkIsNoVolume(t *testing.T) {
 		t.Errorf("it is mounted: %v", err)
 	}
 }
+
+func TestTheVolumesOfATenantAreMeasured(t *testing.T) {
+	s := NewStore(paths.Dirs{Data: t.TempDir()})
+	if used, err := s.Bytes("acme"); used != 0 || err != nil {
+		t.Errorf("without volumes: %d, %v", used, err)
+	}
+	for _, tenant := range []session.Tenant{"acme", "other"} {
+		if _, err := s.Create(tenant, "data"); err != nil {
+			t.Fatal(err)
+		}
+		folder, err := s.Source(tenant, "data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "file"), make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used, err := s.Bytes("acme"); err != nil || used < 1<<20 || used > 1<<20+64<<10 {
+		t.Errorf("they take %d bytes, %v", used, err)
+	}
+}

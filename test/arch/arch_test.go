@@ -7,8 +7,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,7 +75,8 @@ var owners = map[string][]string{
 	"github.com/coder/websocket":         {"api"},
 	"github.com/modelcontextprotocol":    {"api/mcp"},
 	"modernc.org/sqlite":                 {"api/store"},
-	"github.com/prometheus":              {"api/server"},
+	"github.com/prometheus":              {"api/otlp", "api/server"},
+	"go.opentelemetry.io":                {"api/otlp"},
 	"google.golang.org/protobuf":         {"api", "bakery/docker"},
 	"github.com/charmbracelet/x/vt":      {"internal/screen"},
 	"github.com/coreos/go-iptables":      {"netguard/rules"},
@@ -92,6 +95,8 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":             {"cli"},
 	"github.com/vishvananda/netlink":     {"internal/peer", "netguard/rules"},
 	"pgregory.net/rapid":                 {"review/reviewtest"},
+	"text/template":                      nil, // it calls methods by name: see TestNoCommandHasATemplate
+	"html/template":                      nil,
 	"aibox/internal/golden":              {"ui/uitest"},
 	"aibox/internal/peer/peertest":       nil,
 	"aibox/netguard/egress/egresstest":   nil,
@@ -180,6 +185,25 @@ func TestEveryForeignModuleIsWrappedByItsOwners(t *testing.T) {
 					t.Errorf("%s must not import %s", p.ImportPath, imported)
 				}
 			}
+		}
+	}
+}
+
+// A template calls methods by name, so that the linker keeps every exported method of every type:
+// the program is six megabytes larger, and starts later.
+func TestNoCommandHasATemplate(t *testing.T) {
+	files, err := filepath.Glob("../../cli/*.go")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	calls := regexp.MustCompile(`\.(Set(Version|Usage|Help)Template|AddTemplateFuncs?)\(`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := calls.Find(text); found != nil {
+			t.Errorf("%s has %s", file, found)
 		}
 	}
 }

@@ -86,49 +86,42 @@ func (a *api) record(id string) (record, error) {
 	return r, json.Unmarshal(data, &r)
 }
 
-// apiRows measures sandboxes over the API, with a client that stays connected.
-func apiRows(ctx context.Context, b *bench) (rows []Row, err error) {
-	a, err := b.serveAPI(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, a.stop()) }()
-	id, err := a.create(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, a.Destroy(context.WithoutCancel(ctx), id)) }()
-	r, err := a.record(id)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := b.quiet(ctx, "docker", "run", "-d", "--rm", "--runtime=runsc", r.ImageID, "sleep", "10000")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		_, removeErr := b.quiet(context.WithoutCancel(ctx), "docker", "rm", "-f", plain)
-		err = errors.Join(err, removeErr)
-	}()
-	for _, row := range []func(context.Context) (Row, error){
-		func(ctx context.Context) (Row, error) { return a.coldCreate(ctx, r.ImageID) },
-		func(ctx context.Context) (Row, error) { return a.exec(ctx, id, plain) },
-		func(ctx context.Context) (Row, error) { return a.stream(ctx, id, plain) },
-		func(ctx context.Context) (Row, error) { return a.writeFile(ctx, id) },
-		func(ctx context.Context) (Row, error) { return a.readFile(ctx, id) },
-		func(ctx context.Context) (Row, error) { return a.steadyRequests(ctx, id) },
-	} {
-		measured, err := row(ctx)
+// subject is a sandbox that runs, and a plain container of its image.
+type subject struct {
+	sandbox, image, container string
+}
+
+// inSandbox measures rows over the API, with a client that stays connected.
+func inSandbox(measure func(*api, context.Context, subject) ([]Row, error)) func(context.Context, *bench) ([]Row, error) {
+	return func(ctx context.Context, b *bench) (rows []Row, err error) {
+		a, err := b.serveAPI(ctx)
 		if err != nil {
-			return rows, err
+			return nil, err
 		}
-		rows = append(rows, measured)
+		defer func() { err = errors.Join(err, a.stop()) }()
+		id, err := a.create(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, a.Destroy(context.WithoutCancel(ctx), id)) }()
+		r, err := a.record(id)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := b.quiet(ctx, "docker", "run", "-d", "--rm", "--runtime=runsc", r.ImageID, "sleep", "10000")
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			_, removeErr := b.quiet(context.WithoutCancel(ctx), "docker", "rm", "-f", plain)
+			err = errors.Join(err, removeErr)
+		}()
+		return measure(a, ctx, subject{id, r.ImageID, plain})
 	}
-	return rows, nil
 }
 
 // coldCreate measures the creation of a sandbox up to the end of its first command.
-func (a *api) coldCreate(ctx context.Context, image string) (Row, error) {
+func (a *api) coldCreate(ctx context.Context, s subject) ([]Row, error) {
 	ours, theirs, err := duel(ctx, a.bench.pairs,
 		func(ctx context.Context) (time.Duration, error) {
 			begin := time.Now()
@@ -143,59 +136,70 @@ func (a *api) coldCreate(ctx context.Context, image string) (Row, error) {
 			return took, err
 		},
 		func(ctx context.Context) (time.Duration, error) {
-			return a.bench.dockerRun(ctx, "--runtime=runsc", image, "true")
+			return a.bench.dockerRun(ctx, "--runtime=runsc", s.image, "true")
 		})
 	if err != nil {
-		return Row{}, err
+		return nil, err
 	}
-	return versus("create over the API and run true, cold", "docker run --rm --runtime=runsc IMAGE true", "ms", ours, theirs, target{most: 1.25}), nil
+	return []Row{versus("create over the API and run true, cold", "docker run --rm --runtime=runsc IMAGE true", "ms", ours, theirs, target{most: 1.25})}, nil
 }
 
-// exec measures a command in a sandbox that runs already.
-func (a *api) exec(ctx context.Context, id, plain string) (Row, error) {
-	ours, theirs, err := duel(ctx, a.bench.many(),
-		func(ctx context.Context) (time.Duration, error) {
+// exec measures a command in a sandbox that runs already: over the API, and by the command line.
+func (a *api) exec(ctx context.Context, s subject) ([]Row, error) {
+	plain := func(ctx context.Context) (time.Duration, error) {
+		return a.bench.timed(ctx, "docker", "exec", s.container, "true")
+	}
+	var rows []Row
+	for _, way := range []struct {
+		name string
+		run  func(context.Context) (time.Duration, error)
+	}{
+		{"exec over the API", func(ctx context.Context) (time.Duration, error) {
 			begin := time.Now()
-			err := a.run(ctx, id)
+			err := a.run(ctx, s.sandbox)
 			return time.Since(begin), err
-		},
-		func(ctx context.Context) (time.Duration, error) {
-			return a.bench.timed(ctx, "docker", "exec", plain, "true")
-		})
-	if err != nil {
-		return Row{}, err
-	}
-	row := versus("exec over the API", "docker exec IMAGE true, under runsc", "ms", ours, theirs, target{most: 0.2})
-	row.Note = "99 of 100 within " + number(quantile(ours, 0.99)) + " ms"
-	return row, nil
-}
-
-// throughputs returns a row in MB/s.
-func (b *bench) throughputs(ctx context.Context, what string, megabytes int, one func(context.Context) error) (Row, error) {
-	var speeds []float64
-	for range b.pairs {
-		begin := time.Now()
-		if err := one(ctx); err != nil {
-			return Row{}, err
+		}},
+		{"aibox sandbox exec", func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, a.bench.aibox, "sandbox", "exec", s.sandbox, "--", "true")
+		}},
+	} {
+		ours, theirs, err := duel(ctx, a.bench.many(), way.run, plain)
+		if err != nil {
+			return rows, err
 		}
-		speeds = append(speeds, float64(megabytes)/time.Since(begin).Seconds())
+		row := versus(way.name, "docker exec CONTAINER true, under runsc", "ms", ours, theirs, target{most: 0.2})
+		row.Note = "99 of 100 within " + number(quantile(ours, 0.99)) + " ms"
+		rows = append(rows, row)
 	}
-	row := alone(what, "MB/s", median(speeds), target{least: 200, absolute: true})
-	row.All = speeds
-	return row, nil
+	return rows, nil
 }
 
-// stream measures the output of a process.
-func (a *api) stream(ctx context.Context, id, plain string) (Row, error) {
-	megabytes := 50
+// speeds makes a row in MB/s from two series of times in ms.
+func speeds(what, against string, megabytes int, ours, theirs []float64) Row {
+	row := versus(what, against, "MB/s", perSecond(ours, megabytes), perSecond(theirs, megabytes), target{})
+	fast := target{least: 200, absolute: true}
+	row.Target, row.Met = fast.String()+" MB/s", fast.met(row.Ours)
+	return row
+}
+
+// output measures the output of a process, over the API and by the command line.
+func (a *api) output(ctx context.Context, s subject) ([]Row, error) {
+	megabytes := 200
 	if a.bench.quick {
 		megabytes = 5
 	}
 	argv := []string{"head", "-c", strconv.Itoa(megabytes * 1e6), "/dev/zero"}
-	ours, theirs, err := duel(ctx, a.bench.pairs,
-		func(ctx context.Context) (time.Duration, error) {
+	plain := func(ctx context.Context) (time.Duration, error) {
+		return a.bench.timed(ctx, "docker", append([]string{"exec", s.container}, argv...)...)
+	}
+	var rows []Row
+	for _, way := range []struct {
+		name string
+		run  func(context.Context) (time.Duration, error)
+	}{
+		{"output over the API", func(ctx context.Context) (time.Duration, error) {
 			begin, got := time.Now(), 0
-			err := a.Start(ctx, &aiboxv1.StartProcessRequest{SandboxId: id, Argv: argv}, func(event *aiboxv1.ProcessEvent) error {
+			err := a.Start(ctx, &aiboxv1.StartProcessRequest{SandboxId: s.sandbox, Argv: argv}, func(event *aiboxv1.ProcessEvent) error {
 				got += len(event.GetStdout().GetData())
 				return nil
 			})
@@ -203,42 +207,76 @@ func (a *api) stream(ctx context.Context, id, plain string) (Row, error) {
 				err = fmt.Errorf("%d bytes arrived", got)
 			}
 			return time.Since(begin), err
-		},
-		func(ctx context.Context) (time.Duration, error) {
-			return a.bench.timed(ctx, "docker", append([]string{"exec", plain}, argv...)...)
-		})
-	if err != nil {
-		return Row{}, err
+		}},
+		{"output by aibox sandbox exec", func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, a.bench.aibox, append([]string{"sandbox", "exec", s.sandbox, "--"}, argv...)...)
+		}},
+	} {
+		ours, theirs, err := duel(ctx, a.bench.pairs, way.run, plain)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, speeds(fmt.Sprintf("%s, %d MB", way.name, megabytes), "docker exec, under runsc", megabytes, ours, theirs))
 	}
-	row := versus(fmt.Sprintf("%d MB of output over the API", megabytes), "docker exec, under runsc", "ms", ours, theirs, target{most: 1.1})
-	row.Note = number(1000*float64(megabytes)/row.Ours) + " MB/s"
-	return row, nil
+	return rows, nil
 }
 
 // fileSize is the size of the files that are written and read.
 const fileSize = 64e6
 
-func (a *api) writeFile(ctx context.Context, id string) (Row, error) {
+// files measures files that are written, read and copied.
+func (a *api) files(ctx context.Context, s subject) ([]Row, error) {
 	data := make([]byte, int(fileSize))
-	return a.bench.throughputs(ctx, "write a file over the API", fileSize/1e6, func(ctx context.Context) error {
-		_, err := a.WriteFile(ctx, id, "/tmp/bench", data)
-		return err
-	})
-}
-
-func (a *api) readFile(ctx context.Context, id string) (Row, error) {
-	return a.bench.throughputs(ctx, "read a file over the API", fileSize/1e6, func(ctx context.Context) error {
-		data, err := a.ReadFile(ctx, id, "/tmp/bench", 0, fileSize)
-		if err == nil && len(data) != fileSize {
-			err = fmt.Errorf("%d bytes arrived", len(data))
+	local := filepath.Join(a.bench.scratch, "file")
+	if err := os.WriteFile(local, data, 0o600); err != nil {
+		return nil, err
+	}
+	// docker cp does not reach the files of a running sandbox under gVisor, so that a pipe
+	// through docker exec takes its place.
+	shell := func(line string) func(context.Context) (time.Duration, error) {
+		return func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, "sh", "-c", line, "sh", s.container, local)
 		}
-		return err
-	})
+	}
+	in := shell(`docker exec -i "$1" sh -c 'cat > /tmp/bench' < "$2"`)
+	out := shell(`docker exec "$1" cat /tmp/bench > "$2.copy"`)
+	var rows []Row
+	for _, way := range []struct {
+		name       string
+		run, plain func(context.Context) (time.Duration, error)
+	}{
+		{"write a file over the API", func(ctx context.Context) (time.Duration, error) {
+			begin := time.Now()
+			_, err := a.WriteFile(ctx, s.sandbox, "/tmp/bench", data)
+			return time.Since(begin), err
+		}, in},
+		{"read a file over the API", func(ctx context.Context) (time.Duration, error) {
+			begin := time.Now()
+			got, err := a.ReadFile(ctx, s.sandbox, "/tmp/bench", 0, fileSize)
+			if err == nil && len(got) != fileSize {
+				err = fmt.Errorf("%d bytes arrived", len(got))
+			}
+			return time.Since(begin), err
+		}, out},
+		{"aibox sandbox cp FILE ID:PATH", func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, a.bench.aibox, "sandbox", "cp", local, s.sandbox+":/tmp/bench")
+		}, in},
+		{"aibox sandbox cp ID:PATH FILE", func(ctx context.Context) (time.Duration, error) {
+			return a.bench.timed(ctx, a.bench.aibox, "sandbox", "cp", s.sandbox+":/tmp/bench", local+".copy")
+		}, out},
+	} {
+		ours, theirs, err := duel(ctx, a.bench.pairs, way.run, way.plain)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, speeds(way.name, "a pipe through docker exec, under runsc", fileSize/1e6, ours, theirs))
+	}
+	return rows, nil
 }
 
 // steadyRequests makes 200 requests a second for a minute, each when it is due, and counts
 // those that fail.
-func (a *api) steadyRequests(ctx context.Context, id string) (Row, error) {
+func (a *api) steadyRequests(ctx context.Context, s subject) ([]Row, error) {
 	const rate = 200
 	long := time.Minute
 	if a.bench.quick {
@@ -256,11 +294,11 @@ func (a *api) steadyRequests(ctx context.Context, id string) (Row, error) {
 		select {
 		case <-due.C:
 		case <-ctx.Done():
-			return Row{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 		go func() {
 			begin := time.Now()
-			_, err := a.Get(ctx, id)
+			_, err := a.Get(ctx, s.sandbox)
 			answers <- answer{time.Since(begin), err}
 		}()
 	}
@@ -275,5 +313,5 @@ func (a *api) steadyRequests(ctx context.Context, id string) (Row, error) {
 	}
 	row := alone(fmt.Sprintf("failed of %d requests, 200 a second", count), "requests", float64(failed), target{absolute: true})
 	row.Note = "median " + number(median(took)) + " ms, 99 of 100 within " + number(quantile(took, 0.99)) + " ms"
-	return row, nil
+	return []Row{row}, nil
 }

@@ -36,6 +36,18 @@ func (s screens) open(ctx context.Context) (on *terminal.Terminal, began time.Ti
 	return on, began, err
 }
 
+// openReviewable starts the UI, and returns when it shows a session that waits for a review.
+func (s screens) openReviewable(ctx context.Context) (*terminal.Terminal, error) {
+	on, _, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.seen(ctx, on, "to review"); err != nil {
+		return nil, errors.Join(err, on.Close())
+	}
+	return on, nil
+}
+
 // firstFrames measures the time from the start of the program to its first frame, and to
 // the awaited text.
 func (s screens) firstFrames(ctx context.Context, awaited string) (first, useful []float64, err error) {
@@ -163,7 +175,7 @@ func dashboard(ctx context.Context, b *bench) (rows []Row, err error) {
 	if _, err := s.seen(ctx, on, listed); err != nil {
 		return rows, err
 	}
-	took, missing, err := s.keys(ctx, on, round(b.keys(), "down", "down", "pgdown", "up", "end", "S", "home", "down"))
+	took, missing, err := s.keys(ctx, on, round(b.keys(), "down", "down", "pgdown", "up", "end", ">", "home", "down"))
 	if err != nil {
 		return rows, err
 	}
@@ -173,6 +185,35 @@ func dashboard(ctx context.Context, b *bench) (rows []Row, err error) {
 
 // keys is how many keys a row takes.
 func (b *bench) keys() int { return 20 * b.pairs }
+
+// sessionScreen measures the screen of one session with a long output.
+func sessionScreen(ctx context.Context, b *bench) (rows []Row, err error) {
+	if _, err := b.timed(ctx, b.aibox, "run", "shell", "--network", "none", "--", "sh", "-c", "seq 100 > work.txt; seq 100000"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.removeSessions(context.WithoutCancel(ctx))) }()
+	s := b.screens(b.state())
+	on, err := s.openReviewable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	opened, _, err := s.keys(ctx, on, []string{"enter"})
+	if err != nil {
+		return nil, err
+	}
+	const output = "a session with 100,000 lines of output"
+	rows = append(rows, alone("first frame, "+output, "ms", opened[0], target{most: 50, absolute: true}))
+	if _, err := s.seen(ctx, on, `\b100000\b`); err != nil {
+		return rows, err
+	}
+	took, missing, err := s.keys(ctx, on, round(b.keys(), "pgup", "up", "pgup", "down", "home", "pgdown", "end"))
+	if err != nil {
+		return rows, err
+	}
+	memory, err := memoryRow(output, on)
+	return append(rows, keyRow(output, took, missing), memory), err
+}
 
 // diffs are the changes that a review is measured with: what the sandbox does to make
 // them, and keys for which there is always somewhere to go.
@@ -216,14 +257,11 @@ func (b *bench) review(ctx context.Context, name, script string, keys []string) 
 	}
 	defer func() { err = errors.Join(err, b.removeSessions(context.WithoutCancel(ctx))) }()
 	s := b.screens(b.state())
-	on, _, err := s.open(ctx)
+	on, err := s.openReviewable(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, on.Close()) }()
-	if _, err := s.seen(ctx, on, "to review"); err != nil {
-		return nil, err
-	}
 	began := time.Now()
 	opened, _, err := s.keys(ctx, on, []string{"r"})
 	if err != nil {

@@ -77,17 +77,22 @@ func TestAProgramRunsAgentsOverTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := c.Start(ctx, connect.NewRequest(&aiboxv1.StartSessionRequest{
+	start := &aiboxv1.StartSessionRequest{
 		Agent: "codex", Prompt: "change the greeting", Source: &aiboxv1.StartSessionRequest_TreeId{TreeId: tree.Msg.GetTreeId()},
 		Settings: map[string]string{"inference": m.script(`
 [[step]]
 edit = { path = "main.go", old = "hello", new = "hello, world" }
 `)},
-	}))
+		IdempotencyKey: "greeting",
+	}
+	started, err := c.Start(ctx, connect.NewRequest(start))
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := started.Msg.GetSessionId()
+	if same, err := c.Start(ctx, connect.NewRequest(start)); err != nil || same.Msg.GetSessionId() != id {
+		t.Errorf("a second call with the key: %v, %v", same, err)
+	}
 	next, kinds := follow(ctx, t, c, id, 1, 2)
 	if _, rest := follow(ctx, t, c, id, next, 0); !strings.Contains(kinds+rest, "agent.ended") {
 		t.Errorf("the events are%s%s", kinds, rest)
@@ -129,4 +134,43 @@ edit = { path = "main.go", old = "hello", new = "hello, world" }
 	if err != nil || len(set.Msg.GetFiles()) != 1 {
 		t.Errorf("the agent that was stopped changed %v, %v", set, err)
 	}
+}
+
+// The session of a start outlives its server. A caller that repeats the call finds it.
+func TestAStartIsRepeatedAfterItsServerWasKilled(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.serve("local")
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions").stdout)
+	start := &aiboxv1.StartSessionRequest{
+		Agent: "codex", Prompt: "work", Source: &aiboxv1.StartSessionRequest_Repository{Repository: m.repo("p", nil)}, IdempotencyKey: "once",
+		Settings: map[string]string{"inference": m.script("[[step]]\nsay = \"done\"\n")},
+	}
+	call := func() (string, error) {
+		c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
+		ctx, cancel := context.WithTimeout(context.Background(), longest())
+		defer cancel()
+		answer, err := c.Start(ctx, connect.NewRequest(start))
+		if err != nil {
+			return "", err
+		}
+		return answer.Msg.GetSessionId(), nil
+	}
+	lost := make(chan error, 1)
+	go func() { _, err := call(); lost <- err }()
+	eventually(t, hung, "the session is being started", func() bool { return len(m.stored()) > 0 })
+	_ = s.Process.Kill()
+	s.ends(-1)
+	if err := <-lost; err == nil {
+		t.Log("the server answered before it was killed")
+	}
+	s.start()
+	id, err := call()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := m.stored(); len(all) != 1 || all[0].ID != id {
+		t.Errorf("%s was returned, and there are %+v", id, all)
+	}
+	eventually(t, hung, "the agent has ended", func() bool { return m.stored()[0].State.Phase == "ended" })
 }

@@ -22,16 +22,23 @@ func TestTheExamplesOfTheClientsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{
-		"python/examples/run_code.py":     "completed wrote 5 rows\n5 rows read\n",
-		"typescript/examples/run_code.ts": "completed written\n1 2 3\n",
+	m.aibox(0, "config", "set", "inference", m.script(`
+[[step]]
+run = "for f in main.*; do sed s/hello/world/ $f > new && cat new > $f; done; rm new"
+`))
+	agents := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
+	for _, c := range []struct{ name, token, argument, want string }{
+		{"python/examples/run_code.py", s.token, "", "completed wrote 5 rows\n5 rows read\n"},
+		{"typescript/examples/run_code.ts", s.token, "", "completed written\n1 2 3\n"},
+		{"python/examples/agent.py", agents, "", "done\nmain.py +1 -1\naibox # v2 git bundle\n"},
+		{"typescript/examples/agent.ts", agents, m.repo("p", map[string]string{"main.go": greeting}), "done\nmain.go +1 -1\naibox\n"},
 	} {
-		program := node
+		name, want, program := c.name, c.want, node
 		if strings.HasSuffix(name, ".py") {
 			program = "python3"
 		}
-		cmd := m.cmd(program, filepath.Join(clients, name))
-		cmd.Env = append(cmd.Env, "AIBOX_URL="+s.url, "AIBOX_TOKEN="+s.token, "PYTHONPATH="+filepath.Join(clients, "python"), "PYTHONDONTWRITEBYTECODE=1")
+		cmd := m.cmd(program, filepath.Join(clients, name), c.argument)
+		cmd.Env = append(cmd.Env, "AIBOX_URL="+s.url, "AIBOX_TOKEN="+c.token, "PYTHONPATH="+filepath.Join(clients, "python"), "PYTHONDONTWRITEBYTECODE=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != want {
 			t.Errorf("%s: %v\n%s", name, err, out)

@@ -225,7 +225,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	}
 
 	d.start()
-	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "16 of 16") {
+	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "17 of 17") {
 		t.Errorf("after the restart a run prints\n%s", o)
 	}
 	if left := m.leftContainers(); len(left) > 0 {

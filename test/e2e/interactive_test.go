@@ -78,7 +78,8 @@ func (s *screen) resize(rows, cols uint16) {
 func (s *screen) awaitSize(size string) {
 	s.t.Helper()
 	s.typed(`until test "$(stty size)" = "` + size + "\"; do sleep 0.1; done; stty size\r")
-	s.awaitShown("(?m)^" + size + "$")
+	// A shell that draws its line again at the new size may leave out the line's end.
+	s.awaitShown("(?m)(^|stty size)" + size + "$")
 }
 
 // interactive starts a shell in a sandbox on a terminal and waits for its prompt.

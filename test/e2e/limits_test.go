@@ -319,7 +319,7 @@ func TestAnAgentThatIsFollowedCannotImitateAiboxOnATerminal(t *testing.T) {
 			t.Errorf("%d forged rows:\n%s", forged, shown)
 		}
 	}
-	for _, own := range []string{`(?m)^✓ probes +16 of 16`, `(?m)^nothing was changed`, `(?m)^` + id} {
+	for _, own := range []string{`(?m)^✓ probes +17 of 17`, `(?m)^nothing was changed`, `(?m)^` + id} {
 		if !regexp.MustCompile(own).MatchString(allowed.ReplaceAllString(s.shown(), "")) {
 			t.Errorf("%q is not shown:\n%s", own, s.shown())
 		}

@@ -4,8 +4,11 @@
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -116,8 +119,11 @@ func build(dir string) (string, error) {
 	if err := goBuild("-o", initProgram, "../../cmd/aibox-init"); err != nil {
 		return "", err
 	}
+	if err := compress(initProgram, initProgram+".gz"); err != nil {
+		return "", err
+	}
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {
-		filepath.Join(checkout, "internal/initbin/bin/aibox-init"): initProgram,
+		filepath.Join(checkout, "internal/initbin/bin/aibox-init.gz"): initProgram + ".gz",
 	}})
 	if err != nil {
 		return "", err
@@ -126,6 +132,20 @@ func build(dir string) (string, error) {
 		return "", err
 	}
 	return program, goBuild("-overlay", overlay, "-o", program, "../../cmd/aibox")
+}
+
+// compress writes a file to another one as gzip.
+func compress(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return errors.Join(w.Close(), os.WriteFile(to, out.Bytes(), 0o600))
 }
 
 // goBuild builds a static program.

@@ -71,10 +71,11 @@ type openPort struct {
 	URL, Address string
 }
 
-// open opens a port of a session on a free port of this machine.
+// open opens a port of a session on a free port of this machine, at an address at which no
+// other test listens: the number can be another's as soon as it is free.
 func (m *machine) open(id string, port int) openPort {
 	m.t.Helper()
-	b := m.start("open", id, fmt.Sprint(port), "--local", "0", "--json")
+	b := m.start("open", id, fmt.Sprint(port), "--address", "127.31.0.1", "--local", "0", "--json")
 	var line string
 	eventually(m.t, hung, "the port is open", func() bool {
 		line, _, _ = strings.Cut(b.stdout.String(), "\n")

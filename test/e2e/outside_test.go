@@ -49,7 +49,8 @@ func newOutside(t testing.TB, handler http.Handler) *outside {
 	if handler != nil {
 		mux.Handle("/", handler)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	// Without NextProtos, net/http sets HTTP/2 up only if ServeTLS happens to run before Serve.
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, TLSConfig: config, ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		o.requests = append(o.requests, r.Method+" "+r.URL.Path)

@@ -62,7 +62,7 @@ func TestARebootIsRepairedAndHitsNoOtherProcess(t *testing.T) {
 	if left := m.leftContainers(); len(left) > 0 {
 		t.Errorf("containers are left: %q", left)
 	}
-	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "of 16") {
+	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "of 17") {
 		t.Errorf("a run prints\n%s", o)
 	}
 	m.aibox(0, "accept", id)

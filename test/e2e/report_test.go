@@ -61,6 +61,7 @@ type report struct {
 	Feedback      string `json:"feedback"`
 
 	MaxParallel   int     `json:"max_parallel"`
+	Sandboxes     int     `json:"sandboxes"`
 	Memory        int64   `json:"memory"`
 	DefaultMemory bool    `json:"default_memory"`
 	CPUs          float64 `json:"cpus"`

@@ -300,10 +300,10 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 	begin := time.Now()
 	short := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
 	idle := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=6s")})
-	long := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
 	paused := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s"), OnTimeout: session.Pause})
 	hour := time.Hour
 	var extended sandbox.Sandbox
+	long := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
 	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: long.ID, Change: session.SandboxChange{Timeout: &hour}}, &extended)
 	s.must(sandboxCall{Do: "extend", Tenant: "acme", ID: long.ID, By: hour}, &extended)
 	if left := time.Until(extended.Expires); left < hour || left > 3*hour {

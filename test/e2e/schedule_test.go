@@ -320,9 +320,6 @@ func (s *schedule) check() (problems []string) {
 		}
 		delete(left, "workspaces")
 	}
-	if err != nil { // a start that dies between making the folder and recording it leaves it empty
-		left["workspaces"] = slices.DeleteFunc(left["workspaces"], func(path string) bool { return os.Remove(path) == nil })
-	}
 	if s.lane.disk != nil { // on FUSE the lock of a record stays for a while
 		left["records"] = slices.DeleteFunc(left["records"], func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".aibox-removed-") })
 	}

@@ -34,6 +34,17 @@ func (m *machine) verifiers() []string {
 	return ids
 }
 
+// archived returns the id of the one removed session whose id begins with prefix and whose
+// audit log is kept.
+func (m *machine) archived(prefix string) string {
+	m.t.Helper()
+	logs := glob(m.t, m.home+"/.local/state/aibox/audit/"+prefix+"*.jsonl")
+	if len(logs) != 1 {
+		m.t.Fatalf("the logs of removed sessions are %q", logs)
+	}
+	return strings.TrimSuffix(filepath.Base(logs[0]), ".jsonl")
+}
+
 // copies are the folders of verifications among the workspaces.
 func (m *machine) copies() []string { return glob(m.t, m.home+"/agent_workspace/*-verify-*") }
 
@@ -77,6 +88,12 @@ func TestWorkIsVerifiedInABoxOfItsOwnWithoutANetwork(t *testing.T) {
 	if o := m.aibox(0, "logs", r.ID); !strings.Contains(o.stderr, "verifying: bash -c") || !strings.Contains(o.stdout, "installed") {
 		t.Errorf("the record does not hold the verification:\n%s", o)
 	}
+	// The log of the verification outlives it.
+	id := m.archived("verify-")
+	if log := m.aibox(0, "audit", id).stdout; !strings.Contains(log, "box.started") || !strings.Contains(log, "session.removed") {
+		t.Errorf("the log of %s is\n%s", id, log)
+	}
+	m.aibox(0, "audit", "--verify")
 	if o := m.aibox(0, "verify", r.ID, "--show"); !strings.Contains(o.stderr, "passed") || !strings.Contains(o.stdout, "installed") {
 		t.Errorf("it is shown as\n%s", o)
 	}

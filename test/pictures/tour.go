@@ -37,6 +37,7 @@ func tour(w *world) []view {
 		{name: "question", steps: at(w.fix, press(`Discard `, "x"))},
 		{name: "new-run", steps: []step{sees(`to review`), press(`New run`, "n")}},
 		{name: "session", steps: at(w.live, press(`sleep 3600`, "enter"))},
+		{name: "conversation", steps: at(w.fix, press(`the agent ended`, "enter"))},
 		{name: "attach", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`)}},
 		{name: "look-back", args: []string{"attach", w.shell}, steps: []step{
 			sees(`root@aibox`), typed("ls -1 /usr/bin | head -80", `head -80`), press(`(?m)^root@aibox:/workspace# *$`, "enter"),
@@ -53,7 +54,7 @@ func tour(w *world) []view {
 		{name: "images", steps: []step{sees(`to review`), press(`Images`, "2"), sees(`codex`)}},
 		{name: "network", steps: []step{sees(`to review`), press(`Network`, "3"), sees(`example\.com`)}},
 		{name: "doctor", steps: []step{sees(`to review`), press(`This machine`, "4"), sees(`(?i)gvisor|runsc`)}},
-		{name: "settings", steps: []step{sees(`to review`), press(`Settings`, "5"), sees(`built in`), press(`Time limit`, "j", "j", "j", "j", "j", "j", "j")}},
+		{name: "settings", steps: []step{sees(`to review`), press(`Settings`, "5"), sees(`built in`), press(`Time limit`, "tab", "tab")}},
 		{name: "plain", args: []string{"--plain"}, steps: []step{sees(`Which\?`)}},
 	}
 }

@@ -166,7 +166,11 @@ func (w *world) fill(ctx context.Context) error {
 	if _, err := w.session(ctx, 1, "run", "shell", "--repo", shop, "--network", "none", "--", "bash", "-c", "echo 'make: *** No rule to make target deploy'; exit 2"); err != nil {
 		return err
 	}
-	w.fix, err = w.session(ctx, 0, "run", "codex", "--repo", shop, "--inference", "scripted:"+fix, "--prompt", "The total of a cart is wrong. Fix it, and add coupons.")
+	w.fix, err = w.session(ctx, 0, "run", "codex", "--repo", shop, "--set", "events=true", "--inference", "scripted:"+fix, "--prompt", "The total of a cart is wrong. Fix it, and add coupons.")
+	if err != nil {
+		return err
+	}
+	_, err = w.session(ctx, 0, "sandbox", "create", "--template", "codex", "--name", "lint-worker")
 	if err != nil {
 		return err
 	}

@@ -78,9 +78,7 @@ type Model struct {
 func New(ctx context.Context, sessions Sessions) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, theme: theme.New(true), Now: time.Now,
-		Tick: func(d time.Duration, msg tea.Msg) tea.Cmd {
-			return tea.Tick(d, func(time.Time) tea.Msg { return msg })
-		},
+		Tick:     page.After,
 		answered: map[name]bool{}, seen: map[name]bool{},
 	}
 }

@@ -329,3 +329,13 @@ func TestNewExecutablesAndLinksAreShownLikeOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyThePaneWithTheFocusHasTheCursor(t *testing.T) {
+	p, _ := open(t)
+	for _, where := range []string{"the diff", "the files", "the diff again"} {
+		if n := strings.Count(p.View(), "▸"); n != 1 {
+			t.Errorf("in %s there are %d cursors:\n%s", where, n, p.View())
+		}
+		p.Press("t")
+	}
+}

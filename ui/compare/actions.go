@@ -36,7 +36,11 @@ func (m *Model) askAccept(member *comparison.Member) {
 // askChoose asks whether to accept one member and to discard the others.
 func (m *Model) askChoose(member *comparison.Member) {
 	id, rest := member.ID, m.rest(member.ID)
-	text := acceptText(member) + "\n\nThen discards " + joinIDs(rest) + ". You can restore them for 30 days."
+	them := "them"
+	if len(rest) == 1 {
+		them = "it"
+	}
+	text := acceptText(member) + "\n\nThen discards " + joinIDs(rest) + ". You can restore " + them + " for 30 days."
 	m.accepting, m.drops = id, rest
 	m.confirm("Accept "+string(id)+" and discard "+amount.Of(len(rest), "other")+"?", text, "accept", accept(id))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,4 +195,31 @@ func TestAFailureToLoadIsShown(t *testing.T) {
 func TestRandomKeysLeaveTheViewWhole(t *testing.T) {
 	p := sit(t, batch(), 80, 24)
 	p.Mash(rand.New(rand.NewPCG(1, 2)), 400, []string{"up", "down", "tab", "enter", "a", "A", "x", "y", "n", "d", "space", "esc", "l", "G", "g", "pgdown"})
+}
+
+func TestOnlyTheListWithTheFocusHasTheCursor(t *testing.T) {
+	p := sit(t, batch(), 80, 24)
+	cursors := func(where string) {
+		t.Helper()
+		if n := strings.Count(p.View(), "▸"); n != 1 {
+			t.Errorf("%s, there are %d cursors:\n%s", where, n, p.View())
+		}
+	}
+	cursors("in the sessions")
+	p.DoesNotSee("▹")
+	p.Press("tab")
+	cursors("in the files")
+	p.Sees("▹ ") // the session that the keys are about
+}
+
+func TestALongPathIsCutAtItsStartOnly(t *testing.T) {
+	path := strings.Repeat("folder/", 12) + "name.go"
+	for width := 40; width < 130; width++ {
+		s := &scene{sets: map[session.ID]*review.ChangeSet{}}
+		s.add("0dqt0-shell", "", changed(path, "a", 1, 0))
+		s.add("0dqu0-shell", "", changed(path, "b", 2, 0))
+		p := sit(t, s, width, 24)
+		p.Fits("a long path")
+		p.Sees("/name.go")
+	}
 }

@@ -132,10 +132,10 @@ func (c *columns) width() int {
 	return width
 }
 
-// line returns a row of the list of members.
-func (c *columns) line(here bool, cells ...string) string {
+// line returns a row of the list of members, after a mark of one column.
+func (c *columns) line(mark string, cells ...string) string {
 	var out strings.Builder
-	out.WriteString(cursor.Here(here) + " ")
+	out.WriteString(mark + " ")
 	for i, width := range c.all() {
 		if width > 0 {
 			out.WriteString(frame.Pad(cells[i], width) + " ")
@@ -147,7 +147,7 @@ func (c *columns) line(here bool, cells ...string) string {
 // memberList returns the members, under the names of the columns.
 func (m *Model) memberList() []string {
 	c := m.columns()
-	lines := []string{m.theme.Faint.Render(c.line(false, "SESSION", "MODEL", "STATE", "EXIT", "CHANGES", "VERIFIED", "COST", "TOKENS", "TIME"))}
+	lines := []string{m.theme.Faint.Render(c.line(" ", "SESSION", "MODEL", "STATE", "EXIT", "CHANGES", "VERIFIED", "COST", "TOKENS", "TIME"))}
 	from, to := m.members.Window()
 	for i := from; i < to; i++ {
 		lines = append(lines, m.member(&c, &m.compared.Members[i], i == m.members.At()))
@@ -167,8 +167,9 @@ func (m *Model) member(c *columns, one *comparison.Member, selected bool) string
 	cells := []string{
 		id, termtext.Escape(one.Model), state, exit, changesOf(one), string(one.Verified), one.Tokens.CostText(), amount.Short(one.Tokens.Input + one.Tokens.Output), took,
 	}
-	if selected && !m.inFiles {
-		return m.theme.Selected.Render(frame.Pad(c.line(true, cells...), m.width))
+	mark := cursor.HereIn(!m.inFiles, selected)
+	if mark == cursor.Mark {
+		return m.theme.Selected.Render(frame.Pad(c.line(mark, cells...), m.width))
 	}
 	cells[2] = status.Style(&m.theme, one.Status).Render(state)
 	switch one.Verified {
@@ -177,7 +178,7 @@ func (m *Model) member(c *columns, one *comparison.Member, selected bool) string
 	case comparison.Failed:
 		cells[5] = m.theme.Bad.Render(cells[5])
 	}
-	return c.line(selected, cells...)
+	return c.line(mark, cells...)
 }
 
 // changesOf describes what a session changed.
@@ -255,7 +256,7 @@ func (m *Model) file(file *comparison.File, first, last int, selected bool) stri
 	}
 	path := file.Path.String()
 	if room := m.width - ansi.StringWidth(line); ansi.StringWidth(path) > room {
-		path = ansi.TruncateLeft(path, ansi.StringWidth(path)-max(1, room), "…")
+		path = ansi.TruncateLeft(path, ansi.StringWidth(path)-max(1, room)+1, "…")
 	}
 	if selected {
 		return m.theme.Selected.Render(frame.Pad(line+path, m.width))

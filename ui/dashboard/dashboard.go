@@ -25,7 +25,7 @@ import (
 // Sessions are the use cases of the dashboard; *session.Sessions has them.
 type Sessions interface {
 	Summaries() ([]session.Summary, error)
-	Usages(ctx context.Context, ids ...session.ID) ([]session.Summary, error)
+	Measure(ctx context.Context, ids ...session.ID) map[session.ID]session.Usage
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
 	CountChanges(ctx context.Context, id session.ID) (session.Changes, error)
@@ -81,7 +81,7 @@ func New(ctx context.Context, sessions Sessions, first welcome.Services) *Model 
 	filter := keymap.Field("/")
 	filter.Placeholder = "words, state:running agent:codex -word"
 	m := &Model{
-		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, debounce: debounce,
+		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: page.After, debounce: debounce,
 		filter: filter, list: list{order: byState, marked: map[session.ID]bool{}}, welcome: welcome.New(first),
 	}
 	m.preview = preview{ctx: ctx, sessions: m.sessions, debounce: debounce, on: true}

@@ -45,12 +45,12 @@ func (r *fakeSessions) Summaries() ([]session.Summary, error) {
 	return slices.Clone(r.briefs), r.damaged
 }
 
-func (r *fakeSessions) Usages(_ context.Context, ids ...session.ID) ([]session.Summary, error) {
-	var used []session.Summary
+func (r *fakeSessions) Measure(_ context.Context, ids ...session.ID) map[session.ID]session.Usage {
+	used := map[session.ID]session.Usage{}
 	for _, id := range ids {
-		used = append(used, session.Summary{ID: id, Phase: session.Running, Usage: r.usage})
+		used[id] = r.usage
 	}
-	return used, nil
+	return used
 }
 
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {

@@ -29,8 +29,11 @@ type measurer struct {
 // measureDue reports that the time of the next measurement has come.
 type measureDue struct{}
 
-// measured carries a measurement.
-type measured struct{ all []session.Summary }
+// measured carries a measurement of a number of sessions, and those that could be measured.
+type measured struct {
+	asked int
+	known map[session.ID]session.Usage
+}
 
 // plan starts to measure when a session becomes visible; nil if that is not needed.
 func (m *measurer) plan(visible []*session.Summary) tea.Cmd {
@@ -52,19 +55,13 @@ func (m *measurer) begin(visible []*session.Summary) tea.Cmd {
 
 func (m *measurer) measure(ids []session.ID) tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg {
-		all, _ := sessions.Usages(ctx, ids...) // a damaged record has its own message
-		return measured{all}
-	}
+	return func() tea.Msg { return measured{len(ids), sessions.Measure(ctx, ids...)} }
 }
 
 // end stores a measurement and schedules the next one.
 func (m *measurer) end(msg measured) tea.Cmd {
-	m.known = map[session.ID]session.Usage{}
-	for i := range msg.all {
-		m.known[msg.all[i].ID] = msg.all[i].Usage
-	}
-	pause := time.Duration(len(msg.all)) * time.Second
+	m.known = msg.known
+	pause := time.Duration(msg.asked) * time.Second
 	return m.after(min(max(pause, measurePause), measureMost), measureDue{})
 }
 

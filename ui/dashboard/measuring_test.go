@@ -48,7 +48,7 @@ func TestManySessionsAreMeasuredLessOften(t *testing.T) {
 	var waits []time.Duration
 	m := newMeasurer(&fakeSessions{}, &waits)
 	for _, n := range []int{1, 20, 200} {
-		m.end(measured{make([]session.Summary, n)})
+		m.end(measured{asked: n})
 	}
 	if len(waits) != 3 || waits[0] != 5*time.Second || waits[1] != 20*time.Second || waits[2] != measureMost {
 		t.Errorf("got %v", waits)

@@ -34,8 +34,3 @@ func (m *Model) nextChange() time.Duration {
 	}
 	return next
 }
-
-// later sends a message after a time.
-func later(d time.Duration, msg tea.Msg) tea.Cmd {
-	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
-}

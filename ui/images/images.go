@@ -54,7 +54,7 @@ type Model struct {
 func New(ctx context.Context, builder Builder) *Model {
 	m := &Model{
 		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, debounce: bakes.Debounce,
-		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		after: page.After,
 		list:  list{marked: map[string]bool{}},
 	}
 	m.log = newLog(&m.note)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/app/doctor"
 	"aibox/session"
@@ -65,14 +66,21 @@ type Model struct {
 	locks      doctor.Guard
 	locksKnown bool // the locks are known
 	locksErr   error
+	rechecks   bool // the locks will be checked again
+	after      func(time.Duration, tea.Msg) tea.Cmd
 	note       frame.Note
 }
+
+// recheckTime is how long to wait before locks that are not in place are checked again: a
+// network that a session has just made or left is without them for a moment.
+const recheckTime = 2 * time.Second
 
 // New makes the screen, for one session if only is not empty. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(),
 		only: only, filter: searchbar.New("apply", "clear"), last: true,
+		after: page.After,
 	}
 }
 
@@ -97,6 +105,9 @@ type locksChecked struct {
 	locks doctor.Guard
 	err   error
 }
+
+// recheck says that the locks are to be checked again.
+type recheck struct{}
 
 // Init starts to watch the traffic and checks the locks.
 func (m *Model) Init() tea.Cmd {
@@ -126,6 +137,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case locksChecked:
 		m.locks, m.locksErr, m.locksKnown = msg.locks, msg.err, true
+		if msg.err == nil && !msg.locks.Up && !m.rechecks {
+			m.rechecks = true
+			return m.after(recheckTime, recheck{})
+		}
+	case recheck:
+		m.rechecks = false
+		return m.checkLocks()
 	case stream.Batch[session.Traffic]:
 		return m.takeTraffic(msg)
 	case hostChanged:

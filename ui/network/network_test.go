@@ -14,6 +14,8 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/stream"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // scene is the traffic of two sessions.
@@ -62,6 +64,7 @@ func busy() *scene {
 
 func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Person {
 	m := New(t.Context(), s, s, only)
+	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	p := uitest.New(t, m, width, height)
 	p.Run(m.Init())
 	return p
@@ -170,6 +173,31 @@ func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 	locksErr.err, locksErr.locks.Up = nil, true
 	p.Press("u")
 	p.Sees("✓ 2 networks locked")
+}
+
+// A network that a session has just made is without its locks for a moment.
+func TestLocksThatAreNotInPlaceAreCheckedAgain(t *testing.T) {
+	s := busy()
+	s.locks = doctor.Guard{Drift: []string{"the bridge has no rules"}}
+	m := New(t.Context(), s, s, "")
+	var waiting []tea.Msg
+	m.after = func(_ time.Duration, msg tea.Msg) tea.Cmd {
+		waiting = append(waiting, msg)
+		return nil
+	}
+	p := uitest.New(t, m, 120, 40)
+	p.Run(m.Init())
+	p.Sees("locks not in place: the bridge has no rules")
+	p.Press("u") // checks at once, beside the check that waits
+	if len(waiting) != 1 {
+		t.Fatalf("%d checks wait", len(waiting))
+	}
+	s.locks = doctor.Guard{Up: true, Bridges: 3}
+	p.Send(waiting[0])
+	p.Sees("✓ 3 networks locked")
+	if len(waiting) != 1 {
+		t.Error("locks in place are checked again")
+	}
 }
 
 func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {

@@ -75,7 +75,7 @@ func (s *agentStep) imageText(a compose.Agent) string {
 	text := ""
 	switch state := s.images[a.Name]; {
 	case a.Unservable != nil:
-		text = "needs its cloud"
+		text = "cloud only"
 	case s.imagesErr != nil:
 		text = "no Docker"
 	case s.images == nil:

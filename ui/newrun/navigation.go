@@ -49,18 +49,18 @@ type tab struct {
 
 // tabs are the steps in one line.
 func (n navigation) tabs() []tab {
-	short, gap := n.short()
+	marksOnly, gap := n.short()
 	var tabs []tab
 	x := 0
 	for id := range stepCount {
 		name := n.name(id)
-		if short {
-			name = ansi.Truncate(name, 4, "")
-		}
-		if id == n.at {
-			name = n.highlight(cursor.Mark + name)
-		}
 		text := n.mark(id) + " " + name
+		switch {
+		case id == n.at:
+			text = n.mark(id) + " " + n.highlight(cursor.Mark+name)
+		case marksOnly:
+			text = n.mark(id)
+		}
 		size := ansi.StringWidth(text)
 		tabs = append(tabs, tab{id, x, x + size, text})
 		x += size + gap
@@ -76,12 +76,17 @@ func (n navigation) highlight(name string) string {
 	return n.theme.Live.Render(name)
 }
 
-// short reports whether the names are cut, and the number of spaces between them.
-func (n navigation) short() (cut bool, gap int) {
-	if n.width < 64 {
-		return true, 1
+// short reports whether only the current step has its name, and the number of spaces between
+// the steps.
+func (n navigation) short() (marksOnly bool, gap int) {
+	switch {
+	case n.width >= 64:
+		return false, 2
+	case n.width >= 58:
+		return false, 1
+	default:
+		return true, 2
 	}
-	return false, 2
 }
 
 // line is the steps in one line.

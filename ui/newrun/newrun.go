@@ -42,7 +42,7 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	b := newBindings()
 	m := &Model{bindings: b, now: time.Now, wanted: wanted, inside: true}
 	m.ctx, m.services = ctx, services
-	m.model.after = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
+	m.model.after = page.After
 	if edit := wanted.Edit; edit != nil {
 		m.given = edit.Settings.Keys()
 	}

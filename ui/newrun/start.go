@@ -125,7 +125,7 @@ func (s *startStep) nextStage() tea.Cmd {
 }
 
 func (s *startStep) tick() tea.Cmd {
-	return s.series.Continue(tea.Tick(tickTime, func(time.Time) tea.Msg { return tick{} }))
+	return s.series.Continue(page.After(tickTime, tick{}))
 }
 
 // ticked waits for the next tick while the start is under way.

@@ -64,6 +64,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.note.Say("copied: "+row.url(), nil)
 		return tea.SetClipboard(row.url())
 	default:
+		m.note.Say("", nil) // it was about the last key
 		m.cursor.Press(msg)
 		return nil
 	}

@@ -61,7 +61,7 @@ type row struct {
 func New(ctx context.Context, sessions Sessions, opened *Opened, id session.ID) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, opened: opened, id: id, theme: theme.New(true), keys: newKeys(), browse: browser.Open,
-		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		after: page.After,
 	}
 }
 

@@ -140,7 +140,9 @@ func TestPortsAreOpenedAndClosed(t *testing.T) {
 		p.Press("o")
 		p.Press("c")
 		p.Sees("copied: http://127.0.0.1:5174")
-		p.Press("x")
+		p.Press("up")
+		p.DoesNotSee("copied") // it was about the port below
+		p.Press("down", "x")
 		p.wait()
 		p.DoesNotSee("5174 ")
 		if !slices.Equal(p.s.opened, []uint16{5173}) || !slices.Equal(p.s.closed, []uint16{5173}) || !slices.Equal(p.browse, []string{"http://127.0.0.1:5174"}) {

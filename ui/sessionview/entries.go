@@ -26,7 +26,7 @@ var stateChanges = map[audit.Type]bool{
 
 // plain are the events without data to show.
 var plain = map[audit.Type]string{
-	audit.SessionStarted: "the session started", audit.SessionAdmitted: "its turn in the queue came", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the sandbox was removed",
+	audit.SessionStarted: "the session started", audit.SessionAdmitted: "its turn in the queue came", audit.BoxDestroyed: "the sandbox was removed",
 	audit.SessionForked:   "another session got a copy of its work",
 	audit.SessionRepaired: "repaired after its supervisor died", audit.ChangesDiscarded: "its changes were discarded",
 	audit.ChangesRecovered: "its changes were restored", audit.ChangesAccepted: "changes were accepted",
@@ -35,6 +35,7 @@ var plain = map[audit.Type]string{
 // details are the fields that describe reads from the data of events.
 type details struct {
 	Text     string `json:"text"`
+	Template string `json:"template"` // of a sandbox, which has no agent
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 	Reason   string `json:"reason"`
@@ -60,6 +61,11 @@ func describe(e audit.Event) (logEntry, bool) {
 		return h, false
 	}
 	switch e.Type {
+	case audit.AgentStarted:
+		h.text = "the agent started"
+		if d.Template != "" {
+			h.text = "the sandbox is ready"
+		}
 	case audit.SessionQueued:
 		h.text = "queued: " + d.Text
 	case audit.NoticeGiven:

@@ -21,6 +21,8 @@ func TestEventsAreDescribedInEscapedText(t *testing.T) {
 		{audit.LimitExtended, `{"by":"1h0m0s","value":"2h0m0s"}`, "·", "extended by 1h to 2h"},
 		{audit.LimitReached, `{"limit":"time","value":"1h0m0s"}`, "!", "the time limit of 1h was reached"},
 		{audit.StopRequested, `{"reason":"stopped by the user"}`, "·", "stopped by the user"},
+		{audit.AgentStarted, `{"agent":"codex","program":"codex"}`, "·", "the agent started"},
+		{audit.AgentStarted, `{"agent":"sandbox","template":"code"}`, "·", "the sandbox is ready"},
 		{audit.AgentEnded, `{"exit_code":3}`, "·", "the agent ended with exit code 3"},
 		{audit.AgentEnded, `{"exit_code":-1,"signal":9}`, "·", "the agent was killed by signal 9"},
 		{audit.ChangesComputed, `{"files":1,"added":2,"deleted":3}`, "·", "1 file changed, +2 -3"},

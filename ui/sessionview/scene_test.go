@@ -102,8 +102,8 @@ func (s *scene) Extend(_ context.Context, _ session.ID, by time.Duration) error 
 	return s.fails
 }
 
-func (s *scene) Usages(context.Context, ...session.ID) ([]session.Summary, error) {
-	return []session.Summary{{Usage: s.usage}}, nil
+func (s *scene) Measure(_ context.Context, ids ...session.ID) map[session.ID]session.Usage {
+	return map[session.ID]session.Usage{ids[0]: s.usage}
 }
 
 // noon is when things happen.

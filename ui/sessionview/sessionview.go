@@ -30,7 +30,7 @@ type Sessions interface {
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Signal(ctx context.Context, id session.ID, number int) error
 	Extend(ctx context.Context, id session.ID, by time.Duration) error
-	Usages(ctx context.Context, ids ...session.ID) ([]session.Summary, error)
+	Measure(ctx context.Context, ids ...session.ID) map[session.ID]session.Usage
 }
 
 // Model is the screen.
@@ -66,9 +66,7 @@ func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
 	m.conversation = conversation.New(ctx, eventSource{sessions, id}, &m.note)
 	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
-	m.usage = usageMeter{ctx: ctx, sessions: sessions, id: id, after: func(d time.Duration, msg tea.Msg) tea.Cmd {
-		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
-	}}
+	m.usage = usageMeter{ctx: ctx, sessions: sessions, id: id, after: page.After}
 	m.SetTheme(theme.New(true))
 	return m
 }

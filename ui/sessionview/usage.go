@@ -44,13 +44,7 @@ func (u *usageMeter) start() tea.Cmd {
 
 func (u *usageMeter) measure() tea.Cmd {
 	ctx, sessions, id := u.ctx, u.sessions, u.id
-	return func() tea.Msg {
-		all, _ := sessions.Usages(ctx, id) // the screen reports a damaged record itself
-		if len(all) == 0 {
-			return usageMeasured{}
-		}
-		return usageMeasured{all[0].Usage}
-	}
+	return func() tea.Msg { return usageMeasured{sessions.Measure(ctx, id)[id]} }
 }
 
 // take stores a measurement and schedules the next one. It stops when the sandbox can no

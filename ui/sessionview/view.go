@@ -169,7 +169,11 @@ func (m *Model) task() string {
 	if b.Queue != "" {
 		return m.theme.Warn.Render(ansi.Truncate("in the queue: "+termtext.Escape(b.Queue), m.width, "…"))
 	}
-	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
+	place := paths.Short(b.Repository)
+	if b.Template != "" {
+		place = b.Place()
+	}
+	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(place+"  "+b.Task)), m.width, "…"))
 }
 
 // outputView returns the agent's output, or its screen.

@@ -77,7 +77,12 @@ type Words struct {
 }
 
 // String returns the access in one line, without the time and the mark.
-func (w Words) String() string { return w.What + " " + w.Target + ": " + w.Detail }
+func (w Words) String() string {
+	if w.Detail == "" {
+		return w.What + " " + w.Target
+	}
+	return w.What + " " + w.Target + ": " + w.Detail
+}
 
 // Say describes an access.
 func Say(a session.Access) Words {

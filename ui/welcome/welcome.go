@@ -79,7 +79,7 @@ type Model struct {
 func New(services Services) *Model {
 	return &Model{
 		services: services, now: time.Now, checkup: checkup.New(services.Machine), model: newModelStep(),
-		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		after: page.After,
 	}
 }
 

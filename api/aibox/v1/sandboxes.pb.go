@@ -188,7 +188,12 @@ type Sandbox struct {
 	ModelServer string `protobuf:"bytes,20,opt,name=model_server,json=modelServer,proto3" json:"model_server,omitempty"`
 	// Limits that this machine cannot enforce, a clause each. Empty unless the machine's user
 	// permits that.
-	Degraded      []string `protobuf:"bytes,21,rep,name=degraded,proto3" json:"degraded,omitempty"`
+	Degraded []string `protobuf:"bytes,21,rep,name=degraded,proto3" json:"degraded,omitempty"`
+	// The id of the snapshot that it continues from. Empty: it was started.
+	SnapshotId string `protobuf:"bytes,22,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
+	// The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+	// such a sandbox; the session's tenant can see, list and destroy it.
+	ParentId      string `protobuf:"bytes,23,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +375,20 @@ func (x *Sandbox) GetDegraded() []string {
 	return nil
 }
 
+func (x *Sandbox) GetSnapshotId() string {
+	if x != nil {
+		return x.SnapshotId
+	}
+	return ""
+}
+
+func (x *Sandbox) GetParentId() string {
+	if x != nil {
+		return x.ParentId
+	}
+	return ""
+}
+
 // CreateSandboxRequest describes the sandbox to create. A request without any field makes
 // one of the template code with the tenant's defaults.
 type CreateSandboxRequest struct {
@@ -398,8 +417,11 @@ type CreateSandboxRequest struct {
 	Permissions *Permissions `protobuf:"bytes,10,opt,name=permissions,proto3" json:"permissions,omitempty"`
 	// Volumes to mount, at most 16.
 	Volumes []*VolumeMount `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// The id of a snapshot that the sandbox continues from, instead of a fresh one. Then
-	// template must be empty.
+	// The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
+	// absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
+	// The template, the permissions of files and processes, and the limit of processes cannot
+	// differ, because the stored processes have them; env applies to processes started from now
+	// on.
 	SnapshotId string `protobuf:"bytes,12,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
 	// Names this creation, with at most 128 characters. A call with a key that a call had in
 	// the last 24 hours returns the sandbox of that call; with another request it is a
@@ -610,7 +632,9 @@ type ListSandboxesRequest struct {
 	// The maximum number of results, up to 1,000. 0: 100.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The token of the next page, from the response before. Empty: the first page.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The id of the session whose agent created them; empty: any sandbox, of agents or not.
+	ParentId      string `protobuf:"bytes,7,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -683,6 +707,13 @@ func (x *ListSandboxesRequest) GetPageSize() int32 {
 func (x *ListSandboxesRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListSandboxesRequest) GetParentId() string {
+	if x != nil {
+		return x.ParentId
 	}
 	return ""
 }
@@ -1085,7 +1116,9 @@ type Snapshot struct {
 	// When it was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// Its size on the disk.
-	SizeBytes     int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// The template of its sandbox.
+	Template      string `protobuf:"bytes,6,opt,name=template,proto3" json:"template,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1155,6 +1188,151 @@ func (x *Snapshot) GetSizeBytes() int64 {
 	return 0
 }
 
+func (x *Snapshot) GetTemplate() string {
+	if x != nil {
+		return x.Template
+	}
+	return ""
+}
+
+// ListSnapshotsRequest says which snapshots are listed.
+type ListSnapshotsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only those of this sandbox. Empty: all.
+	SandboxId     string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSnapshotsRequest) Reset() {
+	*x = ListSnapshotsRequest{}
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSnapshotsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSnapshotsRequest) ProtoMessage() {}
+
+func (x *ListSnapshotsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSnapshotsRequest.ProtoReflect.Descriptor instead.
+func (*ListSnapshotsRequest) Descriptor() ([]byte, []int) {
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListSnapshotsRequest) GetSandboxId() string {
+	if x != nil {
+		return x.SandboxId
+	}
+	return ""
+}
+
+// ListSnapshotsResponse is a list of snapshots.
+type ListSnapshotsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The snapshots, the newest first.
+	Snapshots     []*Snapshot `protobuf:"bytes,1,rep,name=snapshots,proto3" json:"snapshots,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSnapshotsResponse) Reset() {
+	*x = ListSnapshotsResponse{}
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSnapshotsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSnapshotsResponse) ProtoMessage() {}
+
+func (x *ListSnapshotsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSnapshotsResponse.ProtoReflect.Descriptor instead.
+func (*ListSnapshotsResponse) Descriptor() ([]byte, []int) {
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListSnapshotsResponse) GetSnapshots() []*Snapshot {
+	if x != nil {
+		return x.Snapshots
+	}
+	return nil
+}
+
+// DeleteSnapshotRequest names a snapshot.
+type DeleteSnapshotRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the snapshot.
+	SnapshotId    string `protobuf:"bytes,1,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSnapshotRequest) Reset() {
+	*x = DeleteSnapshotRequest{}
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSnapshotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSnapshotRequest) ProtoMessage() {}
+
+func (x *DeleteSnapshotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSnapshotRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSnapshotRequest) Descriptor() ([]byte, []int) {
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteSnapshotRequest) GetSnapshotId() string {
+	if x != nil {
+		return x.SnapshotId
+	}
+	return ""
+}
+
 // SandboxMetricsRequest names a sandbox.
 type SandboxMetricsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1166,7 +1344,7 @@ type SandboxMetricsRequest struct {
 
 func (x *SandboxMetricsRequest) Reset() {
 	*x = SandboxMetricsRequest{}
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[12]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1356,7 @@ func (x *SandboxMetricsRequest) String() string {
 func (*SandboxMetricsRequest) ProtoMessage() {}
 
 func (x *SandboxMetricsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[12]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1369,7 @@ func (x *SandboxMetricsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SandboxMetricsRequest.ProtoReflect.Descriptor instead.
 func (*SandboxMetricsRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{12}
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SandboxMetricsRequest) GetSandboxId() string {
@@ -1228,7 +1406,7 @@ type SandboxMetrics struct {
 
 func (x *SandboxMetrics) Reset() {
 	*x = SandboxMetrics{}
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[13]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1418,7 @@ func (x *SandboxMetrics) String() string {
 func (*SandboxMetrics) ProtoMessage() {}
 
 func (x *SandboxMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[13]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1431,7 @@ func (x *SandboxMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SandboxMetrics.ProtoReflect.Descriptor instead.
 func (*SandboxMetrics) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{13}
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SandboxMetrics) GetTime() *timestamppb.Timestamp {
@@ -1330,7 +1508,7 @@ type DestroySandboxRequest struct {
 
 func (x *DestroySandboxRequest) Reset() {
 	*x = DestroySandboxRequest{}
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[14]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1520,7 @@ func (x *DestroySandboxRequest) String() string {
 func (*DestroySandboxRequest) ProtoMessage() {}
 
 func (x *DestroySandboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_aibox_v1_sandboxes_proto_msgTypes[14]
+	mi := &file_aibox_v1_sandboxes_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1533,7 @@ func (x *DestroySandboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroySandboxRequest.ProtoReflect.Descriptor instead.
 func (*DestroySandboxRequest) Descriptor() ([]byte, []int) {
-	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{14}
+	return file_aibox_v1_sandboxes_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DestroySandboxRequest) GetSandboxId() string {
@@ -1369,7 +1547,7 @@ var File_aibox_v1_sandboxes_proto protoreflect.FileDescriptor
 
 const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\n" +
-	"\x18aibox/v1/sandboxes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x15aibox/v1/policy.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\a\n" +
+	"\x18aibox/v1/sandboxes.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x15aibox/v1/policy.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd6\a\n" +
 	"\aSandbox\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
@@ -1397,7 +1575,10 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x04user\x18\x12 \x01(\tR\x04user\x12\x10\n" +
 	"\x03dir\x18\x13 \x01(\tR\x03dir\x12!\n" +
 	"\fmodel_server\x18\x14 \x01(\tR\vmodelServer\x12\x1a\n" +
-	"\bdegraded\x18\x15 \x03(\tR\bdegraded\x1a;\n" +
+	"\bdegraded\x18\x15 \x03(\tR\bdegraded\x12\x1f\n" +
+	"\vsnapshot_id\x18\x16 \x01(\tR\n" +
+	"snapshotId\x12\x1b\n" +
+	"\tparent_id\x18\x17 \x01(\tR\bparentId\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\a\n" +
@@ -1431,7 +1612,7 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"2\n" +
 	"\x11GetSandboxRequest\x12\x1d\n" +
 	"\n" +
-	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xce\x01\n" +
+	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xeb\x01\n" +
 	"\x14ListSandboxesRequest\x12.\n" +
 	"\x06states\x18\x01 \x03(\x0e2\x16.aibox.v1.SandboxStateR\x06states\x12\x1a\n" +
 	"\bmetadata\x18\x02 \x03(\tR\bmetadata\x12\x1a\n" +
@@ -1439,7 +1620,8 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"p\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x12\x1b\n" +
+	"\tparent_id\x18\a \x01(\tR\bparentId\"p\n" +
 	"\x15ListSandboxesResponse\x12/\n" +
 	"\tsandboxes\x18\x01 \x03(\v2\x11.aibox.v1.SandboxR\tsandboxes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x81\x01\n" +
@@ -1469,7 +1651,7 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x16SnapshotSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xba\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xd6\x01\n" +
 	"\bSnapshot\x12\x1f\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
 	"snapshotId\x12\x1d\n" +
@@ -1479,7 +1661,16 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1d\n" +
 	"\n" +
-	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\"6\n" +
+	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x1a\n" +
+	"\btemplate\x18\x06 \x01(\tR\btemplate\"5\n" +
+	"\x14ListSnapshotsRequest\x12\x1d\n" +
+	"\n" +
+	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"I\n" +
+	"\x15ListSnapshotsResponse\x120\n" +
+	"\tsnapshots\x18\x01 \x03(\v2\x12.aibox.v1.SnapshotR\tsnapshots\"8\n" +
+	"\x15DeleteSnapshotRequest\x12\x1f\n" +
+	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
+	"snapshotId\"6\n" +
 	"\x15SandboxMetricsRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xee\x02\n" +
@@ -1506,7 +1697,8 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\tOnTimeout\x12\x1a\n" +
 	"\x16ON_TIMEOUT_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ON_TIMEOUT_DESTROY\x10\x01\x12\x14\n" +
-	"\x10ON_TIMEOUT_PAUSE\x10\x022\xbf\b\n" +
+	"\x10ON_TIMEOUT_PAUSE\x10\x022\xa6\n" +
+	"\n" +
 	"\tSandboxes\x12Y\n" +
 	"\x06Create\x12\x1e.aibox.v1.CreateSandboxRequest\x1a\x11.aibox.v1.Sandbox\"\x1c\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sandboxes\x12`\n" +
 	"\x03Get\x12\x1b.aibox.v1.GetSandboxRequest\x1a\x11.aibox.v1.Sandbox\")\xc8\xf3\x18\x01\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/sandboxes/{sandbox_id}\x90\x02\x01\x12e\n" +
@@ -1515,7 +1707,9 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x06Extend\x12\x1e.aibox.v1.ExtendSandboxRequest\x1a\x11.aibox.v1.Sandbox\"0\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/sandboxes/{sandbox_id}:extend\x12j\n" +
 	"\x05Pause\x12\x1d.aibox.v1.PauseSandboxRequest\x1a\x11.aibox.v1.Sandbox\"/\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02%:\x01*\" /v1/sandboxes/{sandbox_id}:pause\x12m\n" +
 	"\x06Resume\x12\x1e.aibox.v1.ResumeSandboxRequest\x1a\x11.aibox.v1.Sandbox\"0\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/sandboxes/{sandbox_id}:resume\x12t\n" +
-	"\bSnapshot\x12 .aibox.v1.SnapshotSandboxRequest\x1a\x12.aibox.v1.Snapshot\"2\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/sandboxes/{sandbox_id}:snapshot\x12w\n" +
+	"\bSnapshot\x12 .aibox.v1.SnapshotSandboxRequest\x1a\x12.aibox.v1.Snapshot\"2\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/sandboxes/{sandbox_id}:snapshot\x12n\n" +
+	"\rListSnapshots\x12\x1e.aibox.v1.ListSnapshotsRequest\x1a\x1f.aibox.v1.ListSnapshotsResponse\"\x1c\xc8\xf3\x18\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/snapshots\x90\x02\x01\x12u\n" +
+	"\x0eDeleteSnapshot\x12\x1f.aibox.v1.DeleteSnapshotRequest\x1a\x16.google.protobuf.Empty\"*\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02\x1d*\x1b/v1/snapshots/{snapshot_id}\x90\x02\x02\x12w\n" +
 	"\aMetrics\x12\x1f.aibox.v1.SandboxMetricsRequest\x1a\x18.aibox.v1.SandboxMetrics\"1\xc8\xf3\x18\x01\x82\xd3\xe4\x93\x02$\x12\"/v1/sandboxes/{sandbox_id}/metrics\x90\x02\x01\x12m\n" +
 	"\aDestroy\x12\x1f.aibox.v1.DestroySandboxRequest\x1a\x16.google.protobuf.Empty\")\xc8\xf3\x18\x02\x82\xd3\xe4\x93\x02\x1c*\x1a/v1/sandboxes/{sandbox_id}\x90\x02\x02B\x1cZ\x1aaibox/api/aibox/v1;aiboxv1b\x06proto3"
 
@@ -1532,7 +1726,7 @@ func file_aibox_v1_sandboxes_proto_rawDescGZIP() []byte {
 }
 
 var file_aibox_v1_sandboxes_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_aibox_v1_sandboxes_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_aibox_v1_sandboxes_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_aibox_v1_sandboxes_proto_goTypes = []any{
 	(SandboxState)(0),              // 0: aibox.v1.SandboxState
 	(OnTimeout)(0),                 // 1: aibox.v1.OnTimeout
@@ -1548,79 +1742,87 @@ var file_aibox_v1_sandboxes_proto_goTypes = []any{
 	(*ResumeSandboxRequest)(nil),   // 11: aibox.v1.ResumeSandboxRequest
 	(*SnapshotSandboxRequest)(nil), // 12: aibox.v1.SnapshotSandboxRequest
 	(*Snapshot)(nil),               // 13: aibox.v1.Snapshot
-	(*SandboxMetricsRequest)(nil),  // 14: aibox.v1.SandboxMetricsRequest
-	(*SandboxMetrics)(nil),         // 15: aibox.v1.SandboxMetrics
-	(*DestroySandboxRequest)(nil),  // 16: aibox.v1.DestroySandboxRequest
-	nil,                            // 17: aibox.v1.Sandbox.MetadataEntry
-	nil,                            // 18: aibox.v1.CreateSandboxRequest.MetadataEntry
-	nil,                            // 19: aibox.v1.CreateSandboxRequest.EnvEntry
-	nil,                            // 20: aibox.v1.CreateSandboxRequest.SettingsEntry
-	nil,                            // 21: aibox.v1.Metadata.EntriesEntry
-	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 23: google.protobuf.Duration
-	(*NetworkPolicy)(nil),          // 24: aibox.v1.NetworkPolicy
-	(*Limits)(nil),                 // 25: aibox.v1.Limits
-	(*Permissions)(nil),            // 26: aibox.v1.Permissions
-	(*VolumeMount)(nil),            // 27: aibox.v1.VolumeMount
-	(*emptypb.Empty)(nil),          // 28: google.protobuf.Empty
+	(*ListSnapshotsRequest)(nil),   // 14: aibox.v1.ListSnapshotsRequest
+	(*ListSnapshotsResponse)(nil),  // 15: aibox.v1.ListSnapshotsResponse
+	(*DeleteSnapshotRequest)(nil),  // 16: aibox.v1.DeleteSnapshotRequest
+	(*SandboxMetricsRequest)(nil),  // 17: aibox.v1.SandboxMetricsRequest
+	(*SandboxMetrics)(nil),         // 18: aibox.v1.SandboxMetrics
+	(*DestroySandboxRequest)(nil),  // 19: aibox.v1.DestroySandboxRequest
+	nil,                            // 20: aibox.v1.Sandbox.MetadataEntry
+	nil,                            // 21: aibox.v1.CreateSandboxRequest.MetadataEntry
+	nil,                            // 22: aibox.v1.CreateSandboxRequest.EnvEntry
+	nil,                            // 23: aibox.v1.CreateSandboxRequest.SettingsEntry
+	nil,                            // 24: aibox.v1.Metadata.EntriesEntry
+	(*timestamppb.Timestamp)(nil),  // 25: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 26: google.protobuf.Duration
+	(*NetworkPolicy)(nil),          // 27: aibox.v1.NetworkPolicy
+	(*Limits)(nil),                 // 28: aibox.v1.Limits
+	(*Permissions)(nil),            // 29: aibox.v1.Permissions
+	(*VolumeMount)(nil),            // 30: aibox.v1.VolumeMount
+	(*emptypb.Empty)(nil),          // 31: google.protobuf.Empty
 }
 var file_aibox_v1_sandboxes_proto_depIdxs = []int32{
 	0,  // 0: aibox.v1.Sandbox.state:type_name -> aibox.v1.SandboxState
-	17, // 1: aibox.v1.Sandbox.metadata:type_name -> aibox.v1.Sandbox.MetadataEntry
-	22, // 2: aibox.v1.Sandbox.create_time:type_name -> google.protobuf.Timestamp
-	22, // 3: aibox.v1.Sandbox.expire_time:type_name -> google.protobuf.Timestamp
-	22, // 4: aibox.v1.Sandbox.end_time:type_name -> google.protobuf.Timestamp
-	23, // 5: aibox.v1.Sandbox.idle_timeout:type_name -> google.protobuf.Duration
+	20, // 1: aibox.v1.Sandbox.metadata:type_name -> aibox.v1.Sandbox.MetadataEntry
+	25, // 2: aibox.v1.Sandbox.create_time:type_name -> google.protobuf.Timestamp
+	25, // 3: aibox.v1.Sandbox.expire_time:type_name -> google.protobuf.Timestamp
+	25, // 4: aibox.v1.Sandbox.end_time:type_name -> google.protobuf.Timestamp
+	26, // 5: aibox.v1.Sandbox.idle_timeout:type_name -> google.protobuf.Duration
 	1,  // 6: aibox.v1.Sandbox.on_timeout:type_name -> aibox.v1.OnTimeout
-	24, // 7: aibox.v1.Sandbox.network:type_name -> aibox.v1.NetworkPolicy
-	25, // 8: aibox.v1.Sandbox.limits:type_name -> aibox.v1.Limits
-	26, // 9: aibox.v1.Sandbox.permissions:type_name -> aibox.v1.Permissions
-	27, // 10: aibox.v1.Sandbox.volumes:type_name -> aibox.v1.VolumeMount
-	18, // 11: aibox.v1.CreateSandboxRequest.metadata:type_name -> aibox.v1.CreateSandboxRequest.MetadataEntry
-	19, // 12: aibox.v1.CreateSandboxRequest.env:type_name -> aibox.v1.CreateSandboxRequest.EnvEntry
-	23, // 13: aibox.v1.CreateSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	23, // 14: aibox.v1.CreateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
+	27, // 7: aibox.v1.Sandbox.network:type_name -> aibox.v1.NetworkPolicy
+	28, // 8: aibox.v1.Sandbox.limits:type_name -> aibox.v1.Limits
+	29, // 9: aibox.v1.Sandbox.permissions:type_name -> aibox.v1.Permissions
+	30, // 10: aibox.v1.Sandbox.volumes:type_name -> aibox.v1.VolumeMount
+	21, // 11: aibox.v1.CreateSandboxRequest.metadata:type_name -> aibox.v1.CreateSandboxRequest.MetadataEntry
+	22, // 12: aibox.v1.CreateSandboxRequest.env:type_name -> aibox.v1.CreateSandboxRequest.EnvEntry
+	26, // 13: aibox.v1.CreateSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	26, // 14: aibox.v1.CreateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
 	1,  // 15: aibox.v1.CreateSandboxRequest.on_timeout:type_name -> aibox.v1.OnTimeout
-	24, // 16: aibox.v1.CreateSandboxRequest.network:type_name -> aibox.v1.NetworkPolicy
-	25, // 17: aibox.v1.CreateSandboxRequest.limits:type_name -> aibox.v1.Limits
-	26, // 18: aibox.v1.CreateSandboxRequest.permissions:type_name -> aibox.v1.Permissions
-	27, // 19: aibox.v1.CreateSandboxRequest.volumes:type_name -> aibox.v1.VolumeMount
-	20, // 20: aibox.v1.CreateSandboxRequest.settings:type_name -> aibox.v1.CreateSandboxRequest.SettingsEntry
+	27, // 16: aibox.v1.CreateSandboxRequest.network:type_name -> aibox.v1.NetworkPolicy
+	28, // 17: aibox.v1.CreateSandboxRequest.limits:type_name -> aibox.v1.Limits
+	29, // 18: aibox.v1.CreateSandboxRequest.permissions:type_name -> aibox.v1.Permissions
+	30, // 19: aibox.v1.CreateSandboxRequest.volumes:type_name -> aibox.v1.VolumeMount
+	23, // 20: aibox.v1.CreateSandboxRequest.settings:type_name -> aibox.v1.CreateSandboxRequest.SettingsEntry
 	0,  // 21: aibox.v1.ListSandboxesRequest.states:type_name -> aibox.v1.SandboxState
 	2,  // 22: aibox.v1.ListSandboxesResponse.sandboxes:type_name -> aibox.v1.Sandbox
-	21, // 23: aibox.v1.Metadata.entries:type_name -> aibox.v1.Metadata.EntriesEntry
-	23, // 24: aibox.v1.UpdateSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	24, // 23: aibox.v1.Metadata.entries:type_name -> aibox.v1.Metadata.EntriesEntry
+	26, // 24: aibox.v1.UpdateSandboxRequest.timeout:type_name -> google.protobuf.Duration
 	7,  // 25: aibox.v1.UpdateSandboxRequest.metadata:type_name -> aibox.v1.Metadata
-	23, // 26: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
-	23, // 27: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	22, // 28: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
-	22, // 29: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
-	23, // 30: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
-	3,  // 31: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
-	4,  // 32: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
-	5,  // 33: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
-	8,  // 34: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
-	9,  // 35: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
-	10, // 36: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
-	11, // 37: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
-	12, // 38: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
-	14, // 39: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
-	16, // 40: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
-	2,  // 41: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
-	2,  // 42: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
-	6,  // 43: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
-	2,  // 44: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
-	2,  // 45: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
-	2,  // 46: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
-	2,  // 47: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
-	13, // 48: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
-	15, // 49: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
-	28, // 50: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
-	41, // [41:51] is the sub-list for method output_type
-	31, // [31:41] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	26, // 26: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
+	26, // 27: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	25, // 28: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
+	13, // 29: aibox.v1.ListSnapshotsResponse.snapshots:type_name -> aibox.v1.Snapshot
+	25, // 30: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
+	26, // 31: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
+	3,  // 32: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
+	4,  // 33: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
+	5,  // 34: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
+	8,  // 35: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
+	9,  // 36: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
+	10, // 37: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
+	11, // 38: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
+	12, // 39: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
+	14, // 40: aibox.v1.Sandboxes.ListSnapshots:input_type -> aibox.v1.ListSnapshotsRequest
+	16, // 41: aibox.v1.Sandboxes.DeleteSnapshot:input_type -> aibox.v1.DeleteSnapshotRequest
+	17, // 42: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
+	19, // 43: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
+	2,  // 44: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
+	2,  // 45: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
+	6,  // 46: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
+	2,  // 47: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
+	2,  // 48: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
+	2,  // 49: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
+	2,  // 50: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
+	13, // 51: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
+	15, // 52: aibox.v1.Sandboxes.ListSnapshots:output_type -> aibox.v1.ListSnapshotsResponse
+	31, // 53: aibox.v1.Sandboxes.DeleteSnapshot:output_type -> google.protobuf.Empty
+	18, // 54: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
+	31, // 55: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
+	44, // [44:56] is the sub-list for method output_type
+	32, // [32:44] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_sandboxes_proto_init() }
@@ -1637,7 +1839,7 @@ func file_aibox_v1_sandboxes_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_sandboxes_proto_rawDesc), len(file_aibox_v1_sandboxes_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

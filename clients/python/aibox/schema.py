@@ -1402,6 +1402,14 @@ class Sandbox(Message):
     permits that.
     """
 
+    snapshot_id: str = scalar("snapshotId", STRING)
+    """The id of the snapshot that it continues from. Empty: it was started."""
+
+    parent_id: str = scalar("parentId", STRING)
+    """The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+    such a sandbox; the session's tenant can see, list and destroy it.
+    """
+
 
 @dataclass(kw_only=True)
 class CreateSandboxRequest(Message):
@@ -1447,8 +1455,11 @@ class CreateSandboxRequest(Message):
     """Volumes to mount, at most 16."""
 
     snapshot_id: str = scalar("snapshotId", STRING)
-    """The id of a snapshot that the sandbox continues from, instead of a fresh one. Then
-    template must be empty.
+    """The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
+    absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
+    The template, the permissions of files and processes, and the limit of processes cannot
+    differ, because the stored processes have them; env applies to processes started from now
+    on.
     """
 
     idempotency_key: str = scalar("idempotencyKey", STRING)
@@ -1497,6 +1508,9 @@ class ListSandboxesRequest(Message):
 
     page_token: str = scalar("pageToken", STRING)
     """The token of the next page, from the response before. Empty: the first page."""
+
+    parent_id: str = scalar("parentId", STRING)
+    """The id of the session whose agent created them; empty: any sandbox, of agents or not."""
 
 
 @dataclass(kw_only=True)
@@ -1596,6 +1610,33 @@ class Snapshot(Message):
 
     size_bytes: int = scalar("sizeBytes", INT64)
     """Its size on the disk."""
+
+    template: str = scalar("template", STRING)
+    """The template of its sandbox."""
+
+
+@dataclass(kw_only=True)
+class ListSnapshotsRequest(Message):
+    """ListSnapshotsRequest says which snapshots are listed."""
+
+    sandbox_id: str = scalar("sandboxId", STRING)
+    """Only those of this sandbox. Empty: all."""
+
+
+@dataclass(kw_only=True)
+class ListSnapshotsResponse(Message):
+    """ListSnapshotsResponse is a list of snapshots."""
+
+    snapshots: list[Snapshot] = repeated("snapshots", message(lambda: Snapshot))
+    """The snapshots, the newest first."""
+
+
+@dataclass(kw_only=True)
+class DeleteSnapshotRequest(Message):
+    """DeleteSnapshotRequest names a snapshot."""
+
+    snapshot_id: str = scalar("snapshotId", STRING)
+    """The id of the snapshot."""
 
 
 @dataclass(kw_only=True)

@@ -19,6 +19,8 @@ export interface CreateOptions extends Omit<Init<schema.CreateSandboxRequest>, "
   allowedHosts?: readonly string[] | undefined;
   /** Hosts that it cannot reach, even if another entry allows them. */
   deniedHosts?: readonly string[] | undefined;
+  /** A snapshot, or its id, that the sandbox continues from. What is absent is as in its sandbox. */
+  snapshot?: string | schema.Snapshot | undefined;
   client?: Client | undefined;
 }
 
@@ -111,7 +113,8 @@ export class Sandbox {
    * repeated safely if the connection is lost.
    */
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
-    const { client = new Client(), allowedHosts, deniedHosts, network, ...request } = options;
+    const { client = new Client(), allowedHosts, deniedHosts, network, snapshot, ...request } = options;
+    if (snapshot !== undefined) request.snapshotId = typeof snapshot === "string" ? snapshot : snapshot.snapshotId;
     const policy = networkPolicy(network, allowedHosts, deniedHosts);
     const idempotencyKey = request.idempotencyKey ?? crypto.randomUUID();
     return new Sandbox(client, await client.sandboxes.create({ ...request, network: policy, idempotencyKey }));
@@ -169,6 +172,17 @@ export class Sandbox {
   /** Stores the state, from which other sandboxes can be created. */
   snapshot(name = ""): Promise<schema.Snapshot> {
     return this.client.sandboxes.snapshot({ ...this.#id(), name });
+  }
+
+  /** Creates a sandbox that continues from the state of this one. Both run on. */
+  async fork(): Promise<Sandbox> {
+    const { client, info } = this;
+    const taken = await this.snapshot();
+    try {
+      return await Sandbox.create({ snapshot: taken, name: info.name, metadata: info.metadata, onTimeout: info.onTimeout, client });
+    } finally {
+      await client.sandboxes.deleteSnapshot({ snapshotId: taken.snapshotId });
+    }
   }
 
   /** Returns what the sandbox uses now. */

@@ -1282,6 +1282,13 @@ export interface Sandbox {
    * permits that.
    */
   degraded: string[];
+  /** The id of the snapshot that it continues from. Empty: it was started. */
+  snapshotId: string;
+  /**
+   * The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+   * such a sandbox; the session's tenant can see, list and destroy it.
+   */
+  parentId: string;
 }
 export const Sandbox: MessageType<Sandbox> = new MessageType<Sandbox>(() => ({
   sandboxId: string,
@@ -1305,6 +1312,8 @@ export const Sandbox: MessageType<Sandbox> = new MessageType<Sandbox>(() => ({
   dir: string,
   modelServer: string,
   degraded: repeated(string),
+  snapshotId: string,
+  parentId: string,
 }));
 
 /**
@@ -1341,8 +1350,11 @@ export interface CreateSandboxRequest {
   /** Volumes to mount, at most 16. */
   volumes: VolumeMount[];
   /**
-   * The id of a snapshot that the sandbox continues from, instead of a fresh one. Then
-   * template must be empty.
+   * The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
+   * absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
+   * The template, the permissions of files and processes, and the limit of processes cannot
+   * differ, because the stored processes have them; env applies to processes started from now
+   * on.
    */
   snapshotId: string;
   /**
@@ -1403,6 +1415,8 @@ export interface ListSandboxesRequest {
   pageSize: number;
   /** The token of the next page, from the response before. Empty: the first page. */
   pageToken: string;
+  /** The id of the session whose agent created them; empty: any sandbox, of agents or not. */
+  parentId: string;
 }
 export const ListSandboxesRequest: MessageType<ListSandboxesRequest> = new MessageType<ListSandboxesRequest>(() => ({
   states: repeated(enumeration<SandboxState>("SANDBOX_STATE_")),
@@ -1411,6 +1425,7 @@ export const ListSandboxesRequest: MessageType<ListSandboxesRequest> = new Messa
   name: string,
   pageSize: int,
   pageToken: string,
+  parentId: string,
 }));
 
 /** ListSandboxesResponse is one page of sandboxes. */
@@ -1512,6 +1527,8 @@ export interface Snapshot {
   createTime?: Date;
   /** Its size on the disk. */
   sizeBytes: number;
+  /** The template of its sandbox. */
+  template: string;
 }
 export const Snapshot: MessageType<Snapshot> = new MessageType<Snapshot>(() => ({
   snapshotId: string,
@@ -1519,6 +1536,34 @@ export const Snapshot: MessageType<Snapshot> = new MessageType<Snapshot>(() => (
   name: string,
   createTime: optional(timestamp),
   sizeBytes: int64,
+  template: string,
+}));
+
+/** ListSnapshotsRequest says which snapshots are listed. */
+export interface ListSnapshotsRequest {
+  /** Only those of this sandbox. Empty: all. */
+  sandboxId: string;
+}
+export const ListSnapshotsRequest: MessageType<ListSnapshotsRequest> = new MessageType<ListSnapshotsRequest>(() => ({
+  sandboxId: string,
+}));
+
+/** ListSnapshotsResponse is a list of snapshots. */
+export interface ListSnapshotsResponse {
+  /** The snapshots, the newest first. */
+  snapshots: Snapshot[];
+}
+export const ListSnapshotsResponse: MessageType<ListSnapshotsResponse> = new MessageType<ListSnapshotsResponse>(() => ({
+  snapshots: repeated(message(() => Snapshot)),
+}));
+
+/** DeleteSnapshotRequest names a snapshot. */
+export interface DeleteSnapshotRequest {
+  /** The id of the snapshot. */
+  snapshotId: string;
+}
+export const DeleteSnapshotRequest: MessageType<DeleteSnapshotRequest> = new MessageType<DeleteSnapshotRequest>(() => ({
+  snapshotId: string,
 }));
 
 /** SandboxMetricsRequest names a sandbox. */

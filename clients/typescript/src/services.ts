@@ -16,6 +16,7 @@ import {
   CreateVolumeRequest,
   DeleteContextRequest,
   DeleteSessionRequest,
+  DeleteSnapshotRequest,
   DeleteTemplateRequest,
   DeleteVolumeRequest,
   DestroySandboxRequest,
@@ -46,6 +47,8 @@ import {
   ListSandboxesResponse,
   ListSessionsRequest,
   ListSessionsResponse,
+  ListSnapshotsRequest,
+  ListSnapshotsResponse,
   ListTemplatesRequest,
   ListTemplatesResponse,
   ListVolumesRequest,
@@ -386,11 +389,27 @@ export class Sandboxes {
   }
 
   /**
-   * Snapshot stores the state of a sandbox, from which others can be created. It holds no
-   * connection and no token of the sandbox. Errors: unsupported if the machine cannot do it.
+   * Snapshot stores the state of a running sandbox, from which others can be created: its
+   * files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+   * snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
+   * refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
+   * environment if the machine cannot do it; limit if the tenant's quota is reached.
    */
   snapshot(request: Init<SnapshotSandboxRequest>, options?: CallOptions): Promise<Snapshot> {
     return this.#connection.call("/aibox.v1.Sandboxes/Snapshot", SnapshotSandboxRequest, Snapshot, request, false, options);
+  }
+
+  /** ListSnapshots lists the tenant's snapshots, the newest first. */
+  listSnapshots(request: Init<ListSnapshotsRequest>, options?: CallOptions): Promise<ListSnapshotsResponse> {
+    return this.#connection.call("/aibox.v1.Sandboxes/ListSnapshots", ListSnapshotsRequest, ListSnapshotsResponse, request, true, options);
+  }
+
+  /**
+   * DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
+   * conflict while one is being created.
+   */
+  deleteSnapshot(request: Init<DeleteSnapshotRequest>, options?: CallOptions): Promise<void> {
+    return this.#connection.call("/aibox.v1.Sandboxes/DeleteSnapshot", DeleteSnapshotRequest, nothing, request, true, options);
   }
 
   /** Metrics returns what a running sandbox uses. Errors: conflict if it does not run. */

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,12 +59,31 @@ func Dial(t testing.TB, address string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// DialUnix connects to a Unix socket below t.TempDir as another user of this machine, after it
+// has given everybody access to it. It returns what Dial does.
+func DialUnix(t testing.TB, path string) string {
+	t.Helper()
+	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // so that its mode does not hide what else refuses
+		t.Fatal(err)
+	}
+	for folder := filepath.Dir(path); folder != filepath.Clean(os.TempDir()) && folder != "/"; folder = filepath.Dir(folder) {
+		if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // the same
+			t.Fatal(err)
+		}
+	}
+	return Dial(t, path)
+}
+
 func dial(address string) string {
 	err := syscall.Setresuid(other, other, other)
 	if err != nil {
 		return "not another user: " + err.Error()
 	}
-	conn, err := net.Dial("tcp", address) //nolint:noctx // it ends with the process
+	network := "tcp"
+	if filepath.IsAbs(address) {
+		network = "unix"
+	}
+	conn, err := net.Dial(network, address) //nolint:noctx // it ends with the process
 	if err != nil {
 		return "error: " + err.Error()
 	}

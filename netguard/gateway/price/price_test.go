@@ -53,3 +53,32 @@ func TestPriceIsFoundByName(t *testing.T) {
 		t.Error("an empty table has a price")
 	}
 }
+
+func TestAResoldModelHasItsVendorsPrice(t *testing.T) {
+	table := New("", map[string]map[string]Price{
+		"anthropic": {"claude-sonnet-4-5": {Input: 3}}, "openai": {"gpt-5.4": {Input: 2}, "gpt-5-4": {Input: 9}, "gpt-oss": {Input: 8}}, "gemini": {"gemini-3.5-flash": {Input: 1}}, Any: {"x": {}},
+	})
+	for model, want := range map[string]float64{ // -1 for none
+		"anthropic/claude-sonnet-4.5":          3,
+		"anthropic/claude-sonnet-4-5":          3,
+		"anthropic/claude-sonnet-4.5-20250929": 3,
+		"openai/gpt-5.4":                       2,
+		"google/gemini-3.5-flash":              1,
+		"openai/gpt-5.5":                       -1,
+		"openai/gpt-oss:free":                  -1,
+		"openai/gpt-oss@preset/x":              -1,
+		"~openai/gpt-oss":                      -1,
+		"google/claude-sonnet-4.5":             -1,
+		"gemini/gemini-3.5-flash":              -1,
+		"any/x":                                -1,
+		"x":                                    -1,
+		"gpt-5.4":                              -1,
+		"anthropic/":                           -1,
+		"openai/models/gpt-5.4":                -1,
+		"":                                     -1,
+	} {
+		if p, ok := table.Resold(model); ok != (want >= 0) || ok && p.Input != want {
+			t.Errorf("%s: %+v, %t", model, p, ok)
+		}
+	}
+}

@@ -26,10 +26,16 @@ const variable = "AIBOX_TEST_LIMIT_STANDIN"
 
 // Main runs the tests of a package, or a stand-in that they started.
 func Main(m *testing.M) {
+	Child()
+	os.Exit(m.Run())
+}
+
+// Child runs a stand-in if this process is one, and exits. A TestMain that does more than Main
+// calls it first.
+func Child() {
 	if os.Getenv(variable) != "" {
 		os.Exit(standIn(os.Stdin, os.Stdout))
 	}
-	os.Exit(m.Run())
 }
 
 // StandIn is a process that looks like a sandbox from outside, and obeys.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/runtime"
 	"aibox/runtime/limit"
 )
 
@@ -43,6 +44,17 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 		return nil, err
 	}
 	processors := available()
+	if s.Within.PID != 0 {
+		shared, err := affinityOf(s.Within)
+		if err != nil {
+			return nil, fmt.Errorf("sharing the processors of another sandbox: %w", err)
+		}
+		n := len(shared)
+		if l.CPUs > 0 {
+			n = min(n, int(math.Ceil(l.CPUs)))
+		}
+		return control{}, bind(ctx, s, choose(shared, n, s.ID))
+	}
 	if l.CPUs <= 0 || l.CPUs >= float64(len(processors)) {
 		return control{}, nil
 	}
@@ -65,13 +77,30 @@ func available() []int {
 	if unix.SchedGetaffinity(0, &set) != nil {
 		return nil
 	}
+	return listed(&set)
+}
+
+// listed returns the processors of a set.
+func listed(set *unix.CPUSet) []int {
 	var all []int
-	for cpu := range len(set) * strconv.IntSize {
+	for cpu := range len(*set) * strconv.IntSize {
 		if set.IsSet(cpu) {
 			all = append(all, cpu)
 		}
 	}
 	return all
+}
+
+// affinityOf returns the processors that a sandbox is bound to.
+func affinityOf(sandbox runtime.Process) ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(sandbox.PID, &set); err != nil {
+		return nil, err
+	}
+	if !sandbox.Alive() { // the pid may be another process's
+		return nil, runtime.ErrGone
+	}
+	return listed(&set), nil
 }
 
 // choose returns n of the processors, other ones for other sandboxes, so that sessions do

@@ -91,3 +91,43 @@ func TestSandboxesGetDifferentProcessors(t *testing.T) {
 		t.Errorf("64 sandboxes share %d sets of processors", len(used))
 	}
 }
+
+func TestASandboxWithinAnotherUsesNoProcessorThatTheOtherDoesNotHave(t *testing.T) {
+	if len(available()) < 2 {
+		t.Skip("this machine has one processor")
+	}
+	outer := limittest.Start(t)
+	c, err := Enforcer{}.Enforce(context.Background(), outer.Sandbox, limit.Limits{CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var shared unix.CPUSet
+	if err := unix.SchedGetaffinity(outer.Process.PID, &shared); err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range []limit.Limits{{CPUs: 1}, {CPUs: 64}, {}} {
+		for range 4 { // whatever its name, which chooses processors elsewhere
+			s := limittest.Start(t)
+			s.Within = outer.Process
+			inner, err := Enforcer{}.Enforce(context.Background(), s.Sandbox, limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(s.Process.PID, &set); err != nil || set != shared {
+				t.Errorf("%+v: it has the processors %v, and the other one %v (%v)", limits, listed(&set), listed(&shared), err)
+			}
+			if err := inner.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	s := limittest.Start(t)
+	s.Within = outer.Process
+	_ = outer.Try("exit")
+	s.Within.StartTime++ // the pid is another process's
+	if _, err := (Enforcer{}).Enforce(context.Background(), s.Sandbox, limit.Limits{CPUs: 1}); err == nil {
+		t.Error("it shares the processors of a sandbox that has ended")
+	}
+}

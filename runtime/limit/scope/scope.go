@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
 
+	"aibox/runtime"
 	"aibox/runtime/limit"
 )
 
@@ -60,7 +62,14 @@ func (e *Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to systemd: %w", err)
 	}
-	c := &control{systemd: systemd, unit: "aibox-" + s.ID[:min(len(s.ID), 12)] + ".scope", killed: make(chan struct{})}
+	if s.Within.PID != 0 {
+		defer systemd.Close()
+		if err := e.join(ctx, systemd, s); err != nil {
+			return nil, fmt.Errorf("systemd did not put the sandbox under the limits of another one: %w", err)
+		}
+		return joined{}, nil
+	}
+	c := &control{systemd: systemd, unit: unitPrefix + s.ID[:min(len(s.ID), 12)] + ".scope", killed: make(chan struct{})}
 	if err := c.create(ctx, s, l); err != nil {
 		systemd.Close()
 		return nil, fmt.Errorf("creating the scope %s: %w", c.unit, err)
@@ -85,6 +94,35 @@ func (e *Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits)
 	c.watching.Go(c.watch)
 	return c, nil
 }
+
+// join moves the sandbox into the scope of another one, whose limits then hold for both
+// together. The kernel does not know which of them uses how much, so the caller measures.
+func (e *Enforcer) join(ctx context.Context, systemd manager, s limit.Sandbox) error {
+	dir, err := e.cgroups.of(s.Within.PID)
+	if err != nil {
+		return err
+	}
+	if !s.Within.Alive() {
+		return runtime.ErrGone
+	}
+	unit := filepath.Base(dir)
+	if !strings.HasPrefix(unit, unitPrefix) || !strings.HasSuffix(unit, ".scope") {
+		return fmt.Errorf("the other sandbox is in the cgroup %s", dir)
+	}
+	return (&control{systemd: systemd, unit: unit}).attachRest(ctx, e.cgroups, s)
+}
+
+// joined is a sandbox in the scope of another one, which releases the scope.
+type joined struct{}
+
+// OutOfMemory returns nil: the sandbox's own limit is not the kernel's.
+func (joined) OutOfMemory() <-chan struct{} { return nil }
+
+// Close does nothing.
+func (joined) Close() error { return nil }
+
+// unitPrefix begins the names of the scopes.
+const unitPrefix = "aibox-"
 
 // properties are those of the scope. The kernel ends the whole scope when its memory is
 // exhausted, since a sandbox without some of its processes is broken.

@@ -153,3 +153,45 @@ func TestAnEndForAnotherReasonIsNotReportedAsMemory(t *testing.T) {
 	default:
 	}
 }
+
+func TestASandboxWithinAnotherIsInItsScope(t *testing.T) {
+	f := newFakeSystemd(t)
+	outer, inner := limittest.Start(t), limittest.Start(t)
+	c, err := f.enforcer().Enforce(context.Background(), outer.Sandbox, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	inner.Do("child")
+	inner.Within = outer.Process
+	pids, err := inner.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		f.move(uint32(pid), "docker.service")
+	}
+	joined, err := f.enforcer().Enforce(context.Background(), inner.Sandbox, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if joined.OutOfMemory() != nil {
+		t.Error("the kernel's report about both sandboxes counts as one about this one")
+	}
+	unit := "aibox-" + outer.ID[:12] + ".scope"
+	for _, pid := range pids {
+		if dir, err := f.enforcer().cgroups.of(pid); err != nil || filepath.Base(dir) != unit {
+			t.Errorf("process %d is in %s, not in %s (%v)", pid, dir, unit, err)
+		}
+	}
+	if len(f.scopes) != 1 {
+		t.Errorf("there are the scopes %v", f.scopes)
+	}
+	if err := joined.Close(); err != nil {
+		t.Error(err)
+	}
+	f.move(uint32(outer.Process.PID), "docker.service")
+	if _, err := f.enforcer().Enforce(context.Background(), inner.Sandbox, all); err == nil {
+		t.Error("it shares the limits of a sandbox that has none")
+	}
+}

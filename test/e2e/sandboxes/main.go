@@ -130,8 +130,18 @@ func (s *server) call(ctx context.Context, c Call) (any, error) {
 		return s.service.CreateVolume(ctx, c.Tenant, c.Name)
 	case "delete-volume":
 		return nil, s.service.DeleteVolume(ctx, c.Tenant, c.Name)
+	case "snapshot":
+		return s.service.Snapshot(ctx, c.Tenant, id, c.Name)
+	case "snapshots":
+		return s.service.ListSnapshots(ctx, c.Tenant)
+	case "delete-snapshot":
+		return nil, s.service.DeleteSnapshot(ctx, c.Tenant, c.Name)
 	case "exec":
 		return s.exec(ctx, c)
+	case "launch":
+		return s.launch(ctx, c)
+	case "processes":
+		return s.processes(ctx, c)
 	case "pool":
 		return nil, s.startPool(ctx, c.Shelf)
 	case "warm":
@@ -165,6 +175,24 @@ func (s *server) exec(ctx context.Context, c Call) (any, error) {
 		return nil
 	})
 	return Output{text.String(), exit}, err
+}
+
+// launch starts a program, and does not wait for its end.
+func (s *server) launch(ctx context.Context, c Call) (any, error) {
+	id, err := s.service.Running(ctx, c.Tenant, string(c.ID))
+	if err != nil {
+		return nil, err
+	}
+	return s.sessions.StartProcess(ctx, id, process.Request{Argv: c.Argv, User: c.User, Stdin: true, TTY: c.Name == "tty"})
+}
+
+// processes lists the processes of a sandbox.
+func (s *server) processes(ctx context.Context, c Call) (any, error) {
+	id, err := s.service.Running(ctx, c.Tenant, string(c.ID))
+	if err != nil {
+		return nil, err
+	}
+	return s.sessions.Processes(ctx, id)
 }
 
 // startPool keeps sandboxes warm until the calls end.

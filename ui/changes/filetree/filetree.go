@@ -149,7 +149,7 @@ func (l *Tree) line(i, at, width int) string {
 		if e.name == riskyHeading {
 			style = l.Theme.Warn.Bold(true)
 		}
-		return style.Render(ansi.Truncate(cursor.Here(here)+e.name, width, "…"))
+		return style.Render(ansi.Truncate(cursor.HereIn(l.Focused, here)+e.name, width, "…"))
 	default:
 		style = l.Theme.Title
 		text = indent + e.name
@@ -157,7 +157,7 @@ func (l *Tree) line(i, at, width int) string {
 			text += " … " + amount.Of(e.To-e.From, "file")
 		}
 	}
-	text = ansi.Truncate(cursor.Here(here)+statusSigns[status]+" "+text, width, "…")
+	text = ansi.Truncate(cursor.HereIn(l.Focused, here)+statusSigns[status]+" "+text, width, "…")
 	if here {
 		return l.Theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
 	}

@@ -12,12 +12,24 @@ import (
 // Mark precedes the selected line, so that the selection shows without colors.
 const Mark = "▸"
 
+// Unfocused precedes the selected line of a list while another list has the focus, where the
+// selection of both counts.
+const Unfocused = "▹"
+
 // Here returns Mark for the selected line, else a space.
 func Here(at bool) string {
 	if at {
 		return Mark
 	}
 	return " "
+}
+
+// HereIn is Here for one of several lists, of which focused tells whether it has the focus.
+func HereIn(focused, at bool) string {
+	if at && !focused {
+		return Unfocused
+	}
+	return Here(at)
 }
 
 // Cursor is a position in a list of n lines of which height are shown. The zero value is

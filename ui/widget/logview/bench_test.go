@@ -1,6 +1,7 @@
 package logview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,5 +20,20 @@ func BenchmarkSearch(b *testing.B) {
 		if at := scan.first(0, func(line) bool { return true }); at >= 0 {
 			b.Fatal(at)
 		}
+	}
+}
+
+// BenchmarkLoad is what the screen does when the user scrolls to lines that are not in
+// memory yet, and during which it takes no key.
+func BenchmarkLoad(b *testing.B) {
+	var text []byte
+	for i := 0; len(text) < block; i++ {
+		text = fmt.Appendln(text, 50_000+i)
+	}
+	w := window{width: 120, height: 36, hi: 1 << 30}
+	w.feed(output.Chunk{Offset: 1 << 30, Data: []byte("the end\n")})
+	for b.Loop() {
+		w.lines, w.lo, w.hi = w.lines[len(w.lines)-1:], 1<<30, 1<<30+8
+		w.prepend(1<<30-block, []output.Chunk{{Offset: 1<<30 - block, Data: text[:block]}})
 	}
 }

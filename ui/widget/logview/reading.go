@@ -11,8 +11,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// block is how much of the log is read at once, in bytes.
-const block = 256 << 10
+// block is how much of the log is read at once, in bytes: several screens of long lines, and
+// few enough short ones that Update splits them into lines between two frames.
+const block = 32 << 10
 
 // errEnough stops reading.
 var errEnough = errors.New("enough")

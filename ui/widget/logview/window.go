@@ -207,7 +207,11 @@ func (w *window) reveal(at int64) bool {
 
 // at returns the offset of the first line on the screen.
 func (w *window) at() int64 {
-	if lines := w.all(); w.top < len(lines) {
+	lines := w.all()
+	if w.follow {
+		w.last(lines)
+	}
+	if w.top < len(lines) {
 		return lines[w.top].at
 	}
 	return w.hi

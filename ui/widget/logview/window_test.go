@@ -125,3 +125,25 @@ func TestALineIsRevealedByItsPlace(t *testing.T) {
 		t.Errorf("rows are empty where lines above could be: %q", screenOf(&w))
 	}
 }
+
+// Update splits what is loaded into lines, and takes no key meanwhile.
+func TestNoLoadHasMoreLinesThanUpdateSplitsBetweenTwoFrames(t *testing.T) {
+	const most = 10_000
+	s := &scene{}
+	for from := range 20 {
+		s.say(output.Stdout, numbered(10_000*from, 10_000, 7))
+	}
+	p := open(t, s)
+	known := 0
+	for _, key := range []string{"end", "home", "pgdown", "end", "pgup"} {
+		p.Press(key)
+		if n := len(p.m.window.lines) - known; n > most {
+			t.Errorf("%d lines are loaded at once, by %s", n, key)
+		}
+		known = len(p.m.window.lines)
+	}
+	p.Press("home")
+	p.Sees("0")
+	p.Press("end")
+	p.Sees("199999")
+}

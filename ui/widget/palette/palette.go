@@ -4,11 +4,13 @@
 package palette
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 
@@ -63,7 +65,7 @@ const exact = 1 << 30
 const (
 	widest = 64
 	most   = 12 // entries at once
-	frame  = 2  // rows of its border
+	border = 2  // rows of its border
 	above  = 2  // rows above the entries: the field and a line
 	indent = 3  // columns of border and padding at each side
 )
@@ -175,7 +177,7 @@ func (m *Model) click(msg tea.MouseClickMsg) (dialog.Outcome, tea.KeyPressMsg) {
 	if x < 0 || y < 0 || x >= width || y >= height {
 		return dialog.Left, tea.KeyPressMsg{}
 	}
-	top, row := m.window(), y-frame/2-above
+	top, row := m.window(), y-border/2-above
 	if row < 0 || row >= m.room() || top+row >= len(m.shown) {
 		return dialog.Open, tea.KeyPressMsg{}
 	}
@@ -209,7 +211,7 @@ func (m *Model) inner() int { return max(10, min(widest, m.width-2*indent-2)) }
 
 // room returns the rows for entries. It stays the same while the user types, so the box
 // does not jump.
-func (m *Model) room() int { return max(1, min(most, min(len(m.all), m.height-above-frame-2))) }
+func (m *Model) room() int { return max(1, min(most, min(len(m.all), m.height-above-border-2))) }
 
 // window returns the index of the first entry shown.
 func (m *Model) window() int {
@@ -223,8 +225,8 @@ func (m *Model) View(screen string) string {
 
 func (m *Model) box() string {
 	width := m.inner()
-	lines := []string{ansi.Truncate(m.typed.View(), width, ""), m.theme.Rule.Render(strings.Repeat("─", width))}
 	top := m.window()
+	lines := []string{ansi.Truncate(m.typed.View(), width, ""), frame.TitledRule(m.theme, width, m.position(top))}
 	for i := range m.room() {
 		switch {
 		case top+i < len(m.shown):
@@ -239,6 +241,14 @@ func (m *Model) box() string {
 		lines[i] = line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
 	}
 	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
+}
+
+// position returns which of the matches are shown; empty for all of them.
+func (m *Model) position(top int) string {
+	if len(m.shown) <= m.room() {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d of %d", top+1, top+m.room(), len(m.shown))
 }
 
 // line returns an entry with its group and its key.

@@ -60,6 +60,7 @@ func TestOtherWordsForACommandFindIt(t *testing.T) {
 	for typed, want := range map[string]string{
 		"merge": "a", "apply": "a", "log": "l", "logs": "l", "delete": "X", "send": "S", "feedback": "S", "send back": "S",
 		"exit": "q", "back": "q", "kill": "s", "start": "n", "build": "b", "config": "5", "doctor": "4", "find": "/", "rerun": "R",
+		"output": "l", "show": "enter",
 		// The key itself, where upper and lower case differ.
 		"s": "s", "S": "S", "ctrl+t": "ctrl+t", "r": "r", "R": "R",
 	} {
@@ -68,7 +69,7 @@ func TestOtherWordsForACommandFindIt(t *testing.T) {
 			keymap.Bind("discard", "x"), keymap.Bind("remove", "X", "delete"), keymap.Bind("stop", "s"), keymap.Bind("resume with feedback", "S"),
 			keymap.Bind("new run", "n"), keymap.Bind("filter", "/"), keymap.Bind("sort by the next column", "O"),
 			keymap.Bind("bake", "b"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"), keymap.Bind("back", "q"),
-			keymap.Bind("switch between interactive and unattended", "ctrl+t"),
+			keymap.Bind("switch between interactive and unattended", "ctrl+t"), keymap.Bind("open", "enter"),
 		}}})
 		m.SetSize(80, 24)
 		m.types(typed)
@@ -179,4 +180,22 @@ func FuzzKeys(f *testing.F) {
 			t.Fatalf("the view is %d rows", lipgloss.Height(view))
 		}
 	})
+}
+
+func TestMoreCommandsThanFitAreCounted(t *testing.T) {
+	m := opened(60, 12)
+	view := func() string { return ansi.Strip(m.View(screen(60, 12))) }
+	if got := view(); !strings.Contains(got, " 1-6 of 9 ─") {
+		t.Errorf("it is not shown that there are more:\n%s", got)
+	}
+	for range 8 {
+		m.Update(keymap.Press("down"))
+	}
+	if got := view(); !strings.Contains(got, " 4-9 of 9 ─") {
+		t.Errorf("the end is not shown:\n%s", got)
+	}
+	m.types("stop")
+	if got := view(); strings.Contains(got, " of ") {
+		t.Errorf("what fits is counted:\n%s", got)
+	}
 }

@@ -41,7 +41,7 @@ var synonyms = map[string]string{
 	"network":     "traffic requests egress",
 	"new":         "start create launch",
 	"next":        "forward",
-	"open":        "show view",
+	"open":        "show view log logs output",
 	"order":       "sort",
 	"output":      "log logs tail",
 	"previous":    "back",

@@ -50,6 +50,11 @@ const (
 	SandboxesResumeProcedure = "/aibox.v1.Sandboxes/Resume"
 	// SandboxesSnapshotProcedure is the fully-qualified name of the Sandboxes's Snapshot RPC.
 	SandboxesSnapshotProcedure = "/aibox.v1.Sandboxes/Snapshot"
+	// SandboxesListSnapshotsProcedure is the fully-qualified name of the Sandboxes's ListSnapshots RPC.
+	SandboxesListSnapshotsProcedure = "/aibox.v1.Sandboxes/ListSnapshots"
+	// SandboxesDeleteSnapshotProcedure is the fully-qualified name of the Sandboxes's DeleteSnapshot
+	// RPC.
+	SandboxesDeleteSnapshotProcedure = "/aibox.v1.Sandboxes/DeleteSnapshot"
 	// SandboxesMetricsProcedure is the fully-qualified name of the Sandboxes's Metrics RPC.
 	SandboxesMetricsProcedure = "/aibox.v1.Sandboxes/Metrics"
 	// SandboxesDestroyProcedure is the fully-qualified name of the Sandboxes's Destroy RPC.
@@ -76,9 +81,17 @@ type SandboxesClient interface {
 	Pause(context.Context, *connect.Request[v1.PauseSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Resume continues a paused sandbox. Its connections of before are gone.
 	Resume(context.Context, *connect.Request[v1.ResumeSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// Snapshot stores the state of a sandbox, from which others can be created. It holds no
-	// connection and no token of the sandbox. Errors: unsupported if the machine cannot do it.
+	// Snapshot stores the state of a running sandbox, from which others can be created: its
+	// files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+	// snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
+	// refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
+	// environment if the machine cannot do it; limit if the tenant's quota is reached.
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
+	// ListSnapshots lists the tenant's snapshots, the newest first.
+	ListSnapshots(context.Context, *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error)
+	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
+	// conflict while one is being created.
+	DeleteSnapshot(context.Context, *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
 	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
@@ -147,6 +160,20 @@ func NewSandboxesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			connect.WithSchema(sandboxesMethods.ByName("Snapshot")),
 			connect.WithClientOptions(opts...),
 		),
+		listSnapshots: connect.NewClient[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse](
+			httpClient,
+			baseURL+SandboxesListSnapshotsProcedure,
+			connect.WithSchema(sandboxesMethods.ByName("ListSnapshots")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		deleteSnapshot: connect.NewClient[v1.DeleteSnapshotRequest, emptypb.Empty](
+			httpClient,
+			baseURL+SandboxesDeleteSnapshotProcedure,
+			connect.WithSchema(sandboxesMethods.ByName("DeleteSnapshot")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
+			connect.WithClientOptions(opts...),
+		),
 		metrics: connect.NewClient[v1.SandboxMetricsRequest, v1.SandboxMetrics](
 			httpClient,
 			baseURL+SandboxesMetricsProcedure,
@@ -166,16 +193,18 @@ func NewSandboxesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 
 // sandboxesClient implements SandboxesClient.
 type sandboxesClient struct {
-	create   *connect.Client[v1.CreateSandboxRequest, v1.Sandbox]
-	get      *connect.Client[v1.GetSandboxRequest, v1.Sandbox]
-	list     *connect.Client[v1.ListSandboxesRequest, v1.ListSandboxesResponse]
-	update   *connect.Client[v1.UpdateSandboxRequest, v1.Sandbox]
-	extend   *connect.Client[v1.ExtendSandboxRequest, v1.Sandbox]
-	pause    *connect.Client[v1.PauseSandboxRequest, v1.Sandbox]
-	resume   *connect.Client[v1.ResumeSandboxRequest, v1.Sandbox]
-	snapshot *connect.Client[v1.SnapshotSandboxRequest, v1.Snapshot]
-	metrics  *connect.Client[v1.SandboxMetricsRequest, v1.SandboxMetrics]
-	destroy  *connect.Client[v1.DestroySandboxRequest, emptypb.Empty]
+	create         *connect.Client[v1.CreateSandboxRequest, v1.Sandbox]
+	get            *connect.Client[v1.GetSandboxRequest, v1.Sandbox]
+	list           *connect.Client[v1.ListSandboxesRequest, v1.ListSandboxesResponse]
+	update         *connect.Client[v1.UpdateSandboxRequest, v1.Sandbox]
+	extend         *connect.Client[v1.ExtendSandboxRequest, v1.Sandbox]
+	pause          *connect.Client[v1.PauseSandboxRequest, v1.Sandbox]
+	resume         *connect.Client[v1.ResumeSandboxRequest, v1.Sandbox]
+	snapshot       *connect.Client[v1.SnapshotSandboxRequest, v1.Snapshot]
+	listSnapshots  *connect.Client[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse]
+	deleteSnapshot *connect.Client[v1.DeleteSnapshotRequest, emptypb.Empty]
+	metrics        *connect.Client[v1.SandboxMetricsRequest, v1.SandboxMetrics]
+	destroy        *connect.Client[v1.DestroySandboxRequest, emptypb.Empty]
 }
 
 // Create calls aibox.v1.Sandboxes.Create.
@@ -218,6 +247,16 @@ func (c *sandboxesClient) Snapshot(ctx context.Context, req *connect.Request[v1.
 	return c.snapshot.CallUnary(ctx, req)
 }
 
+// ListSnapshots calls aibox.v1.Sandboxes.ListSnapshots.
+func (c *sandboxesClient) ListSnapshots(ctx context.Context, req *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error) {
+	return c.listSnapshots.CallUnary(ctx, req)
+}
+
+// DeleteSnapshot calls aibox.v1.Sandboxes.DeleteSnapshot.
+func (c *sandboxesClient) DeleteSnapshot(ctx context.Context, req *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
+	return c.deleteSnapshot.CallUnary(ctx, req)
+}
+
 // Metrics calls aibox.v1.Sandboxes.Metrics.
 func (c *sandboxesClient) Metrics(ctx context.Context, req *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error) {
 	return c.metrics.CallUnary(ctx, req)
@@ -248,9 +287,17 @@ type SandboxesHandler interface {
 	Pause(context.Context, *connect.Request[v1.PauseSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Resume continues a paused sandbox. Its connections of before are gone.
 	Resume(context.Context, *connect.Request[v1.ResumeSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// Snapshot stores the state of a sandbox, from which others can be created. It holds no
-	// connection and no token of the sandbox. Errors: unsupported if the machine cannot do it.
+	// Snapshot stores the state of a running sandbox, from which others can be created: its
+	// files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+	// snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
+	// refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
+	// environment if the machine cannot do it; limit if the tenant's quota is reached.
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
+	// ListSnapshots lists the tenant's snapshots, the newest first.
+	ListSnapshots(context.Context, *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error)
+	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
+	// conflict while one is being created.
+	DeleteSnapshot(context.Context, *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
 	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
@@ -315,6 +362,20 @@ func NewSandboxesHandler(svc SandboxesHandler, opts ...connect.HandlerOption) (s
 		connect.WithSchema(sandboxesMethods.ByName("Snapshot")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sandboxesListSnapshotsHandler := connect.NewUnaryHandler(
+		SandboxesListSnapshotsProcedure,
+		svc.ListSnapshots,
+		connect.WithSchema(sandboxesMethods.ByName("ListSnapshots")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	sandboxesDeleteSnapshotHandler := connect.NewUnaryHandler(
+		SandboxesDeleteSnapshotProcedure,
+		svc.DeleteSnapshot,
+		connect.WithSchema(sandboxesMethods.ByName("DeleteSnapshot")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
+		connect.WithHandlerOptions(opts...),
+	)
 	sandboxesMetricsHandler := connect.NewUnaryHandler(
 		SandboxesMetricsProcedure,
 		svc.Metrics,
@@ -347,6 +408,10 @@ func NewSandboxesHandler(svc SandboxesHandler, opts ...connect.HandlerOption) (s
 			sandboxesResumeHandler.ServeHTTP(w, r)
 		case SandboxesSnapshotProcedure:
 			sandboxesSnapshotHandler.ServeHTTP(w, r)
+		case SandboxesListSnapshotsProcedure:
+			sandboxesListSnapshotsHandler.ServeHTTP(w, r)
+		case SandboxesDeleteSnapshotProcedure:
+			sandboxesDeleteSnapshotHandler.ServeHTTP(w, r)
 		case SandboxesMetricsProcedure:
 			sandboxesMetricsHandler.ServeHTTP(w, r)
 		case SandboxesDestroyProcedure:
@@ -390,6 +455,14 @@ func (UnimplementedSandboxesHandler) Resume(context.Context, *connect.Request[v1
 
 func (UnimplementedSandboxesHandler) Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("aibox.v1.Sandboxes.Snapshot is not implemented"))
+}
+
+func (UnimplementedSandboxesHandler) ListSnapshots(context.Context, *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("aibox.v1.Sandboxes.ListSnapshots is not implemented"))
+}
+
+func (UnimplementedSandboxesHandler) DeleteSnapshot(context.Context, *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("aibox.v1.Sandboxes.DeleteSnapshot is not implemented"))
 }
 
 func (UnimplementedSandboxesHandler) Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error) {

@@ -56,7 +56,7 @@ class AsyncSandbox:
         limits: schema.Limits | None = None,
         permissions: schema.Permissions | None = None,
         volumes: Sequence[schema.VolumeMount] = (),
-        snapshot_id: str = "",
+        snapshot: schema.Snapshot | str = "",
         model: str = "",
         settings: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
@@ -67,6 +67,9 @@ class AsyncSandbox:
         Without allowed_hosts, the sandbox has the tenant's default policy; with an empty list,
         it reaches no host. network is a mode (none, local, allowlist, public) or a whole
         policy. The creation has a key, so it is repeated safely if the connection is lost.
+
+        With a snapshot, the sandbox continues from it, and what is not given is as in the
+        sandbox of the snapshot.
         """
         request = schema.CreateSandboxRequest(
             template=template,
@@ -80,7 +83,7 @@ class AsyncSandbox:
             limits=limits,
             permissions=permissions,
             volumes=[*volumes],
-            snapshot_id=snapshot_id,
+            snapshot_id=snapshot if isinstance(snapshot, str) else snapshot.snapshot_id,
             model=model,
             settings=dict(settings or {}),
             idempotency_key=str(uuid.uuid4()) if idempotency_key is None else idempotency_key,
@@ -154,6 +157,16 @@ class AsyncSandbox:
     async def snapshot(self, name: str = "") -> schema.Snapshot:
         """Store the state, from which other sandboxes can be created."""
         return await self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
+
+    async def fork(self) -> AsyncSandbox:
+        """Create a sandbox that continues from the state of this one. Both run on."""
+        taken = await self.snapshot()
+        try:
+            return await AsyncSandbox.create(
+                snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client
+            )
+        finally:
+            await self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
 
     async def metrics(self) -> schema.SandboxMetrics:
         """Return what the sandbox uses now."""

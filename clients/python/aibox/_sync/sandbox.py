@@ -57,7 +57,7 @@ class Sandbox:
         limits: schema.Limits | None = None,
         permissions: schema.Permissions | None = None,
         volumes: Sequence[schema.VolumeMount] = (),
-        snapshot_id: str = "",
+        snapshot: schema.Snapshot | str = "",
         model: str = "",
         settings: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
@@ -68,6 +68,9 @@ class Sandbox:
         Without allowed_hosts, the sandbox has the tenant's default policy; with an empty list,
         it reaches no host. network is a mode (none, local, allowlist, public) or a whole
         policy. The creation has a key, so it is repeated safely if the connection is lost.
+
+        With a snapshot, the sandbox continues from it, and what is not given is as in the
+        sandbox of the snapshot.
         """
         request = schema.CreateSandboxRequest(
             template=template,
@@ -81,7 +84,7 @@ class Sandbox:
             limits=limits,
             permissions=permissions,
             volumes=[*volumes],
-            snapshot_id=snapshot_id,
+            snapshot_id=snapshot if isinstance(snapshot, str) else snapshot.snapshot_id,
             model=model,
             settings=dict(settings or {}),
             idempotency_key=str(uuid.uuid4()) if idempotency_key is None else idempotency_key,
@@ -155,6 +158,16 @@ class Sandbox:
     def snapshot(self, name: str = "") -> schema.Snapshot:
         """Store the state, from which other sandboxes can be created."""
         return self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
+
+    def fork(self) -> Sandbox:
+        """Create a sandbox that continues from the state of this one. Both run on."""
+        taken = self.snapshot()
+        try:
+            return Sandbox.create(
+                snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client
+            )
+        finally:
+            self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
 
     def metrics(self) -> schema.SandboxMetrics:
         """Return what the sandbox uses now."""

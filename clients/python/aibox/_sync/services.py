@@ -235,10 +235,23 @@ class Sandboxes:
         return self._transport.call("/aibox.v1.Sandboxes/Resume", request, schema.Sandbox, timeout=timeout)
 
     def snapshot(self, request: schema.SnapshotSandboxRequest, *, timeout: float | None = None) -> schema.Snapshot:
-        """Snapshot stores the state of a sandbox, from which others can be created. It holds no
-        connection and no token of the sandbox. Errors: unsupported if the machine cannot do it.
+        """Snapshot stores the state of a running sandbox, from which others can be created: its
+        files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+        snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
+        refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
+        environment if the machine cannot do it; limit if the tenant's quota is reached.
         """
         return self._transport.call("/aibox.v1.Sandboxes/Snapshot", request, schema.Snapshot, timeout=timeout)
+
+    def list_snapshots(self, request: schema.ListSnapshotsRequest, *, timeout: float | None = None) -> schema.ListSnapshotsResponse:
+        """ListSnapshots lists the tenant's snapshots, the newest first."""
+        return self._transport.call("/aibox.v1.Sandboxes/ListSnapshots", request, schema.ListSnapshotsResponse, timeout=timeout, idempotent=True)
+
+    def delete_snapshot(self, request: schema.DeleteSnapshotRequest, *, timeout: float | None = None) -> None:
+        """DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
+        conflict while one is being created.
+        """
+        self._transport.call("/aibox.v1.Sandboxes/DeleteSnapshot", request, None, timeout=timeout, idempotent=True)
 
     def metrics(self, request: schema.SandboxMetricsRequest, *, timeout: float | None = None) -> schema.SandboxMetrics:
         """Metrics returns what a running sandbox uses. Errors: conflict if it does not run."""

@@ -159,6 +159,32 @@ const works = [
     assert.notEqual((await port({}, '/hostname'))[0], 200)
     assert.notEqual((await port({ 'e2b-traffic-access-token': sandbox.envdAccessToken ?? 'x' }, '/hostname'))[0], 200)
   }],
+  ['`createSnapshot`, `Sandbox.create` from it, `Sandbox.listSnapshots`, `Sandbox.deleteSnapshot`', async () => {
+    await sandbox.files.write('/tmp/stored', 'x')
+    await sandbox.commands.run('while :; do date +%s%N >/tmp/beat; sleep 0.1; done', { background: true })
+    while (!(await sandbox.files.exists('/tmp/beat')));
+    const taken = await sandbox.createSnapshot({ name: 'mine' })
+    assert.deepEqual(taken.names, ['mine'])
+    assert.deepEqual((await Sandbox.listSnapshots({ sandboxId: sandbox.sandboxId }).nextItems()).map((s) => s.snapshotId), [taken.snapshotId])
+    const copy = await Sandbox.create(taken.snapshotId, { timeoutMs: 60_000 })
+    assert.equal(await copy.files.read('/tmp/stored'), 'x')
+    const beat = await copy.files.read('/tmp/beat')
+    for (let now = beat; now === beat || !now; ) now = await copy.files.read('/tmp/beat')
+    await copy.files.write('/tmp/stored', 'y')
+    assert.equal(await sandbox.files.read('/tmp/stored'), 'x')
+    await copy.kill()
+    assert.deepEqual([await Sandbox.deleteSnapshot(taken.snapshotId), await Sandbox.deleteSnapshot(taken.snapshotId)], [true, false])
+  }],
+  ['`fork` with `count` and `timeoutMs`', async () => {
+    const forks = await sandbox.fork({ count: 2, timeoutMs: 60_000 })
+    for (const fork of forks) {
+      assert.ok(fork instanceof Sandbox, fork)
+      assert.equal((await fork.commands.run('cat /tmp/stored')).stdout, 'x')
+      await fork.kill()
+    }
+    assert.equal(forks.length, 2)
+    assert.deepEqual(await Sandbox.listSnapshots().nextItems(), [])
+  }],
   ['`kill`, and a sandbox that is gone: `SandboxNotFoundError`', async () => {
     const events = sandbox.commands.run('sleep 1000')
     events.catch(() => {})
@@ -181,8 +207,6 @@ const refused = [
   ['`Sandbox.create` with `network.httpsPorts`', () => Sandbox.create({ network: { httpsPorts: [3000] } })],
   ['`Sandbox.create` with `lifecycle.autoResume`', () => Sandbox.create({ lifecycle: { onTimeout: 'pause', autoResume: true } })],
   ['`pause` with `keepMemory: false`', () => sandbox.pause({ keepMemory: false })],
-  ['`fork`', () => sandbox.fork()],
-  ['`Sandbox.listSnapshots`', () => Sandbox.listSnapshots().nextItems()],
   ['`updateNetwork` to every host', () => sandbox.updateNetwork({ allowInternetAccess: true })],
   ['`files.write` with `metadata`', () => sandbox.files.write('x', 'x', { metadata: { a: 'b' } })],
   ['`Template.build`', () => Template.build(Template().fromImage('x'), 'mine')],

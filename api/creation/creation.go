@@ -1,0 +1,133 @@
+// Package creation makes calls that create something repeatable by their idempotency keys. It
+// never creates anything itself.
+//
+// The server can be killed in each moment of a creation. So a creation is recorded before it
+// begins, and the id of what it makes before anything of that exists. Whoever finds the
+// creation of a dead process settles it: the next call with the key, or the next server.
+package creation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"aibox/api/store"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// maxKey is the maximum length of an idempotency key in bytes.
+const maxKey = 128
+
+// recordTimeout is how long the end of a creation may take to be recorded.
+const recordTimeout = 10 * time.Second
+
+// Store remembers creations; see store.Store.
+type Store interface {
+	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (store.Creation, error)
+	RecordSandbox(ctx context.Context, c store.Creation, sandbox session.ID) error
+	EndCreation(ctx context.Context, c store.Creation, keep bool) error
+	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
+}
+
+// Keeper makes creations repeatable. It is safe for concurrent use.
+type Keeper struct {
+	Store Store
+	// Settle returns when nothing more becomes of the creation of a dead process that made
+	// id. It reports whether it was completed and stays; if not, nothing of it is left.
+	Settle func(ctx context.Context, id session.ID) (stays bool, err error)
+}
+
+// Record stores the id of what a creation makes, before anything of it exists. An error must
+// end the creation.
+type Record = func(ctx context.Context, id session.ID) error
+
+// Check checks the form of an idempotency key.
+func Check(key string) error {
+	if len(key) > maxKey {
+		return fault.New(fault.Usage, "an idempotency key has up to %d bytes", maxKey)
+	}
+	return nil
+}
+
+// Do creates what message asks for, by create, or returns the id of what an earlier call with
+// the key created; otherwise the id is empty. keep makes the key return the result from now
+// on. Another message with the key is a Conflict, and so is one whose creation still runs.
+func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, keep bool, create func(Record) error) (session.ID, error) {
+	if err := Check(key); err != nil {
+		return "", err
+	}
+	c, err := k.begin(ctx, tenant, key, message)
+	if err != nil {
+		return "", err
+	}
+	if c.Done {
+		return c.Sandbox, nil
+	}
+	err = create(func(ctx context.Context, id session.ID) error { return k.Store.RecordSandbox(ctx, c, id) })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	return "", errors.Join(err, k.Store.EndCreation(ctx, c, keep && err == nil))
+}
+
+// begin records a creation, and settles an earlier one with the key whose process has died.
+func (k *Keeper) begin(ctx context.Context, tenant session.Tenant, key string, message proto.Message) (store.Creation, error) {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		return store.Creation{}, err
+	}
+	digest := sha256.Sum256(encoded)
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return store.Creation{}, err
+	}
+	for {
+		c, err := k.Store.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), processName(self), isAlive)
+		if err != nil || !c.Abandoned {
+			return c, err
+		}
+		if err := k.settle(ctx, c); err != nil {
+			return c, err
+		}
+	}
+}
+
+// settle ends a creation whose process has died.
+func (k *Keeper) settle(ctx context.Context, c store.Creation) error {
+	stays := false
+	if c.Sandbox != "" {
+		var err error
+		if stays, err = k.Settle(ctx, c.Sandbox); err != nil {
+			return err
+		}
+	}
+	return k.Store.EndCreation(ctx, c, stays)
+}
+
+// SettleAll settles the creations whose process was killed.
+func (k *Keeper) SettleAll(ctx context.Context) error {
+	abandoned, err := k.Store.AbandonedCreations(ctx, isAlive)
+	for _, c := range abandoned {
+		err = errors.Join(err, k.settle(ctx, c))
+	}
+	return err
+}
+
+// processName names a process of this machine, also after its pid belongs to another.
+func processName(p runtime.Process) string {
+	name, _ := json.Marshal(p) // numbers and text
+	return string(name)
+}
+
+// isAlive reports whether the process that processName named still runs.
+func isAlive(name string) bool {
+	var p runtime.Process
+	return json.Unmarshal([]byte(name), &p) == nil && p.Alive()
+}

@@ -1,0 +1,154 @@
+package creation
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/store"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// fixture is a Keeper over a real database.
+type fixture struct {
+	*Keeper
+
+	t       *testing.T
+	db      *store.Store
+	settled []session.ID
+	stays   bool // what Settle reports
+	made    int
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "api", "x.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	f := &fixture{t: t, db: db}
+	f.Keeper = &Keeper{Store: db, Settle: func(_ context.Context, id session.ID) (bool, error) {
+		f.settled = append(f.settled, id)
+		return f.stays, nil
+	}}
+	return f
+}
+
+// do creates something with a key and a prompt. It returns the earlier result.
+func (f *fixture) do(key, prompt string, create func(Record) error) (session.ID, error) {
+	f.t.Helper()
+	return f.Do(f.t.Context(), "acme", key, &aiboxv1.StartSessionRequest{Prompt: prompt, IdempotencyKey: key}, true, create)
+}
+
+// makes is a creation that records an id, and ends with err.
+func (f *fixture) makes(id session.ID, err error) func(Record) error {
+	return func(record Record) error {
+		f.made++
+		return errors.Join(record(f.t.Context(), id), err)
+	}
+}
+
+// die leaves a creation whose process has died.
+func (f *fixture) die(key, prompt string, id session.ID) {
+	f.t.Helper()
+	killed := errors.New("killed")
+	f.Store = dying{f.db}
+	if _, err := f.do(key, prompt, f.makes(id, killed)); !errors.Is(err, killed) {
+		f.t.Fatal(err)
+	}
+	f.Store, f.made = f.db, 0
+}
+
+// dying is a store of a process that ends before it records the end of a creation.
+type dying struct{ *store.Store }
+
+func (d dying) BeginCreation(ctx context.Context, tenant session.Tenant, key, request, _ string, isAlive func(string) bool) (store.Creation, error) {
+	return d.Store.BeginCreation(ctx, tenant, key, request, `{"pid":4194304,"start_time":1}`, isAlive)
+}
+
+func (d dying) EndCreation(context.Context, store.Creation, bool) error { return nil }
+
+func TestAKeyCreatesOnce(t *testing.T) {
+	f := newFixture(t)
+	for i, want := range []session.ID{"", "0dq4f-codex", "0dq4f-codex"} {
+		if earlier, err := f.do("k", "task", f.makes("0dq4f-codex", nil)); err != nil || earlier != want {
+			t.Errorf("call %d returns %q, %v", i, earlier, err)
+		}
+	}
+	if _, err := f.do("k", "another task", f.makes("0dq4g-codex", nil)); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("another request with the key: %v", err)
+	}
+	if _, err := f.do(strings.Repeat("k", maxKey+1), "task", f.makes("0dq4g-codex", nil)); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a key that is too long: %v", err)
+	}
+	if f.made != 1 {
+		t.Errorf("%d were created", f.made)
+	}
+}
+
+func TestAKeyIsFreeAfterACreationThatFailed(t *testing.T) {
+	f := newFixture(t)
+	failed := errors.New("no image")
+	if _, err := f.do("k", "task", f.makes("0dq4f-codex", failed)); !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	if earlier, err := f.do("k", "another task", f.makes("0dq4g-codex", nil)); err != nil || earlier != "" || f.made != 2 {
+		t.Errorf("%q, %v after %d creations", earlier, err, f.made)
+	}
+}
+
+func TestACreationThatRunsIsAConflict(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.do("k", "task", func(Record) error {
+		if _, err := f.do("k", "task", f.makes("0dq4f-codex", nil)); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a second call: %v", err)
+		}
+		return nil
+	})
+	if err != nil || f.made != 0 {
+		t.Errorf("%v after %d creations", err, f.made)
+	}
+}
+
+func TestTheCreationOfADeadProcessIsReturnedOrRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		id    session.ID
+		stays bool
+		want  session.ID
+		made  int
+	}{
+		"it had started":           {id: "0dq4f-codex", stays: true, want: "0dq4f-codex"},
+		"it had not started":       {id: "0dq4f-codex", made: 1},
+		"it had not even an id":    {made: 1},
+		"none stays without an id": {stays: true, made: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.die("k", "task", c.id)
+			f.stays = c.stays
+			earlier, err := f.do("k", "task", f.makes("0dq4g-codex", nil))
+			if err != nil || earlier != c.want || f.made != c.made || (len(f.settled) == 1) != (c.id != "") {
+				t.Errorf("%q, %v; %d were created; %q settled", earlier, err, f.made, f.settled)
+			}
+		})
+	}
+}
+
+func TestANewServerSettlesAllCreationsOfDeadOnes(t *testing.T) {
+	f := newFixture(t)
+	f.die("a", "task", "0dq4f-codex")
+	f.die("b", "task", "0dq4g-sandbox")
+	f.die("c", "task", "")
+	if err := f.SettleAll(t.Context()); err != nil || len(f.settled) != 2 {
+		t.Errorf("%v; settled %q", err, f.settled)
+	}
+	left, err := f.db.AbandonedCreations(t.Context(), isAlive)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%+v are left, %v", left, err)
+	}
+}

@@ -1,0 +1,181 @@
+package e2b
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// snapshotPrefix begins the ids of snapshots. The packages name a snapshot where they name a
+// template.
+const snapshotPrefix = "snap-"
+
+// maxForks is the maximum number of sandboxes of one fork.
+const maxForks = 16
+
+// snapshotJSON is a snapshot as the packages know it.
+type snapshotJSON struct {
+	SnapshotID string   `json:"snapshotID"`
+	Names      []string `json:"names"`
+}
+
+func describeSnapshot(s *aiboxv1.Snapshot) snapshotJSON {
+	j := snapshotJSON{SnapshotID: s.SnapshotId, Names: []string{}}
+	if s.Name != "" {
+		j.Names = append(j.Names, s.Name)
+	}
+	return j
+}
+
+// createSnapshot stores the state of a sandbox.
+func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Name string `json:"name"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	made, err := s.snapshot(r.Context(), r.PathValue("id"), body.Name)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, describeSnapshot(made))
+	return nil
+}
+
+func (s *Server) snapshot(ctx context.Context, id, name string) (*aiboxv1.Snapshot, error) {
+	found, err := s.live(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.backend.sandboxes.Snapshot(ctx, connect.NewRequest(&aiboxv1.SnapshotSandboxRequest{SandboxId: found.SandboxId, Name: name}))
+	if err != nil {
+		return nil, err
+	}
+	return made.Msg, nil
+}
+
+// listSnapshots lists snapshots, newest first, on one page.
+func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	all, err := s.backend.sandboxes.ListSnapshots(r.Context(), connect.NewRequest(&aiboxv1.ListSnapshotsRequest{SandboxId: query.Get("sandboxID")}))
+	if err != nil {
+		return err
+	}
+	found := []snapshotJSON{}
+	for _, one := range all.Msg.Snapshots {
+		if name := query.Get("name"); name == "" || name == one.Name || name == one.SnapshotId {
+			found = append(found, describeSnapshot(one))
+		}
+	}
+	begin, err := parseOffset(query.Get("nextToken"), len(found))
+	if err != nil {
+		return err
+	}
+	found = found[begin:]
+	if text := query.Get("limit"); text != "" {
+		size, err := strconv.Atoi(text)
+		if err != nil || size < 1 || size > maxPage {
+			return &apiError{http.StatusBadRequest, "the limit is between 1 and " + strconv.Itoa(maxPage)}
+		}
+		if size < len(found) {
+			w.Header().Set(nextHeader, strconv.Itoa(begin+size))
+			found = found[:size]
+		}
+	}
+	writeJSON(w, http.StatusOK, found)
+	return nil
+}
+
+// parseOffset reads the token of a page: the number of the snapshots before it.
+func parseOffset(text string, most int) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, &apiError{http.StatusBadRequest, strconv.Quote(text) + " is not the token of a page"}
+	}
+	return min(n, most), nil
+}
+
+// snapshotID returns the id of the caller's snapshot with that id or name; empty if there is
+// none.
+func (s *Server) snapshotID(ctx context.Context, name string) (string, error) {
+	if !strings.HasPrefix(name, snapshotPrefix) {
+		return "", nil
+	}
+	all, err := s.backend.sandboxes.ListSnapshots(ctx, connect.NewRequest(&aiboxv1.ListSnapshotsRequest{}))
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(all.Msg.Snapshots, func(one *aiboxv1.Snapshot) bool { return one.SnapshotId == name }) {
+		return name, nil
+	}
+	return "", nil
+}
+
+// continueFrom makes a request one for a sandbox from a snapshot, which has the permissions of
+// its processes.
+func continueFrom(id string, request *aiboxv1.CreateSandboxRequest) {
+	request.SnapshotId, request.Template, request.Permissions = id, "", nil
+}
+
+// forkJSON is one sandbox of a fork, or why it could not be created.
+type forkJSON struct {
+	Sandbox *accessJSON    `json:"sandbox,omitempty"`
+	Error   map[string]any `json:"error,omitempty"`
+}
+
+// forkSandbox creates sandboxes that continue from the state of another.
+func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		timeoutBody
+		Count *int `json:"count"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	count := 1
+	if body.Count != nil {
+		count = *body.Count
+	}
+	if count < 1 || count > maxForks {
+		return &apiError{http.StatusBadRequest, "the count is between 1 and " + strconv.Itoa(maxForks)}
+	}
+	taken, err := s.snapshot(r.Context(), r.PathValue("id"), "")
+	if err != nil {
+		return err
+	}
+	request := &aiboxv1.CreateSandboxRequest{SnapshotId: taken.SnapshotId}
+	if body.Timeout != nil {
+		timeout, err := body.duration()
+		if err != nil {
+			return err
+		}
+		request.Timeout = durationpb.New(timeout)
+	}
+	var made []forkJSON
+	for range count {
+		one, err := s.backend.sandboxes.Create(r.Context(), connect.NewRequest(request))
+		if err != nil {
+			made = append(made, forkJSON{Error: map[string]any{"code": statusOf(err), "message": sentence(err)}})
+			continue
+		}
+		access := s.access(r, one.Msg)
+		made = append(made, forkJSON{Sandbox: &access})
+	}
+	_, err = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, made)
+	return nil
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// sender sends the events of one process, and between them events that show that the stream
+// is alive. It is safe for concurrent use.
+type sender struct {
+	pass   func(*aiboxv1.ProcessEvent) error
+	cancel context.CancelFunc // ends the reading of events
+	alive  *time.Timer
+	every  time.Duration
+
+	mu    sync.Mutex
+	err   error // the first one of pass
+	ended bool
+}
+
+// newSender returns a sender that sends a sign of life after each time without events. Its
+// end must be called. It calls cancel if a sign of life cannot be sent.
+func newSender(pass func(*aiboxv1.ProcessEvent) error, cancel context.CancelFunc, every time.Duration) *sender {
+	s := &sender{pass: pass, cancel: cancel, every: every}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alive = time.AfterFunc(every, func() {
+		if s.send(aliveEvent()) != nil {
+			s.cancel()
+		}
+	})
+	return s
+}
+
+// send sends an event. After an error it sends nothing more.
+func (s *sender) send(event *aiboxv1.ProcessEvent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || s.ended {
+		return s.err
+	}
+	s.err = s.pass(event)
+	s.alive.Reset(s.every)
+	return s.err
+}
+
+// end ends the signs of life, and returns the error of the first event that could not be sent.
+func (s *sender) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.alive.Stop()
+	return s.err
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
+	"aibox/internal/fault"
+	"aibox/internal/files"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// copying starts the process that copies files in the caller's sandbox.
+func (f *fileService) copying(ctx context.Context, sandbox, user string, what process.Copy) (*processes, session.ID, int, error) {
+	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	info, err := f.processes.StartProcess(ctx, id, process.Request{Copy: &what, User: user, Linger: execLinger})
+	return &processes{cases: f.processes}, id, info.ID, err
+}
+
+// maxCopyErrors bounds what is reported of a copy that failed, in bytes.
+const maxCopyErrors = 4 << 10
+
+// followCopy passes the archive that a process prints to send, and returns when it has ended.
+func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) error {
+	stderr := bounded{bound: maxCopyErrors}
+	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
+		switch frame.Kind {
+		case process.Stdout:
+			return send(frame.Data)
+		case process.Stderr:
+			stderr.add(frame.Data)
+		default:
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0 || exit.Error != "":
+		text := strings.TrimSpace(string(stderr.kept) + " " + exit.Error)
+		return &failed{failure: failFailed, message: "in the sandbox: " + termtext.Escape(text)}
+	default:
+		return nil
+	}
+}
+
+func (f *fileService) Download(ctx context.Context, r *connect.Request[aiboxv1.DownloadFilesRequest], stream *connect.ServerStream[aiboxv1.DownloadFilesResponse]) error {
+	return f.download(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: body}) })
+}
+
+// download sends an archive.
+func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequest, send func(*httpbody.HttpBody) error) error {
+	name, err := checkPath(m.GetPath())
+	if err != nil {
+		return err
+	}
+	p, id, number, err := f.copying(ctx, m.GetSandboxId(), m.GetUser(), process.Copy{Path: string(name)})
+	if err != nil {
+		return err
+	}
+	err = followCopy(ctx, p, id, number, func(data []byte) error {
+		return send(&httpbody.HttpBody{ContentType: "application/x-tar", Data: data})
+	})
+	if err != nil {
+		p.kill(ctx, id, number)
+	}
+	return err
+}
+
+func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error) {
+	first, err := firstOf(stream)
+	if err != nil {
+		return nil, err
+	}
+	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
+	if err := f.upload(ctx, first, receiver(stream, bytes.Clone(data(first)), data)); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
+}
+
+// upload extracts an archive as the first message of a stream says.
+func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) error {
+	name, err := checkPath(first.GetPath())
+	if err != nil {
+		return err
+	}
+	if first.GetName() == "" {
+		at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
+		if err == nil {
+			_, err = at.MakeFolder(ctx, name, files.MakeOptions{Parents: true})
+		}
+		if err != nil {
+			return fileError(err)
+		}
+	}
+	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
+	if err != nil {
+		return err
+	}
+	err = p.cases.ProcessInput(ctx, id, number, in, true)
+	if err == nil || fault.KindOf(err) == fault.Conflict { // it has ended, and says why
+		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
+	}
+	if err != nil {
+		p.kill(ctx, id, number)
+	}
+	return err
+}

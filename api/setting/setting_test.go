@@ -1,0 +1,72 @@
+package setting
+
+import (
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+func TestFieldsBecomeSettingsAndFieldsAgain(t *testing.T) {
+	limits := &aiboxv1.Limits{MemoryMib: proto.Int64(512), Cpus: proto.Float64(1.5), Processes: proto.Int32(64)}
+	network := &aiboxv1.NetworkPolicy{
+		Mode: aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST, Allow: &aiboxv1.HostList{Hosts: []string{"example.com"}},
+		Deny: &aiboxv1.HostList{Hosts: []string{"*.example.com"}}, UploadMib: proto.Int64(0), DownloadMib: proto.Int64(7),
+	}
+	var r Reader
+	r.Limits(limits)
+	r.Network(network)
+	r.Duration("timeout", "timeout", durationpb.New(90*time.Second))
+	given, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ToLimits(given); !proto.Equal(got, limits) {
+		t.Errorf("limits: %v", got)
+	}
+	if got := ToNetwork(given); !proto.Equal(got, network) {
+		t.Errorf("network: %v", got)
+	}
+	if got := ToDuration(given, "timeout"); got.AsDuration() != 90*time.Second {
+		t.Errorf("timeout: %v", got)
+	}
+}
+
+func TestAbsentFieldsGiveNothingAndAnEmptyListIsAValue(t *testing.T) {
+	var r Reader
+	r.Limits(&aiboxv1.Limits{})
+	r.Network(&aiboxv1.NetworkPolicy{Allow: &aiboxv1.HostList{}})
+	r.Duration("timeout", "timeout", nil)
+	r.Text("model", "")
+	given, err := r.Result()
+	if err != nil || len(given.Keys()) != 1 || !given.Has("allow") || len(given.Words("allow")) != 0 {
+		t.Fatalf("%q, %v", given.Keys(), err)
+	}
+	if ToLimits(given) != nil || ToDuration(given, "timeout") != nil {
+		t.Error("settings that were not given are returned")
+	}
+	if got := ToNetwork(given); got.GetAllow() == nil || got.Deny != nil || got.UploadMib != nil {
+		t.Errorf("network: %v", got)
+	}
+}
+
+func TestTheFirstMistakeIsReported(t *testing.T) {
+	for name, read := range map[string]func(*Reader){
+		"a negative time":   func(r *Reader) { r.Duration("timeout", "timeout", durationpb.New(-1)) },
+		"an unknown mode":   func(r *Reader) { r.Network(&aiboxv1.NetworkPolicy{Mode: 77}) },
+		"a negative limit":  func(r *Reader) { r.Limits(&aiboxv1.Limits{MemoryMib: proto.Int64(-1)}) },
+		"an unknown name":   func(r *Reader) { r.Further(map[string]string{"color": "red"}) },
+		"a value and twice": func(r *Reader) { r.Text("memory", "512"); r.Further(map[string]string{"memory": "512"}) },
+	} {
+		var r Reader
+		read(&r)
+		_, first := r.Result()
+		r.Text("pids", "also wrong")
+		if _, err := r.Result(); err == nil || err != first { //nolint:errorlint // the same value
+			t.Errorf("%s: %v, then %v", name, first, err)
+		}
+	}
+}

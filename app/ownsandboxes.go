@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"aibox/app/sandbox"
+	"aibox/app/sandbox/child"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/supervisor"
+)
+
+// OwnSandboxes are the use cases for the sandboxes that a session's agent creates.
+type OwnSandboxes struct {
+	Cases    *sandbox.Service
+	Sessions *session.Sessions
+	Tenant   session.Tenant // the only one
+	Most     int            // at once
+	// Called is called at each request of the agent.
+	Called func()
+}
+
+// ServeOwn serves them to the session's sandbox on a listener until ctx ends. It closes the
+// listener.
+type ServeOwn func(ctx context.Context, own OwnSandboxes, listener net.Listener) error
+
+// ownSandboxes adapts a keeper and a ServeOwn to supervisor.OwnSandboxes.
+type ownSandboxes struct {
+	*child.Keeper
+	own   OwnSandboxes
+	serve ServeOwn
+}
+
+func (o ownSandboxes) Serve(ctx context.Context, listener net.Listener) error {
+	return o.serve(ctx, o.own, listener)
+}
+
+// openOwn makes what supervisor.Deps.OwnSandboxes returns.
+func (a *App) openOwn(deps session.Deps, serve ServeOwn) func(session.Host) (supervisor.OwnSandboxes, error) {
+	return func(host session.Host) (supervisor.OwnSandboxes, error) {
+		if serve == nil {
+			return nil, errors.New("nothing serves the agent's own sandboxes")
+		}
+		sessions := session.New(deps)
+		cases, err := a.Sandboxes(sessions)
+		if err != nil {
+			return nil, err
+		}
+		keeper := child.New(host, sessions)
+		cases.ModelKeys = nil
+		cases.Secrets = func(context.Context, *config.Resolved, *session.Spec) (map[string]string, error) {
+			return nil, errNoSecrets
+		}
+		cases.Defaults = keeper.Defaults
+		cases.Launch = keeper.Limit(sandbox.LimitStarts(sessions.Launch))
+		spec := host.Spec()
+		return ownSandboxes{keeper, OwnSandboxes{
+			Cases: cases, Sessions: sessions, Tenant: keeper.Tenant(), Most: spec.OwnSandboxes(), Called: host.NoteActivity,
+		}, serve}, nil
+	}
+}
+
+var errNoSecrets = fault.New(fault.Refused, "a sandbox that an agent creates gets no secrets")

@@ -1,0 +1,270 @@
+package child
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/config"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/netguard/preset"
+	"aibox/session"
+)
+
+// Defaults returns the settings of a sandbox that its request does not give: an equal part of
+// what the session has.
+func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides, error) {
+	spec := k.host.Spec()
+	parts := spec.OwnSandboxes() + 1
+	_, processes := spec.ProcessShares()
+	var given config.RunOverrides
+	for _, setting := range []struct {
+		key   string
+		value int64
+	}{
+		{"memory", int64(spec.Memory) / int64(parts)},
+		{"pids", int64(processes)},
+		{"egress-upload", int64(spec.EgressUpload) / int64(parts)},
+		{"egress-download", int64(spec.EgressDownload) / int64(parts)},
+	} {
+		if setting.value > 0 {
+			if err := given.Set(setting.key, strconv.FormatInt(setting.value, 10)); err != nil {
+				return given, err
+			}
+		}
+	}
+	if spec.CPUs > 0 {
+		return given, given.Set("cpus", spec.CPUs.String())
+	}
+	return given, nil
+}
+
+// bound completes a launch to one within the session, or refuses it.
+func (k *Keeper) bound(l *session.Launch) error {
+	parent := k.host.Spec()
+	if err := k.checkKind(l); err != nil {
+		return err
+	}
+	if err := boundNetwork(&l.Spec, k.host.Policy()); err != nil {
+		return err
+	}
+	if err := boundLimits(&l.Spec, &parent); err != nil {
+		return err
+	}
+	l.Spec.AllowDegraded = parent.AllowDegraded
+	return k.boundTime(&l.Spec)
+}
+
+// checkKind refuses a launch of anything but a plain sandbox of the session.
+func (k *Keeper) checkKind(l *session.Launch) error {
+	spec := &l.Spec
+	switch own := spec.Sandbox; {
+	case own == nil || own.Warm != nil || own.Snapshot != "" || own.Tenant != k.Tenant():
+		return fault.New(fault.Refused, "an agent can only create sandboxes of its own session")
+	case len(own.Volumes) > 0:
+		return fault.New(fault.Refused, "a sandbox that an agent creates has no volumes")
+	case own.OnTimeout != session.Destroy:
+		return fault.New(fault.Refused, "a sandbox that an agent creates is destroyed at its timeout, not paused")
+	case spec.HasModel() || len(l.Keys) > 0:
+		return fault.New(fault.Refused, "a sandbox that an agent creates reaches no model").Hint("leave out the network, or use allowlist")
+	case len(spec.Secret) > 0 || len(spec.SSHAgent) > 0 || len(l.Injected) > 0 || len(l.Secrets) > 0:
+		return fault.New(fault.Refused, "a sandbox that an agent creates gets no secrets")
+	case len(spec.Inspect) > 0 || len(spec.InferenceTools) > 0 || spec.Ask || spec.Sandboxes > 0:
+		return fault.New(fault.Refused, "a sandbox that an agent creates has no inspected hosts, no server-side tools, no questions and no sandboxes of its own")
+	}
+	return nil
+}
+
+// boundNetwork leaves a sandbox what the policy outer allows, too, or refuses it.
+func boundNetwork(spec *session.Spec, outer netguard.Policy) error {
+	if err := resolvePresets(spec, outer); err != nil {
+		return err
+	}
+	asked, unresolved, err := spec.Policy()
+	if err != nil {
+		return err
+	}
+	if len(unresolved) > 0 {
+		return fault.New(fault.Internal, "the presets %s are not resolved", strings.Join(unresolved, ", "))
+	}
+	if asked.Mode > outer.Mode {
+		return fault.New(fault.Refused, "the session has the network policy %s, so its sandboxes cannot have the wider policy %s", outer.Mode, asked.Mode)
+	}
+	within, dropped := asked.Within(outer)
+	if asked.Mode.HasProxy() && len(dropped) > 0 {
+		names := make([]string, len(dropped))
+		for i, rule := range dropped {
+			names[i] = rule.Pattern.String()
+		}
+		return fault.New(fault.Refused, "the session itself cannot reach %s, or not without an inspection, so its sandboxes cannot either", strings.Join(names, ", ")).
+			Hint("ask for hosts that the session can reach")
+	}
+	spec.Allow, spec.Deny = wordsOf(within.Allow), wordsOf(within.Deny)
+	spec.Sandbox.Denied = spec.Deny
+	spec.Sources = map[string]string{"allow": "the sandbox's allow list", "deny": "the session's deny list"}
+	return nil
+}
+
+// resolvePresets replaces presets by the hosts that the session reaches because of them. The
+// tools in a sandbox's image may name others.
+func resolvePresets(spec *session.Spec, outer netguard.Policy) error {
+	var words []string
+	for _, word := range spec.Allow {
+		entry, err := preset.ParseAllow(word)
+		if err != nil {
+			return err
+		}
+		found, _ := preset.Find(entry.Preset)
+		if entry.Preset == "" || !found.Asks() {
+			words = append(words, word)
+			continue
+		}
+		known := false
+		for _, rule := range outer.Allow {
+			if rule.Source == preset.Source(entry.Preset) {
+				words, known = append(words, rule.Pattern.String()), true
+			}
+		}
+		if !known {
+			return fault.New(fault.Refused, "the session itself does not allow the preset %s, so its sandboxes cannot have it", entry.Preset)
+		}
+	}
+	if spec.Allow != nil {
+		spec.Allow = slices.Clip(append([]string{}, words...))
+	}
+	return nil
+}
+
+func wordsOf(rules []netguard.Rule) []string {
+	var words []string
+	for _, rule := range rules {
+		words = append(words, rule.Pattern.String())
+	}
+	return words
+}
+
+// boundLimits refuses a sandbox whose own limits are wider than its part of the session's. What
+// several sandboxes share is lent; see session.Host.
+func boundLimits(spec, parent *session.Spec) error {
+	_, processes := parent.ProcessShares()
+	if parent.Pids > 0 && processes == 0 {
+		return fault.New(fault.Limit, "the session's limit of %s leaves none for a sandbox of its own", amount.Of(parent.Pids, "process"))
+	}
+	for _, limit := range []struct {
+		what        string
+		bound, asks float64
+	}{
+		{"MiB of memory", float64(parent.Memory), float64(spec.Memory)},
+		{"processors", parent.CPUs.Float(), spec.CPUs.Float()},
+		{"processes", float64(processes), float64(spec.Pids)},
+		{"MiB of uploads", float64(parent.EgressUpload), float64(spec.EgressUpload)},
+		{"MiB of downloads", float64(parent.EgressDownload), float64(spec.EgressDownload)},
+	} {
+		if limit.bound > 0 && (limit.asks == 0 || limit.asks > limit.bound) {
+			asks := fmt.Sprint(limit.asks)
+			if limit.asks == 0 {
+				asks = "no limit"
+			}
+			return fault.New(fault.Limit, "a sandbox of this session can have up to %v %s, not %s", limit.bound, limit.what, asks)
+		}
+	}
+	spec.Disk = parent.Disk / amount.MiB(parent.OwnSandboxes()+1)
+	if parent.Disk > 0 && spec.Disk == 0 {
+		spec.Disk = 1
+	}
+	return nil
+}
+
+// boundTime ends a sandbox no later than the session.
+func (k *Keeper) boundTime(spec *session.Spec) error {
+	left, limited := k.host.TimeLeft()
+	if !limited {
+		return nil
+	}
+	left = left.Truncate(time.Second)
+	if left <= 0 {
+		return errEnding
+	}
+	if spec.Timeout == 0 || time.Duration(spec.Timeout) > left {
+		spec.Timeout = amount.Duration(left)
+	}
+	return nil
+}
+
+// shareOf returns what a sandbox takes from the session's limits.
+func shareOf(spec *session.Spec) session.Share {
+	share := session.Share{Memory: spec.Memory.Bytes(), Disk: spec.Disk.Bytes()}
+	if spec.Mode().HasProxy() {
+		share.Upload, share.Download = spec.EgressUpload.Bytes(), spec.EgressDownload.Bytes()
+	}
+	return share
+}
+
+// take limits a sandbox to what it was lent.
+func take(spec *session.Spec, granted session.Share) {
+	for _, limit := range []struct {
+		setting *amount.MiB
+		granted int64
+	}{{&spec.Disk, granted.Disk}, {&spec.EgressUpload, granted.Upload}, {&spec.EgressDownload, granted.Download}} {
+		if limit.granted > 0 {
+			*limit.setting = min(*limit.setting, amount.MiB(max(1, limit.granted>>20)))
+		}
+	}
+}
+
+// Narrow leaves each sandbox what the session's policy allows as it is now. One whose policy
+// cannot be changed is ended.
+func (k *Keeper) Narrow(ctx context.Context) {
+	for _, id := range k.running() {
+		if k.narrow(ctx, id) != nil {
+			_ = k.end(context.WithoutCancel(ctx), id, "its network policy could not be changed with its session's")
+		}
+	}
+}
+
+// narrow narrows the policy of one sandbox.
+func (k *Keeper) narrow(ctx context.Context, id session.ID) error {
+	found, err := k.sessions.Load(id)
+	if err != nil || !found.Mode().HasProxy() || found.State.Phase == session.Ended {
+		return err
+	}
+	now, err := policyNow(&found)
+	if err != nil {
+		return err
+	}
+	within, dropped := now.Within(k.host.Policy())
+	if len(dropped) == 0 && len(within.Deny) == len(now.Deny) {
+		return nil
+	}
+	allow, deny := wordsOf(within.Allow), wordsOf(within.Deny)
+	return k.sessions.SetNetwork(ctx, id, session.NetworkLists{Allow: &allow, Deny: &deny}, "the policy of its session has changed")
+}
+
+// policyNow returns the policy that a running sandbox has.
+func policyNow(s *session.Session) (netguard.Policy, error) {
+	if s.State.Lists == nil {
+		policy, _, err := s.Policy()
+		return policy, err
+	}
+	policy := netguard.Policy{Mode: s.Mode()}
+	for _, entry := range s.State.Lists.Allow {
+		pattern, err := netguard.ParseAllow(entry.Pattern)
+		if err != nil {
+			return policy, err
+		}
+		policy.Allow = append(policy.Allow, netguard.Rule{Pattern: pattern, Source: entry.Source})
+	}
+	for _, entry := range s.State.Lists.Deny {
+		pattern, err := netguard.ParseDeny(entry.Pattern)
+		if err != nil {
+			return policy, err
+		}
+		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: entry.Source})
+	}
+	return policy, nil
+}

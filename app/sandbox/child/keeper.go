@@ -1,0 +1,263 @@
+// Package child keeps the sandboxes that a session's agent creates within what the session
+// itself has: its network policy, its limits and its life. What it cannot show to be within is
+// refused. It knows no protocol and no adapter, and starts nothing itself.
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"aibox/app/sandbox"
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// Sessions are the use cases that the keeper needs; see session.Sessions.
+type Sessions interface {
+	Load(id session.ID) (session.Session, error)
+	Live(id session.ID) (session.Live, error)
+	SetNetwork(ctx context.Context, id session.ID, lists session.NetworkLists, reason string) error
+	StopWithin(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error)
+	Kill(ctx context.Context, id session.ID, reason string) (session.Session, error)
+}
+
+// Keeper keeps the sandboxes of one session. It is safe for concurrent use.
+type Keeper struct {
+	host     session.Host
+	sessions Sessions
+	open     context.Context //nolint:containedctx // ends with the session; no call's
+	shut     context.CancelFunc
+
+	mu       sync.Mutex // guards what follows
+	closed   bool
+	children map[*child]bool
+	refused  int
+	work     sync.WaitGroup // starts and follows; added to only while it is not closed
+}
+
+// child is a sandbox that runs or is being started.
+type child struct {
+	id       session.ID // empty until it has started
+	giveBack func(spent session.Share)
+}
+
+// New returns the keeper of a session's sandboxes.
+func New(host session.Host, sessions Sessions) *Keeper {
+	k := &Keeper{host: host, sessions: sessions, children: map[*child]bool{}}
+	k.open, k.shut = context.WithCancel(context.Background())
+	return k
+}
+
+// Tenant is the owner of the sandboxes.
+func (k *Keeper) Tenant() session.Tenant { return session.OwnTenant(k.host.Parent().Session) }
+
+// Limit returns a Launch that refuses what is not within the session.
+func (k *Keeper) Limit(launch sandbox.Launch) sandbox.Launch {
+	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
+		id, err := k.start(ctx, l, step, launch)
+		if err != nil && ctx.Err() == nil {
+			k.recordRefusal(&l, err)
+		}
+		return id, err
+	}
+}
+
+// maxRefusals is how many refusals of a session are logged: the agent decides how many it
+// causes.
+const maxRefusals = 200
+
+func (k *Keeper) recordRefusal(l *session.Launch, err error) {
+	k.mu.Lock()
+	k.refused++
+	log := k.refused <= maxRefusals
+	k.mu.Unlock()
+	if log {
+		event := eventOf(&l.Spec, "")
+		event.Reason = fmt.Sprintf("%.1000s", err.Error())
+		k.host.Record(audit.SandboxRefused, event)
+	}
+}
+
+// eventOf describes a sandbox for the session's log.
+func eventOf(spec *session.Spec, id session.ID) session.OwnSandbox {
+	event := session.OwnSandbox{Sandbox: id, Network: spec.Network, Allow: spec.Allow, Memory: spec.Memory.Bytes(), Processes: spec.Pids}
+	if spec.Sandbox != nil {
+		event.Template = spec.Sandbox.Template
+	}
+	return event
+}
+
+// start starts a sandbox within the session.
+func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.Step), launch sandbox.Launch) (_ session.ID, err error) {
+	c, err := k.admit()
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			k.leave(c, session.Share{})
+		}
+		k.work.Done()
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(k.open, cancel)()
+	spec := l.Spec // which the caller keeps
+	own := *l.Spec.Sandbox
+	spec.Sandbox = &own
+	l.Spec = spec
+	if err := k.bound(&l); err != nil {
+		return "", err
+	}
+	granted, giveBack, err := k.host.Lend(shareOf(&l.Spec))
+	if err != nil {
+		return "", err
+	}
+	c.giveBack = giveBack
+	take(&l.Spec, granted)
+	parent := k.host.Parent()
+	l.Spec.Sandbox.Parent, l.Client = &parent, parent.Supervisor
+	record := l.RecordID
+	l.RecordID = func(ctx context.Context, id session.ID) error {
+		k.host.Record(audit.SandboxCreated, eventOf(&l.Spec, id))
+		if record == nil {
+			return nil
+		}
+		return record(ctx, id)
+	}
+	id, err := launch(ctx, l, step)
+	if err != nil {
+		return "", err
+	}
+	if err := k.keep(ctx, c, id); err != nil {
+		return "", errors.Join(err, k.end(context.WithoutCancel(ctx), id, "it could not be kept within its session"))
+	}
+	return id, nil
+}
+
+// admit takes a place for a sandbox.
+func (k *Keeper) admit() (*child, error) {
+	spec := k.host.Spec()
+	most := spec.OwnSandboxes()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.closed:
+		return nil, errEnding
+	case len(k.children) >= most:
+		return nil, fault.New(fault.Limit, "the session can have %s of its own at once, and has them", amount.Of(most, "sandbox")).
+			Hint("destroy one with destroy_sandbox")
+	}
+	c := new(child)
+	k.children[c] = true
+	k.work.Add(1)
+	return c, nil
+}
+
+var errEnding = fault.New(fault.Conflict, "the session is ending")
+
+// leave gives back what a sandbox had, and its place.
+func (k *Keeper) leave(c *child, spent session.Share) {
+	if c.giveBack != nil {
+		c.giveBack(spent)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.children, c)
+}
+
+// keep follows a sandbox that has started. The session's policy may have changed meanwhile.
+func (k *Keeper) keep(ctx context.Context, c *child, id session.ID) error {
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return errEnding
+	}
+	c.id = id
+	k.work.Add(1)
+	k.mu.Unlock()
+	go k.follow(c)
+	return k.narrow(ctx, id)
+}
+
+// follow waits for the end of a sandbox, and gives back what it had.
+func (k *Keeper) follow(c *child) {
+	defer k.work.Done()
+	ctx := context.Background()
+	if found, err := k.sessions.Load(c.id); err == nil {
+		_ = found.State.Supervisor.AwaitEndOr(ctx)
+	}
+	event := session.OwnSandbox{Sandbox: c.id}
+	found, err := k.sessions.Load(c.id)
+	if err == nil && found.State.Phase != session.Ended {
+		if found, err = k.sessions.Kill(ctx, c.id, "its supervisor has died"); err != nil {
+			event.Reason = err.Error()
+		}
+	}
+	if r := found.State.Result; r != nil && r.Fault != nil {
+		event.Reason = r.Fault.Message
+	}
+	var spent session.Share
+	if live, err := k.sessions.Live(c.id); err == nil {
+		spent.Upload, spent.Download = live.Egress.Up, live.Egress.Down
+	}
+	k.host.Record(audit.SandboxEnded, event)
+	k.leave(c, spent)
+}
+
+// endGrace is how long the programs of a sandbox have to end.
+const endGrace = 500 * time.Millisecond
+
+// end ends a sandbox, with force if need be.
+func (k *Keeper) end(ctx context.Context, id session.ID, reason string) error {
+	if _, err := k.sessions.StopWithin(ctx, id, reason, endGrace); err == nil {
+		return nil
+	}
+	_, err := k.sessions.Kill(context.WithoutCancel(ctx), id, reason)
+	return err
+}
+
+// running returns the ids of the sandboxes that have started.
+func (k *Keeper) running() []session.ID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var ids []session.ID
+	for c := range maps.Keys(k.children) {
+		if c.id != "" {
+			ids = append(ids, c.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// End ends all sandboxes and the starts of others, and returns when they have ended. No other
+// can be created.
+func (k *Keeper) End(ctx context.Context) error {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.shut()
+	ids := k.running()
+	errs := make([]error, len(ids))
+	var ending sync.WaitGroup
+	for i, id := range ids {
+		ending.Go(func() { errs[i] = k.end(ctx, id, "its session has ended") })
+	}
+	ending.Wait()
+	done := make(chan struct{})
+	go func() { k.work.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, ctx.Err())
+	}
+	return errors.Join(errs...)
+}

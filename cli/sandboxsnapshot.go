@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/client"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+func newSandboxSnapshotCommand(a *cli) *cobra.Command {
+	var name string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "snapshot ID",
+		Short: "Store the state of a sandbox, and print the id of the snapshot",
+		Long: `Store the files of a running sandbox and the memory of its processes, and print the id of
+the snapshot. The sandbox stands still meanwhile, and runs on. Sandboxes that are created from
+the snapshot continue from there. It holds no connection, but what the processes have in
+memory: secrets, too.`,
+		Example: `  aibox sandbox snapshot 0dq4f
+  aibox sandbox create --snapshot snap-7d2k…`,
+		Args: sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name)
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return a.printMessage(taken)
+				}
+				fmt.Fprintln(a.out, taken.GetSnapshotId())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "give the snapshot this `name`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "snapshots",
+		Short:   "List the snapshots of sandboxes, or delete some",
+		Example: "  aibox sandbox snapshots\n  aibox sandbox snapshots rm snap-7d2k…",
+		Args:    knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withAPI(cmd.Context(), func(c *client.Client) error {
+				all, err := c.Snapshots(cmd.Context())
+				switch {
+				case err != nil:
+					return err
+				case asJSON:
+					return printMessages(a, all)
+				}
+				var rows [][]string
+				for _, s := range all {
+					rows = append(rows, []string{
+						s.GetSnapshotId(), safe(s.GetName()), safe(s.GetTemplate()), s.GetSandboxId(),
+						s.GetCreateTime().AsTime().Local().Format("2006-01-02 15:04"), amount.Bytes(s.GetSizeBytes()),
+					})
+				}
+				return a.overview("ID\tNAME\tTEMPLATE\tSANDBOX\tTAKEN\tSIZE", rows)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(&cobra.Command{
+		Use:     "rm ID…",
+		Short:   "Delete snapshots",
+		Long:    "Delete snapshots. Sandboxes that were created from them run on.",
+		Example: "  aibox sandbox snapshots rm snap-7d2k…",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withAPI(cmd.Context(), func(c *client.Client) error {
+				for _, text := range args {
+					id, err := matchSnapshot(cmd.Context(), c, text)
+					if err == nil {
+						err = c.DeleteSnapshot(cmd.Context(), id)
+					}
+					if err != nil {
+						return err
+					}
+					fmt.Fprintln(a.out, id)
+				}
+				return nil
+			})
+		},
+	})
+	return cmd
+}
+
+// matchSnapshot returns the id of the snapshot with that id or unique prefix of it, with or
+// without "snap-".
+func matchSnapshot(ctx context.Context, c *client.Client, text string) (string, error) {
+	all, err := c.Snapshots(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, s := range all {
+		id := s.GetSnapshotId()
+		if id == text {
+			return id, nil
+		}
+		if text != "" && (strings.HasPrefix(id, text) || strings.HasPrefix(strings.TrimPrefix(id, "snap-"), text)) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fault.New(fault.NotFound, "there is no snapshot %q", text).Hint("`aibox sandbox snapshots` lists them")
+	default:
+		return "", fault.New(fault.Usage, "%q matches %d snapshots", text, len(found)).Hint("type more of the id")
+	}
+}
+
+func newSandboxForkCommand(a *cli) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Create a sandbox that continues from the state of another, and print its id",
+		Long: `Create a sandbox with the files and the processes that another one has at this moment, and
+print its id. Both run on, independently of each other. It is the same as a snapshot, a
+create with --snapshot, which takes settings, and the deletion of the snapshot.`,
+		Example: "  aibox sandbox fork 0dq4f",
+		Args:    sandboxArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.withSandbox(ctx, args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+				taken, err := c.Snapshot(ctx, s.GetSandboxId(), "")
+				if err != nil {
+					return err
+				}
+				made, err := c.Create(ctx, &aiboxv1.CreateSandboxRequest{SnapshotId: taken.GetSnapshotId(), Name: s.GetName(), Metadata: s.GetMetadata(), OnTimeout: s.GetOnTimeout()})
+				if err := errors.Join(err, c.DeleteSnapshot(context.WithoutCancel(ctx), taken.GetSnapshotId())); err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printMessage(made)
+				}
+				fmt.Fprintln(a.out, made.GetSandboxId())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// helperSocket is the descriptor of a helper's connection to init.
+const helperSocket = 3
+
+// helper is a process of init's own program that does a part of its work. It leads its own
+// session, has no environment, and nothing but /dev/null on the standard streams.
+type helper struct {
+	pid    int
+	status <-chan unix.WaitStatus
+	conn   *net.UnixConn
+}
+
+// startHelper starts init's program with arguments, connected by a Unix socket of a type.
+func startHelper(r *reaper, socket int, args ...string) (helper, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, socket|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return helper{}, err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "helper"), os.NewFile(uintptr(pair[1]), "init")
+	defer ours.Close() // FileConn has its own
+	defer theirs.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return helper{}, err
+	}
+	defer null.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return helper{}, err
+	}
+	h := helper{conn: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a Unix socket
+	h.pid, h.status, err = r.start(self(), append([]string{"aibox-init"}, args...), &syscall.ProcAttr{
+		Dir: "/", Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
+	})
+	if err != nil {
+		conn.Close()
+		return helper{}, err
+	}
+	return h, nil
+}

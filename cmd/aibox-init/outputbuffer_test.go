@@ -1,0 +1,56 @@
+package main
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// outputs reads pieces of these sizes one after the other, and returns how long it paused.
+func outputs(b *outputBuffer, sizes ...int) time.Duration {
+	begin := time.Now()
+	for _, size := range sizes {
+		b.read(min(size, len(b.next())))
+		b.pause()
+	}
+	return time.Since(begin)
+}
+
+func repeated(size, count int) []int {
+	sizes := make([]int, count)
+	for i := range sizes {
+		sizes[i] = size
+	}
+	return sizes
+}
+
+func TestOnlyMuchOutputInSmallPiecesIsGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if paused := outputs(&outputBuffer{}, 1, 200, 8<<10, 100, 100); paused != 0 {
+			t.Errorf("little output was delayed by %v", paused)
+		}
+		if paused := outputs(&outputBuffer{}, repeated(largeOutput, 100)...); paused != 0 {
+			t.Errorf("large pieces were delayed by %v", paused)
+		}
+		many := &outputBuffer{}
+		if paused := outputs(many, repeated(8<<10, 20)...); paused == 0 {
+			t.Error("many small pieces were not gathered")
+		}
+		time.Sleep(gatherWindow + 1)
+		if paused := outputs(many, 100); paused != 0 {
+			t.Errorf("the first output after a while was delayed by %v", paused)
+		}
+	})
+}
+
+func TestTheBufferOfLittleOutputIsSmall(t *testing.T) {
+	b := &outputBuffer{}
+	outputs(b, 10, 20)
+	if len(b.bytes) != smallOutput {
+		t.Errorf("a buffer of %d bytes", len(b.bytes))
+	}
+	outputs(b, smallOutput)
+	if got := len(b.next()); got != largeOutput {
+		t.Errorf("a buffer of %d bytes for much output", got)
+	}
+}

@@ -1,0 +1,80 @@
+package lifeline
+
+import "context"
+
+// ProofSize is the length of a proof in bytes.
+const ProofSize = 32
+
+// Freeze asks the init of an idle sandbox to stop every other process, so that the state of
+// the sandbox can be stored, and to start none. TypeThaw continues them. If the lifeline ends
+// before, init is in a sandbox that was restored from the stored state: it connects again, and
+// its Hello has the proof.
+type Freeze struct {
+	// Proof is ProofSize random bytes that only init and the supervisor know. No process of the
+	// sandbox can read the memory of init.
+	Proof []byte `json:"proof"`
+}
+
+// Frozen reports that no other process runs, or with Error that they could not be stopped, and
+// run on.
+type Frozen struct {
+	Error string `json:"error,omitempty"`
+}
+
+// Restore tells the init of a restored sandbox who it is now, and asks it to continue the
+// processes.
+type Restore struct {
+	// Env is NAME=VALUE, laid over the environment of the processes that are started from now
+	// on. Unset are names that are taken out of it before. The processes that run keep theirs.
+	Env   []string `json:"env,omitempty"`
+	Unset []string `json:"unset,omitempty"`
+	Files []File   `json:"files,omitempty"` // as in Start
+}
+
+// Restored reports that the processes continue.
+type Restored struct {
+	Home  string   `json:"home,omitempty"` // of the account, if there is one
+	Flows []uint32 `json:"flows"`          // of the processes that the supervisor had started and that have not ended
+	Last  uint32   `json:"last"`           // no flow had a higher ID
+}
+
+// Restore makes the init of a restored sandbox continue its processes, and waits until it
+// does. flows are those that the processes may have: their data can arrive as soon as it
+// returns. It closes the ones that no process has.
+func (c *Conn) Restore(ctx context.Context, r Restore, flows []uint32) (Restored, map[uint32]*Flow, error) {
+	open := map[uint32]*Flow{}
+	for _, id := range flows {
+		if flow := c.reopenFlow(id); flow != nil {
+			open[id] = flow
+		}
+	}
+	if err := c.SendMessage(TypeRestore, r); err != nil {
+		return Restored{}, nil, err
+	}
+	f, err := c.await(ctx, TypeRestored)
+	if err != nil {
+		return Restored{}, nil, err
+	}
+	restored, err := Decode[Restored](f)
+	if err != nil {
+		return Restored{}, nil, err
+	}
+	c.mu.Lock()
+	c.lastFlow = max(c.lastFlow, restored.Last)
+	c.mu.Unlock()
+	live := map[uint32]*Flow{}
+	for _, id := range restored.Flows {
+		if open[id] != nil {
+			live[id] = open[id]
+		}
+	}
+	for id, flow := range open {
+		c.mu.Lock()
+		c.lastFlow = max(c.lastFlow, id)
+		c.mu.Unlock()
+		if live[id] == nil {
+			flow.Close()
+		}
+	}
+	return restored, live, nil
+}

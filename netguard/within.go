@@ -1,0 +1,74 @@
+package netguard
+
+// Within returns the part of p that outer allows, too: no request that one of them refuses is
+// allowed. dropped are the entries of p's allow list that are not in it.
+//
+// Nothing of an inspection is in it. The hosts that one of the two inspects, and those of
+// entries that restrict requests, are denied: a proxy that does not inspect them could not
+// enforce what the other enforces.
+func (p Policy) Within(outer Policy) (within Policy, dropped []Rule) {
+	within.Mode = min(p.Mode, outer.Mode)
+	if !p.Mode.valid() || !outer.Mode.valid() {
+		within.Mode = None
+	}
+	for _, list := range [][]Rule{outer.Deny, denials(outer), p.Deny, denials(p)} {
+		for _, rule := range list {
+			if !hasPattern(within.Deny, rule.Pattern) {
+				within.Deny = append(within.Deny, rule)
+			}
+		}
+	}
+	for _, rule := range p.Allow {
+		if within.Mode.HasProxy() && outer.covers(rule.Pattern) {
+			within.Allow = append(within.Allow, rule)
+		} else {
+			dropped = append(dropped, rule)
+		}
+	}
+	return within, dropped
+}
+
+// covers reports whether p allows every connection that an entry of an allow list allows, but
+// for what its deny list refuses. It is false for an entry that restricts requests.
+func (p Policy) covers(q Pattern) bool {
+	if q.Restricted() || q.host.IsZero() {
+		return false
+	}
+	usual := q.port == usualPorts || q.port == portHTTPS || q.port == portHTTP
+	if p.Mode == Public && usual {
+		return true
+	}
+	for _, rule := range p.Allow {
+		if !rule.Pattern.Restricted() && rule.Pattern.Covers(q) {
+			return true
+		}
+	}
+	return false
+}
+
+// denials returns entries of a deny list for the hosts about which the proxy of p decides
+// request by request.
+func denials(p Policy) []Rule {
+	var rules []Rule
+	for _, rule := range p.Allow {
+		if rule.Pattern.Restricted() {
+			rules = append(rules, Rule{rule.Pattern.denial(), rule.Source})
+		}
+	}
+	for _, rule := range p.Inspect {
+		rules = append(rules, Rule{rule.Pattern.denial(), rule.Source})
+	}
+	return rules
+}
+
+// denial returns the entry of a deny list for the hosts of p, on every port.
+func (p Pattern) denial() Pattern { return Pattern{host: p.host, wild: p.wild, all: p.all} }
+
+func hasPattern(rules []Rule, p Pattern) bool {
+	for _, rule := range rules {
+		if rule.Pattern == p {
+			return true
+		}
+	}
+	return false
+}

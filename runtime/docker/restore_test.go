@@ -1,0 +1,60 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/runtime"
+)
+
+// A container has its processes before it starts. Docker forgets one that does not, and once
+// left the sandbox's processes. The process of containerd that watched them may stay: Docker 26
+// forgets that, too.
+func TestNoSandboxOfARestoreThatFailsStays(t *testing.T) {
+	p := prepare(t)
+	ctx := context.Background()
+	session := fmt.Sprintf("%s-%d-restore", prefix, os.Getpid())
+	network, err := p.pool.Acquire(ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.pool.Release(ctx, network) })
+	made, err := p.backend.Create(ctx, runtime.Spec{Session: session, Image: p.image, Network: network, Init: p.init, Checkpoint: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Start(ctx); err == nil {
+		t.Error("it was started")
+	}
+	if err := made.Destroy(ctx); err != nil {
+		t.Error(err)
+	}
+	id := made.(*sandbox).id
+	deadline := time.Now().Add(10 * time.Second)
+	left := processesOf(id)
+	for ; len(left) > 0 && time.Now().Before(deadline); left = processesOf(id) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if len(left) > 0 {
+		t.Errorf("these processes are left: %q", left)
+	}
+}
+
+// processesOf returns the programs of the processes with the id of a container in their
+// command line, but for those of containerd.
+func processesOf(id string) (programs []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range all {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), id) {
+			if program, _, _ := strings.Cut(string(line), "\x00"); !strings.HasPrefix(filepath.Base(program), "containerd-shim") {
+				programs = append(programs, program)
+			}
+		}
+	}
+	return programs
+}

@@ -1,0 +1,285 @@
+// Package snapshot keeps the snapshots of tenants: the stored state of sandboxes, from which
+// others continue. Each is a private folder of aibox's own data with the files that the runtime
+// has written and a manifest, which says what they are and holds their digests. A snapshot is
+// found by tenant and id alone, and appears only when it is whole. The files hold the memory of
+// processes of a sandbox: nothing here interprets them.
+package snapshot
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/paths"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/process"
+)
+
+// Snapshot is the manifest of a snapshot.
+type Snapshot struct {
+	Format  int            `json:"format"`
+	ID      string         `json:"id"`
+	Tenant  session.Tenant `json:"tenant"`
+	Name    string         `json:"name,omitempty"`
+	Created time.Time      `json:"created"`
+	Sandbox session.ID     `json:"sandbox"` // of which it was taken
+	// ImageID and Facts are what a restored sandbox must have, and Spec what it is.
+	ImageID runtime.ImageID `json:"image_id"`
+	Facts   Facts           `json:"facts"`
+	Spec    session.Spec    `json:"spec"`
+	// Proof is what PID 1 of a restored sandbox shows to its supervisor. Only PID 1 knows it.
+	Proof     []byte    `json:"proof"`
+	Processes []Process `json:"processes,omitempty"` // that run in it
+	Files     []File    `json:"files"`               // sorted by name
+	Bytes     int64     `json:"bytes"`               // of all files
+}
+
+// Process is a process that continues in a restored sandbox.
+type Process struct {
+	Flow    uint32          `json:"flow"` // by which PID 1 knows it
+	Request process.Request `json:"request"`
+	Info    process.Info    `json:"info"`
+}
+
+// File is a file of the state.
+type File struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// format is the version of manifests.
+const format = 1
+
+const (
+	manifestFile = "manifest.json"
+	stateFolder  = "state" // what the runtime has written
+	lockFile     = "lock"
+	maxManifest  = 8 << 20
+	// A draft and the rest of a snapshot that is being removed begin so, which no id does.
+	draftPrefix = ".new-"
+)
+
+// lockTime is how long a new draft may have no lock.
+const lockTime = time.Minute
+
+// Store keeps snapshots under one private folder. It is safe for concurrent use.
+type Store struct{ root string }
+
+// NewStore returns the snapshots below the user's data folder. It does no I/O.
+func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "snapshots")} }
+
+// NewID returns a new id, which cannot be guessed.
+func NewID() string { return "snap-" + strings.ToLower(rand.Text()[:16]) }
+
+// Find returns a snapshot of the tenant. One of another tenant does not exist: a NotFound
+// fault.
+func (s Store) Find(tenant session.Tenant, id string) (Snapshot, error) {
+	folder, err := s.folder(tenant, id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	data, err := paths.ReadSmall(filepath.Join(folder, manifestFile), maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Snapshot{}, notFound(id)
+	}
+	if err != nil {
+		return Snapshot{}, damaged(id, err)
+	}
+	var found Snapshot
+	if err := json.Unmarshal(data, &found); err != nil {
+		return Snapshot{}, damaged(id, err)
+	}
+	if found.Format != format || found.ID != id || found.Tenant != tenant || found.Spec.Sandbox == nil {
+		return Snapshot{}, damaged(id, errors.New("its manifest is of another snapshot, or of another version of aibox"))
+	}
+	return found, nil
+}
+
+// List returns the tenant's snapshots, newest first. It omits damaged ones and names them in
+// the error, which may accompany a list.
+func (s Store) List(tenant session.Tenant) ([]Snapshot, error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(s.root, string(tenant)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Snapshot
+	var errs []error
+	for _, entry := range entries {
+		if !session.IsName(entry.Name()) {
+			continue // a draft, or the rest of one that is being removed
+		}
+		found, err := s.Find(tenant, entry.Name())
+		switch {
+		case err == nil:
+			all = append(all, found)
+		case fault.KindOf(err) != fault.NotFound:
+			errs = append(errs, err)
+		}
+	}
+	slices.SortFunc(all, func(a, b Snapshot) int { return b.Created.Compare(a.Created) })
+	return all, errors.Join(errs...)
+}
+
+// Used returns when a snapshot was taken, or when a sandbox was last created from it.
+func (s Store) Used(m *Snapshot) time.Time {
+	folder, err := s.folder(m.Tenant, m.ID)
+	if err != nil {
+		return m.Created
+	}
+	info, err := os.Stat(filepath.Join(folder, lockFile))
+	if err != nil || info.ModTime().Before(m.Created) {
+		return m.Created
+	}
+	return info.ModTime()
+}
+
+// Tenants returns the tenants that have snapshots.
+func (s Store) Tenants() ([]session.Tenant, error) {
+	entries, err := os.ReadDir(s.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []session.Tenant
+	for _, entry := range entries {
+		if tenant, err := session.ParseTenant(entry.Name()); err == nil {
+			all = append(all, tenant)
+		}
+	}
+	return all, nil
+}
+
+// Bytes returns how much the tenant's snapshots take.
+func (s Store) Bytes(tenant session.Tenant) (int64, error) {
+	all, err := s.List(tenant)
+	var sum int64
+	for i := range all {
+		sum += all[i].Bytes
+	}
+	return sum, err
+}
+
+// Delete deletes a snapshot. One from which a sandbox is being restored is a Conflict. Those
+// that were restored from it before need it no more.
+func (s Store) Delete(tenant session.Tenant, id string) error {
+	folder, err := s.folder(tenant, id)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return notFound(id)
+	}
+	lock, err := flock.Try(filepath.Join(folder, lockFile), flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
+		return fault.New(fault.Conflict, "a sandbox is being created from the snapshot %s", id).Hint("try again")
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	gone := filepath.Join(filepath.Dir(folder), draftPrefix+id)
+	if err := os.Rename(folder, gone); err != nil {
+		return err
+	}
+	return os.RemoveAll(gone)
+}
+
+// Sweep removes what killed processes have left: drafts that nobody fills, and the rests of
+// snapshots that were being removed.
+func (s Store) Sweep() error {
+	tenants, err := s.Tenants()
+	errs := []error{err}
+	for _, tenant := range tenants {
+		errs = append(errs, s.sweep(tenant))
+	}
+	return errors.Join(errs...)
+}
+
+func (s Store) sweep(tenant session.Tenant) error {
+	dir := filepath.Join(s.root, string(tenant))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), draftPrefix) {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name(), lockFile)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			if info, err := entry.Info(); err != nil || time.Since(info.ModTime()).Abs() < lockTime {
+				continue // about to be filled
+			}
+		}
+		lock, err := flock.Try(path, flock.Exclusive)
+		if errors.Is(err, flock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
+			continue // it is being filled, or gone
+		}
+		if err == nil {
+			err = errors.Join(os.RemoveAll(filepath.Join(dir, entry.Name())), lock.Close())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// folder returns the folder of a snapshot. The names are checked, so it lies below root.
+func (s Store) folder(tenant session.Tenant, id string) (string, error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return "", err
+	}
+	if !session.IsName(id) {
+		return "", notFound(id)
+	}
+	return filepath.Join(s.root, string(tenant), id), nil
+}
+
+func notFound(id string) error {
+	return fault.New(fault.NotFound, "there is no snapshot %q", id).Hint("`aibox sandbox snapshots` lists your snapshots")
+}
+
+func damaged(id string, err error) error {
+	return fault.New(fault.Refused, "the snapshot %q is damaged, and was not used: %w", id, err).Hint("delete it: aibox sandbox snapshots rm %s", id)
+}
+
+// checkName checks the name of a snapshot.
+func checkName(name string) error {
+	const most = 128
+	if len(name) > most || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fault.New(fault.Usage, "a snapshot's name has up to %d bytes and no control characters", most)
+	}
+	return nil
+}
+
+// Request describes a snapshot to take.
+type Request struct {
+	ID   string `json:"id"` // from NewID
+	Name string `json:"name,omitempty"`
+	// Most is how many bytes its files may have; 0 means no limit.
+	Most int64 `json:"most,omitempty"`
+}
+
+// Validate checks a request.
+func (r *Request) Validate() error {
+	if !session.IsName(r.ID) {
+		return fault.New(fault.Usage, "%q is not the id of a snapshot", r.ID)
+	}
+	if r.Most < 0 {
+		return fmt.Errorf("a snapshot of at most %d bytes", r.Most)
+	}
+	return checkName(r.Name)
+}

@@ -1,0 +1,65 @@
+package supervisor
+
+import (
+	"testing"
+
+	"aibox/config"
+	"aibox/internal/diskuse"
+	"aibox/internal/fault"
+	"aibox/runtime/limit"
+	"aibox/runtime/limit/limittest"
+	"aibox/session"
+)
+
+// lender is a session with limits, of which its sandbox uses little.
+func lender(t *testing.T) *ownSandboxes {
+	t.Helper()
+	_, s := watched(t)
+	s.launch.Spec.Run = config.Run{Network: "allowlist", Sandboxes: 2, Memory: 1000, Disk: 1000, EgressUpload: 10}
+	s.meter = limit.NewMeter(limittest.Start(t).Process)
+	s.growth(workspaceLimit(&s.launch.Spec, t.TempDir(), diskuse.Usage{}))
+	s.policy.proxy = &fakeProxy{}
+	return s.own
+}
+
+func TestWhatASandboxOfAnAgentHasIsNoLongerItsSessions(t *testing.T) {
+	s := lender(t)
+	granted, giveBack, err := s.Lend(session.Share{Memory: 400 << 20, Disk: 300 << 20})
+	if err != nil || granted.Memory != 400<<20 || granted.Disk != 300<<20 {
+		t.Fatal(granted, err)
+	}
+	if left := s.memoryLeft(); left != 600<<20 {
+		t.Errorf("the session's sandbox may use %d bytes of memory", left)
+	}
+	if l := s.loans.folder.limit(); l.bytes != 700<<20 {
+		t.Errorf("its workspace may grow by %d bytes", l.bytes)
+	}
+	if _, _, err := s.Lend(session.Share{Memory: 600 << 20}); fault.KindOf(err) != fault.Limit {
+		t.Errorf("all of the rest is lent: %v", err)
+	}
+	if granted, _, err := s.Lend(session.Share{Memory: 1 << 20, Disk: 900 << 20}); err != nil || granted.Disk != 700<<20 {
+		t.Errorf("%+v is lent (%v)", granted, err)
+	}
+	if _, _, err := s.Lend(session.Share{Memory: 1 << 20, Disk: 900 << 20}); fault.KindOf(err) != fault.Limit {
+		t.Errorf("disk space is lent that is not there: %v", err)
+	}
+	giveBack(session.Share{})
+	giveBack(session.Share{})
+	if left := s.memoryLeft(); left != 999<<20 {
+		t.Errorf("then it may use %d bytes of memory", left)
+	}
+	if l := s.loans.folder.limit(); l.bytes != 300<<20 {
+		t.Errorf("then its workspace may grow by %d bytes", l.bytes)
+	}
+}
+
+func TestASessionWithoutLimitsLendsWithoutLimits(t *testing.T) {
+	s := lender(t)
+	s.launch.Spec.Memory, s.launch.Spec.Disk = 0, 0
+	if _, _, err := s.Lend(session.Share{Memory: 1 << 40, Disk: 1 << 40}); err != nil {
+		t.Error(err)
+	}
+	if s.memoryLeft() != 0 {
+		t.Error("it has a limit of memory")
+	}
+}

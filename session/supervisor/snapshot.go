@@ -1,0 +1,250 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/process"
+	"aibox/session/snapshot"
+)
+
+// freezeTimeout is how long PID 1 may take to stop the processes of the sandbox.
+const freezeTimeout = 10 * time.Second
+
+// snapshots passes PID 1's answer to a freeze to the one who waits for it. The zero value
+// waits for none.
+type snapshots struct{ frozen chan lifeline.Frozen }
+
+func newSnapshots() snapshots { return snapshots{make(chan lifeline.Frozen, 1)} }
+
+// answered is called for each answer. One that nobody waits for is dropped.
+func (s *snapshots) answered(f lifeline.Frozen) {
+	select {
+	case s.frozen <- f:
+	default:
+	}
+}
+
+// Snapshot stores the state of the sandbox, which stands still meanwhile. Whatever comes of
+// it, the sandbox runs on.
+func (c sandboxControl) Snapshot(ctx context.Context, data json.RawMessage) error {
+	var request snapshot.Request
+	if err := json.Unmarshal(data, &request); err != nil {
+		return fault.New(fault.Usage, "the request for a snapshot cannot be read: %w", err)
+	}
+	if err := request.Validate(); err != nil {
+		return err
+	}
+	if err := c.awaitWatch(ctx); err != nil {
+		return err
+	}
+	return c.pauser.snapshot(ctx, request)
+}
+
+// snapshot stores the state of the sandbox.
+func (p *pauser) snapshot(ctx context.Context, request snapshot.Request) error {
+	p.mu.Lock() // no pause, and no second snapshot
+	defer p.mu.Unlock()
+	if _, err := p.check(); err != nil {
+		return err
+	}
+	s := p.session
+	if !s.state().Paused.IsZero() {
+		return fault.New(fault.Conflict, "the sandbox is paused").Hint("resume it first")
+	}
+	spec := s.launch.Spec
+	if err := snapshot.Storable(&spec); err != nil {
+		return err
+	}
+	container, ok := p.container.(runtime.Checkpointer)
+	if !ok {
+		return fault.New(fault.Refused, "the runtime of this sandbox cannot store its state")
+	}
+	docker, err := s.docker()
+	if err != nil {
+		return err
+	}
+	manifest, err := s.describe(ctx, docker.Backend, spec, request)
+	if err != nil {
+		return err
+	}
+	draft, err := snapshot.NewStore(s.deps.Dirs).Begin(spec.Sandbox.Tenant, request.ID)
+	if err != nil {
+		return err
+	}
+	if err := p.store(ctx, container, draft, &manifest); err != nil {
+		return errors.Join(err, draft.Discard())
+	}
+	// From here on the sandbox runs again.
+	if _, err := draft.Check(request.Most); err != nil {
+		return errors.Join(err, draft.Discard())
+	}
+	manifest, err = draft.Commit(ctx, manifest)
+	if err != nil {
+		return err
+	}
+	s.audit(audit.SandboxSnapshot, map[string]any{
+		"snapshot": manifest.ID, "name": manifest.Name, "bytes": manifest.Bytes, "files": manifest.Files, "processes": len(manifest.Processes),
+	})
+	return nil
+}
+
+// describe returns the manifest without what is known only once the sandbox stands still.
+func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec session.Spec, request snapshot.Request) (snapshot.Snapshot, error) {
+	info, err := backend.Info(ctx)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	init, err := s.init()
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	facts, err := snapshot.FactsOf(info, init)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	m := snapshot.Snapshot{
+		Name: request.Name, Created: time.Now().UTC(), Sandbox: s.id, ImageID: s.launch.ImageID, Facts: facts, Spec: spec,
+		Proof: make([]byte, lifeline.ProofSize),
+	}
+	_, _ = rand.Read(m.Proof) // never fails
+	if lists := s.state().Lists; lists != nil {
+		m.Spec.Allow, m.Spec.Deny = patterns(lists.Allow), patterns(lists.Deny)
+	}
+	return m, nil
+}
+
+// store freezes the sandbox, writes its state, and lets it run on.
+func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draft *snapshot.Draft, m *snapshot.Snapshot) error {
+	s := p.session
+	s.storing.Lock()
+	defer s.storing.Unlock()
+	var err error
+	if m.Processes, err = s.processes.storable(); err != nil {
+		return err
+	}
+	p.unwatch() // PID 1 does not answer while its state is written
+	defer p.watch()
+	if err := p.freeze(ctx, m.Proof); err != nil {
+		return err
+	}
+	err = container.Checkpoint(ctx, draft.State())
+	return errors.Join(err, p.thaw())
+}
+
+// freeze makes PID 1 stop all processes. After an error they run.
+func (p *pauser) freeze(ctx context.Context, proof []byte) error {
+	select {
+	case <-p.snapshots.frozen: // of an earlier freeze, which took too long
+	default:
+	}
+	if err := p.session.line.SendMessage(lifeline.TypeFreeze, lifeline.Freeze{Proof: proof}); err != nil {
+		return fault.New(fault.Conflict, "the sandbox is ending")
+	}
+	late := time.NewTimer(freezeTimeout)
+	defer late.Stop()
+	var err error
+	select {
+	case frozen := <-p.snapshots.frozen:
+		if frozen.Error == "" {
+			return nil
+		}
+		return fault.New(fault.Conflict, "the processes of the sandbox could not be stopped: %q", frozen.Error).Hint("try again")
+	case <-late.C:
+		err = fault.New(fault.Conflict, "the processes of the sandbox could not be stopped within %v", freezeTimeout).Hint("try again")
+	case <-p.watching.Done():
+		err = fault.New(fault.Conflict, "the sandbox is ending")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return errors.Join(err, p.thaw())
+}
+
+// thaw makes PID 1 continue the processes.
+func (p *pauser) thaw() error {
+	if err := p.session.line.Send(lifeline.Frame{Type: lifeline.TypeThaw}); err != nil {
+		return fault.New(fault.Conflict, "the sandbox is ending")
+	}
+	return nil
+}
+
+// storable returns the running processes as a restored sandbox continues them. Some cannot be
+// stored: a terminal has a viewer, and a copy of files its other end.
+func (ps *processes) storable() ([]snapshot.Process, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	var all []snapshot.Process
+	for _, p := range ps.all {
+		if p.hasEnded() {
+			continue
+		}
+		info, request := p.info(), p.request
+		switch {
+		case request.TTY:
+			return nil, fault.New(fault.Refused, "process %d of the sandbox has an open terminal, which a snapshot cannot hold", info.ID).
+				Hint("end it first: aibox sandbox exec shows it, and `exit` ends a shell")
+		case request.Copy != nil:
+			return nil, fault.New(fault.Conflict, "files are being copied into the sandbox or out of it").Hint("try again")
+		}
+		request.Env = nil // the process has it, and no record does
+		all = append(all, snapshot.Process{Flow: p.flow.ID, Request: request, Info: info})
+	}
+	return all, nil
+}
+
+// adopt registers the processes of a restored sandbox that run, with the flows by which PID 1
+// knows them. Their output starts where the snapshot was taken.
+func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows map[uint32]*lifeline.Flow) int {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	adopted := 0
+	for _, one := range stored {
+		ps.last = max(ps.last, one.Info.ID)
+		flow := flows[one.Flow]
+		if flow == nil {
+			continue // it has ended
+		}
+		request := one.Request
+		request.Linger = 0 // its reader reads in the other sandbox
+		p := newRestored(one.Info, request, line, flow, ps.sandbox.dir)
+		ps.all = append(ps.all, p)
+		ps.flows[flow.ID] = p
+		ps.pumps.Go(func() { p.pump(ps.ended) })
+		if left := request.Timeout - time.Since(one.Info.Started); request.Timeout > 0 {
+			late := time.AfterFunc(max(left, 0), p.expire)
+			context.AfterFunc(p.work, func() { late.Stop() })
+		}
+		adopted++
+	}
+	return adopted
+}
+
+// newRestored returns a process that runs already.
+func newRestored(info process.Info, request process.Request, line *lifeline.Conn, flow *lifeline.Flow, dir string) *running {
+	p := &running{
+		request: request, line: line, flow: flow, started: make(chan struct{}), arrived: make(chan struct{}, 1),
+		information: process.Info{ID: info.ID, Argv: info.Argv, User: info.User, Dir: info.Dir, PID: info.PID, Started: info.Started},
+	}
+	p.work, p.cancel = context.WithCancel(context.Background())
+	p.record = process.NewRecord(dir, request.Keep, request.Overflow)
+	p.once.Do(func() { close(p.started) })
+	return p
+}
+
+// closeSnapshot releases the snapshot of a start that has failed.
+func (s *sandbox) closeSnapshot(context.Context) error {
+	if err := s.restored.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("closing the snapshot: %w", err)
+	}
+	return nil
+}

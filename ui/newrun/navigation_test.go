@@ -1,0 +1,24 @@
+package newrun
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/ui/page"
+)
+
+// A name that is cut reads as another one, so a narrow terminal has marks in place of names.
+func TestNoNameOfAStepIsCut(t *testing.T) {
+	for width, want := range map[int]string{
+		80: "✓ Repository  · ▸Agent  · Task  ✓ Options  ✓ Sandbox  · Start",
+		60: "✓ Repository · ▸Agent · Task ✓ Options ✓ Sandbox · Start",
+		57: "✓  · ▸Agent  ·  ✓  ✓  ·",
+		40: "✓  · ▸Agent  ·  ✓  ✓  ·",
+	} {
+		p := sit(t, newWorld(t), width, 24, page.NewRun{})
+		row := strings.TrimSpace(strings.Split(p.View(), "\n")[2])
+		if row != want {
+			t.Errorf("at %d columns the steps are %q, not %q", width, row, want)
+		}
+	}
+}
