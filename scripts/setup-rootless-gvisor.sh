@@ -1089,6 +1089,18 @@ for arg; do
 	*) command=$arg && break ;;
 	esac
 done
+if [ "$command" = kill ]; then
+	# Docker ends what it could not start. Only by these words does containerd know that nothing
+	# is left to end; otherwise it keeps the container, and the process that watches it.
+	code=0
+	said=$("$runsc" "$@" 2>&1) || code=$?
+	[ -z "$said" ] || printf '%s\n' "$said" >&2
+	case $code,$said in
+	0,*) ;;
+	*"sandbox is not running"*) echo "container not running" >&2 ;;
+	esac
+	exit "$code"
+fi
 [ "$command" = start ] || exec "$runsc" "$@"
 [ $# -eq $((place + 1)) ] || fail "start takes the id of a container"
 

@@ -13,9 +13,8 @@ import (
 )
 
 // A container has its processes before it starts. Docker forgets one that does not, and once
-// left the sandbox's processes. The process of containerd that watched them may stay: Docker 26
-// forgets that, too.
-func TestNoSandboxOfARestoreThatFailsStays(t *testing.T) {
+// left the sandbox's processes, and Docker 26 the process of containerd that watched them.
+func TestNoProcessOfARestoreThatFailsStays(t *testing.T) {
 	p := prepare(t)
 	ctx := context.Background()
 	session := fmt.Sprintf("%s-%d-restore", prefix, os.Getpid())
@@ -46,14 +45,13 @@ func TestNoSandboxOfARestoreThatFailsStays(t *testing.T) {
 }
 
 // processesOf returns the programs of the processes with the id of a container in their
-// command line, but for those of containerd.
+// command line.
 func processesOf(id string) (programs []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range all {
 		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), id) {
-			if program, _, _ := strings.Cut(string(line), "\x00"); !strings.HasPrefix(filepath.Base(program), "containerd-shim") {
-				programs = append(programs, program)
-			}
+			program, _, _ := strings.Cut(string(line), "\x00")
+			programs = append(programs, program)
 		}
 	}
 	return programs

@@ -93,6 +93,22 @@ func TestAStartBecomesARestoreAndEveryOtherCallGoesOnUnchanged(t *testing.T) {
 	}
 }
 
+// containerd removes a container that has ended, and the process that watches it, if these words
+// of runc say so. Other errors of a kill are no end.
+func TestAKillOfAContainerThatHasEndedSaysSoInTheWordsOfRunc(t *testing.T) {
+	id := strings.Repeat("0a", 32)
+	for says, ended := range map[string]bool{"sandbox is not running": true, "permission denied": false} {
+		m := newMachine(t, map[string]string{"opt/runsc": "#!/bin/sh\necho '" + says + "' >&2\nexit 128\n"})
+		m.must("restorer_program >$root/restore; chmod 755 $root/restore")
+		cmd := exec.Command(m.root+"/restore", "--aibox-runsc="+m.root+"/opt/runsc", "--root", "/x", "kill", "--all", id, "9")
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + m.root + "/run"}
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 128 || !strings.Contains(string(out), says) || strings.Contains(string(out), "container not running") != ended {
+			t.Errorf("%q: %v, %s", says, err, out)
+		}
+	}
+}
+
 // Docker forgets a container that does not start, and leaves its process.
 func TestTheProcessOfAContainerThatDoesNotStartEnds(t *testing.T) {
 	id := strings.Repeat("0a", 32)
