@@ -14,6 +14,7 @@ type Usage struct {
 	CPU         float64   `json:"cpu,omitempty"`          // percent of one processor, now
 	CPUSeconds  float64   `json:"cpu_seconds,omitempty"`  // time on processors since the sandbox's start
 	Processes   int       `json:"processes,omitempty"`    // of the host that run the sandbox's processes
+	Disk        int64     `json:"disk,omitempty"`         // bytes that the root file system takes of the host's disk
 	Measured    time.Time `json:"measured,omitzero"`      // when
 	MemoryLimit int64     `json:"memory_limit,omitempty"` // bytes; 0 for none
 	CPULimit    float64   `json:"cpu_limit,omitempty"`    // processors; 0 for none

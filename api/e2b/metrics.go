@@ -23,7 +23,7 @@ type metricJSON struct {
 	MemoryUsed  int64     `json:"memUsed"`
 	MemoryTotal int64     `json:"memTotal"`  // 0: no limit
 	MemoryCache int64     `json:"memCache"`  // always 0
-	DiskUsed    int64     `json:"diskUsed"`  // always 0: unknown
+	DiskUsed    int64     `json:"diskUsed"`  // of the root file system
 	DiskTotal   int64     `json:"diskTotal"` // always 0: unknown
 }
 
@@ -40,7 +40,7 @@ func (s *Server) metric(ctx context.Context, id string) (metricJSON, error) {
 	m, cpus := measured.Msg, cpuCount(found.Limits)
 	return metricJSON{
 		Time: m.Time.AsTime(), Unix: m.Time.AsTime().Unix(), CPUs: cpus, CPUPercent: 100 * m.Cpus / float64(cpus),
-		MemoryUsed: m.MemoryBytes, MemoryTotal: m.MemoryLimitBytes,
+		MemoryUsed: m.MemoryBytes, MemoryTotal: m.MemoryLimitBytes, DiskUsed: m.DiskBytes,
 	}, nil
 }
 

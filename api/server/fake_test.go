@@ -135,8 +135,8 @@ func (m *machine) Metrics(_ context.Context, tenant session.Tenant, id string) (
 		return sandbox.Metrics{}, err
 	}
 	return sandbox.Metrics{
-		Usage:  session.Usage{Measured: time.Now(), CPUSeconds: 1.5, Memory: 64 << 20, Processes: 3},
-		Egress: session.Egress{Up: 10, Down: 2000}, Refused: 4,
+		Usage:  session.Usage{Measured: time.Now(), CPUSeconds: 1.5, Memory: 64 << 20, Processes: 3, Disk: 4096},
+		Egress: session.Egress{Up: 10, Down: 2000}, Refused: 4, Tokens: session.Tokens{Input: 500, Output: 60},
 	}, nil
 }
 

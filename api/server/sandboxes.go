@@ -219,7 +219,8 @@ func (s *sandboxes) Metrics(ctx context.Context, r *connect.Request[aiboxv1.Sand
 	return connect.NewResponse(&aiboxv1.SandboxMetrics{
 		Time: toTime(m.Measured), CpuTime: durationpb.New(time.Duration(m.CPUSeconds * float64(time.Second))), Cpus: m.CPU / 100,
 		MemoryBytes: m.Memory, MemoryLimitBytes: m.MemoryLimit, Processes: int32(m.Processes), RefusedAccesses: int64(m.Refused),
-		UploadBytes: m.Egress.Up, DownloadBytes: m.Egress.Down,
+		UploadBytes: m.Egress.Up, DownloadBytes: m.Egress.Down, DiskBytes: m.Disk,
+		InputTokens: int64(m.Tokens.Input), OutputTokens: int64(m.Tokens.Output),
 	}), nil
 }
 

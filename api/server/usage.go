@@ -31,6 +31,9 @@ var (
 	sandboxProcesses = prometheus.NewDesc("aibox_sandbox_processes", "Processes of the host that run a sandbox's processes.", sandboxLabels, nil)
 	sandboxUpload    = prometheus.NewDesc("aibox_sandbox_upload_bytes_total", "Bytes that a sandbox sent through the egress proxy.", sandboxLabels, nil)
 	sandboxDownload  = prometheus.NewDesc("aibox_sandbox_download_bytes_total", "Bytes that a sandbox received through the egress proxy.", sandboxLabels, nil)
+	sandboxDisk      = prometheus.NewDesc("aibox_sandbox_disk_bytes", "Bytes of the host's disk that the files of a sandbox take, without volumes.", sandboxLabels, nil)
+	sandboxRead      = prometheus.NewDesc("aibox_sandbox_input_tokens_total", "Tokens that models have read for a sandbox.", sandboxLabels, nil)
+	sandboxWritten   = prometheus.NewDesc("aibox_sandbox_output_tokens_total", "Tokens that models have written for a sandbox.", sandboxLabels, nil)
 	sandboxRefused   = prometheus.NewDesc("aibox_sandbox_refused_accesses_total", "Accesses that the network of a sandbox refused.", sandboxLabels, nil)
 )
 
@@ -39,7 +42,7 @@ var countedStates = []sandbox.State{sandbox.Creating, sandbox.Running, sandbox.P
 
 func (c *sandboxCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		sandboxCount, sandboxCPU, sandboxMemory, sandboxProcesses, sandboxUpload, sandboxDownload, sandboxRefused,
+		sandboxCount, sandboxCPU, sandboxMemory, sandboxProcesses, sandboxUpload, sandboxDownload, sandboxDisk, sandboxRead, sandboxWritten, sandboxRefused,
 	} {
 		out <- desc
 	}
@@ -101,5 +104,10 @@ func (c *sandboxCollector) measure(ctx context.Context, s *sandbox.Sandbox, out 
 	send(sandboxProcesses, prometheus.GaugeValue, float64(m.Processes))
 	send(sandboxUpload, prometheus.CounterValue, float64(m.Egress.Up))
 	send(sandboxDownload, prometheus.CounterValue, float64(m.Egress.Down))
+	send(sandboxDisk, prometheus.GaugeValue, float64(m.Disk))
+	if !m.Tokens.Lost {
+		send(sandboxRead, prometheus.CounterValue, float64(m.Tokens.Input))
+		send(sandboxWritten, prometheus.CounterValue, float64(m.Tokens.Output))
+	}
 	send(sandboxRefused, prometheus.CounterValue, float64(m.Refused))
 }

@@ -21,16 +21,20 @@ func measure(t *testing.T, m *limit.Meter) limit.Usage {
 	return used
 }
 
-func TestAMeterMeasuresMemoryProcessesAndProcessorTime(t *testing.T) {
+func TestAMeterMeasuresMemoryDiskProcessesAndProcessorTime(t *testing.T) {
 	s := limittest.Start(t)
 	m := limit.NewMeter(s.Process)
 	before := measure(t, m)
 	s.Do("memory 67108864")
+	s.Do("disk 8388608")
 	s.Do("child")
 	s.Do("child")
 	after := measure(t, m)
 	if grown := after.Memory - before.Memory; grown < 60<<20 || grown > 100<<20 {
 		t.Errorf("64 MiB are measured as %d bytes", grown)
+	}
+	if grown := after.Disk - before.Disk; grown < 8<<20 || grown > 9<<20 {
+		t.Errorf("8 MiB on the disk are measured as %d bytes", grown)
 	}
 	if before.Processes != 0 || after.Processes != 2 {
 		t.Errorf("%d and then %d processes", before.Processes, after.Processes)

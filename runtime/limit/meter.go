@@ -20,6 +20,7 @@ type Usage struct {
 	Memory    int64         // bytes
 	CPU       time.Duration // time on processors since its start
 	Processes int           // of the host that run the sandbox's processes, about one for each
+	Disk      int64         // bytes of the host's disk that its root file system takes; 0 if gVisor keeps that in memory
 }
 
 // memoryFiles are the files without a name in which gVisor keeps the memory of a sandbox's
@@ -156,7 +157,14 @@ func (m *Meter) Usage() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	u := Usage{Memory: memory, CPU: own}
+	m.mu.Lock()
+	roots := m.roots // found with the files of the memory
+	m.mu.Unlock()
+	disk, err := sizeOf(roots)
+	if err != nil {
+		return Usage{}, err
+	}
+	u := Usage{Memory: memory, CPU: own, Disk: disk}
 	children, err := Descendants(m.process.PID)
 	if err != nil {
 		return Usage{}, err

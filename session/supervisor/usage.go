@@ -49,7 +49,7 @@ func (m *usageMeter) measure(measure func() (limit.Usage, error)) (session.Usage
 	}
 	at := time.Now()
 	m.result = session.Usage{
-		Memory: now.Memory, CPUSeconds: now.CPU.Seconds(), Processes: now.Processes,
+		Memory: now.Memory, CPUSeconds: now.CPU.Seconds(), Processes: now.Processes, Disk: now.Disk,
 		CPU:      max(0, (now.CPU-m.last.CPU).Seconds()/at.Sub(m.at).Seconds()*100),
 		Measured: at.UTC(),
 	}

@@ -13,7 +13,7 @@ func burning(n int, measured *int) func() (limit.Usage, error) {
 	began := time.Now()
 	return func() (limit.Usage, error) {
 		*measured++
-		return limit.Usage{Memory: 7, Processes: 3, CPU: time.Duration(n) * time.Since(began)}, nil
+		return limit.Usage{Memory: 7, Processes: 3, Disk: 11, CPU: time.Duration(n) * time.Since(began)}, nil
 	}
 }
 
@@ -21,7 +21,7 @@ func TestUseOfProcessorsIsThePresentOne(t *testing.T) {
 	var m usageMeter
 	measured := 0
 	used, err := m.measure(burning(2, &measured))
-	if err != nil || used.CPU < 150 || used.CPU > 250 || used.Memory != 7 || used.Processes != 3 || used.Measured.IsZero() {
+	if err != nil || used.CPU < 150 || used.CPU > 250 || used.Memory != 7 || used.Processes != 3 || used.Disk != 11 || used.Measured.IsZero() {
 		t.Errorf("%+v, %v", used, err)
 	}
 }

@@ -30,7 +30,7 @@ const (
 type Overflow int32
 
 const (
-	// The default: hold.
+	// The default: hold, or drop for a process with a terminal.
 	Overflow_OVERFLOW_UNSPECIFIED Overflow = 0
 	// The process waits until a reader has read.
 	Overflow_OVERFLOW_HOLD Overflow = 1

@@ -1400,6 +1400,12 @@ type SandboxMetrics struct {
 	UploadBytes int64 `protobuf:"varint,8,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
 	// Bytes received from hosts.
 	DownloadBytes int64 `protobuf:"varint,9,opt,name=download_bytes,json=downloadBytes,proto3" json:"download_bytes,omitempty"`
+	// Bytes of the host's disk that the files of the sandbox take. Volumes do not count.
+	DiskBytes int64 `protobuf:"varint,10,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	// Tokens that models have read, as their servers report them.
+	InputTokens int64 `protobuf:"varint,11,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Tokens that models have written.
+	OutputTokens  int64 `protobuf:"varint,12,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1493,6 +1499,27 @@ func (x *SandboxMetrics) GetUploadBytes() int64 {
 func (x *SandboxMetrics) GetDownloadBytes() int64 {
 	if x != nil {
 		return x.DownloadBytes
+	}
+	return 0
+}
+
+func (x *SandboxMetrics) GetDiskBytes() int64 {
+	if x != nil {
+		return x.DiskBytes
+	}
+	return 0
+}
+
+func (x *SandboxMetrics) GetInputTokens() int64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *SandboxMetrics) GetOutputTokens() int64 {
+	if x != nil {
+		return x.OutputTokens
 	}
 	return 0
 }
@@ -1673,7 +1700,7 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"snapshotId\"6\n" +
 	"\x15SandboxMetricsRequest\x12\x1d\n" +
 	"\n" +
-	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xee\x02\n" +
+	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"\xd5\x03\n" +
 	"\x0eSandboxMetrics\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x124\n" +
 	"\bcpu_time\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\acpuTime\x12\x12\n" +
@@ -1683,7 +1710,12 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x10refused_accesses\x18\x06 \x01(\x03R\x0frefusedAccesses\x12\x1c\n" +
 	"\tprocesses\x18\a \x01(\x05R\tprocesses\x12!\n" +
 	"\fupload_bytes\x18\b \x01(\x03R\vuploadBytes\x12%\n" +
-	"\x0edownload_bytes\x18\t \x01(\x03R\rdownloadBytes\"6\n" +
+	"\x0edownload_bytes\x18\t \x01(\x03R\rdownloadBytes\x12\x1d\n" +
+	"\n" +
+	"disk_bytes\x18\n" +
+	" \x01(\x03R\tdiskBytes\x12!\n" +
+	"\finput_tokens\x18\v \x01(\x03R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\f \x01(\x03R\foutputTokens\"6\n" +
 	"\x15DestroySandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId*\xb1\x01\n" +

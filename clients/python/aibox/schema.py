@@ -138,7 +138,7 @@ class Overflow(Enumeration):
     """
 
     UNSPECIFIED = "unspecified"
-    """The default: hold."""
+    """The default: hold, or drop for a process with a terminal."""
 
     HOLD = "hold"
     """The process waits until a reader has read."""
@@ -1677,6 +1677,15 @@ class SandboxMetrics(Message):
 
     download_bytes: int = scalar("downloadBytes", INT64)
     """Bytes received from hosts."""
+
+    disk_bytes: int = scalar("diskBytes", INT64)
+    """Bytes of the host's disk that the files of the sandbox take. Volumes do not count."""
+
+    input_tokens: int = scalar("inputTokens", INT64)
+    """Tokens that models have read, as their servers report them."""
+
+    output_tokens: int = scalar("outputTokens", INT64)
+    """Tokens that models have written."""
 
 
 @dataclass(kw_only=True)

@@ -695,7 +695,7 @@ export const SignPortResponse: MessageType<SignPortResponse> = new MessageType<S
 /**
  * Overflow is what happens when the record of a process is full of events that no reader
  * has read.
- * - unspecified: The default: hold.
+ * - unspecified: The default: hold, or drop for a process with a terminal.
  * - hold: The process waits until a reader has read.
  * - drop: The oldest events are dropped. A reader that has not read them gets a lost event.
  * - drop_unread: The oldest events are dropped while nothing reads. Otherwise the process waits for its readers.
@@ -1595,6 +1595,12 @@ export interface SandboxMetrics {
   uploadBytes: number;
   /** Bytes received from hosts. */
   downloadBytes: number;
+  /** Bytes of the host's disk that the files of the sandbox take. Volumes do not count. */
+  diskBytes: number;
+  /** Tokens that models have read, as their servers report them. */
+  inputTokens: number;
+  /** Tokens that models have written. */
+  outputTokens: number;
 }
 export const SandboxMetrics: MessageType<SandboxMetrics> = new MessageType<SandboxMetrics>(() => ({
   time: optional(timestamp),
@@ -1606,6 +1612,9 @@ export const SandboxMetrics: MessageType<SandboxMetrics> = new MessageType<Sandb
   processes: int,
   uploadBytes: int64,
   downloadBytes: int64,
+  diskBytes: int64,
+  inputTokens: int64,
+  outputTokens: int64,
 }));
 
 /** DestroySandboxRequest names a sandbox to destroy. */

@@ -88,7 +88,7 @@ func Start(t testing.TB) *StandIn {
 }
 
 // Do has the stand-in do something, and waits for that: "memory BYTES" uses so much more
-// memory, "child" starts a child, "burn N" starts N threads that use a processor each.
+// memory, "disk BYTES" so much more of the disk, "child" starts a child, "burn N" starts N threads that use a processor each.
 func (s *StandIn) Do(command string) {
 	s.t.Helper()
 	if !s.Try(command) {
@@ -115,6 +115,10 @@ func standIn(in io.Reader, out io.Writer) int {
 		return 1
 	}
 	memory := os.NewFile(uintptr(fd), "memory")
+	root, err := os.CreateTemp("", ".gvisor.filestore.")
+	if err != nil || os.Remove(root.Name()) != nil {
+		return 1
+	}
 	var size int64
 	var children []io.Closer
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -127,6 +131,10 @@ func standIn(in io.Reader, out io.Writer) int {
 				if _, err := memory.WriteAt(block, size); err != nil {
 					return 1
 				}
+			}
+		case "disk":
+			if _, err := root.Write(make([]byte, n)); err != nil || root.Sync() != nil {
+				return 1
 			}
 		case "child":
 			child, err := startChild()
