@@ -46,6 +46,7 @@ type program struct {
 	record *process.Record
 	stdin  *io.PipeWriter
 	signal chan int
+	ended  chan struct{} // closed at the end
 }
 
 func (m *machine) find(tenant session.Tenant, id string) (*sandbox.Sandbox, error) {
@@ -185,7 +186,7 @@ func (m *machine) StartProcess(_ context.Context, id session.ID, r process.Reque
 	defer m.mu.Unlock()
 	p := &program{
 		info:   process.Info{ID: len(m.running[id]) + 1, Argv: r.Argv, Started: time.Now(), PID: 7},
-		record: process.NewRecord(m.dir, r.Keep, r.Overflow), signal: make(chan int, 8),
+		record: process.NewRecord(m.dir, r.Keep, r.Overflow), signal: make(chan int, 8), ended: make(chan struct{}),
 	}
 	in, stdin := io.Pipe()
 	p.stdin = stdin
@@ -229,6 +230,21 @@ func (p *program) run(in *io.PipeReader) {
 	}
 	_ = in.Close()
 	_ = p.record.End(exit)
+	close(p.ended)
+}
+
+// awaitEnd waits for the end of a process of the first sandbox, which nothing reads.
+func (m *machine) awaitEnd(t *testing.T, number int32) {
+	t.Helper()
+	p, err := m.program("00001-sandbox", int(number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the process waits for a reader")
+	}
 }
 
 func (m *machine) program(id session.ID, number int) (*program, error) {

@@ -64,7 +64,8 @@ func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
 		r.TTY, r.Rows, r.Cols = true, size.Rows, size.Cols
 	}
 	switch m.GetOverflow() {
-	case aiboxv1.Overflow_OVERFLOW_UNSPECIFIED, aiboxv1.Overflow_OVERFLOW_HOLD:
+	case aiboxv1.Overflow_OVERFLOW_UNSPECIFIED: // the default of the process
+	case aiboxv1.Overflow_OVERFLOW_HOLD:
 		r.Overflow = process.Hold
 	case aiboxv1.Overflow_OVERFLOW_DROP:
 		r.Overflow = process.Drop

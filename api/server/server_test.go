@@ -167,6 +167,64 @@ func TestAStreamThatIsCutAndReadAgainLosesNothing(t *testing.T) {
 	}
 }
 
+// A full record makes the process wait, or events are dropped and every reader gets an event that
+// says so: whichever the caller chose.
+func TestTheCallerChoosesWhatHappensWhenARecordIsFull(t *testing.T) {
+	s := newSite(t, nil)
+	id, token := s.sandbox("a"), s.token("a")
+	const size = 4 << 20
+	for name, c := range map[string]struct {
+		options string
+		drops   bool
+	}{
+		"the default":                 {``, false},
+		"hold":                        {`,"overflow":"OVERFLOW_HOLD"`, false},
+		"drop":                        {`,"overflow":"OVERFLOW_DROP"`, true},
+		"the default of a terminal":   {`,"tty":{"rows":24,"cols":80}`, true},
+		"a terminal whose user waits": {`,"tty":{"rows":24,"cols":80},"overflow":"OVERFLOW_HOLD"`, false},
+	} {
+		body := fmt.Sprintf(`{"argv":["flood","%d"],"keep_bytes":"1048576"%s}`, size, c.options)
+		got := s.request("POST", "/v1/sandboxes/"+id+"/processes", body, bearer(token))
+		started := &aiboxv1.Process{}
+		if err := protojson.Unmarshal([]byte(got.body), started); err != nil || got.status != 200 {
+			t.Fatalf("%s: %d %s %v", name, got.status, got.body, err)
+		}
+		if c.drops {
+			s.m.awaitEnd(t, started.GetProcessId())
+		}
+		request := connect.NewRequest(&aiboxv1.ConnectProcessRequest{SandboxId: id, ProcessId: started.GetProcessId()})
+		request.Header().Set("Authorization", "Bearer "+token)
+		stream, err := aiboxv1connect.NewProcessesClient(http.DefaultClient, s.url).Connect(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, dropped, bytes, ended := int64(1), int64(0), 0, false
+		for stream.Receive() {
+			event := stream.Msg()
+			if lost := event.GetLost(); lost != nil {
+				dropped += lost.GetNextSeq() - next
+				next = lost.GetNextSeq()
+				continue
+			}
+			if event.GetSeq() == 0 {
+				continue
+			}
+			if event.GetSeq() != next {
+				t.Fatalf("%s: event %d in place of %d", name, event.GetSeq(), next)
+			}
+			next++
+			bytes += len(event.GetStdout().GetData())
+			ended = event.GetExit() != nil
+		}
+		if !ended || c.drops != (dropped > 0) || c.drops != (bytes < size) {
+			t.Errorf("%s: %d of %d bytes, %d events are reported as dropped, and the end: %v (%v)", name, bytes, size, dropped, ended, stream.Err())
+		}
+	}
+	if got := s.request("POST", "/v1/sandboxes/"+id+"/processes", `{"argv":["echo"],"overflow":77}`, bearer(token)); got.status != 400 {
+		t.Errorf("an unknown choice: %d %s", got.status, got.body)
+	}
+}
+
 func TestExecReturnsOutputUpToItsBound(t *testing.T) {
 	s := newSite(t, nil)
 	id, token := s.sandbox("a"), bearer(s.token("a"))

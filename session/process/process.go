@@ -24,7 +24,8 @@ const MaxRequest = 2 << 20
 type Overflow string
 
 const (
-	// Hold makes the process wait until a reader has taken frames. It is the default.
+	// Hold makes the process wait until a reader has taken frames. It is the default, but for
+	// a process with a terminal, which is what is read then: its default is Drop.
 	Hold Overflow = "hold"
 	// DropUnread drops the oldest frames while nothing reads, and makes the process wait
 	// for its readers otherwise, and for the first one. So a process continues without a
@@ -71,7 +72,11 @@ func (r *Request) Validate() error {
 	if (len(r.Argv) == 0 || r.Argv[0] == "") == (r.Copy == nil) {
 		return fault.New(fault.Usage, "a process needs a command")
 	}
-	if r.Overflow == "" {
+	switch {
+	case r.Overflow != "":
+	case r.TTY:
+		r.Overflow = Drop
+	default:
 		r.Overflow = Hold
 	}
 	if r.Overflow != Hold && r.Overflow != Drop && r.Overflow != DropUnread {

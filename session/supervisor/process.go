@@ -56,13 +56,10 @@ func newRunning(id int, request process.Request, line *lifeline.Conn, dir string
 		information: process.Info{ID: id, Argv: request.Argv, User: request.User, Dir: request.Dir, TTY: request.TTY, Started: time.Now().UTC()},
 	}
 	p.work, p.cancel = context.WithCancel(context.Background())
-	overflow := request.Overflow
 	if request.TTY {
-		// Its terminal is what is read, and the record would fill up.
-		overflow = process.Drop
 		p.term = terminal.New(screen.Size{Rows: request.Rows, Cols: request.Cols}.Bound())
 	}
-	p.record = process.NewRecord(dir, request.Keep, overflow)
+	p.record = process.NewRecord(dir, request.Keep, request.Overflow)
 	return p
 }
 
