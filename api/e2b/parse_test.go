@@ -118,6 +118,31 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
+func FuzzFilter(f *testing.F) {
+	f.Add("state=running%2Cpaused&limit=5&nextToken=x&metadata=a%3D1&order=desc&startedAfter=2006-01-02T15%3A04%3A05Z", "7")
+	f.Add("state=ended&limit=-1", "-1")
+	f.Add("limit=0x10&state=,", "99999999999999999999")
+	f.Fuzz(func(t *testing.T, text, offset string) {
+		if n, err := parseOffset(offset, 10); err == nil && (n < 0 || n > 10) {
+			t.Errorf("the page %q begins at %d", offset, n)
+		}
+		query, err := url.ParseQuery(text)
+		if err != nil {
+			return
+		}
+		filter, err := parseFilter(query)
+		if err != nil {
+			return
+		}
+		if r := filter.request; r.PageSize < 0 || r.PageSize > maxPage || (r.PageSize == 0) != (query.Get("limit") == "") {
+			t.Errorf("%q has pages of %d", text, r.PageSize)
+		}
+		if n := len(filter.request.States); n < 1 || n > len(listStates) {
+			t.Errorf("%q has the states %v", text, filter.request.States)
+		}
+	})
+}
+
 func FuzzToken(f *testing.F) {
 	tokens := newTokens(make([]byte, KeySize))
 	genuine := newTokens(make([]byte, KeySize)).issue(forInside, "a", "caller")

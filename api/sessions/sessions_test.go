@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/audit"
@@ -190,6 +191,18 @@ type client interface {
 	Accept(context.Context, *connect.Request[aiboxv1.AcceptChangesRequest]) (*connect.Response[aiboxv1.AcceptChangesResponse], error)
 	Feedback(context.Context, *connect.Request[aiboxv1.SessionFeedbackRequest]) (*connect.Response[aiboxv1.Session], error)
 	Stop(context.Context, *connect.Request[aiboxv1.StopSessionRequest]) (*connect.Response[aiboxv1.Session], error)
+	Delete(context.Context, *connect.Request[aiboxv1.DeleteSessionRequest]) (*connect.Response[emptypb.Empty], error)
+}
+
+func TestEveryCallIsAllThatNameASession(t *testing.T) {
+	calls := everyCall(t.Context(), nil, "")
+	methods := aiboxv1.File_aibox_v1_sessions_proto.Services().ByName("Sessions").Methods()
+	for i := range methods.Len() {
+		name := string(methods.Get(i).Name())
+		if named := methods.Get(i).Input().Fields().ByName("session_id") != nil; named != (calls[name] != nil) {
+			t.Errorf("%s names a session: %v", name, named)
+		}
+	}
 }
 
 // everyCall are the calls that name a session.
@@ -203,7 +216,8 @@ func everyCall(ctx context.Context, c client, id string) map[string]func() error
 			_, err := c.Feedback(ctx, ask(&aiboxv1.SessionFeedbackRequest{SessionId: id, Prompt: "p"}))
 			return err
 		},
-		"Stop": func() error { _, err := c.Stop(ctx, ask(&aiboxv1.StopSessionRequest{SessionId: id})); return err },
+		"Stop":   func() error { _, err := c.Stop(ctx, ask(&aiboxv1.StopSessionRequest{SessionId: id})); return err },
+		"Delete": func() error { _, err := c.Delete(ctx, ask(&aiboxv1.DeleteSessionRequest{SessionId: id})); return err },
 		"Events": func() error {
 			stream, err := c.Events(ctx, ask(&aiboxv1.SessionEventsRequest{SessionId: id}))
 			if err != nil {
