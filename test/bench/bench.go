@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -183,7 +184,8 @@ func (b *bench) remove(ctx context.Context, ids ...string) error {
 // disk caches are ready.
 func (b *bench) warm() error {
 	ctx := context.Background()
-	if !wanted("cold run", b.only) && !wanted("side by side", b.only) && !wanted("stop", b.only) && !wanted("gateway throughput", b.only) {
+	needs := []string{"cold run", "side by side", "stop", "gateway throughput", "egress proxy from a sandbox"}
+	if !slices.ContainsFunc(needs, func(name string) bool { return wanted(name, b.only) }) {
 		return nil
 	}
 	if _, err := b.timed(ctx, b.aibox, "run", "shell", "--network", "local", "--inference", "scripted", "--", "true"); err != nil {

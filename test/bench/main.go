@@ -83,6 +83,7 @@ func suite() []plan {
 		{"gateway throughput", throughput},
 		{"gateway latency", latency},
 		{"egress proxy", egressProxy},
+		{"egress proxy from a sandbox", sandboxBulk},
 		{"change set", changeSet},
 		{"diff text", diffText},
 		{"workspace", prepare},
