@@ -141,7 +141,7 @@ func (m *Model) pressConflict(msg tea.KeyPressMsg) tea.Cmd {
 func (c *conflict) View(t theme.Theme, k *diff.Styles, width int) []string {
 	out := []string{
 		t.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "file")+" in the way in "+c.repo, width, "…")),
-		"",
+		frame.Ends(width, "", t.Faint.Render(c.cursor.Position())),
 	}
 	from, to := c.cursor.Window()
 	for i := from; i < to; i++ {
@@ -152,8 +152,9 @@ func (c *conflict) View(t theme.Theme, k *diff.Styles, width int) []string {
 		}
 		out = append(out, style.Render(frame.Pad(cursor.Here(at)+" "+step.Path.String()+": "+step.Reason, width)))
 	}
-	out = append(out, frame.Rule(t, width))
 	sides := c.sides()
+	rows := max(1, c.height-len(out)-2) // of the lines, below the rule and the names
+	out = append(out, frame.TitledRule(t, width, cursor.Range(c.top, min(len(sides), c.top+rows), len(sides))))
 	half := max(1, (width-frame.PaneGap)/2)
 	if len(sides) == 0 {
 		out = append(out, t.Faint.Render(ansi.Truncate("enter shows what the agent did there", width, "…")))

@@ -72,7 +72,11 @@ func (m *Model) head() []string {
 		}
 	}
 	head := frame.Head(m.theme, m.width, left, ansi.Truncate(right, max(0, m.width-40), "…"))
-	head[1] = frame.TitledRule(m.theme, m.width, m.diff.Position())
+	files := m.list.Cursor.Position()
+	if m.conflict != nil || m.verify.shown() {
+		files = ""
+	}
+	head[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: files, End: m.diff.ListWidth()}, frame.Over{Text: m.diff.Position(), End: m.width})
 	return head
 }
 

@@ -49,6 +49,7 @@ func (m *Model) fit() {
 // View returns the screen.
 func (m *Model) View() string {
 	out := frame.Head(m.theme, m.width, m.title(), m.numbers())
+	out[1] = frame.TitledRule(m.theme, m.width, m.members.Position())
 	if m.compared == nil {
 		out = append(out, "", m.theme.Faint.Render("  loading sessions…"))
 	} else {
@@ -217,7 +218,7 @@ func (m *Model) shownMembers() (from, to int) {
 
 // fileList returns the files with a column for each member, under the names of the columns.
 func (m *Model) fileList() []string {
-	lines := []string{frame.Rule(m.theme, m.width)}
+	lines := []string{frame.TitledRule(m.theme, m.width, m.files.Position())}
 	first, last := m.shownMembers()
 	names := "  "
 	for i := first; i < last; i++ {

@@ -7,6 +7,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
+// Position says which items are on the screen if others are hidden.
+func (m *Model) Position() string {
+	if m.window.top == nil {
+		return ""
+	}
+	first, last := m.window.shown()
+	return cursor.Range(first, last+1, len(m.list.items))
+}
+
 // View returns at most as many rows as fit, each cut to the width.
 func (m *Model) View() []string {
 	w := &m.window

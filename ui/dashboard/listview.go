@@ -29,6 +29,23 @@ func (l *list) names(t theme.Theme, layout *layout) string {
 	}))
 }
 
+// position says which of the sessions are shown in some rows if others are hidden.
+func (l *list) position(height int) string {
+	var before, shown, all int
+	for i := range l.rows {
+		switch {
+		case l.rows[i].brief == nil:
+			continue
+		case i < l.top:
+			before++
+		case i < l.top+height:
+			shown++
+		}
+		all++
+	}
+	return cursor.Range(before, before+shown, all)
+}
+
 // row returns a line of the list. Its first two cells show the selection and the mark
 // without color.
 func (l *list) row(t theme.Theme, now time.Time, r *row, layout *layout, width int) string {

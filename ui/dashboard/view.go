@@ -45,6 +45,7 @@ func (m *Model) listWidth() int {
 func (m *Model) View() string {
 	left, right := m.head()
 	lines := frame.Head(m.theme, m.width, left, right)
+	lines[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: m.list.position(m.listHeight()), End: m.listWidth()})
 	body := m.body()
 	if m.preview.on && len(m.list.rows) > 0 {
 		body = m.withPreview(body)

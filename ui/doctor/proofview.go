@@ -48,7 +48,7 @@ func (p *proofPane) head() []string {
 	if probes == 0 {
 		return stages
 	}
-	title := p.theme.Title.Render(frame.Pad(p.title(), p.width))
+	title := frame.Ends(p.width, p.theme.Title.Render(p.title()), p.theme.Faint.Render(p.cursor.Position()))
 	switch room := p.height - probePane - probes; {
 	case room >= len(stages)+2:
 		return append(stages, "", title)

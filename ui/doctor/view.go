@@ -44,6 +44,9 @@ func (m *Model) listWidth() int {
 // View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
+	if !m.proving {
+		lines[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: m.cursor.Position(), End: m.listWidth()})
+	}
 	switch {
 	case m.proving:
 		lines = append(lines, m.proof.View()...)

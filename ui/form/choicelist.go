@@ -138,8 +138,8 @@ func (l *choiceList) view(t theme.Theme, width, height int) []string {
 	if l.filter != "" {
 		filter = "filter: " + l.filter
 	}
-	out := []string{frame.Pad(filter, width)}
 	l.cursor.Fit(len(l.shown), max(1, height-1))
+	out := []string{frame.Ends(width, filter, t.Faint.Render(l.cursor.Position()))}
 	from, to := l.cursor.Window()
 	for i := from; i < to && i < len(l.shown); i++ {
 		line := l.shown[i].name

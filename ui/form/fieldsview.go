@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (f *fields) view(active bool) []string {
 	rows := f.listRows(len(details))
 	out := f.list(rows, active)
 	if f.ruled() {
-		out = append(out, frame.TitledRule(f.theme, f.width, f.position()))
+		out = append(out, frame.TitledRule(f.theme, f.width, cmp.Or(f.shown(rows), f.position())))
 	}
 	return frame.Fill(append(out, details...), f.height)
 }
@@ -83,6 +84,17 @@ func (f *fields) position() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d", f.cursor.At()+1, len(f.rows))
+}
+
+// shown says which of the fields are in a list of some rows if others are hidden.
+func (f *fields) shown(rows int) string {
+	from, to := len(f.rows), 0
+	for _, l := range f.lines(rows) {
+		if l.row >= 0 {
+			from, to = min(from, l.row), max(to, l.row+1)
+		}
+	}
+	return cursor.Range(from, to, len(f.rows))
 }
 
 // line is a line of the list: a field or a heading.

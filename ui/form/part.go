@@ -184,5 +184,14 @@ func (p *Part) SetTheme(t theme.Theme) { p.f.setTheme(t) }
 // the part has the keyboard.
 func (p *Part) View(active bool) []string { return p.f.view(active) }
 
+// Position says which of the fields beside the details are shown if others are hidden, and
+// returns the column where the list of them ends. A list above the details says it itself.
+func (p *Part) Position() (text string, end int) {
+	if !p.f.wide() {
+		return "", 0
+	}
+	return p.f.shown(p.f.height), p.f.listCols()
+}
+
 // Keys are the keys of the selected field.
 func (p *Part) Keys() []key.Binding { return p.f.fieldKeys() }

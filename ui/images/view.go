@@ -59,8 +59,10 @@ func (m *Model) listWidth() int {
 // View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.right())
+	lines[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: m.list.cursor.Position(), End: m.listWidth()})
 	switch {
 	case m.log.open:
+		lines[1] = frame.TitledRule(m.theme, m.width, m.log.cursor.Position())
 		lines = append(lines, m.log.view(m.theme, m.width, m.bodyHeight())...)
 	case m.wide():
 		width := m.listWidth()

@@ -57,6 +57,7 @@ func (m *Model) View() string {
 	m.arrange()
 	c := m.columns()
 	out := frame.Head(m.theme, m.width, m.title(), m.numbers())
+	out[1] = frame.TitledRule(m.theme, m.width, m.cursor.Position())
 	names := m.line(c, false, "TIME", "SESSION", "WHAT", "TARGET", "RESULT")
 	out = append(out, m.theme.Faint.Render(names))
 	list := make([]string, 0, m.listHeight())

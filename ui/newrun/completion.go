@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -62,7 +63,7 @@ func (c *completion) click(row int) (name string, ok bool) {
 	return c.matches[c.cursor.At()], true
 }
 
-func (c *completion) view(t theme.Theme) []string {
+func (c *completion) view(t theme.Theme, width int) []string {
 	var out []string
 	from, to := c.cursor.Window()
 	for i := from; i < to && i < len(c.matches); i++ {
@@ -71,6 +72,9 @@ func (c *completion) view(t theme.Theme) []string {
 			line = t.Selected.Render(cursor.Mark + " @" + c.matches[i])
 		}
 		out = append(out, line)
+	}
+	if position := c.cursor.Position(); position != "" && len(out) > 0 {
+		out[0] = frame.Ends(width, out[0], t.Faint.Render(position))
 	}
 	return out
 }

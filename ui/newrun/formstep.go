@@ -64,6 +64,9 @@ func (s *formStep) update(msg tea.Msg) (outcome, tea.Cmd) {
 	return stay, nil
 }
 
+// position says which fields are shown if others are hidden, above the list of fields.
+func (s *formStep) position() (text string, end int) { return s.part.Position() }
+
 func (s *formStep) view(_ theme.Theme, active bool) []string { return s.part.View(active) }
 
 func (s *formStep) keys() []key.Binding {

@@ -94,7 +94,7 @@ func (l *library) toggle(p prompts.Prompt) {
 }
 
 func (l *library) view(t theme.Theme, width int) []string {
-	out := []string{t.Title.Render("Prompts") + t.Faint.Render("  marked prompts go before the task")}
+	out := []string{frame.Ends(width, t.Title.Render("Prompts")+t.Faint.Render("  marked prompts go before the task"), t.Faint.Render(l.cursor.Position()))}
 	if l.err != nil {
 		out = append(out, t.Bad.Render(ansi.Truncate("✗ "+termtext.Escape(l.err.Error()), width, "…")))
 	}

@@ -106,6 +106,14 @@ func (s *optionsStep) suggest(inference string, suggest func(spec.Field) []strin
 	return s.part.Suggest(suggest)
 }
 
+// position is that of the form, which is shown for a single agent.
+func (s *optionsStep) position() (text string, end int) {
+	if s.several {
+		return "", 0
+	}
+	return s.formStep.position()
+}
+
 func (s *optionsStep) view(t theme.Theme, active bool) []string {
 	if s.several {
 		return []string{t.Faint.Render("Each agent runs with the options of your settings.")}

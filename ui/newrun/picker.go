@@ -127,7 +127,7 @@ func (p *picker) edit(msg tea.Msg) (changed bool, cmd tea.Cmd) {
 
 // view is the text and the list.
 func (p *picker) view(t theme.Theme, width int, active bool) []string {
-	out := []string{ansi.Truncate(p.input.View(), width, "…")}
+	out := []string{frame.FieldEnds(width, p.input.View(), t.Faint.Render(p.cursor.Position()))}
 	from, to := p.cursor.Window()
 	widest := 0
 	for _, it := range p.shown {

@@ -227,7 +227,7 @@ func (s *taskStep) view(t theme.Theme, _ bool) []string {
 		return s.library.view(t, s.width)
 	}
 	out := frame.Fill(strings.Split(s.editor.View(), "\n"), s.height-s.below())
-	out = append(out, s.completion.view(t)...)
+	out = append(out, s.completion.view(t, s.width)...)
 	if !s.completion.open() && s.below() > 0 {
 		out = append(out, t.Faint.Render("before it: "+strings.Join(s.library.selected, ", ")))
 	}

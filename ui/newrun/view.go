@@ -40,6 +40,10 @@ func (m *Model) View() string {
 	repository, _ := m.repository.status()
 	agent, _ := m.agent.status()
 	lines := frame.Head(m.theme, m.width, m.theme.Title.Render("New run"), m.theme.Faint.Render(ansi.Truncate(repository+" · "+agent, m.width/2, "…")))
+	if long, ok := m.current().(interface{ position() (string, int) }); ok {
+		text, end := long.position()
+		lines[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: text, End: m.left() + end})
+	}
 	body := frame.Fill(m.current().view(m.theme, m.inside), height)
 	for i, line := range body {
 		body[i] = ansi.Truncate(line, width, "…")

@@ -28,6 +28,7 @@ func (m *Model) listHeight() int {
 // View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
+	lines[1] = frame.TitledRule(m.theme, m.width, m.cursor.Position())
 	lines = append(lines, m.list()...)
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, m.width, "…")

@@ -48,14 +48,22 @@ func (p *eventPane) view(width, height int, empty string) []string {
 	if p.focused {
 		title = p.theme.Key
 	}
-	out := []string{title.Render(ansi.Truncate("Network and events", width, "…"))}
 	room := height - 1
-	rows := p.latest(width, room+p.back)
+	rows := p.latest(width, room+p.back+1) // one more tells whether there is one
 	back := max(0, min(p.back, len(rows)-room))
+	more := len(rows) > room+back
 	rows = rows[max(0, len(rows)-room-back):]
 	if whole := slices.IndexFunc(rows, func(row string) bool { return !strings.HasPrefix(row, indentText) }); whole > 0 && back == 0 {
 		rows = rows[whole:] // not the rest of an event that is cut
 	}
+	hidden := ""
+	if more {
+		hidden += " ↑ more"
+	}
+	if back > 0 {
+		hidden += " ↓ more"
+	}
+	out := []string{frame.Ends(width, title.Render("Network and events"), p.theme.Faint.Render(strings.TrimSpace(hidden)))}
 	if len(rows) == 0 {
 		rows = []string{p.theme.Faint.Render(empty)}
 	}

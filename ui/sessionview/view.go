@@ -82,6 +82,9 @@ func (m *Model) View() string {
 		side = m.events.view(l.right, l.side, m.noEvents())
 	}
 	out := append(m.head(), m.task())
+	if l.output > 0 && m.converses() {
+		out[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: m.conversation.Position(), End: l.left})
+	}
 	switch {
 	case l.side == 0:
 		out = append(out, output...)

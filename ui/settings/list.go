@@ -170,6 +170,24 @@ func (l *list) view(t theme.Theme) []string {
 	return frame.Fill(lines, l.height)
 }
 
+// position says which settings are shown if others are hidden.
+func (l *list) position() string {
+	var shown, before, all int
+	from, to := l.cursor.Window()
+	for i, r := range l.rows {
+		switch {
+		case r.heading != "":
+			continue
+		case i < from:
+			before++
+		case i < to:
+			shown++
+		}
+		all++
+	}
+	return cursor.Range(before, before+shown, all)
+}
+
 // line returns a row: the name without its section, the value, and where it came from.
 func (l *list) line(t theme.Theme, r row, here bool) string {
 	width := l.width

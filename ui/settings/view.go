@@ -67,6 +67,7 @@ func (m *Model) paneHeight() int { return max(0, m.height-footRows-m.paneTop()) 
 // View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.filterView())
+	lines[1] = frame.RuleAbove(m.theme, m.width, frame.Over{Text: m.list.position(), End: m.listWidth()})
 	list, pane := m.list.view(m.theme), m.pane()
 	switch {
 	case m.readErr != nil || !m.loaded || len(m.list.rows) == 0:
@@ -212,9 +213,12 @@ func wrap(text string, width int) []string {
 func (m *Model) editView(width int) []string {
 	e := m.edit
 	var lines []string
-	lines = append(lines, e.line.View())
-	if len(e.choices) > 0 {
+	if len(e.choices) == 0 {
+		lines = append(lines, e.line.View())
+	} else {
 		from, room := e.window(m.paneHeight())
+		position := cursor.Range(from, min(len(e.shown), from+room), len(e.shown))
+		lines = append(lines, frame.FieldEnds(width, e.line.View(), m.theme.Faint.Render(position)))
 		for _, i := range e.shown[from:min(len(e.shown), from+room)] {
 			lines = append(lines, e.choice(m.theme, i, width))
 		}

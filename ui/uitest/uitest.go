@@ -5,6 +5,7 @@ package uitest
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -153,6 +154,29 @@ func (p *Person) Fits(what string) {
 		p.T.Errorf("%dx%d, %s: %d rows", p.width, p.height, what, len(lines))
 	}
 }
+
+// Scrolls checks that a list of n rows shows at the usual sizes which rows are hidden, at its
+// start and after the key that goes to its end, and that it shows nothing of the kind on a
+// terminal that has room for all.
+func (p *Person) Scrolls(n int, end string) {
+	p.T.Helper()
+	of := fmt.Sprintf(" of %d", n)
+	p.Resize(200, n+80)
+	if position.FindString(p.View()) != "" {
+		p.T.Errorf("rows are hidden where all fit:\n%s", p.View())
+	}
+	for _, size := range Sizes[:2] {
+		p.Resize(size[0], size[1])
+		p.Sees("1-")
+		p.Sees(of)
+		p.Press(end)
+		p.Sees(fmt.Sprintf("-%d%s", n, of))
+		p.Press("home")
+	}
+}
+
+// position is how lists say which rows are shown.
+var position = regexp.MustCompile(`\d+-\d+ of \d+`)
 
 // Show keeps the view under a name for Golden and checks that it fits.
 func (p *Person) Show(what string) {

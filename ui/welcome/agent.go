@@ -153,8 +153,8 @@ func (s *agentStep) view(p bakes.Painter, width, height int) []string {
 	if job := s.shownJob(); s.watching && job != nil {
 		return s.progress(p, job, width, height)
 	}
-	lines := []string{p.Theme.Faint.Render(ansi.Truncate("Its image is baked once, in a few minutes. You can add others later.", width, "…"))}
-	s.cursor.Fit(len(s.all), max(1, height-len(lines)))
+	s.cursor.Fit(len(s.all), max(1, height-1))
+	lines := []string{p.Theme.Faint.Render(frame.Ends(width, "Its image is baked once, in a few minutes. You can add others later.", s.cursor.Position()))}
 	from, to := s.cursor.Window()
 	for i := from; i < to; i++ {
 		a := s.all[i]

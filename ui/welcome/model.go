@@ -149,8 +149,8 @@ func (s *modelStep) view(p bakes.Painter, width, height int) []string {
 	case !s.loaded:
 		return []string{p.Theme.Faint.Render("looking for model servers on this machine…")}
 	}
-	lines := []string{p.Theme.Faint.Render(ansi.Truncate("The model that "+s.agent+" talks to. Keys stay outside of the sandbox.", width, "…"))}
-	s.cursor.Fit(len(s.rows), max(1, height-len(lines)))
+	s.cursor.Fit(len(s.rows), max(1, height-1))
+	lines := []string{p.Theme.Faint.Render(frame.Ends(width, "The model that "+s.agent+" talks to. Keys stay outside of the sandbox.", s.cursor.Position()))}
 	label := 0
 	for _, r := range s.rows {
 		label = max(label, min(ansi.StringWidth(termtext.Escape(r.label)), width/2))

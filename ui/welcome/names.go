@@ -97,6 +97,7 @@ func (l *nameList) view(t theme.Theme, server string, width, height int) []strin
 		return append(lines, t.Faint.Render(ansi.Truncate("enter uses "+cmp.Or(termtext.Escape(l.value()), "the name that you type"), width, "…")))
 	}
 	l.cursor.Fit(len(l.shown), max(1, height-len(lines)))
+	lines[1] = frame.FieldEnds(width, lines[1], t.Faint.Render(l.cursor.Position()))
 	from, to := l.cursor.Window()
 	for i := from; i < to; i++ {
 		lines = append(lines, listLine(t, termtext.Escape(l.shown[i]), i == l.cursor.At(), width))

@@ -37,6 +37,9 @@ func (l *Tree) SetFiles(files []*decision.File) {
 	l.rebuild()
 }
 
+// Len returns how many lines there are: files, folders and headings.
+func (l *Tree) Len() int { return len(l.entries) }
+
 // Resize sets the rows of the list.
 func (l *Tree) Resize(height int) {
 	l.height = height

@@ -3,6 +3,8 @@
 package cursor
 
 import (
+	"fmt"
+
 	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -66,6 +68,21 @@ func (c *Cursor) At() int { return c.at }
 
 // Window returns the range of lines that are shown. to is exclusive.
 func (c *Cursor) Window() (from, to int) { return c.top, min(c.n, c.top+c.height) }
+
+// Position says which lines are shown if others are hidden; empty if all are shown.
+func (c *Cursor) Position() string {
+	from, to := c.Window()
+	return Range(from, to, c.n)
+}
+
+// Range says which of n rows are shown: those before to, beginning with from. It is empty if
+// all are. Every list shows it, so that the user can tell that there are more rows.
+func Range(from, to, n int) string {
+	if from <= 0 && to >= n || to <= from {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d of %d", from+1, to, n)
+}
 
 // Go moves to a line, or to the nearest one that exists.
 func (c *Cursor) Go(line int) {

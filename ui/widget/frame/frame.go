@@ -18,9 +18,7 @@ const HeadRows = 2
 // Head returns the title of a screen with a rule below it: left, and right at the end of
 // the row. It cuts what does not fit, left first.
 func Head(t theme.Theme, width int, left, right string) []string {
-	left = ansi.Truncate(left, max(0, width-ansi.StringWidth(right)-1), "…")
-	pad := max(0, width-ansi.StringWidth(left)-ansi.StringWidth(right))
-	return []string{ansi.Truncate(left+strings.Repeat(" ", pad)+right, width, "…"), Rule(t, width)}
+	return []string{Ends(width, left, right), Rule(t, width)}
 }
 
 // Rule returns a horizontal line.
@@ -31,11 +29,47 @@ func Rule(t theme.Theme, width int) string {
 // TitledRule returns a horizontal line with a text near its end, which is left out when
 // it does not fit.
 func TitledRule(t theme.Theme, width int, text string) string {
-	rest := width - ansi.StringWidth(text) - 3
-	if text == "" || rest < 1 {
-		return Rule(t, width)
+	return RuleAbove(t, width, Over{text, width})
+}
+
+// Over is a text in a horizontal line above a list or a pane: which rows are shown, for
+// example. It is near the column End, where the list ends.
+type Over struct {
+	Text string
+	End  int
+}
+
+// RuleAbove returns a horizontal line with texts in it, from left to right. Those that do not
+// fit are left out.
+func RuleAbove(t theme.Theme, width int, texts ...Over) string {
+	out, at := "", 0
+	for _, over := range texts {
+		from := min(over.End, width) - ansi.StringWidth(over.Text) - 3
+		if over.Text == "" || from < at+1 {
+			continue
+		}
+		out += Rule(t, from-at) + " " + t.Faint.Render(over.Text) + " "
+		at = min(over.End, width) - 1
 	}
-	return Rule(t, rest) + " " + t.Faint.Render(text) + " " + Rule(t, 1)
+	return out + Rule(t, width-at)
+}
+
+// Ends returns a line of a width with left at its start and right at its end. It cuts what does
+// not fit, left first.
+func Ends(width int, left, right string) string {
+	left = ansi.Truncate(left, max(0, width-ansi.StringWidth(right)-1), "…")
+	pad := max(0, width-ansi.StringWidth(left)-ansi.StringWidth(right))
+	return ansi.Truncate(left+strings.Repeat(" ", pad)+right, width, "…")
+}
+
+// FieldEnds returns a field to type in with a text at the end of the line, which is left out
+// where what was typed needs the room.
+func FieldEnds(width int, field, text string) string {
+	room := width - ansi.StringWidth(text) - 2
+	if text == "" || room < 0 || strings.TrimSpace(ansi.Strip(ansi.TruncateLeft(field, room, ""))) != "" {
+		return ansi.Truncate(field, width, "…")
+	}
+	return Ends(width, ansi.Truncate(field, room, ""), text)
 }
 
 // Fill returns exactly height lines: it cuts lines or adds empty ones.

@@ -3,9 +3,9 @@
 package help
 
 import (
-	"fmt"
 	"strings"
 
+	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -197,8 +197,8 @@ func (m *Model) title(lines int) string {
 	case m.search.Value() != "":
 		left += "  " + m.theme.Key.Render("/") + m.search.Value()
 	}
-	if lines > m.room() {
-		right = m.theme.Faint.Render(fmt.Sprintf("%d-%d of %d", m.top+1, min(lines, m.top+m.room()), lines))
+	if position := cursor.Range(m.top, min(lines, m.top+m.room()), lines); position != "" {
+		right = m.theme.Faint.Render(position)
 	}
 	left = ansi.Truncate(left, max(0, m.width-ansi.StringWidth(right)-1), "…")
 	return left + strings.Repeat(" ", max(1, m.width-ansi.StringWidth(left)-ansi.StringWidth(right))) + right

@@ -4,7 +4,6 @@
 package palette
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -245,10 +244,7 @@ func (m *Model) box() string {
 
 // position returns which of the matches are shown; empty for all of them.
 func (m *Model) position(top int) string {
-	if len(m.shown) <= m.room() {
-		return ""
-	}
-	return fmt.Sprintf("%d-%d of %d", top+1, top+m.room(), len(m.shown))
+	return cursor.Range(top, min(len(m.shown), top+m.room()), len(m.shown))
 }
 
 // line returns an entry with its group and its key.
