@@ -62,7 +62,7 @@ listed and left out unless --accept-risky names them.`,
   aibox accept 0dq4f --to worktree --dry-run
   aibox accept 0dq4f --branch fix/login -m 'Fix the login'`,
 		Args:              sessionAndPaths,
-		ValidArgsFunction: a.completeSessionAndPaths,
+		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files, o.given = append(o.files, args[1:]...), cmd.Flags().Changed
 			return o.run(cmd.Context(), args[0])
@@ -82,9 +82,9 @@ listed and left out unless --accept-risky names them.`,
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would be accepted and left out, and change nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"files":        a.completeChanged(func(review.Change) bool { return true }),
-		"accept-risky": a.completeChanged(review.Change.Risky),
-		"hunks":        a.completeHunks,
+		"files":        a.complete.changed(func(review.Change) bool { return true }),
+		"accept-risky": a.complete.changed(review.Change.Risky),
+		"hunks":        a.complete.hunks,
 		"to":           cobra.FixedCompletions([]string{"branch", "worktree"}, cobra.ShellCompDirectiveNoFileComp),
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, complete)

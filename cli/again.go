@@ -22,7 +22,7 @@ put it in your settings.`,
 		Example: `  aibox rerun 0dq4f
   aibox rerun 0dq4f --model qwen3 --detach`,
 		Args:              oneBeforeDash,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.rerun(cmd, o, args)
 		},

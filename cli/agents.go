@@ -35,7 +35,7 @@ creates one, and "aibox agents check" tests it.`,
 		Short:             "Show an agent and its options",
 		Example:           "  aibox agents show codex",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.complete.agents,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, err := a.app.Agents().Find(args[0])
 			if err != nil {

@@ -37,7 +37,7 @@ file is written. It repeats this on a terminal where no one answers questions, a
 once more to test resuming the conversation. Built-in agents can be checked too.`,
 		Example:           "  aibox agents check mybot\n  aibox agents check codex --json",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.complete.agents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "end each run after this time")

@@ -26,7 +26,7 @@ back and search while the agent continues. You can attach several terminals; the
 smallest sets the size. When the session ends, its last screen is printed.`,
 		Example:           "  aibox attach 0dq4f",
 		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 }

@@ -58,7 +58,7 @@ detect that all files of a log were replaced.`,
   aibox audit --verify
   aibox audit --summary --since 7d
   aibox audit --since 2026-11-01 -o november.jsonl`,
-		ValidArgsFunction: o.completeLogs,
+		ValidArgsFunction: a.complete.auditLogs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -216,26 +216,6 @@ func parseMoment(flag, text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fault.New(fault.Usage, "%s must be a time, not %q", flag, text).
 		Hint("such as 2h, 7d, %s or %s", now.Format(time.DateOnly), now.UTC().Format(time.RFC3339))
-}
-
-// completeLogs completes the ids of sessions with audit logs.
-func (o *auditOptions) completeLogs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := o.app.Sessions()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	logs, _ := service.AuditLogs()
-	var words []string
-	for _, log := range logs {
-		switch {
-		case log.Session.Hidden() || strings.Contains(strings.Join(args, " ")+" ", string(log.Session)+" "):
-		case log.Removed:
-			words = append(words, string(log.Session)+"\tremoved")
-		default:
-			words = append(words, string(log.Session))
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeKinds completes a list of kinds and types.

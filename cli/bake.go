@@ -41,7 +41,7 @@ version other than aibox's default (--version), and your own recipes.`,
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
   aibox bake --check`,
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.complete.agents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()

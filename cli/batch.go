@@ -19,8 +19,6 @@ import (
 	"aibox/session"
 	"aibox/session/comparison"
 	"aibox/session/output"
-
-	"github.com/spf13/cobra"
 )
 
 // batchResult is the JSON of `aibox run` for several sessions.
@@ -348,20 +346,4 @@ func orDash(text string) string {
 		return "–"
 	}
 	return text
-}
-
-// completeBatches completes the ids of batches.
-func (a *cli) completeBatches(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.app.Sessions()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	summaries, _ := service.Summaries()
-	var words []string
-	for _, s := range slices.Backward(summaries) {
-		if word := string(s.Batch) + "\t" + firstLine(s.Task, 40); s.Batch != "" && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

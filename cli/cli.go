@@ -68,6 +68,7 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 type cli struct {
 	*console
 	app          *app.App
+	complete     completer
 	rootful      bool // --rootful: use the system's Docker
 	rootfulGiven bool // whether --rootful was set
 
@@ -77,7 +78,10 @@ type cli struct {
 }
 
 // newCLI returns the commands on a console.
-func newCLI(c *console) *cli { return &cli{console: c, app: app.New(c.watchScan)} }
+func newCLI(c *console) *cli {
+	services := app.New(c.watchScan)
+	return &cli{console: c, app: services, complete: completer{services}}
+}
 
 func (a *cli) execute(ctx context.Context, args []string) error {
 	if goruntime.GOOS != "linux" {

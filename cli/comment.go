@@ -43,11 +43,11 @@ comments and the rejected hunks.
   aibox comment 0dq4f
   aibox comment 0dq4f --remove 2`,
 		Args:              cobra.RangeArgs(1, 3),
-		ValidArgsFunction: a.completeSessionAndPaths,
+		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&o.hunk, "hunk", "", "comment on the hunk with this `ID` or unique prefix")
-	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
+	_ = cmd.RegisterFlagCompletionFunc("hunk", a.complete.hunks)
 	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "remove the comment with this `NUMBER` (repeatable)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -212,22 +212,14 @@ change or revert them.`,
   aibox reject 0dq4f --files vendor/lib.js
   aibox reject 0dq4f 3f9c21 --remove`,
 		Args:              someSessions,
-		ValidArgsFunction: a.completeSessionAndHunks,
+		ValidArgsFunction: a.complete.sessionAndHunks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 	cmd.Flags().StringArrayVar(&o.files, "files", nil, "reject every hunk of this `FILE` (repeatable)")
-	_ = cmd.RegisterFlagCompletionFunc("files", a.completeChanged(func(review.Change) bool { return true }))
+	_ = cmd.RegisterFlagCompletionFunc("files", a.complete.changed(func(review.Change) bool { return true }))
 	cmd.Flags().StringVarP(&o.note, "message", "m", "", "give `TEXT` as the reason")
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "undo rejections instead")
 	return cmd
-}
-
-// completeSessionAndHunks completes an id, then the ids of hunks.
-func (a *cli) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeSessions(cmd, args, prefix)
-	}
-	return a.completeHunks(cmd, args, prefix)
 }
 
 func (o *rejectOptions) run(ctx context.Context, text string, words []string) error {

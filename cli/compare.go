@@ -39,20 +39,13 @@ in the first result to get the second one.`,
   aibox compare --diff 0dq4f 0dq4g
   aibox compare b-0dq4f --json`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeCompared,
+		ValidArgsFunction: a.complete.compared,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show the difference between the results of two sessions")
 	cmd.Flags().BoolVar(&a.noPager, "no-pager", false, "do not use a pager")
 	return cmd
-}
-
-// completeCompared completes the ids of batches and sessions.
-func (a *cli) completeCompared(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	batches, directive := a.completeBatches(cmd, args, typed)
-	sessions, _ := a.completeSessions(cmd, nil, typed)
-	return append(batches, sessions...), directive
 }
 
 func (o *compareOptions) run(ctx context.Context, args []string) error {

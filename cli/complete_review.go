@@ -15,19 +15,19 @@ import (
 // maxCompletions bounds how many words a shell is given to choose from.
 const maxCompletions = 500
 
-// completeSessionAndPaths completes an id, then the names of changed files.
-func (a *cli) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+// sessionAndPaths completes an id, then the names of changed files.
+func (c completer) sessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return a.completeSessions(cmd, args, prefix)
+		return c.sessions(cmd, args, prefix)
 	}
-	return a.completeChanged(func(review.Change) bool { return true })(cmd, args, prefix)
+	return c.changed(func(review.Change) bool { return true })(cmd, args, prefix)
 }
 
-// completeChanged completes the names of changed files that fit. It leaves out names with
+// changed completes the names of changed files that fit. It leaves out names with
 // characters that a shell would escape.
-func (a *cli) completeChanged(fits func(review.Change) bool) cobra.CompletionFunc {
+func (c completer) changed(fits func(review.Change) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		set := a.completedSet(args)
+		set := c.changeSet(args)
 		if set == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -41,9 +41,9 @@ func (a *cli) completeChanged(fits func(review.Change) bool) cobra.CompletionFun
 	}
 }
 
-// completeHunks completes the ids of hunks, several with commas between them.
-func (a *cli) completeHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	set := a.completedSet(args)
+// hunks completes the ids of hunks, several with commas between them.
+func (c completer) hunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	set := c.changeSet(args)
 	if set == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -62,10 +62,10 @@ func (a *cli) completeHunks(cmd *cobra.Command, args []string, prefix string) ([
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completedSet returns the latest change set of the session on the command line, or nil if
+// changeSet returns the latest change set of the session on the command line, or nil if
 // there is none.
-func (a *cli) completedSet(args []string) *review.ChangeSet {
-	service, err := a.app.Sessions()
+func (c completer) changeSet(args []string) *review.ChangeSet {
+	service, err := c.app.Sessions()
 	if err != nil || len(args) == 0 {
 		return nil
 	}
@@ -86,4 +86,12 @@ func inContext(ctx context.Context) context.Context {
 		return context.Background()
 	}
 	return ctx
+}
+
+// sessionAndHunks completes an id, then the ids of hunks.
+func (c completer) sessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return c.sessions(cmd, args, prefix)
+	}
+	return c.hunks(cmd, args, prefix)
 }

@@ -75,7 +75,7 @@ KEY is a setting, or a table of settings such as agents.codex.`,
   aibox config show agents.codex
   aibox config show timeout --json`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeSettings,
+		ValidArgsFunction: a.complete.settings,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.key = args[0]
@@ -171,17 +171,4 @@ func newConfigSchemaCommand(a *cli) *cobra.Command {
 			return printJSON(a.out, schema)
 		},
 	}
-}
-
-// completeSettings completes the key of a setting.
-func (a *cli) completeSettings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	resolved, err := a.app.Catalog().Resolve(config.Input{})
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	words := make([]string, 0, len(resolved.All()))
-	for _, setting := range resolved.All() {
-		words = append(words, setting.Key+"\t"+setting.Field.Help)
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"aibox/app/settings"
-	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -65,7 +64,7 @@ func newConfigSetCommand(a *cli) *cobra.Command {
   aibox config set agents.codex.reasoning-effort high
   aibox config set images.versions.codex 0.169.0`,
 		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: a.completeSet,
+		ValidArgsFunction: a.complete.settingAndValue,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.app.SettingsEditor().Set(cmd.Context(), args[0], args[1]); err != nil {
 				return err
@@ -82,7 +81,7 @@ func newConfigUnsetCommand(a *cli) *cobra.Command {
 		Short:             "Remove one setting from your file",
 		Example:           "  aibox config unset timeout",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeSettings,
+		ValidArgsFunction: a.complete.settings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.app.SettingsEditor().Unset(cmd.Context(), args[0]); err != nil {
 				return err
@@ -101,25 +100,5 @@ func (c *console) printChanged() {
 	}
 	if _, err := os.Stat(file); err == nil {
 		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.good("✓"), termtext.Escape(file))
-	}
-}
-
-// completeSet completes a key, and then the values that it may have.
-func (a *cli) completeSet(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeSettings(cmd, args, prefix)
-	}
-	resolved, err := a.app.Catalog().Resolve(config.Input{})
-	if err != nil || len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	setting, err := resolved.Find(args[0])
-	switch {
-	case err != nil:
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	case setting.Key == "agent":
-		return a.completeAgents(cmd, nil, prefix)
-	default:
-		return setting.Values(), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -40,7 +40,7 @@ agent, and what the network refused. Text from the agent appears only as quoted 
   aibox describe 0dq4f --pr src
   aibox describe 0dq4f --json | jq -r .body | gh pr create --title "Fix the login" --body-file -`,
 		Args:              sessionAndPaths,
-		ValidArgsFunction: a.completeSessionAndPaths,
+		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], args[1:])
 		},

@@ -47,7 +47,7 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
   aibox diff 0dq4f --hunk 3f9c21 --patch      # one hunk as a patch
   aibox diff 0dq4f --color always | less -R`,
 		Args:              sessionAndPaths,
-		ValidArgsFunction: a.completeSessionAndPaths,
+		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.contextGiven = args[1:], cmd.Flags().Changed("unified")
 			return o.run(cmd.Context(), args[0])
@@ -65,7 +65,7 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
 	f.StringVar(&o.color, "color", "auto", "color the diff `WHEN`: auto, always or never")
 	f.IntVarP(&o.context, "unified", "U", printer.DefaultContext, "print `N` unchanged lines around each change")
 	f.BoolVar(&a.noPager, "no-pager", false, "do not use a pager")
-	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
+	_ = cmd.RegisterFlagCompletionFunc("hunk", a.complete.hunks)
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

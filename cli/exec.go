@@ -55,7 +55,7 @@ What a command changes in /workspace counts as the agent's change, and is in its
   aibox exec -it 0dq4f -- python3
   aibox exec -d 0dq4f -- npm run dev
   aibox exec --connect 1 0dq4f`,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		Args:              o.checkArgs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}

@@ -20,7 +20,7 @@ session is refused, since its files may be half written: stop it first.`,
 		Example: `  aibox fork 0dq4f --prompt "use a map instead"
   aibox fork 0dq4f --agent codex,claude --prompt "now add a test for it"`,
 		Args:              oneBeforeDash,
-		ValidArgsFunction: a.completeResumable,
+		ValidArgsFunction: a.complete.resumable,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("resume") {
 				return fault.New(fault.Usage, "--resume continues a session, but fork copies one").Hint("aibox run --resume %s", args[0])

@@ -75,7 +75,7 @@ replaced with U+FFFD; --raw prints them unchanged.`,
 			"  aibox logs --format json -f 0dq4f | jq -r 'select(.kind == \"call\").command'\n" +
 			"  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output\n  aibox logs --json -f 0dq4f | jq -r .text",
 		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow the output until the session ends")

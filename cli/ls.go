@@ -32,7 +32,7 @@ func newListCommand(a *cli) *cobra.Command {
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "include sessions that verify another session's work")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&batch, "batch", "", "list only the sessions of the batch `ID`")
-	_ = cmd.RegisterFlagCompletionFunc("batch", a.completeBatches)
+	_ = cmd.RegisterFlagCompletionFunc("batch", a.complete.batches)
 	return cmd
 }
 

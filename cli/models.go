@@ -35,7 +35,7 @@ is asked every time, a remote one at most every five minutes.`,
 		Example: "  aibox models\n  aibox models --inference openrouter\n  aibox models --inference http://127.0.0.1:8000/v1 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.inference, err = a.inferenceOf(cmd); err != nil {
+			if o.inference, err = inferenceOf(a.app, cmd); err != nil {
 				return err
 			}
 			return o.run(cmd.Context())
@@ -50,7 +50,7 @@ is asked every time, a remote one at most every five minutes.`,
 
 // inferenceOf returns the model server of a command line: the flag, or else the setting for
 // the repository.
-func (a *cli) inferenceOf(cmd *cobra.Command) (string, error) {
+func inferenceOf(a *app.App, cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flag("inference"); flag != nil && flag.Changed {
 		return flag.Value.String(), nil
 	}
@@ -58,7 +58,7 @@ func (a *cli) inferenceOf(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flag("repo"); flag != nil {
 		repo = flag.Value.String()
 	}
-	resolved, err := a.app.Settings(repo)
+	resolved, err := a.Settings(repo)
 	if err != nil {
 		return "", err
 	}
@@ -128,25 +128,4 @@ func gigabytes(size int64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f GB", float64(size)/1e9)
-}
-
-// completeModels completes the id of a model of the command line's server.
-func (a *cli) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	inference, err := a.inferenceOf(cmd)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	var words []string
-	for _, model := range a.app.CompleteModels(ctx, inference) {
-		word := model.ID
-		if text := windowText(model); text != "-" {
-			word += "\t" + text + " tokens of context"
-		}
-		words = append(words, word)
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

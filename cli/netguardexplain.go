@@ -40,7 +40,7 @@ func (o *explainOptions) bindPolicy(cmd *cobra.Command) {
 		switch field.Key {
 		case "network", "allow", "deny", "inspect", "inference":
 			flags.VarPF(&settingFlag{field, &o.request.Settings}, field.Key, "", settingHelp(field))
-			if complete := o.completeSetting(field); complete != nil {
+			if complete := o.complete.setting(field); complete != nil {
 				_ = cmd.RegisterFlagCompletionFunc(field.Key, complete)
 			}
 		}
@@ -65,7 +65,7 @@ Exits with code 0 if the host is allowed, and with 4 if it is refused.`,
 		Args:    cobra.RangeArgs(1, 2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return o.completeSessions(cmd, nil, prefix)
+				return o.complete.sessions(cmd, nil, prefix)
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},

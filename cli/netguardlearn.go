@@ -27,7 +27,7 @@ Look at each entry: the agent chose these hosts. --accept adds them to the allow
 your settings.`,
 		Example:           "  aibox netguard learn 0dq4f\n  aibox netguard learn 0dq4f --accept",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: o.completeSessions,
+		ValidArgsFunction: o.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			service, found, err := o.find(cmd.Context(), args[0])
 			if err != nil {

@@ -39,7 +39,7 @@ it).`,
   aibox netguard log -f --denied --allowed
   aibox netguard log --since 1h --json | jq -r .target | sort | uniq -c`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: o.completeSessions,
+		ValidArgsFunction: o.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()

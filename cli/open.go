@@ -46,7 +46,7 @@ machine, and its pages run in your browser.`,
   aibox open 0dq4f 3000 --browser
   aibox open 0dq4f 3000 --local 8080`,
 		Args:              sessionAndPort,
-		ValidArgsFunction: o.complete,
+		ValidArgsFunction: a.complete.sessionAndPort,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return o.list(cmd.Context(), args[0])
@@ -69,27 +69,6 @@ func sessionAndPort(cmd *cobra.Command, args []string) error {
 	}
 	return fault.New(fault.Usage, "%s takes a session id and a port", cmd.CommandPath()).
 		Hint("`%s 0dq4f` lists the ports on which programs in the sandbox listen", cmd.CommandPath())
-}
-
-// complete completes the id of a session, then the ports on which its programs listen.
-func (o *openOptions) complete(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
-		return o.completeSessions(cmd, args, text)
-	}
-	service, err := o.app.Sessions()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	found, err := service.Find(args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	listening, _ := service.Ports(cmd.Context(), found.ID)
-	var words []string
-	for _, l := range portsOf(listening) {
-		words = append(words, strconv.Itoa(int(l.Port))+"\ton "+strings.Join(l.Addresses, ", "))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // listeningPort is a port with the addresses on which programs listen.

@@ -39,14 +39,14 @@ same name, the one in the repository is called repo:NAME.`,
 		Short:             "Print a system prompt",
 		Example:           "  aibox prompts show careful",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completePrompts,
+		ValidArgsFunction: a.complete.prompts,
 		RunE:              func(_ *cobra.Command, args []string) error { return o.show(args[0]) },
 	}, &cobra.Command{
 		Use:               "edit NAME",
 		Short:             "Create or edit one of your system prompts",
 		Example:           "  aibox prompts edit careful",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completePrompts,
+		ValidArgsFunction: a.complete.prompts,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.edit(cmd.Context(), args[0]) },
 	})
 	return cmd
@@ -112,18 +112,4 @@ func (o *promptsOptions) edit(ctx context.Context, name string) error {
 	}
 	_, err = library.Find(name)
 	return err
-}
-
-// completePrompts completes the name of a system prompt.
-func (a *cli) completePrompts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	library, err := app.Prompts(".")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	all, _ := library.All()
-	var words []string
-	for _, p := range all {
-		words = append(words, p.Name+"\t"+termtext.Escape(firstLine(p.Title(), 60)))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -42,7 +42,7 @@ and --diff use the newest state.`,
   aibox recover 0dq4f --ref 2 --branch second-try
   aibox recover 0dq4f --to-workspace`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeSaved,
+		ValidArgsFunction: a.complete.saved,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := ""
 			if len(args) > 0 {
@@ -57,7 +57,7 @@ and --diff use the newest state.`,
 	f.BoolVar(&o.toWorkspace, "to-workspace", false, "restore it as the session's workspace")
 	f.BoolVar(&o.diff, "diff", false, "print what the state changes, and restore nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("ref", a.completeNumbers)
+	_ = cmd.RegisterFlagCompletionFunc("ref", a.complete.savedStates)
 	return cmd
 }
 
@@ -177,37 +177,6 @@ func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.
 		termtext.Escape(string(state.What)), state.When.Local().Format(time.DateTime))
 	fmt.Fprintf(o.err, "  aibox run --resume %s\n", found.ID)
 	return nil
-}
-
-// completeSaved completes the id of a session with saved states.
-func (a *cli) completeSaved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.app.Sessions()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	saved, _ := service.Recoverable(cmd.Context(), "")
-	var words []string
-	seen := map[string]bool{}
-	for _, s := range saved {
-		if !seen[s.By] {
-			seen[s.By], words = true, append(words, s.By+"\t"+about(s))
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeNumbers completes --ref with the states of the named session.
-func (a *cli) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.app.Sessions()
-	if err != nil || len(args) == 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	saved, _ := service.Recoverable(cmd.Context(), args[0])
-	var words []string
-	for _, s := range saved {
-		words = append(words, s.Handle+"\t"+about(s))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // about describes a saved state in a few words.

@@ -21,7 +21,7 @@ func newReviewCommand(a *cli) *cobra.Command {
 first. Decide by hunk, file or folder, comment, verify, and accept.`,
 		Example:           "  aibox review 0dq4f",
 		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 }

@@ -47,7 +47,7 @@ succeeded, otherwise the highest of their exit codes.`,
   aibox run codex --model qwen3,gpt-oss --times 3 --prompt "…"      # six sessions
   aibox run codex --inference scripted --prompt hello   # no model needed`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.complete.agents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd, o, args) },
 	}
 	if !a.canCall("run") {
@@ -95,8 +95,8 @@ func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f.StringArrayVar(&o.set, "set", nil, "set an option of the agent to a value (`KEY=VALUE`); see aibox agents show NAME")
 	a.bindSettings(cmd, &r.Settings)
 	f.BoolVar(&o.show.json, "json", false, "print the result as JSON; the agent's output goes to standard error")
-	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
-	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.complete.agents)
+	_ = cmd.RegisterFlagCompletionFunc("resume", a.complete.resumable)
 }
 
 // read completes the request with what is not bound to a flag: the agent's name, the
@@ -192,7 +192,7 @@ func (o *runOptions) bindOwn(a *cli, cmd *cobra.Command, agent agents.Agent) (ow
 		case len(field.Choices) > 0:
 			_ = cmd.RegisterFlagCompletionFunc(field.Key, fixed(field.Choices...))
 		case field.Type == spec.Model:
-			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.completeModels)
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.complete.models)
 		}
 	}
 	return own

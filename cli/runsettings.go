@@ -4,9 +4,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
-	"aibox/app"
 	"aibox/config"
-	"aibox/netguard/preset"
 
 	"github.com/spf13/cobra"
 )
@@ -24,7 +22,7 @@ func (a *cli) bindSettings(cmd *cobra.Command, overrides *config.RunOverrides) {
 		if field.Type == spec.Bool {
 			flag.NoOptDefVal = "true"
 		}
-		if complete := a.completeSetting(field); complete != nil {
+		if complete := a.complete.setting(field); complete != nil {
 			_ = cmd.RegisterFlagCompletionFunc(field.Key, complete)
 		}
 	}
@@ -47,23 +45,6 @@ func settingHelp(field spec.Field) string {
 		}
 	}
 	return help
-}
-
-// completeSetting completes the value of a setting; nil where nothing is known.
-func (a *cli) completeSetting(field spec.Field) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	switch {
-	case len(field.Choices) > 0:
-		return fixed(field.Choices...)
-	case field.Type == spec.Model:
-		return a.completeModels
-	case field.Key == "inference":
-		return fixed(app.InferenceNames()...)
-	case field.Key == "allow":
-		return fixed(preset.Names()...)
-	case field.Key == "system":
-		return a.completePrompts
-	}
-	return nil
 }
 
 // String returns the value, or the built-in one, which the help shows.

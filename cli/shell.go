@@ -35,7 +35,7 @@ in a copy of the workspace, without network and also after the end, is
 ` + "`aibox workspace`" + `.`,
 		Example:           "  aibox shell 0dq4f\n  aibox shell -u node 0dq4f",
 		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()

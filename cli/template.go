@@ -38,11 +38,11 @@ desktop, and one for each agent. Your own are files that you can edit.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTemplates(cmd.Context(), asJSON) },
 	}, &cobra.Command{
 		Use: "show TEMPLATE", Short: "Show a template", Example: "  aibox template show code",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTemplates,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.templates,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.showTemplate(cmd.Context(), args[0], asJSON) },
 	}, newCreateTemplateCommand(a), &cobra.Command{
 		Use: "rm TEMPLATE", Short: "Remove a template of your own", Example: "  aibox template rm data",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTemplates,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.templates,
 		RunE: func(_ *cobra.Command, args []string) error {
 			store, err := app.TemplateStore()
 			if err != nil {
@@ -52,17 +52,6 @@ desktop, and one for each agent. Your own are files that you can edit.`,
 		},
 	})
 	return cmd
-}
-
-// completeTemplates completes the name of a template.
-func (a *cli) completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var words []string
-	if len(args) == 0 {
-		for _, t := range a.app.Templates().List() {
-			words = append(words, t.Name+"\t"+t.Summary)
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *cli) listTemplates(ctx context.Context, asJSON bool) error {

@@ -37,7 +37,7 @@ func newTopCommand(a *cli) *cobra.Command {
 On a terminal the table is refreshed until ctrl-c. CPU is in percent of one processor, so a
 session that uses two has 200%. Sessions are measured only while you look.`,
 		Example:           "  aibox top\n  aibox top --once\n  aibox top --json",
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ids = args
 			return o.run(cmd.Context())

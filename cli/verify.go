@@ -75,7 +75,7 @@ Without --verify, use the command the session was started with, or the one in yo
 settings.`,
 		Example:           "  aibox verify 0dq4f\n  aibox verify 0dq4f --verify 'make test'\n  aibox verify 0dq4f --show",
 		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.given = cmd.Flags().Changed
 			return o.run(cmd.Context(), args[0])

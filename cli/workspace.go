@@ -35,7 +35,7 @@ any program.`,
 		Example: `  aibox workspace 0dq4f
   aibox workspace 0dq4f -- git diff --stat`,
 		Args:              sessionAndCommand,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 }

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/app"
+	"aibox/config"
+	"aibox/internal/termtext"
+	"aibox/netguard/preset"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// completer completes arguments and values of flags with what exists on this machine.
+type completer struct{ app *app.App }
+
+// agents completes the name of an agent.
+func (c completer) agents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, agent := range c.app.Agents().All() {
+		words = append(words, agent.Info().Name+"\t"+agent.Info().Summary)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// templates completes the name of a template.
+func (c completer) templates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	if len(args) == 0 {
+		for _, t := range c.app.Templates().List() {
+			words = append(words, t.Name+"\t"+t.Summary)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// settings completes the key of a setting.
+func (c completer) settings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	resolved, err := c.app.Catalog().Resolve(config.Input{})
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	words := make([]string, 0, len(resolved.All()))
+	for _, setting := range resolved.All() {
+		words = append(words, setting.Key+"\t"+setting.Field.Help)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// settingAndValue completes a key, and then the values that it may have.
+func (c completer) settingAndValue(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return c.settings(cmd, args, prefix)
+	}
+	resolved, err := c.app.Catalog().Resolve(config.Input{})
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	setting, err := resolved.Find(args[0])
+	switch {
+	case err != nil:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case setting.Key == "agent":
+		return c.agents(cmd, nil, prefix)
+	default:
+		return setting.Values(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// setting completes the value of a setting; nil where nothing is known.
+func (c completer) setting(field spec.Field) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(field.Choices) > 0:
+		return fixed(field.Choices...)
+	case field.Type == spec.Model:
+		return c.models
+	case field.Key == "inference":
+		return fixed(app.InferenceNames()...)
+	case field.Key == "allow":
+		return fixed(preset.Names()...)
+	case field.Key == "system":
+		return c.prompts
+	}
+	return nil
+}
+
+// models completes the id of a model of the command line's server.
+func (c completer) models(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	inference, err := inferenceOf(c.app, cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	var words []string
+	for _, model := range c.app.CompleteModels(ctx, inference) {
+		word := model.ID
+		if text := windowText(model); text != "-" {
+			word += "\t" + text + " tokens of context"
+		}
+		words = append(words, word)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// prompts completes the name of a system prompt.
+func (c completer) prompts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	library, err := app.Prompts(".")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := library.All()
+	var words []string
+	for _, p := range all {
+		words = append(words, p.Name+"\t"+termtext.Escape(firstLine(p.Title(), 60)))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sessions completes the id of a session.
+func (c completer) sessions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	sessions, _ := service.List()
+	var words []string
+	for _, s := range sessions {
+		if !s.ID.Hidden() {
+			words = append(words, string(s.ID)+"\t"+string(s.State.Phase))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// resumable completes --resume with the sessions that have ended.
+func (c completer) resumable(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	briefs, _ := service.Summaries()
+	var words []string
+	for _, b := range briefs {
+		if b.Phase == session.Ended && b.ContinuedBy == "" {
+			words = append(words, string(b.ID)+"\t"+firstLine(b.Task, 40))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// batches completes the ids of batches.
+func (c completer) batches(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	summaries, _ := service.Summaries()
+	var words []string
+	for _, s := range slices.Backward(summaries) {
+		if word := string(s.Batch) + "\t" + firstLine(s.Task, 40); s.Batch != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// compared completes the ids of batches and sessions.
+func (c completer) compared(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	batches, directive := c.batches(cmd, args, typed)
+	sessions, _ := c.sessions(cmd, nil, typed)
+	return append(batches, sessions...), directive
+}
+
+// saved completes the id of a session with saved states.
+func (c completer) saved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	saved, _ := service.Recoverable(cmd.Context(), "")
+	var words []string
+	seen := map[string]bool{}
+	for _, s := range saved {
+		if !seen[s.By] {
+			seen[s.By], words = true, append(words, s.By+"\t"+about(s))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// savedStates completes --ref with the states of the named session.
+func (c completer) savedStates(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil || len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	saved, _ := service.Recoverable(cmd.Context(), args[0])
+	var words []string
+	for _, s := range saved {
+		words = append(words, s.Handle+"\t"+about(s))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sessionAndPort completes the id of a session, then the ports on which its programs listen.
+func (c completer) sessionAndPort(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return c.sessions(cmd, args, text)
+	}
+	service, err := c.app.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, err := service.Find(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	listening, _ := service.Ports(cmd.Context(), found.ID)
+	var words []string
+	for _, l := range portsOf(listening) {
+		words = append(words, strconv.Itoa(int(l.Port))+"\ton "+strings.Join(l.Addresses, ", "))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// auditLogs completes the ids of sessions with audit logs.
+func (c completer) auditLogs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := c.app.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	logs, _ := service.AuditLogs()
+	var words []string
+	for _, log := range logs {
+		switch {
+		case log.Session.Hidden() || strings.Contains(strings.Join(args, " ")+" ", string(log.Session)+" "):
+		case log.Removed:
+			words = append(words, string(log.Session)+"\tremoved")
+		default:
+			words = append(words, string(log.Session))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// fixed completes a flag or argument with the same words always.
+func fixed(words ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
