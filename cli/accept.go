@@ -170,7 +170,7 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	}
 	opts := accept.Options{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
 	if opts.Message == "" {
-		described, err := o.describeSet(service, found, plan.Part)
+		described, err := describeSet(service, found, plan.Part)
 		if err != nil {
 			return err
 		}

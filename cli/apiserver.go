@@ -69,7 +69,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	o := server.Options{
 		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
 		Services: server.Services{
-			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: a.templatesHandler(),
+			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: templatesHandler(a.app),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
 			Code:  server.NewCode(code.NewRunner(sessions)),
 		},
@@ -95,11 +95,11 @@ func (s *apiServer) settle(ctx context.Context, id session.ID) (stays bool, err 
 }
 
 // templatesHandler serves the service Templates.
-func (a *cli) templatesHandler() *templates.Handler {
+func templatesHandler(a *app.App) *templates.Handler {
 	return &templates.Handler{
-		Set: a.app.TenantTemplates, Store: app.TenantTemplateStore,
+		Set: a.TenantTemplates, Store: app.TenantTemplateStore,
 		Images: func(ctx context.Context) (map[string]templates.Image, error) {
-			built, err := a.app.BuiltImages(ctx)
+			built, err := a.BuiltImages(ctx)
 			images := map[string]templates.Image{}
 			for name, image := range built {
 				images[name] = templates.Image{ID: image.ID, Size: image.Size}
@@ -107,7 +107,7 @@ func (a *cli) templatesHandler() *templates.Handler {
 			return images, err
 		},
 		Build: func(ctx context.Context, t template.Template, log func(string)) error {
-			return a.app.BuildTemplate(ctx, t, buildLog(log))
+			return a.BuildTemplate(ctx, t, buildLog(log))
 		},
 	}
 }

@@ -35,10 +35,9 @@ type startedBatch struct {
 
 // batchRun is a batch that this process started and follows.
 type batchRun struct {
-	*cli
-	service *session.Sessions
-	batch   run.Batch
-	runs    []memberRun // one for each plan
+	*invocation
+	batch run.Batch
+	runs  []memberRun // one for each plan
 
 	mu sync.Mutex // guards the output
 }
@@ -52,34 +51,34 @@ type memberRun struct {
 
 // runBatch runs a request for several sessions: it starts them, follows them to their end
 // unless they are detached, and prints their results side by side.
-func (a *cli) runBatch(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request, show presentation) error {
-	batch, err := runner.ResolveBatch(ctx, request, func(runner *run.Runner, member run.Request) (run.Plan, error) {
-		return a.resolve(ctx, runner, member)
+func (i *invocation) runBatch(ctx context.Context, request run.Request) error {
+	batch, err := i.runner.ResolveBatch(ctx, request, func(runner *run.Runner, member run.Request) (run.Plan, error) {
+		return i.resolve(ctx, runner, member)
 	})
 	if len(batch.Plans) > 0 {
-		a.warnRepositorySettings(batch.Plans[0].RepositorySettings)
+		i.warnRepositorySettings(batch.Plans[0].RepositorySettings)
 	}
 	if err != nil {
 		return err
 	}
 	var servers []string
-	for i := range batch.Plans {
-		spec := &batch.Plans[i].Launch.Spec
+	for n := range batch.Plans {
+		spec := &batch.Plans[n].Launch.Spec
 		if spec.HasModel() && len(spec.CloudHosts) == 0 && !slices.Contains(servers, spec.Inference) {
 			servers = append(servers, spec.Inference)
 		}
 	}
 	for _, inference := range servers {
-		if err := a.askAboutServer(ctx, inference); err != nil {
+		if err := i.askAboutServer(ctx, inference); err != nil {
 			return err
 		}
 	}
-	b := &batchRun{cli: a, service: service, batch: batch, runs: make([]memberRun, len(batch.Plans))}
-	b.line(a.errTerm.faint("→"), string(batch.ID), fmt.Sprintf("%d sessions; `aibox compare %s` sets them side by side", len(batch.Plans), batch.ID))
+	b := &batchRun{invocation: i, batch: batch, runs: make([]memberRun, len(batch.Plans))}
+	b.line(i.errTerm.faint("→"), string(batch.ID), fmt.Sprintf("%d sessions; `aibox compare %s` sets them side by side", len(batch.Plans), batch.ID))
 	if request.Detached {
-		return b.startDetached(ctx, runner, show)
+		return b.startDetached(ctx)
 	}
-	return b.follow(ctx, runner, show)
+	return b.follow(ctx)
 }
 
 // line prints a line of progress.
@@ -90,9 +89,9 @@ func (b *batchRun) line(mark, name, text string) {
 }
 
 // start starts all sessions. begun receives each that was started, from several goroutines.
-func (b *batchRun) start(ctx context.Context, runner *run.Runner, begun func(i int, id session.ID)) error {
+func (b *batchRun) start(ctx context.Context, begun func(i int, id session.ID)) error {
 	repair := func(ctx context.Context) { b.repair(ctx, b.service) }
-	results, err := runner.StartBatch(ctx, b.batch, run.Callbacks{Repair: repair, Bake: b.offerToBake}, func(i int, started run.BatchStart) {
+	results, err := b.runner.StartBatch(ctx, b.batch, run.Callbacks{Repair: repair, Bake: b.offerToBake}, func(i int, started run.BatchStart) {
 		if started.Err != nil {
 			b.line(b.errTerm.bad("✗"), b.batch.Label(i), started.Err.Error())
 			return
@@ -111,8 +110,8 @@ func (b *batchRun) start(ctx context.Context, runner *run.Runner, begun func(i i
 }
 
 // startDetached starts the sessions and prints their ids.
-func (b *batchRun) startDetached(ctx context.Context, runner *run.Runner, show presentation) error {
-	if err := b.start(ctx, runner, func(int, session.ID) {}); err != nil {
+func (b *batchRun) startDetached(ctx context.Context) error {
+	if err := b.start(ctx, func(int, session.ID) {}); err != nil {
 		return err
 	}
 	out := startedBatch{b.batch.ID, []session.Session{}}
@@ -120,7 +119,7 @@ func (b *batchRun) startDetached(ctx context.Context, runner *run.Runner, show p
 		if member.id == "" {
 			continue
 		}
-		if !show.json {
+		if !b.show.json {
 			fmt.Fprintln(b.out, member.id)
 			continue
 		}
@@ -131,14 +130,14 @@ func (b *batchRun) startDetached(ctx context.Context, runner *run.Runner, show p
 		out.Sessions = append(out.Sessions, found)
 	}
 	var err error
-	if show.json {
+	if b.show.json {
 		err = printJSON(b.out, out)
 	}
 	return errors.Join(err, b.failure())
 }
 
 // follow starts the sessions, waits for their ends and prints the results.
-func (b *batchRun) follow(ctx context.Context, runner *run.Runner, show presentation) error {
+func (b *batchRun) follow(ctx context.Context) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -150,7 +149,7 @@ func (b *batchRun) follow(ctx context.Context, runner *run.Runner, show presenta
 
 	ended := make([]memberRun, len(b.runs))
 	var waiting sync.WaitGroup
-	err := b.start(ctx, runner, func(i int, id session.ID) {
+	err := b.start(ctx, func(i int, id session.ID) {
 		waiting.Go(func() { ended[i] = b.await(following, id, stop) })
 	})
 	waiting.Wait()
@@ -165,7 +164,7 @@ func (b *batchRun) follow(ctx context.Context, runner *run.Runner, show presenta
 			b.runs[i].ended, b.runs[i].err = ended[i].ended, ended[i].err
 		}
 	}
-	return b.conclude(show)
+	return b.conclude()
 }
 
 // handleSignals stops all sessions at ctrl-c. A hang-up leaves them running.
@@ -221,8 +220,8 @@ func (b *batchRun) reportEnd(ended session.Session) {
 }
 
 // conclude prints the results and returns the error for the exit code.
-func (b *batchRun) conclude(show presentation) error {
-	if show.json {
+func (b *batchRun) conclude() error {
+	if b.show.json {
 		out := batchResult{b.batch.ID, make([]runResult, 0, len(b.runs))}
 		for i := range b.runs {
 			out.Sessions = append(out.Sessions, b.result(i))
@@ -238,7 +237,7 @@ func (b *batchRun) conclude(show presentation) error {
 	if len(sessions) > 0 {
 		fmt.Fprintln(b.err)
 		compared := comparison.New(sessions, b.service)
-		if err := b.printMembers(compared); err != nil {
+		if err := printMembers(b.console, compared); err != nil {
 			return err
 		}
 		b.hintAtChoice(compared)
@@ -311,7 +310,7 @@ func (b *batchRun) memberFailure(i int) error {
 }
 
 // printMembers prints how each session of a comparison ended, as a table.
-func (a *cli) printMembers(c *comparison.Comparison) error {
+func printMembers(to *console, c *comparison.Comparison) error {
 	rows := make([][]string, 0, len(c.Members))
 	for i := range c.Members {
 		m := &c.Members[i]
@@ -331,7 +330,7 @@ func (a *cli) printMembers(c *comparison.Comparison) error {
 			string(m.ID), orDash(safe(m.Model)), string(m.Status), exit, changes, orDash(string(m.Verified)), orDash(m.Tokens.CostText()), amount.Short(m.Tokens.Input + m.Tokens.Output), took,
 		})
 	}
-	return a.overview("ID\tMODEL\tSTATE\tEXIT\tCHANGES\tVERIFIED\tCOST\tTOKENS\tTIME", rows)
+	return to.overview("ID\tMODEL\tSTATE\tEXIT\tCHANGES\tVERIFIED\tCOST\tTOKENS\tTIME", rows)
 }
 
 // number is the part of an id that is enough to type.

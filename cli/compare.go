@@ -74,7 +74,7 @@ func (o *compareOptions) run(ctx context.Context, args []string) error {
 	case o.json:
 		return printJSON(o.out, compared)
 	}
-	return errors.Join(o.printMembers(compared), o.printFiles(compared))
+	return errors.Join(printMembers(o.console, compared), o.printFiles(compared))
 }
 
 // members returns the sessions that the arguments name, each once.

@@ -28,12 +28,12 @@ type runResult struct {
 
 // conclude accepts the changes if asked to, prints the result and returns the error that
 // determines the exit code.
-func (a *cli) conclude(ctx context.Context, plan run.Plan, show presentation, service *session.Sessions, ended session.Session) error {
+func (i *invocation) conclude(ctx context.Context, plan run.Plan, ended session.Session) error {
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
 	target := plan.Accept
-	set, err := service.FinalChanges(ended.ID)
+	set, err := i.service.FinalChanges(ended.ID)
 	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has just failed
 		if target != nil {
 			unknown = fault.New(fault.Environment, "nothing was accepted: %w", unknown).
@@ -41,7 +41,7 @@ func (a *cli) conclude(ctx context.Context, plan run.Plan, show presentation, se
 		}
 		set, err, target = nil, unknown, nil
 	} else if err != nil || target != nil && !set.Assessed() {
-		set, err = service.Changes(ctx, ended.ID)
+		set, err = i.service.Changes(ctx, ended.ID)
 	}
 	if err == nil {
 		out.Files, out.Refused, out.Rules = append(out.Files, set.Changes...), set.Refused, set.Rules
@@ -49,73 +49,73 @@ func (a *cli) conclude(ctx context.Context, plan run.Plan, show presentation, se
 		failure = errors.Join(failure, err)
 	}
 	if target != nil && result.Changed && failure == nil {
-		verifier := a.verifierAtEnd(plan.Launch.Env, service, ended)
+		verifier := i.verifierAtEnd(plan.Launch.Env, ended)
 		all := review.Choice{All: true}
-		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, accept.Options{
-			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: verifier,
+		out.Accepted, failure = i.service.AcceptSet(ctx, ended.ID, set, accept.Options{
+			Choice: all, Target: *target, Message: i.proposedMessage(ctx, i.service, ended, set, all), Verify: verifier,
 		})
 	}
 	if failure == nil && plan.Launch.Spec.RequireChanges && !result.Changed && set != nil {
 		failure = fault.New(fault.AgentFailed, "%s succeeded but changed nothing", plan.Launch.Spec.Agent).
 			Hint("`aibox logs %s` shows its output", ended.ID)
 	}
-	if show.json {
-		return errors.Join(printJSON(a.out, out), failure)
+	if i.show.json {
+		return errors.Join(printJSON(i.out, out), failure)
 	}
-	a.summarize(out, set)
-	return errors.Join(failure, a.offerLearned(ctx, service, ended))
+	i.summarize(out, set)
+	return errors.Join(failure, i.offerLearned(ctx, ended))
 }
 
 // summarize prints the end of a run on standard error.
-func (a *cli) summarize(out runResult, set *review.ChangeSet) {
-	result, t := out.State.Result, a.errTerm
-	fmt.Fprintln(a.err)
+func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
+	result, t := out.State.Result, i.errTerm
+	fmt.Fprintln(i.err)
 	switch {
 	case set == nil:
-		fmt.Fprintf(a.err, "%s the changes are unknown\n", t.warn("!"))
+		fmt.Fprintf(i.err, "%s the changes are unknown\n", t.warn("!"))
 	case !set.Empty():
-		printRisks(a.err, t, set)
-		_ = printer.Stat(set, a.err, t.width)
-		printNotes(a.err, set)
+		printRisks(i.err, t, set)
+		_ = printer.Stat(set, i.err, t.width)
+		printNotes(i.err, set)
 	default:
-		fmt.Fprintln(a.err, "nothing was changed")
+		fmt.Fprintln(i.err, "nothing was changed")
 	}
 	if open := out.OpenTools(); open != "" {
-		fmt.Fprintf(a.err, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
+		fmt.Fprintf(i.err, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
 	}
 	for _, text := range out.ReachNotices() {
-		fmt.Fprintf(a.err, "%s %s\n", t.warn("!"), termtext.Escape(text))
+		fmt.Fprintf(i.err, "%s %s\n", t.warn("!"), termtext.Escape(text))
 	}
 	for _, note := range result.Notes {
-		fmt.Fprintf(a.err, "note: %s\n", notice(note))
+		fmt.Fprintf(i.err, "note: %s\n", notice(note))
 	}
 	if failed := result.ModelFailures; failed != nil {
-		fmt.Fprintf(a.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
+		fmt.Fprintf(i.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
-		fmt.Fprintf(a.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
+		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
 	}
 	if result.Egress.Allowed > 0 {
-		fmt.Fprintf(a.err, "%s %s\n", t.good("✓"), result.Egress)
+		fmt.Fprintf(i.err, "%s %s\n", t.good("✓"), result.Egress)
 	}
 	took := amount.Took(time.Duration(result.Seconds * float64(time.Second)))
 	if result.Verification != nil {
-		fmt.Fprintln(a.err, a.verificationLine(*result.Verification))
+		fmt.Fprintln(i.err, i.verificationLine(*result.Verification))
 	}
-	fmt.Fprintf(a.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
+	fmt.Fprintf(i.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
 	switch {
 	case out.Accepted != nil && out.Accepted.Target == accept.ToWorktree:
-		a.printPlaced(out.Accepted)
+		i.printPlaced(out.Accepted)
 	case out.Accepted != nil:
-		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
-		a.printBranches(out.State.Workspace, out.Accepted)
+		fmt.Fprintf(i.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
+		i.printBranches(out.State.Workspace, out.Accepted)
 	case result.Changed:
 		look := "diff"
-		if a.isInteractive() {
+		if i.isInteractive() {
 			look = "review"
 		}
 		for _, next := range [][2]string{{look, "review the changes"}, {"accept", "accept them on a branch"}, {"discard", "drop them"}} {
-			fmt.Fprintf(a.err, "%s aibox %-*s  %s\n", t.faint("→"), len("discard ")+len(out.ID), next[0]+" "+string(out.ID), next[1])
+			fmt.Fprintf(i.err, "%s aibox %-*s  %s\n", t.faint("→"), len("discard ")+len(out.ID), next[0]+" "+string(out.ID), next[1])
 		}
 	}
 }

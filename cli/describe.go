@@ -62,7 +62,7 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 	if err != nil {
 		return err
 	}
-	described, err := o.describeSet(service, found, scope.Set())
+	described, err := describeSet(service, found, scope.Set())
 	o.printRedacted(described.Secrets)
 	switch {
 	case err != nil:
@@ -78,7 +78,7 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 }
 
 // describeSet describes a part of a session's work.
-func (a *cli) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (description.Text, error) {
+func describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (description.Text, error) {
 	verified, err := service.Verifications(found.ID)
 	if err != nil {
 		return description.Text{}, err
@@ -92,7 +92,7 @@ func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, fo
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
 		set = plan.Part
 	}
-	described, err := a.describeSet(service, found, set)
+	described, err := describeSet(service, found, set)
 	if err != nil {
 		described = description.Of(found, set, nil)
 	}

@@ -12,49 +12,48 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/shellquote"
-	"aibox/session"
 	"aibox/ui"
 )
 
-// editRequest lets the user complete a request before it runs: on the screen for a new
+// edit lets the user complete a request before it runs: on the screen for a new
 // run, or line by line. It prints the command of the result.
-func (a *cli) editRequest(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request) (run.Request, error) {
-	out, err := a.formOutput()
+func (i *invocation) edit(ctx context.Context, request run.Request) (run.Request, error) {
+	out, err := i.formOutput()
 	if err != nil {
 		return request, err
 	}
-	plan, err := runner.ResolveDefaults(request)
+	plan, err := i.runner.ResolveDefaults(request)
 	if err != nil {
 		return request, err
 	}
 	if accessible() {
-		request, err = a.askInLines(ctx, runner, plan, request, out)
+		request, err = i.askInLines(ctx, plan, request, out)
 	} else {
-		request, err = a.composeOnScreen(ctx, runner, service, request, out)
+		request, err = i.composeOnScreen(ctx, request, out)
 	}
 	if err != nil {
 		return request, err
 	}
-	agent, err := a.app.Agents().Find(cmp.Or(request.Agent, plan.Launch.Spec.Agent))
+	agent, err := i.app.Agents().Find(cmp.Or(request.Agent, plan.Launch.Spec.Agent))
 	if err != nil {
 		return request, err
 	}
 	line := shellquote.Join(request.CommandLine(run.OwnFlags(agent)))
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(line))
+	fmt.Fprintf(i.err, "%s %s\n", i.errTerm.faint("→"), safe(line))
 	return request, nil
 }
 
 // formOutput is the terminal that shows the form. Questions line by line need none.
-func (a *cli) formOutput() (io.Writer, error) {
+func (i *invocation) formOutput() (io.Writer, error) {
 	if os.Getenv("ACCESSIBLE") != "" {
-		return a.err, nil
+		return i.err, nil
 	}
-	if terminalOf(a.in).interactive {
+	if terminalOf(i.in).interactive {
 		switch {
-		case a.errTerm.interactive:
-			return a.err, nil
-		case a.term.interactive:
-			return a.out, nil
+		case i.errTerm.interactive:
+			return i.err, nil
+		case i.term.interactive:
+			return i.out, nil
 		}
 	}
 	return nil, fault.New(fault.Usage, "--form needs a terminal").
@@ -65,8 +64,8 @@ func (a *cli) formOutput() (io.Writer, error) {
 var errCanceled = fault.New(fault.Interrupted, "canceled; nothing was started")
 
 // composeOnScreen shows the screen for a new run.
-func (a *cli) composeOnScreen(ctx context.Context, runner *run.Runner, service *session.Sessions, request run.Request, out io.Writer) (run.Request, error) {
-	services, err := a.newRuns(service)
+func (i *invocation) composeOnScreen(ctx context.Context, request run.Request, out io.Writer) (run.Request, error) {
+	services, err := i.newRuns(i.service)
 	if err != nil {
 		return request, err
 	}
@@ -76,13 +75,13 @@ func (a *cli) composeOnScreen(ctx context.Context, runner *run.Runner, service *
 		if err != nil {
 			return request, err
 		}
-		resumed, err := compose.NewRepositories(a.app, service, runner, dirs).Resumed(request)
+		resumed, err := compose.NewRepositories(i.app, i.service, i.runner, dirs).Resumed(request)
 		if err != nil {
 			return request, err
 		}
 		services.Places, edited.Repository = resumed, resumed.Path()
 	}
-	composed, done, err := ui.Compose(ctx, ui.Request{In: a.in, Out: out, Sessions: service, NewRuns: services}, edited)
+	composed, done, err := ui.Compose(ctx, ui.Request{In: i.in, Out: out, Sessions: i.service, NewRuns: services}, edited)
 	if ctx.Err() != nil || err == nil && !done {
 		return request, errCanceled
 	}

@@ -102,7 +102,7 @@ func (f *formRun) edit(a *cli, args []string) int {
 		if err := o.read(cmd, args); err != nil {
 			return err
 		}
-		f.request, err = a.editRequest(f.t.Context(), a.runner(service), service, o.request)
+		f.request, err = (&invocation{cli: a, service: service, runner: a.runner(service)}).edit(f.t.Context(), o.request)
 		return err
 	}
 	if err := cmd.Execute(); err != nil {

@@ -32,14 +32,14 @@ func (t *task) Validate() error {
 
 // askInLines asks for the agent's options line by line, and for a task that is missing,
 // and returns the request with the answers.
-func (a *cli) askInLines(ctx context.Context, runner *run.Runner, plan run.Plan, request run.Request, out io.Writer) (run.Request, error) {
-	agent, err := a.app.Agents().Find(plan.Launch.Spec.Agent)
+func (i *invocation) askInLines(ctx context.Context, plan run.Plan, request run.Request, out io.Writer) (run.Request, error) {
+	agent, err := i.app.Agents().Find(plan.Launch.Spec.Agent)
 	if err != nil {
 		return request, err
 	}
 	info := agent.Info()
 	asked := form.Request{
-		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, a.app, plan, request.Repository),
+		In: i.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: suggestions(ctx, i.app, plan, request.Repository),
 	}
 	if info.NeedsPrompt && !request.Interactive && request.Prompt == "" {
 		if request, err = askTask(ctx, request, plan, asked); err != nil {
@@ -48,13 +48,13 @@ func (a *cli) askInLines(ctx context.Context, runner *run.Runner, plan run.Plan,
 		plan.Launch.Spec.Prompt = request.Prompt
 	}
 	given, own := plan.Launch.Spec.Options, run.OwnFlags(agent)
-	if asked.Options, err = runner.FormOptions(plan); err != nil {
+	if asked.Options, err = i.runner.FormOptions(plan); err != nil {
 		return request, err
 	}
 	asked.Mode = request.Mode()
 	asked.Preview = func(options any) string {
 		line := shellquote.Join(request.WithOptions(given, options).CommandLine(own))
-		sandbox, err := runner.Preview(plan.WithOptions(options))
+		sandbox, err := i.runner.Preview(plan.WithOptions(options))
 		if err != nil {
 			return fmt.Sprintf("%s\n\n%s\n", line, err)
 		}

@@ -105,31 +105,31 @@ func (a *cli) allowProposals(ctx context.Context, agent string, proposals []netg
 
 // offerLearned shows, after a run with --learn, the allow list that would have done. On a
 // terminal the user can accept it; elsewhere the command that does is printed.
-func (a *cli) offerLearned(ctx context.Context, service *session.Sessions, ended session.Session) error {
+func (i *invocation) offerLearned(ctx context.Context, ended session.Session) error {
 	if !ended.Learn {
 		return nil
 	}
-	proposals, err := service.Learned(ended.ID)
+	proposals, err := i.service.Learned(ended.ID)
 	if err != nil {
 		return err
 	}
 	if len(proposals) == 0 {
-		fmt.Fprintln(a.err, "the agent reached no host that its allow list does not have")
+		fmt.Fprintln(i.err, "the agent reached no host that its allow list does not have")
 		return nil
 	}
-	fmt.Fprintln(a.err, "\nan allow list that would have been enough; the agent chose these hosts, so look at each:")
-	if err := printProposals(a.err, proposals); err != nil {
+	fmt.Fprintln(i.err, "\nan allow list that would have been enough; the agent chose these hosts, so look at each:")
+	if err := printProposals(i.err, proposals); err != nil {
 		return err
 	}
-	if a.errTerm.interactive && terminalOf(a.in).interactive {
-		yes, err := a.yes(ctx, "Add them to the allow list of your settings? [y/N] ")
+	if i.errTerm.interactive && terminalOf(i.in).interactive {
+		yes, err := i.yes(ctx, "Add them to the allow list of your settings? [y/N] ")
 		if err != nil || yes {
 			if err == nil {
-				err = a.allowProposals(ctx, ended.Agent, proposals)
+				err = i.allowProposals(ctx, ended.Agent, proposals)
 			}
 			return err
 		}
 	}
-	fmt.Fprintf(a.err, "%s `aibox netguard learn %s --accept` adds them to your settings\n", a.errTerm.faint("→"), ended.ID)
+	fmt.Fprintf(i.err, "%s `aibox netguard learn %s --accept` adds them to your settings\n", i.errTerm.faint("→"), ended.ID)
 	return nil
 }

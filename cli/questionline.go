@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -91,7 +92,7 @@ func (a *cli) answerQuestions(ctx context.Context, service answerer, questions *
 		}
 		asked = r.ID
 		fmt.Fprintf(a.err, "%s %s\n  %s, another key decides later (%s) ", a.errTerm.warn("?"), waitingDetails(&r), waitingChoices(&r), expiry(&r))
-		key, err := a.key(ctx, time.Until(r.Until))
+		key, err := readKey(ctx, a.in, time.Until(r.Until))
 		fmt.Fprintln(a.err)
 		if err != nil {
 			return err
@@ -125,16 +126,16 @@ func (l *questionLine) drop(id int) {
 	l.open = rest
 }
 
-// key reads one key from the terminal; empty if none was pressed within wait.
-func (a *cli) key(ctx context.Context, wait time.Duration) (string, error) {
-	before, err := term.MakeRaw(int(a.in.Fd()))
+// readKey reads one key from the terminal; empty if none was pressed within wait.
+func readKey(ctx context.Context, in *os.File, wait time.Duration) (string, error) {
+	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("preparing the terminal: %w", err)
 	}
-	defer func() { _ = term.Restore(int(a.in.Fd()), before) }()
+	defer func() { _ = term.Restore(int(in.Fd()), before) }()
 	pause(ctx, promptGrace)
-	dropKeys(a.in)
+	dropKeys(in)
 	buf := make([]byte, 16)
-	n, err := readKeys(ctx, a.in, buf, max(wait, time.Millisecond))
+	n, err := readKeys(ctx, in, buf, max(wait, time.Millisecond))
 	return string(buf[:n]), err
 }

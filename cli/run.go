@@ -20,6 +20,14 @@ type presentation struct {
 	form bool // let the user complete the request first
 }
 
+// invocation is a request that this process runs on its terminal, as `aibox run` does.
+type invocation struct {
+	*cli
+	service *session.Sessions
+	runner  *run.Runner
+	show    presentation
+}
+
 // runRequest runs a request on this process's terminal, as `aibox run` does: it starts
 // the run, follows it to its end unless it is detached, and delivers its changes.
 func (a *cli) runRequest(ctx context.Context, request run.Request, show presentation) error {
@@ -31,50 +39,55 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 	if err := a.checkInteractive(request, show); err != nil {
 		return err
 	}
-	runner := a.runner(service)
+	i := &invocation{cli: a, service: service, runner: a.runner(service), show: show}
 	if show.form {
-		if request, err = a.editRequest(ctx, runner, service, request); err != nil {
+		if request, err = i.edit(ctx, request); err != nil {
 			return err
 		}
 		if err := a.checkInteractive(request, show); err != nil {
 			return err
 		}
 	}
-	runner.ReadTask = a.readTask
+	i.runner.ReadTask = a.readTask
 	if request.IsBatch() {
-		return a.runBatch(ctx, runner, service, request, show)
+		return i.runBatch(ctx, request)
 	}
-	plan, err := a.resolve(ctx, runner, request)
-	a.about = plan.Launch.Spec.Continues()
-	a.warnRepositorySettings(plan.RepositorySettings)
+	return i.runOne(ctx, request)
+}
+
+// runOne runs a request for one session.
+func (i *invocation) runOne(ctx context.Context, request run.Request) error {
+	plan, err := i.resolve(ctx, i.runner, request)
+	i.about = plan.Launch.Spec.Continues()
+	i.warnRepositorySettings(plan.RepositorySettings)
 	if err != nil {
 		return err
 	}
 	if spec := plan.Launch.Spec; spec.HasModel() && len(spec.CloudHosts) == 0 {
-		if err := a.askAboutServer(ctx, plan.Launch.Spec.Inference); err != nil {
+		if err := i.askAboutServer(ctx, plan.Launch.Spec.Inference); err != nil {
 			return err
 		}
 	}
-	runner.Attends = a.canAsk() && !request.Detached
-	progress := newSteps(a.err, a.errTerm)
-	repair := func(ctx context.Context) { a.repair(ctx, service) }
-	id, err := runner.Start(ctx, plan, run.Callbacks{Step: progress.handle, Repair: repair, Bake: a.offerToBake})
+	i.runner.Attends = i.canAsk() && !request.Detached
+	progress := newSteps(i.err, i.errTerm)
+	repair := func(ctx context.Context) { i.repair(ctx, i.service) }
+	id, err := i.runner.Start(ctx, plan, run.Callbacks{Step: progress.handle, Repair: repair, Bake: i.offerToBake})
 	progress.close()
 	if err != nil {
 		return err
 	}
-	a.about = id
-	if request.Detached {
-		return a.detached(show, service, id)
+	i.about = id
+	switch {
+	case request.Detached:
+		return i.printStarted(id)
+	case request.Interactive:
+		return i.runInteractive(ctx, plan, id)
 	}
-	if request.Interactive {
-		return a.runInteractive(ctx, plan, show, service, id)
-	}
-	ended, err := a.followRun(ctx, service, id, show.json)
+	ended, err := i.followRun(ctx, i.service, id, i.show.json)
 	if err != nil {
 		return err
 	}
-	return a.conclude(context.WithoutCancel(ctx), plan, show, service, ended)
+	return i.conclude(context.WithoutCancel(ctx), plan, ended)
 }
 
 // runner makes what starts runs, for an agent's terminal as large as this one.
@@ -99,21 +112,21 @@ func (a *cli) checkInteractive(request run.Request, show presentation) error {
 	}
 }
 
-// detached prints which session was started.
-func (a *cli) detached(show presentation, service *session.Sessions, id session.ID) error {
-	if !show.json {
-		_, err := fmt.Fprintln(a.out, id)
-		fmt.Fprintf(a.err, "%s `aibox attach %s` follows it, `aibox stop %s` ends it\n", a.errTerm.faint("→"), id, id)
+// printStarted prints which session was started.
+func (i *invocation) printStarted(id session.ID) error {
+	if !i.show.json {
+		_, err := fmt.Fprintln(i.out, id)
+		fmt.Fprintf(i.err, "%s `aibox attach %s` follows it, `aibox stop %s` ends it\n", i.errTerm.faint("→"), id, id)
 		return err
 	}
-	found, err := service.Find(string(id))
-	return errors.Join(err, printJSON(a.out, found))
+	found, err := i.service.Find(string(id))
+	return errors.Join(err, printJSON(i.out, found))
 }
 
 // warnRepositorySettings prints what a file in the repository had a part in.
-func (a *cli) warnRepositorySettings(settings string) {
+func (i *invocation) warnRepositorySettings(settings string) {
 	if settings != "" {
-		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, firstLine(termtext.Escape(settings), 400))
+		fmt.Fprintf(i.err, "%s %s: %s\n", i.errTerm.warn("!"), config.RepositoryName, firstLine(termtext.Escape(settings), 400))
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"time"
 
@@ -101,16 +102,16 @@ func matchSandbox(all []*aiboxv1.Sandbox, text string) (*aiboxv1.Sandbox, error)
 }
 
 // printMessage prints a message of the API as JSON.
-func (a *cli) printMessage(message client.Message) error {
+func printMessage(out io.Writer, message client.Message) error {
 	data, err := client.JSON(message)
 	if err != nil {
 		return err
 	}
-	return printJSON(a.out, json.RawMessage(data))
+	return printJSON(out, json.RawMessage(data))
 }
 
 // printMessages prints messages of the API as a JSON array.
-func printMessages[M client.Message](a *cli, messages []M) error {
+func printMessages[M client.Message](out io.Writer, messages []M) error {
 	all := []json.RawMessage{}
 	for _, message := range messages {
 		data, err := client.JSON(message)
@@ -119,7 +120,7 @@ func printMessages[M client.Message](a *cli, messages []M) error {
 		}
 		all = append(all, data)
 	}
-	return printJSON(a.out, all)
+	return printJSON(out, all)
 }
 
 // stateName returns a state as users read it.

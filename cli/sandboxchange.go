@@ -40,8 +40,8 @@ func newSandboxExtendCommand(a *cli) *cobra.Command {
 	}
 }
 
-// changeCommand is a command that changes a sandbox and prints its id.
-func (a *cli) changeCommand(use, short, example string, change func(context.Context, *client.Client, string) error) *cobra.Command {
+// newSandboxChangeCommand is a command that changes a sandbox and prints its id.
+func newSandboxChangeCommand(a *cli, use, short, example string, change func(context.Context, *client.Client, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: sandboxArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func (a *cli) changeCommand(use, short, example string, change func(context.Cont
 }
 
 func newSandboxPauseCommand(a *cli) *cobra.Command {
-	return a.changeCommand("pause ID", "Stop all programs of a sandbox, and keep its memory", "  aibox sandbox pause 0dq4f",
+	return newSandboxChangeCommand(a, "pause ID", "Stop all programs of a sandbox, and keep its memory", "  aibox sandbox pause 0dq4f",
 		func(ctx context.Context, c *client.Client, id string) error {
 			_, err := c.Pause(ctx, id)
 			return err
@@ -65,7 +65,7 @@ func newSandboxPauseCommand(a *cli) *cobra.Command {
 }
 
 func newSandboxResumeCommand(a *cli) *cobra.Command {
-	return a.changeCommand("resume ID", "Continue a paused sandbox", "  aibox sandbox resume 0dq4f",
+	return newSandboxChangeCommand(a, "resume ID", "Continue a paused sandbox", "  aibox sandbox resume 0dq4f",
 		func(ctx context.Context, c *client.Client, id string) error {
 			_, err := c.Resume(ctx, id)
 			return err
@@ -125,7 +125,7 @@ no longer allowed are closed. --allow= with nothing after it allows no host.`,
 				case err != nil:
 					return err
 				case asJSON:
-					return a.printMessage(policy)
+					return printMessage(a.out, policy)
 				}
 				fmt.Fprintln(a.out, networkLine(policy))
 				return nil
@@ -165,7 +165,7 @@ func newSandboxPortsCommand(a *cli) *cobra.Command {
 				case err != nil:
 					return err
 				case asJSON:
-					return printMessages(a, ports)
+					return printMessages(a.out, ports)
 				}
 				var rows [][]string
 				for _, port := range ports {

@@ -81,7 +81,7 @@ func (o *sandboxCreateOptions) run(ctx context.Context, flags *pflag.FlagSet) er
 			return err
 		}
 		if o.json {
-			return o.printMessage(made)
+			return printMessage(o.out, made)
 		}
 		fmt.Fprintln(o.out, made.GetSandboxId())
 		return nil

@@ -32,7 +32,7 @@ sandbox. Such a sandbox is for that agent alone; you can show it and end it.`,
 				if err != nil {
 					return err
 				}
-				return a.listSandboxes(found, asJSON)
+				return printSandboxes(a.console, found, asJSON)
 			})
 		},
 	}
@@ -46,12 +46,13 @@ sandbox. Such a sandbox is for that agent alone; you can show it and end it.`,
 	return cmd
 }
 
-func (a *cli) listSandboxes(found []*aiboxv1.Sandbox, asJSON bool) error {
+// printSandboxes prints a list of sandboxes.
+func printSandboxes(c *console, found []*aiboxv1.Sandbox, asJSON bool) error {
 	if asJSON {
-		return printMessages(a, found)
+		return printMessages(c.out, found)
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(a.err, "there are no sandboxes")
+		fmt.Fprintln(c.err, "there are no sandboxes")
 		return nil
 	}
 	var rows [][]string
@@ -60,7 +61,7 @@ func (a *cli) listSandboxes(found []*aiboxv1.Sandbox, asJSON bool) error {
 			s.GetSandboxId(), stateName(s.GetState()), safe(s.GetTemplate()), amount.Age(time.Since(s.GetCreateTime().AsTime())), leftOf(s), cmp.Or(s.GetParentId(), "-"), safe(s.GetName()),
 		})
 	}
-	return a.overview("ID\tSTATE\tTEMPLATE\tAGE\tLEFT\tPARENT\tNAME", rows)
+	return c.overview("ID\tSTATE\tTEMPLATE\tAGE\tLEFT\tPARENT\tNAME", rows)
 }
 
 func newSandboxGetCommand(a *cli) *cobra.Command {
@@ -73,9 +74,9 @@ func newSandboxGetCommand(a *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(_ *client.Client, s *aiboxv1.Sandbox) error {
 				if asJSON {
-					return a.printMessage(s)
+					return printMessage(a.out, s)
 				}
-				return a.showSandbox(s)
+				return printSandbox(a.console, s)
 			})
 		},
 	}
@@ -83,8 +84,8 @@ func newSandboxGetCommand(a *cli) *cobra.Command {
 	return cmd
 }
 
-// showSandbox prints what users want to know about a sandbox.
-func (a *cli) showSandbox(s *aiboxv1.Sandbox) error {
+// printSandbox prints what users want to know about a sandbox.
+func printSandbox(c *console, s *aiboxv1.Sandbox) error {
 	rows := [][]string{
 		{"id", s.GetSandboxId()},
 		{"name", safe(s.GetName())},
@@ -114,5 +115,5 @@ func (a *cli) showSandbox(s *aiboxv1.Sandbox) error {
 	if s.GetEndReason() != "" {
 		rows = append(rows, []string{"ended", safe(s.GetEndReason())})
 	}
-	return a.explained(rows)
+	return c.explained(rows)
 }

@@ -34,7 +34,7 @@ memory: secrets, too.`,
 				case err != nil:
 					return err
 				case asJSON:
-					return a.printMessage(taken)
+					return printMessage(a.out, taken)
 				}
 				fmt.Fprintln(a.out, taken.GetSnapshotId())
 				return nil
@@ -60,7 +60,7 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 				case err != nil:
 					return err
 				case asJSON:
-					return printMessages(a, all)
+					return printMessages(a.out, all)
 				}
 				var rows [][]string
 				for _, s := range all {
@@ -148,7 +148,7 @@ create with --snapshot, which takes settings, and the deletion of the snapshot.`
 					return err
 				}
 				if asJSON {
-					return a.printMessage(made)
+					return printMessage(a.out, made)
 				}
 				fmt.Fprintln(a.out, made.GetSandboxId())
 				return nil

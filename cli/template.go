@@ -20,8 +20,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// templateOptions are the flags of `aibox template`.
+type templateOptions struct {
+	*cli
+
+	json bool
+}
+
 func newTemplateCommand(a *cli) *cobra.Command {
-	var asJSON bool
+	o := templateOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "template",
 		Short: "Manage the templates of sandboxes",
@@ -32,14 +39,14 @@ desktop, and one for each agent. Your own are files that you can edit.`,
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
 		Use: "ls", Short: "List the templates", Example: "  aibox template ls", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTemplates(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context()) },
 	}, &cobra.Command{
 		Use: "show TEMPLATE", Short: "Show a template", Example: "  aibox template show code",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.templates,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.showTemplate(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.show(cmd.Context(), args[0]) },
 	}, newCreateTemplateCommand(a), &cobra.Command{
 		Use: "rm TEMPLATE", Short: "Remove a template of your own", Example: "  aibox template rm data",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.templates,
@@ -54,19 +61,19 @@ desktop, and one for each agent. Your own are files that you can edit.`,
 	return cmd
 }
 
-func (a *cli) listTemplates(ctx context.Context, asJSON bool) error {
-	set := a.app.Templates()
+func (o *templateOptions) list(ctx context.Context) error {
+	set := o.app.Templates()
 	broken := set.Broken()
 	for _, name := range slices.Sorted(maps.Keys(broken)) {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(broken[name].Error()))
+		fmt.Fprintf(o.err, "%s %s\n", o.errTerm.warn("!"), safe(broken[name].Error()))
 	}
-	states := a.imageStates(ctx)
-	if asJSON {
+	states := o.imageStates(ctx)
+	if o.json {
 		all := []templateJSON{}
 		for _, t := range set.List() {
 			all = append(all, describeTemplate(t, states))
 		}
-		return printJSON(a.out, all)
+		return printJSON(o.out, all)
 	}
 	var rows [][]string
 	for _, t := range set.List() {
@@ -80,7 +87,7 @@ func (a *cli) listTemplates(ctx context.Context, asJSON bool) error {
 		}
 		rows = append(rows, []string{name, state, termtext.Escape(t.Summary)})
 	}
-	return table(a.out, "TEMPLATE\tIMAGE\tDESCRIPTION", rows)
+	return table(o.out, "TEMPLATE\tIMAGE\tDESCRIPTION", rows)
 }
 
 // templateJSON is the JSON of a template.
@@ -98,18 +105,18 @@ func describeTemplate(t template.Template, states map[string]bakery.State) templ
 	return d
 }
 
-func (a *cli) showTemplate(ctx context.Context, name string, asJSON bool) error {
-	t, err := a.app.Templates().Find(name)
+func (o *templateOptions) show(ctx context.Context, name string) error {
+	t, err := o.app.Templates().Find(name)
 	if err != nil {
 		return err
 	}
-	states := a.imageStates(ctx)
-	if asJSON {
-		return printJSON(a.out, describeTemplate(t, states))
+	states := o.imageStates(ctx)
+	if o.json {
+		return printJSON(o.out, describeTemplate(t, states))
 	}
 	line := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(a.out, "%-10s %s\n", key, termtext.Escape(value))
+			fmt.Fprintf(o.out, "%-10s %s\n", key, termtext.Escape(value))
 		}
 	}
 	line("template", t.Name+": "+t.Summary)

@@ -94,20 +94,20 @@ func colorDepth(t terminal) screen.Colors {
 
 // runInteractive attaches the terminal to a session that `aibox run -i` has started, and
 // concludes the run when the agent has ended.
-func (a *cli) runInteractive(ctx context.Context, plan run.Plan, show presentation, service *session.Sessions, id session.ID) error {
-	err := a.attachTerminal(ctx, service, id)
+func (i *invocation) runInteractive(ctx context.Context, plan run.Plan, id session.ID) error {
+	err := i.attachTerminal(ctx, i.service, id)
 	if err != nil && !errors.Is(err, session.ErrNotAttached) {
-		return a.left(ctx, service, id, err)
+		return i.left(ctx, i.service, id, err)
 	}
 	missed := err != nil // the agent had ended before
-	ended, err := a.awaitEnd(ctx, service, id, show.json)
+	ended, err := i.awaitEnd(ctx, i.service, id, i.show.json)
 	if err != nil {
 		return err
 	}
 	if missed {
-		err = a.printScreen(ctx, service, ended)
+		err = i.printScreen(ctx, i.service, ended)
 	}
-	return errors.Join(err, a.conclude(context.WithoutCancel(ctx), plan, show, service, ended))
+	return errors.Join(err, i.conclude(context.WithoutCancel(ctx), plan, ended))
 }
 
 // interactive is `aibox attach` for an interactive session.

@@ -42,7 +42,7 @@ which sees nothing of another one's sandboxes, and has rights:
 }
 
 // withStore calls do with the database of the API.
-func (a *cli) withStore(ctx context.Context, do func(*store.Store) error) error {
+func withStore(ctx context.Context, do func(*store.Store) error) error {
 	dirs, err := paths.Default()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (o *tokenCreateOptions) run(ctx context.Context) error {
 	if life > 0 {
 		expires = time.Now().Add(life)
 	}
-	return o.withStore(ctx, func(s *store.Store) error {
+	return withStore(ctx, func(s *store.Store) error {
 		secret, token, err := s.CreateToken(ctx, tenant, o.name, rights, expires)
 		if err != nil {
 			return err
@@ -162,12 +162,12 @@ func newTokenListCommand(a *cli) *cobra.Command {
 		Example: "  aibox token ls",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(s *store.Store) error {
+			return withStore(cmd.Context(), func(s *store.Store) error {
 				tokens, err := s.Tokens(cmd.Context())
 				if err != nil {
 					return err
 				}
-				return a.printTokens(tokens, asJSON)
+				return printTokens(a.console, tokens, asJSON)
 			})
 		},
 	}
@@ -175,7 +175,7 @@ func newTokenListCommand(a *cli) *cobra.Command {
 	return cmd
 }
 
-func (a *cli) printTokens(tokens []store.Token, asJSON bool) error {
+func printTokens(c *console, tokens []store.Token, asJSON bool) error {
 	shown, rows := []shownToken{}, [][]string{}
 	for i := range tokens {
 		t := describeToken(&tokens[i])
@@ -184,12 +184,12 @@ func (a *cli) printTokens(tokens []store.Token, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return printJSON(a.out, shown)
+		return printJSON(c.out, shown)
 	case len(rows) == 0:
-		fmt.Fprintln(a.err, "there are no tokens")
+		fmt.Fprintln(c.err, "there are no tokens")
 		return nil
 	default:
-		return a.overview("ID\tTENANT\tVALID\tRIGHTS\tNAME", rows)
+		return c.overview("ID\tTENANT\tVALID\tRIGHTS\tNAME", rows)
 	}
 }
 
@@ -214,7 +214,7 @@ func newTokenRevokeCommand(a *cli) *cobra.Command {
 		Example: "  aibox token revoke 3f7k2m4p",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withStore(cmd.Context(), func(s *store.Store) error {
+			return withStore(cmd.Context(), func(s *store.Store) error {
 				for _, id := range ids {
 					if err := s.RevokeToken(cmd.Context(), id); err != nil {
 						return err
@@ -243,7 +243,7 @@ tenant local, which is you, has no bounds unless you set them.`,
 			if err != nil {
 				return err
 			}
-			return a.withStore(cmd.Context(), func(s *store.Store) error {
+			return withStore(cmd.Context(), func(s *store.Store) error {
 				now, err := s.Quota(cmd.Context(), tenant)
 				if err != nil {
 					return err

@@ -41,10 +41,11 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	}
 	images := a.app.Images(ctx)
 	defer a.cancelBuilds(images)
+	host := uiHost{a}
 	said, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Guard: a.app, Changes: a.app.Review(service, a.editMessage), NewRuns: runs,
-		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, a.bakedImage), Images: images, FirstRun: a.app.FirstRun(), Only: only,
-		Do: a.handOver, System: a.runForRoot, Run: a.runOnTerminal, SendBack: a.sendBack,
+		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, host.bakedImage), Images: images, FirstRun: a.app.FirstRun(), Only: only,
+		Do: host.handOver, System: host.runForRoot, Run: host.runOnTerminal, SendBack: host.sendBack,
 		Remember: a.rememberHost, Notify: a.notifier(),
 	})
 	if said != "" {
@@ -53,8 +54,12 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	return err
 }
 
+// uiHost is what the terminal UI asks of the command line: to run requests and commands on
+// the whole terminal, or between its own lines.
+type uiHost struct{ *cli }
+
 // bakedImage finds the image of a session, and does not offer to bake a missing one.
-func (a *cli) bakedImage(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
+func (a uiHost) bakedImage(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
 	return a.app.FindImage(ctx, spec, nil)
 }
 
@@ -68,7 +73,7 @@ func (c *console) cancelBuilds(images app.Images) {
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the user
 // to read the output where that is requested, or where the command failed.
-func (a *cli) handOver(ctx context.Context, command page.Command) error {
+func (a uiHost) handOver(ctx context.Context, command page.Command) error {
 	cmd, err := a.child(ctx, command.Args)
 	if err != nil {
 		return err
@@ -88,7 +93,7 @@ func (a *cli) handOver(ctx context.Context, command page.Command) error {
 
 // runForRoot runs a command of this machine on the whole terminal, after a question, and
 // waits for the user to read its output.
-func (a *cli) runForRoot(ctx context.Context, command []string) error {
+func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 	fmt.Fprintf(a.out, "This changes the machine:\n\n  %s\n\n", strings.Join(command, " "))
 	yes, err := a.yes(ctx, "Do that? [y/N] ")
 	if err != nil || !yes {
@@ -105,7 +110,7 @@ func (a *cli) runForRoot(ctx context.Context, command []string) error {
 
 // runOnTerminal runs a request on the whole terminal, and waits for the user to read
 // what it printed. A ctrl-c is the run's alone.
-func (a *cli) runOnTerminal(ctx context.Context, request run.Request) error {
+func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
 	err := a.runRequest(during, request, presentation{})
 	stop()
@@ -121,7 +126,7 @@ func (a *cli) runOnTerminal(ctx context.Context, request run.Request) error {
 // child is one of aibox's own commands on this process's streams and with this
 // process's daemon. A ctrl-c is the command's alone. What ends ctx ends the command
 // first, since the terminal is still its own.
-func (a *cli) child(ctx context.Context, args []string) (*exec.Cmd, error) {
+func (a uiHost) child(ctx context.Context, args []string) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)

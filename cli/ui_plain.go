@@ -31,7 +31,8 @@ func (a *cli) plainUI(ctx context.Context) error {
 	// ctrl-c leaves at a question, and belongs to a command while one runs.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: a.inLines, Run: a.runInLines})
+	host := uiHost{a}
+	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: host.inLines, Run: host.runInLines})
 }
 
 // questioner reads answers from standard input. A ctrl-c ends them.
@@ -54,7 +55,7 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 }
 
 // runInLines runs a request. A ctrl-c is the run's alone.
-func (a *cli) runInLines(ctx context.Context, request run.Request, form bool) error {
+func (a uiHost) runInLines(ctx context.Context, request run.Request, form bool) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	err := a.runRequest(during, request, presentation{form: form})
@@ -69,7 +70,7 @@ func (a *cli) runInLines(ctx context.Context, request run.Request, form bool) er
 
 // inLines runs one of aibox's own commands, which also asks in lines. The command reports
 // its errors itself.
-func (a *cli) inLines(ctx context.Context, args ...string) error {
+func (a uiHost) inLines(ctx context.Context, args ...string) error {
 	cmd, err := a.child(ctx, args)
 	if err != nil {
 		return err

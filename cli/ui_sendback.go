@@ -17,7 +17,7 @@ import (
 
 // sendBack asks for feedback on a session's work in the user's editor, and resumes or forks
 // the session with it on the whole terminal.
-func (a *cli) sendBack(ctx context.Context, asked page.SendBack) error {
+func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	service, err := a.app.Sessions()
 	if err != nil {
 		return err

@@ -215,7 +215,7 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 // All of it has passed already; a part of it may still fail.
 // env are the variables that the run had: without them the command may pass or fail
 // wrongly.
-func (a *cli) verifierAtEnd(env []string, service *session.Sessions, ended session.Session) func(context.Context, string) error {
-	output := a.agentOutput(a.err)
-	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
+func (i *invocation) verifierAtEnd(env []string, ended session.Session) func(context.Context, string) error {
+	output := i.agentOutput(i.err)
+	return output.around(i.service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
 }
