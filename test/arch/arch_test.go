@@ -50,7 +50,7 @@ var rules = []rule{
 	{"session/terminal", leaves("session/control")},
 	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
 	{"api", leaves(append(domain, "session", "app")...)},
-	{"api/aibox", nil}, // generated from the schema
+	{"api/aibox", []string{"api/unary"}}, // generated from the schema
 	{"ui", leaves("agents/conversation", "agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
 	{"cli", leaves(append(domain, "session", "app", "ui", "api")...)},
 	{"cmd/aibox", []string{"cli"}},

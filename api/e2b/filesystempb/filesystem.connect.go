@@ -8,6 +8,7 @@
 package filesystempb
 
 import (
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -86,31 +87,31 @@ func NewFilesystemClient(httpClient connect.HTTPClient, baseURL string, opts ...
 	baseURL = strings.TrimRight(baseURL, "/")
 	filesystemMethods := File_e2b_filesystempb_filesystem_proto.Services().ByName("Filesystem").Methods()
 	return &filesystemClient{
-		stat: connect.NewClient[StatRequest, StatResponse](
+		stat: unary.NewClient[StatRequest, StatResponse](
 			httpClient,
 			baseURL+FilesystemStatProcedure,
 			connect.WithSchema(filesystemMethods.ByName("Stat")),
 			connect.WithClientOptions(opts...),
 		),
-		makeDir: connect.NewClient[MakeDirRequest, MakeDirResponse](
+		makeDir: unary.NewClient[MakeDirRequest, MakeDirResponse](
 			httpClient,
 			baseURL+FilesystemMakeDirProcedure,
 			connect.WithSchema(filesystemMethods.ByName("MakeDir")),
 			connect.WithClientOptions(opts...),
 		),
-		move: connect.NewClient[MoveRequest, MoveResponse](
+		move: unary.NewClient[MoveRequest, MoveResponse](
 			httpClient,
 			baseURL+FilesystemMoveProcedure,
 			connect.WithSchema(filesystemMethods.ByName("Move")),
 			connect.WithClientOptions(opts...),
 		),
-		listDir: connect.NewClient[ListDirRequest, ListDirResponse](
+		listDir: unary.NewClient[ListDirRequest, ListDirResponse](
 			httpClient,
 			baseURL+FilesystemListDirProcedure,
 			connect.WithSchema(filesystemMethods.ByName("ListDir")),
 			connect.WithClientOptions(opts...),
 		),
-		remove: connect.NewClient[RemoveRequest, RemoveResponse](
+		remove: unary.NewClient[RemoveRequest, RemoveResponse](
 			httpClient,
 			baseURL+FilesystemRemoveProcedure,
 			connect.WithSchema(filesystemMethods.ByName("Remove")),
@@ -122,19 +123,19 @@ func NewFilesystemClient(httpClient connect.HTTPClient, baseURL string, opts ...
 			connect.WithSchema(filesystemMethods.ByName("WatchDir")),
 			connect.WithClientOptions(opts...),
 		),
-		createWatcher: connect.NewClient[CreateWatcherRequest, CreateWatcherResponse](
+		createWatcher: unary.NewClient[CreateWatcherRequest, CreateWatcherResponse](
 			httpClient,
 			baseURL+FilesystemCreateWatcherProcedure,
 			connect.WithSchema(filesystemMethods.ByName("CreateWatcher")),
 			connect.WithClientOptions(opts...),
 		),
-		getWatcherEvents: connect.NewClient[GetWatcherEventsRequest, GetWatcherEventsResponse](
+		getWatcherEvents: unary.NewClient[GetWatcherEventsRequest, GetWatcherEventsResponse](
 			httpClient,
 			baseURL+FilesystemGetWatcherEventsProcedure,
 			connect.WithSchema(filesystemMethods.ByName("GetWatcherEvents")),
 			connect.WithClientOptions(opts...),
 		),
-		removeWatcher: connect.NewClient[RemoveWatcherRequest, RemoveWatcherResponse](
+		removeWatcher: unary.NewClient[RemoveWatcherRequest, RemoveWatcherResponse](
 			httpClient,
 			baseURL+FilesystemRemoveWatcherProcedure,
 			connect.WithSchema(filesystemMethods.ByName("RemoveWatcher")),
@@ -145,15 +146,15 @@ func NewFilesystemClient(httpClient connect.HTTPClient, baseURL string, opts ...
 
 // filesystemClient implements FilesystemClient.
 type filesystemClient struct {
-	stat             *connect.Client[StatRequest, StatResponse]
-	makeDir          *connect.Client[MakeDirRequest, MakeDirResponse]
-	move             *connect.Client[MoveRequest, MoveResponse]
-	listDir          *connect.Client[ListDirRequest, ListDirResponse]
-	remove           *connect.Client[RemoveRequest, RemoveResponse]
+	stat             *unary.Client[StatRequest, StatResponse]
+	makeDir          *unary.Client[MakeDirRequest, MakeDirResponse]
+	move             *unary.Client[MoveRequest, MoveResponse]
+	listDir          *unary.Client[ListDirRequest, ListDirResponse]
+	remove           *unary.Client[RemoveRequest, RemoveResponse]
 	watchDir         *connect.Client[WatchDirRequest, WatchDirResponse]
-	createWatcher    *connect.Client[CreateWatcherRequest, CreateWatcherResponse]
-	getWatcherEvents *connect.Client[GetWatcherEventsRequest, GetWatcherEventsResponse]
-	removeWatcher    *connect.Client[RemoveWatcherRequest, RemoveWatcherResponse]
+	createWatcher    *unary.Client[CreateWatcherRequest, CreateWatcherResponse]
+	getWatcherEvents *unary.Client[GetWatcherEventsRequest, GetWatcherEventsResponse]
+	removeWatcher    *unary.Client[RemoveWatcherRequest, RemoveWatcherResponse]
 }
 
 // Stat calls filesystem.Filesystem.Stat.
@@ -225,31 +226,31 @@ type FilesystemHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewFilesystemHandler(svc FilesystemHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	filesystemMethods := File_e2b_filesystempb_filesystem_proto.Services().ByName("Filesystem").Methods()
-	filesystemStatHandler := connect.NewUnaryHandler(
+	filesystemStatHandler := unary.NewHandler(
 		FilesystemStatProcedure,
 		svc.Stat,
 		connect.WithSchema(filesystemMethods.ByName("Stat")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemMakeDirHandler := connect.NewUnaryHandler(
+	filesystemMakeDirHandler := unary.NewHandler(
 		FilesystemMakeDirProcedure,
 		svc.MakeDir,
 		connect.WithSchema(filesystemMethods.ByName("MakeDir")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemMoveHandler := connect.NewUnaryHandler(
+	filesystemMoveHandler := unary.NewHandler(
 		FilesystemMoveProcedure,
 		svc.Move,
 		connect.WithSchema(filesystemMethods.ByName("Move")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemListDirHandler := connect.NewUnaryHandler(
+	filesystemListDirHandler := unary.NewHandler(
 		FilesystemListDirProcedure,
 		svc.ListDir,
 		connect.WithSchema(filesystemMethods.ByName("ListDir")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemRemoveHandler := connect.NewUnaryHandler(
+	filesystemRemoveHandler := unary.NewHandler(
 		FilesystemRemoveProcedure,
 		svc.Remove,
 		connect.WithSchema(filesystemMethods.ByName("Remove")),
@@ -261,19 +262,19 @@ func NewFilesystemHandler(svc FilesystemHandler, opts ...connect.HandlerOption) 
 		connect.WithSchema(filesystemMethods.ByName("WatchDir")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemCreateWatcherHandler := connect.NewUnaryHandler(
+	filesystemCreateWatcherHandler := unary.NewHandler(
 		FilesystemCreateWatcherProcedure,
 		svc.CreateWatcher,
 		connect.WithSchema(filesystemMethods.ByName("CreateWatcher")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemGetWatcherEventsHandler := connect.NewUnaryHandler(
+	filesystemGetWatcherEventsHandler := unary.NewHandler(
 		FilesystemGetWatcherEventsProcedure,
 		svc.GetWatcherEvents,
 		connect.WithSchema(filesystemMethods.ByName("GetWatcherEvents")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesystemRemoveWatcherHandler := connect.NewUnaryHandler(
+	filesystemRemoveWatcherHandler := unary.NewHandler(
 		FilesystemRemoveWatcherProcedure,
 		svc.RemoveWatcher,
 		connect.WithSchema(filesystemMethods.ByName("RemoveWatcher")),

@@ -8,6 +8,7 @@
 package processpb
 
 import (
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -84,7 +85,7 @@ func NewProcessClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 	baseURL = strings.TrimRight(baseURL, "/")
 	processMethods := File_e2b_processpb_process_proto.Services().ByName("Process").Methods()
 	return &processClient{
-		list: connect.NewClient[ListRequest, ListResponse](
+		list: unary.NewClient[ListRequest, ListResponse](
 			httpClient,
 			baseURL+ProcessListProcedure,
 			connect.WithSchema(processMethods.ByName("List")),
@@ -102,7 +103,7 @@ func NewProcessClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(processMethods.ByName("Start")),
 			connect.WithClientOptions(opts...),
 		),
-		update: connect.NewClient[UpdateRequest, UpdateResponse](
+		update: unary.NewClient[UpdateRequest, UpdateResponse](
 			httpClient,
 			baseURL+ProcessUpdateProcedure,
 			connect.WithSchema(processMethods.ByName("Update")),
@@ -114,19 +115,19 @@ func NewProcessClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(processMethods.ByName("StreamInput")),
 			connect.WithClientOptions(opts...),
 		),
-		sendInput: connect.NewClient[SendInputRequest, SendInputResponse](
+		sendInput: unary.NewClient[SendInputRequest, SendInputResponse](
 			httpClient,
 			baseURL+ProcessSendInputProcedure,
 			connect.WithSchema(processMethods.ByName("SendInput")),
 			connect.WithClientOptions(opts...),
 		),
-		sendSignal: connect.NewClient[SendSignalRequest, SendSignalResponse](
+		sendSignal: unary.NewClient[SendSignalRequest, SendSignalResponse](
 			httpClient,
 			baseURL+ProcessSendSignalProcedure,
 			connect.WithSchema(processMethods.ByName("SendSignal")),
 			connect.WithClientOptions(opts...),
 		),
-		closeStdin: connect.NewClient[CloseStdinRequest, CloseStdinResponse](
+		closeStdin: unary.NewClient[CloseStdinRequest, CloseStdinResponse](
 			httpClient,
 			baseURL+ProcessCloseStdinProcedure,
 			connect.WithSchema(processMethods.ByName("CloseStdin")),
@@ -137,14 +138,14 @@ func NewProcessClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // processClient implements ProcessClient.
 type processClient struct {
-	list        *connect.Client[ListRequest, ListResponse]
+	list        *unary.Client[ListRequest, ListResponse]
 	connect     *connect.Client[ConnectRequest, ConnectResponse]
 	start       *connect.Client[StartRequest, StartResponse]
-	update      *connect.Client[UpdateRequest, UpdateResponse]
+	update      *unary.Client[UpdateRequest, UpdateResponse]
 	streamInput *connect.Client[StreamInputRequest, StreamInputResponse]
-	sendInput   *connect.Client[SendInputRequest, SendInputResponse]
-	sendSignal  *connect.Client[SendSignalRequest, SendSignalResponse]
-	closeStdin  *connect.Client[CloseStdinRequest, CloseStdinResponse]
+	sendInput   *unary.Client[SendInputRequest, SendInputResponse]
+	sendSignal  *unary.Client[SendSignalRequest, SendSignalResponse]
+	closeStdin  *unary.Client[CloseStdinRequest, CloseStdinResponse]
 }
 
 // List calls process.Process.List.
@@ -214,7 +215,7 @@ type ProcessHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewProcessHandler(svc ProcessHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	processMethods := File_e2b_processpb_process_proto.Services().ByName("Process").Methods()
-	processListHandler := connect.NewUnaryHandler(
+	processListHandler := unary.NewHandler(
 		ProcessListProcedure,
 		svc.List,
 		connect.WithSchema(processMethods.ByName("List")),
@@ -232,7 +233,7 @@ func NewProcessHandler(svc ProcessHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(processMethods.ByName("Start")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processUpdateHandler := connect.NewUnaryHandler(
+	processUpdateHandler := unary.NewHandler(
 		ProcessUpdateProcedure,
 		svc.Update,
 		connect.WithSchema(processMethods.ByName("Update")),
@@ -244,19 +245,19 @@ func NewProcessHandler(svc ProcessHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(processMethods.ByName("StreamInput")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processSendInputHandler := connect.NewUnaryHandler(
+	processSendInputHandler := unary.NewHandler(
 		ProcessSendInputProcedure,
 		svc.SendInput,
 		connect.WithSchema(processMethods.ByName("SendInput")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processSendSignalHandler := connect.NewUnaryHandler(
+	processSendSignalHandler := unary.NewHandler(
 		ProcessSendSignalProcedure,
 		svc.SendSignal,
 		connect.WithSchema(processMethods.ByName("SendSignal")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processCloseStdinHandler := connect.NewUnaryHandler(
+	processCloseStdinHandler := unary.NewHandler(
 		ProcessCloseStdinProcedure,
 		svc.CloseStdin,
 		connect.WithSchema(processMethods.ByName("CloseStdin")),

@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -58,14 +59,14 @@ func NewAuditClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 	baseURL = strings.TrimRight(baseURL, "/")
 	auditMethods := v1.File_aibox_v1_audit_proto.Services().ByName("Audit").Methods()
 	return &auditClient{
-		list: connect.NewClient[v1.ListAuditEventsRequest, v1.ListAuditEventsResponse](
+		list: unary.NewClient[v1.ListAuditEventsRequest, v1.ListAuditEventsResponse](
 			httpClient,
 			baseURL+AuditListProcedure,
 			connect.WithSchema(auditMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		verify: connect.NewClient[v1.VerifyAuditRequest, v1.VerifyAuditResponse](
+		verify: unary.NewClient[v1.VerifyAuditRequest, v1.VerifyAuditResponse](
 			httpClient,
 			baseURL+AuditVerifyProcedure,
 			connect.WithSchema(auditMethods.ByName("Verify")),
@@ -77,8 +78,8 @@ func NewAuditClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // auditClient implements AuditClient.
 type auditClient struct {
-	list   *connect.Client[v1.ListAuditEventsRequest, v1.ListAuditEventsResponse]
-	verify *connect.Client[v1.VerifyAuditRequest, v1.VerifyAuditResponse]
+	list   *unary.Client[v1.ListAuditEventsRequest, v1.ListAuditEventsResponse]
+	verify *unary.Client[v1.VerifyAuditRequest, v1.VerifyAuditResponse]
 }
 
 // List calls aibox.v1.Audit.List.
@@ -106,14 +107,14 @@ type AuditHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewAuditHandler(svc AuditHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	auditMethods := v1.File_aibox_v1_audit_proto.Services().ByName("Audit").Methods()
-	auditListHandler := connect.NewUnaryHandler(
+	auditListHandler := unary.NewHandler(
 		AuditListProcedure,
 		svc.List,
 		connect.WithSchema(auditMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	auditVerifyHandler := connect.NewUnaryHandler(
+	auditVerifyHandler := unary.NewHandler(
 		AuditVerifyProcedure,
 		svc.Verify,
 		connect.WithSchema(auditMethods.ByName("Verify")),

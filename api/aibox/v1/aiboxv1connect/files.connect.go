@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -106,34 +107,34 @@ func NewFilesClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(filesMethods.ByName("Write")),
 			connect.WithClientOptions(opts...),
 		),
-		stat: connect.NewClient[v1.StatFileRequest, v1.FileInfo](
+		stat: unary.NewClient[v1.StatFileRequest, v1.FileInfo](
 			httpClient,
 			baseURL+FilesStatProcedure,
 			connect.WithSchema(filesMethods.ByName("Stat")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListFilesRequest, v1.ListFilesResponse](
+		list: unary.NewClient[v1.ListFilesRequest, v1.ListFilesResponse](
 			httpClient,
 			baseURL+FilesListProcedure,
 			connect.WithSchema(filesMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		makeDir: connect.NewClient[v1.MakeDirRequest, v1.FileInfo](
+		makeDir: unary.NewClient[v1.MakeDirRequest, v1.FileInfo](
 			httpClient,
 			baseURL+FilesMakeDirProcedure,
 			connect.WithSchema(filesMethods.ByName("MakeDir")),
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
-		move: connect.NewClient[v1.MoveFileRequest, v1.FileInfo](
+		move: unary.NewClient[v1.MoveFileRequest, v1.FileInfo](
 			httpClient,
 			baseURL+FilesMoveProcedure,
 			connect.WithSchema(filesMethods.ByName("Move")),
 			connect.WithClientOptions(opts...),
 		),
-		remove: connect.NewClient[v1.RemoveFileRequest, emptypb.Empty](
+		remove: unary.NewClient[v1.RemoveFileRequest, emptypb.Empty](
 			httpClient,
 			baseURL+FilesRemoveProcedure,
 			connect.WithSchema(filesMethods.ByName("Remove")),
@@ -165,11 +166,11 @@ func NewFilesClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 type filesClient struct {
 	read     *connect.Client[v1.ReadFileRequest, v1.ReadFileResponse]
 	write    *connect.Client[v1.WriteFileRequest, v1.FileInfo]
-	stat     *connect.Client[v1.StatFileRequest, v1.FileInfo]
-	list     *connect.Client[v1.ListFilesRequest, v1.ListFilesResponse]
-	makeDir  *connect.Client[v1.MakeDirRequest, v1.FileInfo]
-	move     *connect.Client[v1.MoveFileRequest, v1.FileInfo]
-	remove   *connect.Client[v1.RemoveFileRequest, emptypb.Empty]
+	stat     *unary.Client[v1.StatFileRequest, v1.FileInfo]
+	list     *unary.Client[v1.ListFilesRequest, v1.ListFilesResponse]
+	makeDir  *unary.Client[v1.MakeDirRequest, v1.FileInfo]
+	move     *unary.Client[v1.MoveFileRequest, v1.FileInfo]
+	remove   *unary.Client[v1.RemoveFileRequest, emptypb.Empty]
 	watch    *connect.Client[v1.WatchFilesRequest, v1.FileEvent]
 	download *connect.Client[v1.DownloadFilesRequest, v1.DownloadFilesResponse]
 	upload   *connect.Client[v1.UploadFilesRequest, emptypb.Empty]
@@ -271,34 +272,34 @@ func NewFilesHandler(svc FilesHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(filesMethods.ByName("Write")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesStatHandler := connect.NewUnaryHandler(
+	filesStatHandler := unary.NewHandler(
 		FilesStatProcedure,
 		svc.Stat,
 		connect.WithSchema(filesMethods.ByName("Stat")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesListHandler := connect.NewUnaryHandler(
+	filesListHandler := unary.NewHandler(
 		FilesListProcedure,
 		svc.List,
 		connect.WithSchema(filesMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesMakeDirHandler := connect.NewUnaryHandler(
+	filesMakeDirHandler := unary.NewHandler(
 		FilesMakeDirProcedure,
 		svc.MakeDir,
 		connect.WithSchema(filesMethods.ByName("MakeDir")),
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesMoveHandler := connect.NewUnaryHandler(
+	filesMoveHandler := unary.NewHandler(
 		FilesMoveProcedure,
 		svc.Move,
 		connect.WithSchema(filesMethods.ByName("Move")),
 		connect.WithHandlerOptions(opts...),
 	)
-	filesRemoveHandler := connect.NewUnaryHandler(
+	filesRemoveHandler := unary.NewHandler(
 		FilesRemoveProcedure,
 		svc.Remove,
 		connect.WithSchema(filesMethods.ByName("Remove")),

@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -65,21 +66,21 @@ func NewNetworkClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 	baseURL = strings.TrimRight(baseURL, "/")
 	networkMethods := v1.File_aibox_v1_network_proto.Services().ByName("Network").Methods()
 	return &networkClient{
-		get: connect.NewClient[v1.GetNetworkRequest, v1.NetworkPolicy](
+		get: unary.NewClient[v1.GetNetworkRequest, v1.NetworkPolicy](
 			httpClient,
 			baseURL+NetworkGetProcedure,
 			connect.WithSchema(networkMethods.ByName("Get")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		set: connect.NewClient[v1.SetNetworkRequest, v1.NetworkPolicy](
+		set: unary.NewClient[v1.SetNetworkRequest, v1.NetworkPolicy](
 			httpClient,
 			baseURL+NetworkSetProcedure,
 			connect.WithSchema(networkMethods.ByName("Set")),
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
-		explain: connect.NewClient[v1.ExplainNetworkRequest, v1.ExplainNetworkResponse](
+		explain: unary.NewClient[v1.ExplainNetworkRequest, v1.ExplainNetworkResponse](
 			httpClient,
 			baseURL+NetworkExplainProcedure,
 			connect.WithSchema(networkMethods.ByName("Explain")),
@@ -91,9 +92,9 @@ func NewNetworkClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // networkClient implements NetworkClient.
 type networkClient struct {
-	get     *connect.Client[v1.GetNetworkRequest, v1.NetworkPolicy]
-	set     *connect.Client[v1.SetNetworkRequest, v1.NetworkPolicy]
-	explain *connect.Client[v1.ExplainNetworkRequest, v1.ExplainNetworkResponse]
+	get     *unary.Client[v1.GetNetworkRequest, v1.NetworkPolicy]
+	set     *unary.Client[v1.SetNetworkRequest, v1.NetworkPolicy]
+	explain *unary.Client[v1.ExplainNetworkRequest, v1.ExplainNetworkResponse]
 }
 
 // Get calls aibox.v1.Network.Get.
@@ -131,21 +132,21 @@ type NetworkHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewNetworkHandler(svc NetworkHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	networkMethods := v1.File_aibox_v1_network_proto.Services().ByName("Network").Methods()
-	networkGetHandler := connect.NewUnaryHandler(
+	networkGetHandler := unary.NewHandler(
 		NetworkGetProcedure,
 		svc.Get,
 		connect.WithSchema(networkMethods.ByName("Get")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	networkSetHandler := connect.NewUnaryHandler(
+	networkSetHandler := unary.NewHandler(
 		NetworkSetProcedure,
 		svc.Set,
 		connect.WithSchema(networkMethods.ByName("Set")),
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
-	networkExplainHandler := connect.NewUnaryHandler(
+	networkExplainHandler := unary.NewHandler(
 		NetworkExplainProcedure,
 		svc.Explain,
 		connect.WithSchema(networkMethods.ByName("Explain")),

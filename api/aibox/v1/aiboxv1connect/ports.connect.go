@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -58,14 +59,14 @@ func NewPortsClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 	baseURL = strings.TrimRight(baseURL, "/")
 	portsMethods := v1.File_aibox_v1_ports_proto.Services().ByName("Ports").Methods()
 	return &portsClient{
-		list: connect.NewClient[v1.ListPortsRequest, v1.ListPortsResponse](
+		list: unary.NewClient[v1.ListPortsRequest, v1.ListPortsResponse](
 			httpClient,
 			baseURL+PortsListProcedure,
 			connect.WithSchema(portsMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		sign: connect.NewClient[v1.SignPortRequest, v1.SignPortResponse](
+		sign: unary.NewClient[v1.SignPortRequest, v1.SignPortResponse](
 			httpClient,
 			baseURL+PortsSignProcedure,
 			connect.WithSchema(portsMethods.ByName("Sign")),
@@ -76,8 +77,8 @@ func NewPortsClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // portsClient implements PortsClient.
 type portsClient struct {
-	list *connect.Client[v1.ListPortsRequest, v1.ListPortsResponse]
-	sign *connect.Client[v1.SignPortRequest, v1.SignPortResponse]
+	list *unary.Client[v1.ListPortsRequest, v1.ListPortsResponse]
+	sign *unary.Client[v1.SignPortRequest, v1.SignPortResponse]
 }
 
 // List calls aibox.v1.Ports.List.
@@ -105,14 +106,14 @@ type PortsHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewPortsHandler(svc PortsHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	portsMethods := v1.File_aibox_v1_ports_proto.Services().ByName("Ports").Methods()
-	portsListHandler := connect.NewUnaryHandler(
+	portsListHandler := unary.NewHandler(
 		PortsListProcedure,
 		svc.List,
 		connect.WithSchema(portsMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	portsSignHandler := connect.NewUnaryHandler(
+	portsSignHandler := unary.NewHandler(
 		PortsSignProcedure,
 		svc.Sign,
 		connect.WithSchema(portsMethods.ByName("Sign")),

@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -112,7 +113,7 @@ func NewProcessesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			connect.WithSchema(processesMethods.ByName("Start")),
 			connect.WithClientOptions(opts...),
 		),
-		launch: connect.NewClient[v1.StartProcessRequest, v1.Process](
+		launch: unary.NewClient[v1.StartProcessRequest, v1.Process](
 			httpClient,
 			baseURL+ProcessesLaunchProcedure,
 			connect.WithSchema(processesMethods.ByName("Launch")),
@@ -124,63 +125,63 @@ func NewProcessesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			connect.WithSchema(processesMethods.ByName("Connect")),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListProcessesRequest, v1.ListProcessesResponse](
+		list: unary.NewClient[v1.ListProcessesRequest, v1.ListProcessesResponse](
 			httpClient,
 			baseURL+ProcessesListProcedure,
 			connect.WithSchema(processesMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[v1.GetProcessRequest, v1.Process](
+		get: unary.NewClient[v1.GetProcessRequest, v1.Process](
 			httpClient,
 			baseURL+ProcessesGetProcedure,
 			connect.WithSchema(processesMethods.ByName("Get")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		sendInput: connect.NewClient[v1.SendInputRequest, emptypb.Empty](
+		sendInput: unary.NewClient[v1.SendInputRequest, emptypb.Empty](
 			httpClient,
 			baseURL+ProcessesSendInputProcedure,
 			connect.WithSchema(processesMethods.ByName("SendInput")),
 			connect.WithClientOptions(opts...),
 		),
-		closeInput: connect.NewClient[v1.CloseInputRequest, emptypb.Empty](
+		closeInput: unary.NewClient[v1.CloseInputRequest, emptypb.Empty](
 			httpClient,
 			baseURL+ProcessesCloseInputProcedure,
 			connect.WithSchema(processesMethods.ByName("CloseInput")),
 			connect.WithClientOptions(opts...),
 		),
-		resize: connect.NewClient[v1.ResizeProcessRequest, emptypb.Empty](
+		resize: unary.NewClient[v1.ResizeProcessRequest, emptypb.Empty](
 			httpClient,
 			baseURL+ProcessesResizeProcedure,
 			connect.WithSchema(processesMethods.ByName("Resize")),
 			connect.WithClientOptions(opts...),
 		),
-		signal: connect.NewClient[v1.SignalProcessRequest, emptypb.Empty](
+		signal: unary.NewClient[v1.SignalProcessRequest, emptypb.Empty](
 			httpClient,
 			baseURL+ProcessesSignalProcedure,
 			connect.WithSchema(processesMethods.ByName("Signal")),
 			connect.WithClientOptions(opts...),
 		),
-		exec: connect.NewClient[v1.ExecRequest, v1.ExecResponse](
+		exec: unary.NewClient[v1.ExecRequest, v1.ExecResponse](
 			httpClient,
 			baseURL+ProcessesExecProcedure,
 			connect.WithSchema(processesMethods.ByName("Exec")),
 			connect.WithClientOptions(opts...),
 		),
-		runCode: connect.NewClient[v1.RunCodeRequest, v1.RunCodeResponse](
+		runCode: unary.NewClient[v1.RunCodeRequest, v1.RunCodeResponse](
 			httpClient,
 			baseURL+ProcessesRunCodeProcedure,
 			connect.WithSchema(processesMethods.ByName("RunCode")),
 			connect.WithClientOptions(opts...),
 		),
-		createContext: connect.NewClient[v1.CreateContextRequest, v1.CodeContext](
+		createContext: unary.NewClient[v1.CreateContextRequest, v1.CodeContext](
 			httpClient,
 			baseURL+ProcessesCreateContextProcedure,
 			connect.WithSchema(processesMethods.ByName("CreateContext")),
 			connect.WithClientOptions(opts...),
 		),
-		deleteContext: connect.NewClient[v1.DeleteContextRequest, emptypb.Empty](
+		deleteContext: unary.NewClient[v1.DeleteContextRequest, emptypb.Empty](
 			httpClient,
 			baseURL+ProcessesDeleteContextProcedure,
 			connect.WithSchema(processesMethods.ByName("DeleteContext")),
@@ -193,18 +194,18 @@ func NewProcessesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 // processesClient implements ProcessesClient.
 type processesClient struct {
 	start         *connect.Client[v1.StartProcessRequest, v1.ProcessEvent]
-	launch        *connect.Client[v1.StartProcessRequest, v1.Process]
+	launch        *unary.Client[v1.StartProcessRequest, v1.Process]
 	connect       *connect.Client[v1.ConnectProcessRequest, v1.ProcessEvent]
-	list          *connect.Client[v1.ListProcessesRequest, v1.ListProcessesResponse]
-	get           *connect.Client[v1.GetProcessRequest, v1.Process]
-	sendInput     *connect.Client[v1.SendInputRequest, emptypb.Empty]
-	closeInput    *connect.Client[v1.CloseInputRequest, emptypb.Empty]
-	resize        *connect.Client[v1.ResizeProcessRequest, emptypb.Empty]
-	signal        *connect.Client[v1.SignalProcessRequest, emptypb.Empty]
-	exec          *connect.Client[v1.ExecRequest, v1.ExecResponse]
-	runCode       *connect.Client[v1.RunCodeRequest, v1.RunCodeResponse]
-	createContext *connect.Client[v1.CreateContextRequest, v1.CodeContext]
-	deleteContext *connect.Client[v1.DeleteContextRequest, emptypb.Empty]
+	list          *unary.Client[v1.ListProcessesRequest, v1.ListProcessesResponse]
+	get           *unary.Client[v1.GetProcessRequest, v1.Process]
+	sendInput     *unary.Client[v1.SendInputRequest, emptypb.Empty]
+	closeInput    *unary.Client[v1.CloseInputRequest, emptypb.Empty]
+	resize        *unary.Client[v1.ResizeProcessRequest, emptypb.Empty]
+	signal        *unary.Client[v1.SignalProcessRequest, emptypb.Empty]
+	exec          *unary.Client[v1.ExecRequest, v1.ExecResponse]
+	runCode       *unary.Client[v1.RunCodeRequest, v1.RunCodeResponse]
+	createContext *unary.Client[v1.CreateContextRequest, v1.CodeContext]
+	deleteContext *unary.Client[v1.DeleteContextRequest, emptypb.Empty]
 }
 
 // Start calls aibox.v1.Processes.Start.
@@ -318,7 +319,7 @@ func NewProcessesHandler(svc ProcessesHandler, opts ...connect.HandlerOption) (s
 		connect.WithSchema(processesMethods.ByName("Start")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesLaunchHandler := connect.NewUnaryHandler(
+	processesLaunchHandler := unary.NewHandler(
 		ProcessesLaunchProcedure,
 		svc.Launch,
 		connect.WithSchema(processesMethods.ByName("Launch")),
@@ -330,63 +331,63 @@ func NewProcessesHandler(svc ProcessesHandler, opts ...connect.HandlerOption) (s
 		connect.WithSchema(processesMethods.ByName("Connect")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesListHandler := connect.NewUnaryHandler(
+	processesListHandler := unary.NewHandler(
 		ProcessesListProcedure,
 		svc.List,
 		connect.WithSchema(processesMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesGetHandler := connect.NewUnaryHandler(
+	processesGetHandler := unary.NewHandler(
 		ProcessesGetProcedure,
 		svc.Get,
 		connect.WithSchema(processesMethods.ByName("Get")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesSendInputHandler := connect.NewUnaryHandler(
+	processesSendInputHandler := unary.NewHandler(
 		ProcessesSendInputProcedure,
 		svc.SendInput,
 		connect.WithSchema(processesMethods.ByName("SendInput")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesCloseInputHandler := connect.NewUnaryHandler(
+	processesCloseInputHandler := unary.NewHandler(
 		ProcessesCloseInputProcedure,
 		svc.CloseInput,
 		connect.WithSchema(processesMethods.ByName("CloseInput")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesResizeHandler := connect.NewUnaryHandler(
+	processesResizeHandler := unary.NewHandler(
 		ProcessesResizeProcedure,
 		svc.Resize,
 		connect.WithSchema(processesMethods.ByName("Resize")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesSignalHandler := connect.NewUnaryHandler(
+	processesSignalHandler := unary.NewHandler(
 		ProcessesSignalProcedure,
 		svc.Signal,
 		connect.WithSchema(processesMethods.ByName("Signal")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesExecHandler := connect.NewUnaryHandler(
+	processesExecHandler := unary.NewHandler(
 		ProcessesExecProcedure,
 		svc.Exec,
 		connect.WithSchema(processesMethods.ByName("Exec")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesRunCodeHandler := connect.NewUnaryHandler(
+	processesRunCodeHandler := unary.NewHandler(
 		ProcessesRunCodeProcedure,
 		svc.RunCode,
 		connect.WithSchema(processesMethods.ByName("RunCode")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesCreateContextHandler := connect.NewUnaryHandler(
+	processesCreateContextHandler := unary.NewHandler(
 		ProcessesCreateContextProcedure,
 		svc.CreateContext,
 		connect.WithSchema(processesMethods.ByName("CreateContext")),
 		connect.WithHandlerOptions(opts...),
 	)
-	processesDeleteContextHandler := connect.NewUnaryHandler(
+	processesDeleteContextHandler := unary.NewHandler(
 		ProcessesDeleteContextProcedure,
 		svc.DeleteContext,
 		connect.WithSchema(processesMethods.ByName("DeleteContext")),

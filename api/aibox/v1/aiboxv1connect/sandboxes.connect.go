@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -110,78 +111,78 @@ func NewSandboxesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 	baseURL = strings.TrimRight(baseURL, "/")
 	sandboxesMethods := v1.File_aibox_v1_sandboxes_proto.Services().ByName("Sandboxes").Methods()
 	return &sandboxesClient{
-		create: connect.NewClient[v1.CreateSandboxRequest, v1.Sandbox](
+		create: unary.NewClient[v1.CreateSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesCreateProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Create")),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[v1.GetSandboxRequest, v1.Sandbox](
+		get: unary.NewClient[v1.GetSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesGetProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Get")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListSandboxesRequest, v1.ListSandboxesResponse](
+		list: unary.NewClient[v1.ListSandboxesRequest, v1.ListSandboxesResponse](
 			httpClient,
 			baseURL+SandboxesListProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		update: connect.NewClient[v1.UpdateSandboxRequest, v1.Sandbox](
+		update: unary.NewClient[v1.UpdateSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesUpdateProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Update")),
 			connect.WithClientOptions(opts...),
 		),
-		extend: connect.NewClient[v1.ExtendSandboxRequest, v1.Sandbox](
+		extend: unary.NewClient[v1.ExtendSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesExtendProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Extend")),
 			connect.WithClientOptions(opts...),
 		),
-		pause: connect.NewClient[v1.PauseSandboxRequest, v1.Sandbox](
+		pause: unary.NewClient[v1.PauseSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesPauseProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Pause")),
 			connect.WithClientOptions(opts...),
 		),
-		resume: connect.NewClient[v1.ResumeSandboxRequest, v1.Sandbox](
+		resume: unary.NewClient[v1.ResumeSandboxRequest, v1.Sandbox](
 			httpClient,
 			baseURL+SandboxesResumeProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Resume")),
 			connect.WithClientOptions(opts...),
 		),
-		snapshot: connect.NewClient[v1.SnapshotSandboxRequest, v1.Snapshot](
+		snapshot: unary.NewClient[v1.SnapshotSandboxRequest, v1.Snapshot](
 			httpClient,
 			baseURL+SandboxesSnapshotProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Snapshot")),
 			connect.WithClientOptions(opts...),
 		),
-		listSnapshots: connect.NewClient[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse](
+		listSnapshots: unary.NewClient[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse](
 			httpClient,
 			baseURL+SandboxesListSnapshotsProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("ListSnapshots")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		deleteSnapshot: connect.NewClient[v1.DeleteSnapshotRequest, emptypb.Empty](
+		deleteSnapshot: unary.NewClient[v1.DeleteSnapshotRequest, emptypb.Empty](
 			httpClient,
 			baseURL+SandboxesDeleteSnapshotProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("DeleteSnapshot")),
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
-		metrics: connect.NewClient[v1.SandboxMetricsRequest, v1.SandboxMetrics](
+		metrics: unary.NewClient[v1.SandboxMetricsRequest, v1.SandboxMetrics](
 			httpClient,
 			baseURL+SandboxesMetricsProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Metrics")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		destroy: connect.NewClient[v1.DestroySandboxRequest, emptypb.Empty](
+		destroy: unary.NewClient[v1.DestroySandboxRequest, emptypb.Empty](
 			httpClient,
 			baseURL+SandboxesDestroyProcedure,
 			connect.WithSchema(sandboxesMethods.ByName("Destroy")),
@@ -193,18 +194,18 @@ func NewSandboxesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 
 // sandboxesClient implements SandboxesClient.
 type sandboxesClient struct {
-	create         *connect.Client[v1.CreateSandboxRequest, v1.Sandbox]
-	get            *connect.Client[v1.GetSandboxRequest, v1.Sandbox]
-	list           *connect.Client[v1.ListSandboxesRequest, v1.ListSandboxesResponse]
-	update         *connect.Client[v1.UpdateSandboxRequest, v1.Sandbox]
-	extend         *connect.Client[v1.ExtendSandboxRequest, v1.Sandbox]
-	pause          *connect.Client[v1.PauseSandboxRequest, v1.Sandbox]
-	resume         *connect.Client[v1.ResumeSandboxRequest, v1.Sandbox]
-	snapshot       *connect.Client[v1.SnapshotSandboxRequest, v1.Snapshot]
-	listSnapshots  *connect.Client[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse]
-	deleteSnapshot *connect.Client[v1.DeleteSnapshotRequest, emptypb.Empty]
-	metrics        *connect.Client[v1.SandboxMetricsRequest, v1.SandboxMetrics]
-	destroy        *connect.Client[v1.DestroySandboxRequest, emptypb.Empty]
+	create         *unary.Client[v1.CreateSandboxRequest, v1.Sandbox]
+	get            *unary.Client[v1.GetSandboxRequest, v1.Sandbox]
+	list           *unary.Client[v1.ListSandboxesRequest, v1.ListSandboxesResponse]
+	update         *unary.Client[v1.UpdateSandboxRequest, v1.Sandbox]
+	extend         *unary.Client[v1.ExtendSandboxRequest, v1.Sandbox]
+	pause          *unary.Client[v1.PauseSandboxRequest, v1.Sandbox]
+	resume         *unary.Client[v1.ResumeSandboxRequest, v1.Sandbox]
+	snapshot       *unary.Client[v1.SnapshotSandboxRequest, v1.Snapshot]
+	listSnapshots  *unary.Client[v1.ListSnapshotsRequest, v1.ListSnapshotsResponse]
+	deleteSnapshot *unary.Client[v1.DeleteSnapshotRequest, emptypb.Empty]
+	metrics        *unary.Client[v1.SandboxMetricsRequest, v1.SandboxMetrics]
+	destroy        *unary.Client[v1.DestroySandboxRequest, emptypb.Empty]
 }
 
 // Create calls aibox.v1.Sandboxes.Create.
@@ -312,78 +313,78 @@ type SandboxesHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewSandboxesHandler(svc SandboxesHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	sandboxesMethods := v1.File_aibox_v1_sandboxes_proto.Services().ByName("Sandboxes").Methods()
-	sandboxesCreateHandler := connect.NewUnaryHandler(
+	sandboxesCreateHandler := unary.NewHandler(
 		SandboxesCreateProcedure,
 		svc.Create,
 		connect.WithSchema(sandboxesMethods.ByName("Create")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesGetHandler := connect.NewUnaryHandler(
+	sandboxesGetHandler := unary.NewHandler(
 		SandboxesGetProcedure,
 		svc.Get,
 		connect.WithSchema(sandboxesMethods.ByName("Get")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesListHandler := connect.NewUnaryHandler(
+	sandboxesListHandler := unary.NewHandler(
 		SandboxesListProcedure,
 		svc.List,
 		connect.WithSchema(sandboxesMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesUpdateHandler := connect.NewUnaryHandler(
+	sandboxesUpdateHandler := unary.NewHandler(
 		SandboxesUpdateProcedure,
 		svc.Update,
 		connect.WithSchema(sandboxesMethods.ByName("Update")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesExtendHandler := connect.NewUnaryHandler(
+	sandboxesExtendHandler := unary.NewHandler(
 		SandboxesExtendProcedure,
 		svc.Extend,
 		connect.WithSchema(sandboxesMethods.ByName("Extend")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesPauseHandler := connect.NewUnaryHandler(
+	sandboxesPauseHandler := unary.NewHandler(
 		SandboxesPauseProcedure,
 		svc.Pause,
 		connect.WithSchema(sandboxesMethods.ByName("Pause")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesResumeHandler := connect.NewUnaryHandler(
+	sandboxesResumeHandler := unary.NewHandler(
 		SandboxesResumeProcedure,
 		svc.Resume,
 		connect.WithSchema(sandboxesMethods.ByName("Resume")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesSnapshotHandler := connect.NewUnaryHandler(
+	sandboxesSnapshotHandler := unary.NewHandler(
 		SandboxesSnapshotProcedure,
 		svc.Snapshot,
 		connect.WithSchema(sandboxesMethods.ByName("Snapshot")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesListSnapshotsHandler := connect.NewUnaryHandler(
+	sandboxesListSnapshotsHandler := unary.NewHandler(
 		SandboxesListSnapshotsProcedure,
 		svc.ListSnapshots,
 		connect.WithSchema(sandboxesMethods.ByName("ListSnapshots")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesDeleteSnapshotHandler := connect.NewUnaryHandler(
+	sandboxesDeleteSnapshotHandler := unary.NewHandler(
 		SandboxesDeleteSnapshotProcedure,
 		svc.DeleteSnapshot,
 		connect.WithSchema(sandboxesMethods.ByName("DeleteSnapshot")),
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesMetricsHandler := connect.NewUnaryHandler(
+	sandboxesMetricsHandler := unary.NewHandler(
 		SandboxesMetricsProcedure,
 		svc.Metrics,
 		connect.WithSchema(sandboxesMethods.ByName("Metrics")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	sandboxesDestroyHandler := connect.NewUnaryHandler(
+	sandboxesDestroyHandler := unary.NewHandler(
 		SandboxesDestroyProcedure,
 		svc.Destroy,
 		connect.WithSchema(sandboxesMethods.ByName("Destroy")),

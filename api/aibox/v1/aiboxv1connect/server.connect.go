@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -55,7 +56,7 @@ func NewServerClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 	baseURL = strings.TrimRight(baseURL, "/")
 	serverMethods := v1.File_aibox_v1_server_proto.Services().ByName("Server").Methods()
 	return &serverClient{
-		get: connect.NewClient[v1.GetServerRequest, v1.ServerInfo](
+		get: unary.NewClient[v1.GetServerRequest, v1.ServerInfo](
 			httpClient,
 			baseURL+ServerGetProcedure,
 			connect.WithSchema(serverMethods.ByName("Get")),
@@ -67,7 +68,7 @@ func NewServerClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 
 // serverClient implements ServerClient.
 type serverClient struct {
-	get *connect.Client[v1.GetServerRequest, v1.ServerInfo]
+	get *unary.Client[v1.GetServerRequest, v1.ServerInfo]
 }
 
 // Get calls aibox.v1.Server.Get.
@@ -89,7 +90,7 @@ type ServerHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewServerHandler(svc ServerHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	serverMethods := v1.File_aibox_v1_server_proto.Services().ByName("Server").Methods()
-	serverGetHandler := connect.NewUnaryHandler(
+	serverGetHandler := unary.NewHandler(
 		ServerGetProcedure,
 		svc.Get,
 		connect.WithSchema(serverMethods.ByName("Get")),

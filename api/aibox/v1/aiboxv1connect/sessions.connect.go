@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -106,20 +107,20 @@ func NewSessionsClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithSchema(sessionsMethods.ByName("UploadTree")),
 			connect.WithClientOptions(opts...),
 		),
-		start: connect.NewClient[v1.StartSessionRequest, v1.Session](
+		start: unary.NewClient[v1.StartSessionRequest, v1.Session](
 			httpClient,
 			baseURL+SessionsStartProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Start")),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[v1.GetSessionRequest, v1.Session](
+		get: unary.NewClient[v1.GetSessionRequest, v1.Session](
 			httpClient,
 			baseURL+SessionsGetProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Get")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListSessionsRequest, v1.ListSessionsResponse](
+		list: unary.NewClient[v1.ListSessionsRequest, v1.ListSessionsResponse](
 			httpClient,
 			baseURL+SessionsListProcedure,
 			connect.WithSchema(sessionsMethods.ByName("List")),
@@ -132,38 +133,38 @@ func NewSessionsClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 			connect.WithSchema(sessionsMethods.ByName("Events")),
 			connect.WithClientOptions(opts...),
 		),
-		changes: connect.NewClient[v1.SessionChangesRequest, v1.ChangeSet](
+		changes: unary.NewClient[v1.SessionChangesRequest, v1.ChangeSet](
 			httpClient,
 			baseURL+SessionsChangesProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Changes")),
 			connect.WithClientOptions(opts...),
 		),
-		diff: connect.NewClient[v1.SessionDiffRequest, v1.SessionDiffResponse](
+		diff: unary.NewClient[v1.SessionDiffRequest, v1.SessionDiffResponse](
 			httpClient,
 			baseURL+SessionsDiffProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Diff")),
 			connect.WithClientOptions(opts...),
 		),
-		accept: connect.NewClient[v1.AcceptChangesRequest, v1.AcceptChangesResponse](
+		accept: unary.NewClient[v1.AcceptChangesRequest, v1.AcceptChangesResponse](
 			httpClient,
 			baseURL+SessionsAcceptProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Accept")),
 			connect.WithClientOptions(opts...),
 		),
-		feedback: connect.NewClient[v1.SessionFeedbackRequest, v1.Session](
+		feedback: unary.NewClient[v1.SessionFeedbackRequest, v1.Session](
 			httpClient,
 			baseURL+SessionsFeedbackProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Feedback")),
 			connect.WithClientOptions(opts...),
 		),
-		stop: connect.NewClient[v1.StopSessionRequest, v1.Session](
+		stop: unary.NewClient[v1.StopSessionRequest, v1.Session](
 			httpClient,
 			baseURL+SessionsStopProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Stop")),
 			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
-		delete: connect.NewClient[v1.DeleteSessionRequest, emptypb.Empty](
+		delete: unary.NewClient[v1.DeleteSessionRequest, emptypb.Empty](
 			httpClient,
 			baseURL+SessionsDeleteProcedure,
 			connect.WithSchema(sessionsMethods.ByName("Delete")),
@@ -176,16 +177,16 @@ func NewSessionsClient(httpClient connect.HTTPClient, baseURL string, opts ...co
 // sessionsClient implements SessionsClient.
 type sessionsClient struct {
 	uploadTree *connect.Client[v1.UploadTreeRequest, v1.Tree]
-	start      *connect.Client[v1.StartSessionRequest, v1.Session]
-	get        *connect.Client[v1.GetSessionRequest, v1.Session]
-	list       *connect.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
+	start      *unary.Client[v1.StartSessionRequest, v1.Session]
+	get        *unary.Client[v1.GetSessionRequest, v1.Session]
+	list       *unary.Client[v1.ListSessionsRequest, v1.ListSessionsResponse]
 	events     *connect.Client[v1.SessionEventsRequest, v1.SessionEvent]
-	changes    *connect.Client[v1.SessionChangesRequest, v1.ChangeSet]
-	diff       *connect.Client[v1.SessionDiffRequest, v1.SessionDiffResponse]
-	accept     *connect.Client[v1.AcceptChangesRequest, v1.AcceptChangesResponse]
-	feedback   *connect.Client[v1.SessionFeedbackRequest, v1.Session]
-	stop       *connect.Client[v1.StopSessionRequest, v1.Session]
-	delete     *connect.Client[v1.DeleteSessionRequest, emptypb.Empty]
+	changes    *unary.Client[v1.SessionChangesRequest, v1.ChangeSet]
+	diff       *unary.Client[v1.SessionDiffRequest, v1.SessionDiffResponse]
+	accept     *unary.Client[v1.AcceptChangesRequest, v1.AcceptChangesResponse]
+	feedback   *unary.Client[v1.SessionFeedbackRequest, v1.Session]
+	stop       *unary.Client[v1.StopSessionRequest, v1.Session]
+	delete     *unary.Client[v1.DeleteSessionRequest, emptypb.Empty]
 }
 
 // UploadTree calls aibox.v1.Sessions.UploadTree.
@@ -287,20 +288,20 @@ func NewSessionsHandler(svc SessionsHandler, opts ...connect.HandlerOption) (str
 		connect.WithSchema(sessionsMethods.ByName("UploadTree")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsStartHandler := connect.NewUnaryHandler(
+	sessionsStartHandler := unary.NewHandler(
 		SessionsStartProcedure,
 		svc.Start,
 		connect.WithSchema(sessionsMethods.ByName("Start")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsGetHandler := connect.NewUnaryHandler(
+	sessionsGetHandler := unary.NewHandler(
 		SessionsGetProcedure,
 		svc.Get,
 		connect.WithSchema(sessionsMethods.ByName("Get")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsListHandler := connect.NewUnaryHandler(
+	sessionsListHandler := unary.NewHandler(
 		SessionsListProcedure,
 		svc.List,
 		connect.WithSchema(sessionsMethods.ByName("List")),
@@ -313,38 +314,38 @@ func NewSessionsHandler(svc SessionsHandler, opts ...connect.HandlerOption) (str
 		connect.WithSchema(sessionsMethods.ByName("Events")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsChangesHandler := connect.NewUnaryHandler(
+	sessionsChangesHandler := unary.NewHandler(
 		SessionsChangesProcedure,
 		svc.Changes,
 		connect.WithSchema(sessionsMethods.ByName("Changes")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsDiffHandler := connect.NewUnaryHandler(
+	sessionsDiffHandler := unary.NewHandler(
 		SessionsDiffProcedure,
 		svc.Diff,
 		connect.WithSchema(sessionsMethods.ByName("Diff")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsAcceptHandler := connect.NewUnaryHandler(
+	sessionsAcceptHandler := unary.NewHandler(
 		SessionsAcceptProcedure,
 		svc.Accept,
 		connect.WithSchema(sessionsMethods.ByName("Accept")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsFeedbackHandler := connect.NewUnaryHandler(
+	sessionsFeedbackHandler := unary.NewHandler(
 		SessionsFeedbackProcedure,
 		svc.Feedback,
 		connect.WithSchema(sessionsMethods.ByName("Feedback")),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsStopHandler := connect.NewUnaryHandler(
+	sessionsStopHandler := unary.NewHandler(
 		SessionsStopProcedure,
 		svc.Stop,
 		connect.WithSchema(sessionsMethods.ByName("Stop")),
 		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
-	sessionsDeleteHandler := connect.NewUnaryHandler(
+	sessionsDeleteHandler := unary.NewHandler(
 		SessionsDeleteProcedure,
 		svc.Delete,
 		connect.WithSchema(sessionsMethods.ByName("Delete")),

@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -69,14 +70,14 @@ func NewTemplatesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 	baseURL = strings.TrimRight(baseURL, "/")
 	templatesMethods := v1.File_aibox_v1_templates_proto.Services().ByName("Templates").Methods()
 	return &templatesClient{
-		list: connect.NewClient[v1.ListTemplatesRequest, v1.ListTemplatesResponse](
+		list: unary.NewClient[v1.ListTemplatesRequest, v1.ListTemplatesResponse](
 			httpClient,
 			baseURL+TemplatesListProcedure,
 			connect.WithSchema(templatesMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[v1.GetTemplateRequest, v1.Template](
+		get: unary.NewClient[v1.GetTemplateRequest, v1.Template](
 			httpClient,
 			baseURL+TemplatesGetProcedure,
 			connect.WithSchema(templatesMethods.ByName("Get")),
@@ -89,7 +90,7 @@ func NewTemplatesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			connect.WithSchema(templatesMethods.ByName("Create")),
 			connect.WithClientOptions(opts...),
 		),
-		delete: connect.NewClient[v1.DeleteTemplateRequest, emptypb.Empty](
+		delete: unary.NewClient[v1.DeleteTemplateRequest, emptypb.Empty](
 			httpClient,
 			baseURL+TemplatesDeleteProcedure,
 			connect.WithSchema(templatesMethods.ByName("Delete")),
@@ -101,10 +102,10 @@ func NewTemplatesClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 
 // templatesClient implements TemplatesClient.
 type templatesClient struct {
-	list   *connect.Client[v1.ListTemplatesRequest, v1.ListTemplatesResponse]
-	get    *connect.Client[v1.GetTemplateRequest, v1.Template]
+	list   *unary.Client[v1.ListTemplatesRequest, v1.ListTemplatesResponse]
+	get    *unary.Client[v1.GetTemplateRequest, v1.Template]
 	create *connect.Client[v1.CreateTemplateRequest, v1.CreateTemplateEvent]
-	delete *connect.Client[v1.DeleteTemplateRequest, emptypb.Empty]
+	delete *unary.Client[v1.DeleteTemplateRequest, emptypb.Empty]
 }
 
 // List calls aibox.v1.Templates.List.
@@ -148,14 +149,14 @@ type TemplatesHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewTemplatesHandler(svc TemplatesHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	templatesMethods := v1.File_aibox_v1_templates_proto.Services().ByName("Templates").Methods()
-	templatesListHandler := connect.NewUnaryHandler(
+	templatesListHandler := unary.NewHandler(
 		TemplatesListProcedure,
 		svc.List,
 		connect.WithSchema(templatesMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	templatesGetHandler := connect.NewUnaryHandler(
+	templatesGetHandler := unary.NewHandler(
 		TemplatesGetProcedure,
 		svc.Get,
 		connect.WithSchema(templatesMethods.ByName("Get")),
@@ -168,7 +169,7 @@ func NewTemplatesHandler(svc TemplatesHandler, opts ...connect.HandlerOption) (s
 		connect.WithSchema(templatesMethods.ByName("Create")),
 		connect.WithHandlerOptions(opts...),
 	)
-	templatesDeleteHandler := connect.NewUnaryHandler(
+	templatesDeleteHandler := unary.NewHandler(
 		TemplatesDeleteProcedure,
 		svc.Delete,
 		connect.WithSchema(templatesMethods.ByName("Delete")),

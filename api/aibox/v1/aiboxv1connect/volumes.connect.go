@@ -6,6 +6,7 @@ package aiboxv1connect
 
 import (
 	v1 "aibox/api/aibox/v1"
+	unary "aibox/api/unary"
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
@@ -64,20 +65,20 @@ func NewVolumesClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 	baseURL = strings.TrimRight(baseURL, "/")
 	volumesMethods := v1.File_aibox_v1_volumes_proto.Services().ByName("Volumes").Methods()
 	return &volumesClient{
-		create: connect.NewClient[v1.CreateVolumeRequest, v1.Volume](
+		create: unary.NewClient[v1.CreateVolumeRequest, v1.Volume](
 			httpClient,
 			baseURL+VolumesCreateProcedure,
 			connect.WithSchema(volumesMethods.ByName("Create")),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[v1.ListVolumesRequest, v1.ListVolumesResponse](
+		list: unary.NewClient[v1.ListVolumesRequest, v1.ListVolumesResponse](
 			httpClient,
 			baseURL+VolumesListProcedure,
 			connect.WithSchema(volumesMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		delete: connect.NewClient[v1.DeleteVolumeRequest, emptypb.Empty](
+		delete: unary.NewClient[v1.DeleteVolumeRequest, emptypb.Empty](
 			httpClient,
 			baseURL+VolumesDeleteProcedure,
 			connect.WithSchema(volumesMethods.ByName("Delete")),
@@ -89,9 +90,9 @@ func NewVolumesClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // volumesClient implements VolumesClient.
 type volumesClient struct {
-	create *connect.Client[v1.CreateVolumeRequest, v1.Volume]
-	list   *connect.Client[v1.ListVolumesRequest, v1.ListVolumesResponse]
-	delete *connect.Client[v1.DeleteVolumeRequest, emptypb.Empty]
+	create *unary.Client[v1.CreateVolumeRequest, v1.Volume]
+	list   *unary.Client[v1.ListVolumesRequest, v1.ListVolumesResponse]
+	delete *unary.Client[v1.DeleteVolumeRequest, emptypb.Empty]
 }
 
 // Create calls aibox.v1.Volumes.Create.
@@ -127,20 +128,20 @@ type VolumesHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewVolumesHandler(svc VolumesHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	volumesMethods := v1.File_aibox_v1_volumes_proto.Services().ByName("Volumes").Methods()
-	volumesCreateHandler := connect.NewUnaryHandler(
+	volumesCreateHandler := unary.NewHandler(
 		VolumesCreateProcedure,
 		svc.Create,
 		connect.WithSchema(volumesMethods.ByName("Create")),
 		connect.WithHandlerOptions(opts...),
 	)
-	volumesListHandler := connect.NewUnaryHandler(
+	volumesListHandler := unary.NewHandler(
 		VolumesListProcedure,
 		svc.List,
 		connect.WithSchema(volumesMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	volumesDeleteHandler := connect.NewUnaryHandler(
+	volumesDeleteHandler := unary.NewHandler(
 		VolumesDeleteProcedure,
 		svc.Delete,
 		connect.WithSchema(volumesMethods.ByName("Delete")),
