@@ -111,19 +111,20 @@ func newProber(t testing.TB) (program, image string) {
 	return program, image
 }
 
-// newLab makes a network as the pool does.
-func newLab(t testing.TB, prefix, image string) *lab {
+// newLab makes a network as the pool does. options are more flags of docker network create.
+func newLab(t testing.TB, prefix, image string, options ...string) *lab {
 	t.Helper()
 	id := fmt.Sprintf("%05x", rand.IntN(1<<20))
 	l := &lab{t: t, image: image, network: "aibox-test-" + id, bridge: prefix + id}
 	for try := 0; ; try++ {
 		base := fmt.Sprintf("10.213.%d.", rand.IntN(255))
 		l.gateway, l.peer = base+"1", base+"2"
-		out, err := exec.Command("docker", "network", "create", "--driver=bridge", "--subnet="+base+"0/29", "--gateway="+l.gateway,
+		create := append([]string{"network", "create"}, options...)
+		out, err := exec.Command("docker", append(create, "--driver=bridge", "--subnet="+base+"0/29", "--gateway="+l.gateway,
 			"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
 			"-o", "com.docker.network.bridge.enable_icc=false",
 			"-o", "com.docker.network.bridge.gateway_mode_ipv4=nat-unprotected", // Docker 28 and later: the locks have to hold without its own
-			l.network).CombinedOutput()
+			l.network)...).CombinedOutput()
 		if err == nil {
 			break
 		}
@@ -195,13 +196,24 @@ func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
 // a published port is, and returns its port.
 func listenInNamespace(t testing.TB, program string) string {
 	t.Helper()
+	return startServer(t, atSite(t, program, "serve", ":0"))
+}
+
+// inSite runs a script where the bridges are, as root there.
+func inSite(t testing.TB, script string) {
+	t.Helper()
+	if out, err := atSite(t, "sh", "-ec", "PATH=$PATH:/usr/sbin:/sbin; "+script).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+func atSite(t testing.TB, args ...string) *exec.Cmd {
 	s := site(t)
 	net := "-n"
 	if s.NetNS != "" {
 		net = "--net=" + s.NetNS
 	}
-	cmd := exec.Command("nsenter", "-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", program, "serve", ":0")
-	return startServer(t, cmd)
+	return exec.Command("nsenter", append([]string{"-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--"}, args...)...)
 }
 
 // startServer starts a prober that serves, and returns the port it prints.
@@ -306,16 +318,7 @@ func (l *lab) forbidden(wild, other string) (all, reachable []string) {
 func letPast(t testing.TB, from, to string) {
 	t.Helper()
 	edit := func(op string) {
-		s := site(t)
-		net := "-n"
-		if s.NetNS != "" {
-			net = "--net=" + s.NetNS
-		}
-		enter := []string{"-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", "sh", "-ec"}
-		script := fmt.Sprintf("PATH=$PATH:/usr/sbin:/sbin; for pair in '%s %s' '%s %s'; do set -- $pair; iptables -w 5 %s -i $1 -o $2 -j ACCEPT; done", from, to, to, from, op)
-		if out, err := exec.Command("nsenter", append(enter, script)...).CombinedOutput(); err != nil {
-			t.Fatalf("iptables %s: %v\n%s", op, err, out)
-		}
+		inSite(t, fmt.Sprintf("for pair in '%s %s' '%s %s'; do set -- $pair; iptables -w 5 %s -i $1 -o $2 -j ACCEPT; done", from, to, to, from, op))
 	}
 	edit("-I DOCKER-USER 3")
 	t.Cleanup(func() { edit("-D DOCKER-USER") })

@@ -1,9 +1,11 @@
 // Command prober is what the tests run inside a sandbox, and beside one: "probe
 // TARGET…" tries all targets ("tcp 1.2.3.4:80") at the same time and prints JSON;
+// "plan" runs the probes of a plan, JSON on its standard input, and prints their results;
 // "serve ADDRESS" prints its port and answers until its standard input ends.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	probes "aibox/internal/probe"
 )
 
 type probed struct {
@@ -27,12 +31,27 @@ func main() {
 		serve(os.Args[2])
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == "plan" {
+		runPlan()
+		return
+	}
 	results := make([]probed, len(os.Args)-2)
 	var wait sync.WaitGroup
 	for i, target := range os.Args[2:] {
 		wait.Go(func() { results[i] = probe(target) })
 	}
 	wait.Wait()
+	_ = json.NewEncoder(os.Stdout).Encode(results)
+}
+
+// runPlan probes as PID 1 of a session's sandbox does.
+func runPlan() {
+	var plan probes.Plan
+	if err := json.NewDecoder(os.Stdin).Decode(&plan); err != nil {
+		panic(err)
+	}
+	results := make([]probes.Result, len(plan.Probes))
+	probes.Run(context.Background(), plan, func(place int, r probes.Result) { results[place] = r })
 	_ = json.NewEncoder(os.Stdout).Encode(results)
 }
 
