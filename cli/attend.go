@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/session"
 
 	"golang.org/x/sys/unix"
@@ -109,7 +110,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 	}
 	signal := p.notifier()(session.NotifyAsks, string(r.Session)+" asks", waitingQuestion(r))
 	p.output.printf("%s%s %s. %s, then enter (%s)\n", signal, warn, waitingQuestion(r), waitingChoices(r), expiry(r))
-	pause(ctx, promptGrace)
+	delay.Wait(ctx, promptGrace)
 	dropKeys(p.in) // they were meant for something else
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -179,14 +180,4 @@ func (p *attendance) take(ctx context.Context, r *session.Request, line string) 
 func inForeground(in *os.File) bool {
 	group, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/internal/amount"
+	"aibox/internal/delay"
 	"aibox/session"
 
 	"golang.org/x/term"
@@ -133,7 +134,7 @@ func readKey(ctx context.Context, in *os.File, wait time.Duration) (string, erro
 		return "", fmt.Errorf("preparing the terminal: %w", err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), before) }()
-	pause(ctx, promptGrace)
+	delay.Wait(ctx, promptGrace)
 	dropKeys(in)
 	buf := make([]byte, 16)
 	n, err := readKeys(ctx, in, buf, max(wait, time.Millisecond))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"aibox/internal/delay"
 	"aibox/internal/screen"
 	"aibox/session/control"
 )
@@ -24,7 +25,7 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err
 		}
-		pause(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

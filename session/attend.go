@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"aibox/internal/delay"
 	"aibox/session/control"
 )
 
@@ -35,7 +36,7 @@ func (s *contact) Attend(ctx context.Context, id ID, visit func([]Request) error
 		case !errors.Is(err, control.ErrNoSupervisor):
 			return err
 		}
-		pause(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

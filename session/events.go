@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/delay"
 	"aibox/session/control"
 )
 
@@ -34,7 +35,7 @@ func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.E
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return err
 		}
-		pause(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/delay"
 	"aibox/internal/fault"
 	"aibox/session/control"
 	"aibox/session/output"
@@ -192,7 +193,7 @@ func (s *contact) requestStop(ctx context.Context, id ID, reason string, grace t
 		if ctx.Err() != nil || time.Now().After(giveUp) {
 			return err
 		}
-		pause(ctx, reconnectPause)
+		delay.Wait(ctx, reconnectPause)
 	}
 }
 
@@ -214,14 +215,4 @@ func awaitFree(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/internal/fault"
 	"aibox/session/control"
 )
@@ -45,7 +46,7 @@ func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
 		}
-		pause(ctx, pingInterval)
+		delay.Wait(ctx, pingInterval)
 	}
 	return false
 }

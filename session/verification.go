@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/delay"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
@@ -242,7 +243,7 @@ func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
 		case session.Verify == "" || session.State.Phase == Ended || !alive:
 			return -1, nil
 		}
-		pause(ctx, reconnectPause)
+		delay.Wait(ctx, reconnectPause)
 		if ctx.Err() != nil {
 			return -1, ctx.Err()
 		}

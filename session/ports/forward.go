@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/internal/peer"
 	"aibox/internal/relay"
 )
@@ -78,18 +79,8 @@ func (f *Forward) Serve(ctx context.Context) {
 			return
 		default: // such as too many open files
 			f.report(fmt.Sprintf("a connection could not be accepted: %v", err))
-			wait(ctx, 100*time.Millisecond)
+			delay.Wait(ctx, 100*time.Millisecond)
 		}
-	}
-}
-
-// wait waits for a time, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/session"
@@ -18,7 +19,6 @@ import (
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
-	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -152,7 +152,7 @@ func (m *Model) await() tea.Cmd {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
-		stream.Pause(ctx, pause)
+		delay.Wait(ctx, pause)
 		return sessionsChanged{}
 	}
 }

@@ -6,20 +6,19 @@ import (
 	"context"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/review"
+	"aibox/review/recovery"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
-	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
-
-	"aibox/review/recovery"
 )
 
 // Sessions are the use cases of the dashboard; *session.Sessions has them.
@@ -159,7 +158,7 @@ func (m *Model) await() tea.Cmd {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
-		stream.Pause(ctx, pause)
+		delay.Wait(ctx, pause)
 		return sessionsChanged{}
 	}
 }

@@ -3,8 +3,8 @@ package dashboard
 import (
 	"context"
 
+	"aibox/internal/delay"
 	"aibox/session"
-	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -53,7 +53,7 @@ func (p *preview) awaitOutput() tea.Cmd {
 		if _, open := <-more; !open {
 			return outputChanged{over: true}
 		}
-		stream.Pause(ctx, pause)
+		delay.Wait(ctx, pause)
 		return outputChanged{}
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/internal/screen"
 	"aibox/session"
 	"aibox/ui/widget/frame"
-	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -69,7 +69,7 @@ func (t *terminal) await() tea.Cmd {
 		if _, more := <-output; !more {
 			return outputWatched{} // for the last read
 		}
-		if stream.Pause(ctx, screenPause); ctx.Err() != nil {
+		if delay.Wait(ctx, screenPause); ctx.Err() != nil {
 			return outputWatched{}
 		}
 		return outputWatched{output: output}

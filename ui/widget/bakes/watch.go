@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"aibox/bakery"
-	"aibox/ui/widget/stream"
+	"aibox/internal/delay"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -44,7 +44,7 @@ func (c Changed) Next(ctx context.Context, builder Builder, debounce time.Durati
 		if _, open := <-c.next; !open {
 			return nil
 		}
-		stream.Pause(ctx, debounce)
+		delay.Wait(ctx, debounce)
 		return Changed{builder.Jobs(), c.next}
 	}
 }

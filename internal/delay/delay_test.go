@@ -1,0 +1,14 @@
+package delay
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestAWaitEndsAtItsTimeOrWithItsContext(t *testing.T) {
+	Wait(t.Context(), time.Nanosecond) // or the test hangs
+	ended, end := context.WithCancel(t.Context())
+	end()
+	Wait(ended, time.Hour)
+}
