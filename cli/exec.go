@@ -135,25 +135,25 @@ func (o *execOptions) run(ctx context.Context, text string, command []string) er
 	case !o.tty:
 		request.Linger = lingerTime
 	}
+	if !o.detach && !o.tty {
+		in := o.in
+		if !o.stdin {
+			in = nil
+		}
+		return o.runProcess(ctx, service, found.ID, request, in)
+	}
 	info, err := service.StartProcess(ctx, found.ID, request)
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.detach:
-		if info.Exit != nil && info.Exit.Error != "" {
-			return exitError(command[0], *info.Exit)
-		}
-		fmt.Fprintln(o.out, info.ID)
-		return nil
-	case o.tty:
+	if o.tty && !o.detach {
 		return o.attachProcess(ctx, service, found.ID, info)
 	}
-	in := o.in
-	if !o.stdin {
-		in = nil
+	if info.Exit != nil && info.Exit.Error != "" {
+		return exitError(command[0], *info.Exit)
 	}
-	return o.followProcess(ctx, service, found.ID, info, in)
+	fmt.Fprintln(o.out, info.ID)
+	return nil
 }
 
 // processEnv returns the variables of -e as NAME=VALUE.

@@ -21,34 +21,86 @@ var passedSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, s
 // killingInterrupt is the ctrl-c that kills a process.
 const killingInterrupt = 3
 
+// runProcess starts a process and follows it; see followProcess.
+func (c *console) runProcess(ctx context.Context, service *session.Sessions, id session.ID, request process.Request, in io.Reader) error {
+	// The end of ctx ends the start. Later, signals are passed on.
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
+	f := c.following(service, id, in)
+	defer f.close()
+	exit, err := service.RunProcess(running, id, request, func(info process.Info) error {
+		if !stop() {
+			_ = service.SignalProcess(context.WithoutCancel(ctx), id, info.ID, int(syscall.SIGTERM))
+			return ctx.Err()
+		}
+		f.begin(running, info)
+		return nil
+	}, f.printer.print)
+	if err != nil && ctx.Err() != nil && f.info.ID == 0 {
+		return fault.New(fault.Interrupted, "interrupted")
+	}
+	return f.end(running, exit, err)
+}
+
 // followProcess passes on what a process prints until it ends, and the user's signals and
 // input to it. in may be nil. Its error has the exit code of the process.
 func (c *console) followProcess(ctx context.Context, service *session.Sessions, id session.ID, info process.Info, in io.Reader) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, passedSignals...)
-	defer signal.Stop(signals)
+	f := c.following(service, id, in)
+	defer f.close()
 	if ctx.Err() != nil {
-		signals <- syscall.SIGTERM // it arrived before Notify
+		f.signals <- syscall.SIGTERM // it arrived before Notify
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go passSignals(ctx, signals, func(number int) { _ = service.SignalProcess(ctx, id, info.ID, number) })
-	if in != nil {
-		// The error is that of the end of the process, which is reported below.
-		go func() { _ = service.ProcessInput(ctx, id, info.ID, in, true) }()
+	f.begin(ctx, info)
+	exit, err := service.ReadProcess(ctx, id, info.ID, 1, f.printer.print)
+	return f.end(ctx, exit, err)
+}
+
+// following is a process that the user follows. close must be called.
+type following struct {
+	service *session.Sessions
+	id      session.ID
+	in      io.Reader // nil: the process gets no input
+	printer *processPrinter
+	signals chan os.Signal // of the user, from the beginning on
+
+	info process.Info // set by begin
+}
+
+func (c *console) following(service *session.Sessions, id session.ID, in io.Reader) *following {
+	f := &following{service: service, id: id, in: in, printer: c.processPrinter(), signals: make(chan os.Signal, 4)}
+	signal.Notify(f.signals, passedSignals...)
+	return f
+}
+
+func (f *following) close() { signal.Stop(f.signals) }
+
+// begin passes on signals and input until ctx ends.
+func (f *following) begin(ctx context.Context, info process.Info) {
+	f.info = info
+	go passSignals(ctx, f.signals, func(number int) { _ = f.service.SignalProcess(ctx, f.id, info.ID, number) })
+	if f.in != nil {
+		// The error is that of the end of the process, which end reports.
+		go func() { _ = f.service.ProcessInput(ctx, f.id, info.ID, f.in, true) }()
 	}
-	printer := c.processPrinter()
-	exit, err := service.ReadProcess(ctx, id, info.ID, 1, printer.print)
-	if err = errors.Join(err, printer.close()); err != nil {
+}
+
+// end returns what the command line ends with after the process.
+func (f *following) end(ctx context.Context, exit process.Exit, err error) error {
+	if err = errors.Join(err, f.printer.close()); err != nil {
 		if errors.Is(err, syscall.EPIPE) {
-			_ = service.SignalProcess(ctx, id, info.ID, int(syscall.SIGHUP)) // nobody reads it any more
+			// Nobody reads it any more.
+			_ = f.service.SignalProcess(ctx, f.id, f.info.ID, int(syscall.SIGHUP))
 			return &processExit{code: 128 + int(syscall.SIGPIPE)}
 		}
 		return err
 	}
 	name := "the process"
-	if len(info.Argv) > 0 {
-		name = info.Argv[0]
+	if len(f.info.Argv) > 0 {
+		name = f.info.Argv[0]
 	}
 	return exitError(name, exit)
 }

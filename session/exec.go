@@ -57,14 +57,52 @@ func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err
 	return all, err
 }
 
+// RunProcess is StartProcess and then ReadProcess from the first frame on, over one connection.
+// It calls started when the process runs or could not be run; an error of it ends RunProcess,
+// and not the process.
+func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+	var info process.Info
+	var frames *control.ProcessReader
+	err := s.send(id, func(c control.Client) (err error) {
+		info, frames, err = c.RunProcess(ctx, request)
+		return err
+	})
+	if errors.Is(err, ErrWrongState) {
+		if reason := s.checkRunning(id); reason != nil {
+			return process.Exit{}, reason
+		}
+	}
+	if err != nil {
+		return process.Exit{}, err
+	}
+	if err := started(info); err != nil {
+		if frames != nil {
+			_ = frames.Close()
+		}
+		return process.Exit{}, err
+	}
+	return s.readProcess(ctx, id, info.ID, frames, 1, visit)
+}
+
 // ReadProcess visits the frames of a process from frame from on, until it has ended, and
 // returns its exit. The data of a frame is valid until visit returns. It reconnects when the connection is lost.
 func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+	return s.readProcess(ctx, id, number, nil, from, visit)
+}
+
+// readProcess is ReadProcess. frames is nil, or a connection that begins with frame from.
+func (s *contact) readProcess(ctx context.Context, id ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
-	for isLocked(dir) {
+	for frames != nil || isLocked(dir) {
 		var exit *process.Exit
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
-			exit, from, err = readProcess(ctx, s.store.dial(id), number, from, visit)
+			if frames == nil {
+				if frames, err = s.store.dial(id).ConnectProcess(ctx, number, from); err != nil {
+					return err
+				}
+			}
+			exit, from, err = readFrames(ctx, frames, from, visit)
+			frames = nil
 			return err
 		})
 		var refused *control.RefusedError
@@ -85,12 +123,9 @@ func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint6
 	return process.Exit{}, fault.New(fault.AgentFailed, "%s ended before its process", id)
 }
 
-// readProcess reads frames from one connection. It returns the number of the next frame.
-func readProcess(ctx context.Context, c control.Client, number int, from uint64, visit func(process.Frame) error) (*process.Exit, uint64, error) {
-	reader, err := c.ConnectProcess(ctx, number, from)
-	if err != nil {
-		return nil, from, err
-	}
+// readFrames reads the frames of a connection, and closes it. It returns the number of the next
+// frame.
+func readFrames(ctx context.Context, reader *control.ProcessReader, from uint64, visit func(process.Frame) error) (*process.Exit, uint64, error) {
 	defer reader.Close()
 	stop := context.AfterFunc(ctx, func() { _ = reader.Close() })
 	defer stop()

@@ -15,8 +15,13 @@ import (
 // it, so it can only be detected by a timeout. Its sandbox keeps running, guarded by its
 // watchdog, and Kill ends it.
 
-// pingInterval is the time between two pings of a supervisor that answers.
-const pingInterval = 3 * time.Second
+const (
+	// firstPing is how long after the beginning of a talk the supervisor is pinged. Most talks
+	// are over before, and a ping would take time from the supervisor and its client.
+	firstPing = 500 * time.Millisecond
+	// pingInterval is the time between two pings of a supervisor that answers.
+	pingInterval = 3 * time.Second
+)
 
 // whileResponsive runs talk, which waits for the session's supervisor, and ends it with a
 // fault if the supervisor stops answering.
@@ -42,7 +47,7 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.
 // awaitUnresponsive waits until the session's supervisor stops answering. It returns false
 // if ctx ends first.
 func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
-	for ctx.Err() == nil {
+	for pause(ctx, firstPing); ctx.Err() == nil; {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -74,47 +75,57 @@ func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecReq
 	if err != nil {
 		return nil, err
 	}
-	info, err := p.cases.StartProcess(ctx, id, request)
+	ran := execution{bound: bound, stdin: m.GetStdin()}
+	exit, err := ran.run(ctx, p.cases, id, request)
 	if err != nil {
+		if ran.info.ID != 0 {
+			p.kill(ctx, id, ran.info.ID)
+		}
 		return nil, err
 	}
-	out, err := p.wait(ctx, id, info.ID, m.GetStdin(), bound)
-	if err != nil {
-		p.kill(ctx, id, info.ID)
-		return nil, err
-	}
-	out.Duration, out.TimedOut = durationpb.New(time.Since(info.Started)), out.GetExit().GetTimedOut()
-	return connect.NewResponse(out), nil
+	return connect.NewResponse(&aiboxv1.ExecResponse{
+		ProcessId: int32(ran.info.ID), Stdout: ran.stdout.kept, Stderr: ran.stderr.kept,
+		StdoutDroppedBytes: ran.stdout.dropped, StderrDroppedBytes: ran.stderr.dropped, Exit: toExit(exit),
+		Duration: durationpb.New(time.Since(ran.info.Started)), TimedOut: exit.TimedOut,
+	}), nil
 }
 
-// wait gives a process its input, and returns its output when it has ended.
-func (p *processes) wait(ctx context.Context, id session.ID, number int, stdin []byte, bound int64) (*aiboxv1.ExecResponse, error) {
-	if len(stdin) > 0 {
-		inputCtx, cancel := context.WithCancel(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			// A process that does not read its input ends before.
-			_ = p.cases.ProcessInput(inputCtx, id, number, bytes.NewReader(stdin), true)
-		}()
-		defer func() { cancel(); <-done }()
-	}
-	stdout, stderr := bounded{bound: bound}, bounded{bound: bound}
-	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
-		switch frame.Kind {
-		case process.Stdout:
-			stdout.add(frame.Data)
-		case process.Stderr:
-			stderr.add(frame.Data)
-		default:
+// execution is a process that Exec runs.
+type execution struct {
+	stdin []byte
+	bound int64 // of each output, in bytes
+
+	info           process.Info // zero until it is started
+	stdout, stderr bounded
+}
+
+// run gives a process its input, and returns when it has ended.
+func (x *execution) run(ctx context.Context, cases Processes, id session.ID, request process.Request) (process.Exit, error) {
+	x.stdout.bound, x.stderr.bound = x.bound, x.bound
+	var input sync.WaitGroup
+	defer input.Wait()
+	inputCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return cases.RunProcess(ctx, id, request, func(info process.Info) error {
+		x.info = info
+		if len(x.stdin) > 0 {
+			input.Go(func() {
+				// A process that does not read its input ends before.
+				_ = cases.ProcessInput(inputCtx, id, info.ID, bytes.NewReader(x.stdin), true)
+			})
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
+	}, x.visit)
+}
+
+// visit takes the output of a frame.
+func (x *execution) visit(frame process.Frame) error {
+	switch frame.Kind {
+	case process.Stdout:
+		x.stdout.add(frame.Data)
+	case process.Stderr:
+		x.stderr.add(frame.Data)
+	default:
 	}
-	return &aiboxv1.ExecResponse{
-		ProcessId: int32(number), Stdout: stdout.kept, Stderr: stderr.kept,
-		StdoutDroppedBytes: stdout.dropped, StderrDroppedBytes: stderr.dropped, Exit: toExit(exit),
-	}, nil
+	return nil
 }

@@ -195,6 +195,17 @@ func (m *machine) StartProcess(_ context.Context, id session.ID, r process.Reque
 	return p.info, nil
 }
 
+func (m *machine) RunProcess(ctx context.Context, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+	info, err := m.StartProcess(ctx, id, r)
+	if err == nil {
+		err = started(info)
+	}
+	if err != nil {
+		return process.Exit{}, err
+	}
+	return m.ReadProcess(ctx, id, info.ID, 1, visit)
+}
+
 // run is the program.
 func (p *program) run(in *io.PipeReader) {
 	var exit process.Exit

@@ -142,46 +142,58 @@ func aliveEvent() *aiboxv1.ProcessEvent {
 
 // follow sends the started event and the events of a process from number from on.
 func (p *processes) follow(ctx context.Context, id session.ID, info *process.Info, from uint64, send func(*aiboxv1.ProcessEvent) error) error {
-	started := &aiboxv1.ProcessEvent{Time: toTime(info.Started), Event: &aiboxv1.ProcessEvent_Started{Started: toProcess(info)}}
-	if err := send(started); err != nil {
+	if err := sendStarted(info, send); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	sending := newSender(send, cancel, p.alive)
-	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), func(frame process.Frame) error {
-		event, err := toEvent(frame)
-		if err != nil {
-			return err
-		}
-		return sending.send(event)
-	})
+	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), sending.sendFrame)
 	cancel()
 	return cmp.Or(sending.end(), err)
 }
 
+// sendStarted sends the started event of a process.
+func sendStarted(info *process.Info, send func(*aiboxv1.ProcessEvent) error) error {
+	return send(&aiboxv1.ProcessEvent{Time: toTime(info.Started), Event: &aiboxv1.ProcessEvent_Started{Started: toProcess(info)}})
+}
+
 func (p *processes) Start(ctx context.Context, r *connect.Request[aiboxv1.StartProcessRequest], stream *connect.ServerStream[aiboxv1.ProcessEvent]) error {
-	id, info, err := p.start(ctx, r.Msg)
+	id, request, err := p.toStart(ctx, r.Msg)
 	if err != nil {
 		return err
 	}
-	return p.follow(ctx, id, &info, 1, stream.Send)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var sending *sender
+	_, err = p.cases.RunProcess(ctx, id, request, func(info process.Info) error {
+		if err := sendStarted(&info, stream.Send); err != nil {
+			return err
+		}
+		sending = newSender(stream.Send, cancel, p.alive)
+		return nil
+	}, func(frame process.Frame) error { return sending.sendFrame(frame) })
+	if sending == nil {
+		return err
+	}
+	return cmp.Or(sending.end(), err)
 }
 
-func (p *processes) start(ctx context.Context, m *aiboxv1.StartProcessRequest) (session.ID, process.Info, error) {
+// toStart returns the request for a process, and the session of the caller's sandbox.
+func (p *processes) toStart(ctx context.Context, m *aiboxv1.StartProcessRequest) (session.ID, process.Request, error) {
 	request, err := fromStart(m)
 	if err != nil {
-		return "", process.Info{}, err
+		return "", request, err
 	}
 	id, err := p.running(ctx, m.GetSandboxId())
-	if err != nil {
-		return "", process.Info{}, err
-	}
-	info, err := p.cases.StartProcess(ctx, id, request)
-	return id, info, err
+	return id, request, err
 }
 
 func (p *processes) Launch(ctx context.Context, r *connect.Request[aiboxv1.StartProcessRequest]) (*connect.Response[aiboxv1.Process], error) {
-	_, info, err := p.start(ctx, r.Msg)
+	id, request, err := p.toStart(ctx, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	info, err := p.cases.StartProcess(ctx, id, request)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/session/process"
 )
 
 // sender sends the events of one process, and between them events that show that the stream
@@ -45,6 +46,15 @@ func (s *sender) send(event *aiboxv1.ProcessEvent) error {
 	s.err = s.pass(event)
 	s.alive.Reset(s.every)
 	return s.err
+}
+
+// sendFrame sends the event of a frame.
+func (s *sender) sendFrame(frame process.Frame) error {
+	event, err := toEvent(frame)
+	if err != nil {
+		return err
+	}
+	return s.send(event)
 }
 
 // end ends the signs of life, and returns the error of the first event that could not be sent.

@@ -79,6 +79,8 @@ type Explainer interface {
 // Processes are the use cases of processes; see session.Sessions.
 type Processes interface {
 	StartProcess(ctx context.Context, id session.ID, request process.Request) (process.Info, error)
+	// RunProcess is StartProcess, started and ReadProcess from the first frame on.
+	RunProcess(ctx context.Context, id session.ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error)
 	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
 	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
 	ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error

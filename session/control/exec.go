@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,7 +19,8 @@ import (
 // processProtocol is the protocol to which a connect request upgrades its connection. The
 // supervisor sends encoded frames (see process.Frame), with an Alive frame at every
 // heartbeat without others. The client sends numbers of frames (8 bytes, big-endian): it
-// needs none up to that one any more.
+// needs none up to that one any more. A request to start a process can ask for it, too: then
+// the process.Info comes first, as its length (4 bytes, big-endian) and JSON.
 const processProtocol = "aibox-process/1"
 
 // Processes are the processes in a session's sandbox besides the agent.
@@ -47,6 +47,10 @@ func handleProcesses(mux *http.ServeMux, ps Processes) {
 			return
 		}
 		info, err := ps.Start(r.Context(), request)
+		if err == nil && r.Header.Get("Upgrade") == processProtocol {
+			serveStarted(w, r, ps, info)
+			return
+		}
 		writeJSON(w, info, err)
 	})
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, ps.List(), nil) })
@@ -152,8 +156,29 @@ func serveConnect(w http.ResponseWriter, r *http.Request, ps Processes, id int) 
 		writeResult(w, err)
 		return
 	}
+	serveFrames(w, r, reader, nil)
+}
+
+// serveStarted upgrades the connection of a request that has started a process to its frames.
+func serveStarted(w http.ResponseWriter, r *http.Request, ps Processes, info process.Info) {
+	text, err := json.Marshal(info)
+	if err != nil {
+		writeResult(w, err)
+		return
+	}
+	reader, err := ps.Read(info.ID, 1)
+	if err != nil {
+		writeResult(w, err)
+		return
+	}
+	serveFrames(w, r, reader, append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
+}
+
+// serveFrames upgrades a request's connection to frames of a process, which come after first.
+// It closes the reader.
+func serveFrames(w http.ResponseWriter, r *http.Request, reader *process.Reader, first []byte) {
 	defer reader.Close()
-	conn, buffered, err := upgrade(w, processProtocol)
+	conn, buffered, err := upgradeWith(w, processProtocol, first)
 	if err != nil {
 		return
 	}
@@ -200,6 +225,11 @@ func sendFrames(ctx context.Context, conn net.Conn, reader *process.Reader) erro
 
 // upgrade answers with a switch of protocols, and returns the connection.
 func upgrade(w http.ResponseWriter, protocol string) (net.Conn, io.Reader, error) {
+	return upgradeWith(w, protocol, nil)
+}
+
+// upgradeWith is upgrade; first are the first bytes of the new protocol.
+func upgradeWith(w http.ResponseWriter, protocol string, first []byte) (net.Conn, io.Reader, error) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -207,7 +237,7 @@ func upgrade(w http.ResponseWriter, protocol string) (net.Conn, io.Reader, error
 	}
 	_ = conn.SetDeadline(time.Time{})
 	answer := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n"
-	if _, err := fmt.Fprint(conn, answer); err != nil {
+	if _, err := conn.Write(append([]byte(answer), first...)); err != nil {
 		_ = conn.Close()
 		return nil, nil, err
 	}

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,5 +207,78 @@ func TestWrongRequestsForProcessesAreRefused(t *testing.T) {
 		if err := attempt(); !errors.As(err, &refused) {
 			t.Errorf("%s gave %v", name, err)
 		}
+	}
+}
+
+// counting counts the connections to a control socket.
+type counting struct {
+	net.Listener
+	count atomic.Int32
+}
+
+func (l *counting) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		l.count.Add(1)
+	}
+	return conn, err
+}
+
+func TestAProcessIsStartedAndReadOverOneConnection(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := &counting{Listener: listener}
+	fake := &fakeProcesses{dir: dir}
+	server := Serve(counted, fakeControls{procs: fake})
+	t.Cleanup(func() { _ = server.Close() })
+	info, r, err := Dial(dir, 10*time.Second).RunProcess(t.Context(), process.Request{Argv: []string{"x", "y"}})
+	if err != nil || r == nil || info.ID != 1 || info.PID != 7 || len(info.Argv) != 2 {
+		t.Fatalf("%+v, %v, %v", info, r, err)
+	}
+	defer r.Close()
+	if err := errors.Join(fake.r.Append(t.Context(), process.Stdout, []byte("text")), fake.r.End(process.Exit{Code: 3})); err != nil {
+		t.Fatal(err)
+	}
+	first, err := r.Next()
+	if err != nil || first.Seq != 1 || string(first.Data) != "text" {
+		t.Errorf("%+v, %v", first, err)
+	}
+	last, err := r.Next()
+	if exit, exitErr := last.Exit(); err != nil || exitErr != nil || last.Seq != 2 || exit.Code != 3 {
+		t.Errorf("%+v, %v, %v", last, err, exitErr)
+	}
+	if got := counted.count.Load(); got != 1 {
+		t.Errorf("%d connections", got)
+	}
+}
+
+func TestAProcessThatIsRefusedHasNoFrames(t *testing.T) {
+	_, c := serveFake(t, t.TempDir())
+	_, r, err := c.RunProcess(t.Context(), process.Request{})
+	var refused *RefusedError
+	if r != nil || !errors.As(err, &refused) || refused.Kind() != fault.Usage {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// A session that runs keeps the supervisor with which it was started, whatever aibox is
+// installed since.
+func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, process.Info{ID: 4}, nil) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	info, r, err := Dial(dir, 10*time.Second).RunProcess(t.Context(), process.Request{Argv: []string{"x"}})
+	if err != nil || r != nil || info.ID != 4 {
+		t.Errorf("%+v, %v, %v", info, r, err)
 	}
 }

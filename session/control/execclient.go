@@ -38,9 +38,45 @@ func (c Client) StartProcess(ctx context.Context, request process.Request) (proc
 	if err != nil {
 		return process.Info{}, err
 	}
+	return readInfo(response)
+}
+
+// maxInfo is the maximum size of a process.Info as JSON.
+const maxInfo = 2 * process.MaxRequest
+
+// readInfo reads the answer that is a process.Info.
+func readInfo(response *http.Response) (info process.Info, err error) {
 	defer response.Body.Close()
-	var info process.Info
-	return info, json.NewDecoder(io.LimitReader(response.Body, 2*process.MaxRequest)).Decode(&info)
+	return info, json.NewDecoder(io.LimitReader(response.Body, maxInfo)).Decode(&info)
+}
+
+// RunProcess is StartProcess and ConnectProcess in one request. The reader is nil if the
+// supervisor is of an older version, which has only started the process.
+func (c Client) RunProcess(ctx context.Context, request process.Request) (process.Info, *ProcessReader, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return process.Info{}, nil, err
+	}
+	target := url.URL{Scheme: "http", Host: "session", Path: "/v1/processes"}
+	message, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return process.Info{}, nil, err
+	}
+	response, conn, err := c.tryUpgrade(ctx, message, processProtocol)
+	if err != nil {
+		return process.Info{}, nil, err
+	}
+	if conn == nil {
+		info, err := readInfo(response)
+		return info, nil, err
+	}
+	r := c.newProcessReader(conn, 1)
+	info, err := r.readStarted()
+	if err != nil {
+		_ = r.Close()
+		return process.Info{}, nil, fmt.Errorf("%w: %w", ErrNoSupervisor, err)
+	}
+	return info, r, nil
 }
 
 // Processes lists the processes in the order of their starts.
@@ -115,11 +151,16 @@ func (c Client) send(ctx context.Context, path string, query url.Values, body io
 // checkStatus returns a response if its status is 2xx.
 func checkStatus(response *http.Response) (*http.Response, error) {
 	if response.StatusCode/100 != 2 {
-		defer response.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
+		return nil, refusalOf(response)
 	}
 	return response, nil
+}
+
+// refusalOf reads a response that is a refusal.
+func refusalOf(response *http.Response) *RefusedError {
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	return &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
 }
 
 // ProcessReader reads the frames of a process. Its methods belong to one goroutine, except
@@ -149,29 +190,62 @@ func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*Proce
 	if err != nil {
 		return nil, err
 	}
+	return c.newProcessReader(conn, from), nil
+}
+
+// newProcessReader returns a reader of the frames that arrive on a connection, from frame from
+// on.
+func (c Client) newProcessReader(conn io.ReadWriteCloser, from uint64) *ProcessReader {
 	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, readSize), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
 	r.silence = time.AfterFunc(r.wait, func() {
 		r.silent.Store(true)
 		_ = conn.Close()
 	})
-	return r, nil
+	return r
+}
+
+// readStarted reads the description of the process that comes before the frames.
+func (r *ProcessReader) readStarted() (info process.Info, err error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r.in, length[:]); err != nil {
+		return info, err
+	}
+	size := binary.BigEndian.Uint32(length[:])
+	if size > maxInfo {
+		return info, fmt.Errorf("a description of a process with %d bytes is too long", size)
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(r.in, text); err != nil {
+		return info, err
+	}
+	return info, json.Unmarshal(text, &info)
 }
 
 // upgrade sends a request for another protocol, and returns the connection.
 func (c Client) upgrade(ctx context.Context, request *http.Request, protocol string) (io.ReadWriteCloser, error) {
+	response, conn, err := c.tryUpgrade(ctx, request, protocol)
+	if err != nil || conn != nil {
+		return conn, err
+	}
+	return nil, refusalOf(response)
+}
+
+// tryUpgrade is upgrade; if the supervisor answers the request without another protocol, it
+// returns no connection and the response.
+func (c Client) tryUpgrade(ctx context.Context, request *http.Request, protocol string) (*http.Response, io.ReadWriteCloser, error) {
 	request.Header.Set("Connection", "Upgrade")
 	request.Header.Set("Upgrade", protocol)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, noAnswer(ctx, err)
+		return nil, nil, noAnswer(ctx, err)
 	}
-	conn, ok := response.Body.(io.ReadWriteCloser)
-	if response.StatusCode == http.StatusSwitchingProtocols && ok {
-		return conn, nil
+	if conn, ok := response.Body.(io.ReadWriteCloser); ok && response.StatusCode == http.StatusSwitchingProtocols {
+		return response, conn, nil
 	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-	return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text)), readHints(response.Header)}
+	if response.StatusCode/100 != 2 {
+		return nil, nil, refusalOf(response)
+	}
+	return response, nil, nil
 }
 
 // Next returns the next frame. Its data is valid until the next call. With that, the frames

@@ -55,7 +55,8 @@ import (
 //	                          upgrade to frames with an interactive agent's terminal
 //	GET  /v1/screen           the screen of that terminal, as text
 //	POST /v1/files            upgrade to the protocol of package files, for one request
-//	POST /v1/processes        start a process.Request; the answer is its process.Info
+//	POST /v1/processes        start a process.Request; the answer is its process.Info, or an
+//	                          upgrade to it and to frames of the process
 //	GET  /v1/processes        list the processes
 //	POST /v1/processes/ID/connect?from=N
 //	                          upgrade to frames of a process, from frame N on

@@ -226,6 +226,17 @@ func (m *machines) StartProcess(_ context.Context, id session.ID, r process.Requ
 	return p.info, nil
 }
 
+func (m *machines) RunProcess(ctx context.Context, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+	info, err := m.StartProcess(ctx, id, r)
+	if err == nil {
+		err = started(info)
+	}
+	if err != nil {
+		return process.Exit{}, err
+	}
+	return m.ReadProcess(ctx, id, info.ID, 1, visit)
+}
+
 // await records the end of a process.
 func (m *machines) await(p *running) {
 	_ = p.command.Wait()
