@@ -16,9 +16,13 @@ const (
 // outputBuffer is the buffer for reading one output. It grows with what it gets.
 type outputBuffer struct {
 	bytes  []byte
+	size   int           // of the last read
+	asked  time.Time     // when it began
+	waited time.Duration // that it took
+
 	begin  time.Time // of the window
 	amount int       // that was read in it
-	size   int       // of the last read
+	much   bool      // was read in the window before
 }
 
 // next returns the buffer for the next read.
@@ -29,25 +33,28 @@ func (b *outputBuffer) next() []byte {
 	case b.size == len(b.bytes) && b.size < largeOutput:
 		b.bytes = make([]byte, largeOutput)
 	}
+	b.asked = time.Now()
 	return b.bytes
 }
 
 // read counts n bytes that were read, and returns them.
 func (b *outputBuffer) read(n int) []byte {
-	b.size = n
+	b.size, b.waited = n, time.Since(b.asked)
 	b.amount += n
 	return b.bytes[:n]
 }
 
-// pause waits before the next read, if the program prints much in small pieces: they gather
-// in its pipe. It does not delay the first output after a while.
+// pause waits before the next read, if the program prints much: what it prints gathers in its
+// pipe. It does not delay the first output after a while. A full buffer needs no gathering.
 func (b *outputBuffer) pause() {
 	now := time.Now()
-	if now.Sub(b.begin) > gatherWindow {
+	if elapsed := now.Sub(b.begin); elapsed > gatherWindow || b.waited > gatherWindow {
+		// Much output stays much output in the next window. On a busy machine a window is over
+		// after a few pieces.
+		b.much = b.waited <= gatherWindow && b.amount >= gatherSize
 		b.begin, b.amount = now, b.size
-		return
 	}
-	if b.amount >= gatherSize && b.size < len(b.bytes)/2 {
+	if (b.much || b.amount >= gatherSize) && b.size < len(b.bytes) {
 		time.Sleep(gatherTime)
 	}
 }

@@ -36,9 +36,37 @@ func TestOnlyMuchOutputInSmallPiecesIsGathered(t *testing.T) {
 		if paused := outputs(many, repeated(8<<10, 20)...); paused == 0 {
 			t.Error("many small pieces were not gathered")
 		}
-		time.Sleep(gatherWindow + 1)
-		if paused := outputs(many, 100); paused != 0 {
+		if paused := awaited(many, gatherWindow+1, 100); paused != 0 {
 			t.Errorf("the first output after a while was delayed by %v", paused)
+		}
+	})
+}
+
+// awaited reads pieces of these sizes, each of which it waits for, and returns how long it
+// paused.
+func awaited(b *outputBuffer, wait time.Duration, sizes ...int) (paused time.Duration) {
+	for _, size := range sizes {
+		into := b.next()
+		time.Sleep(wait)
+		b.read(min(size, len(into)))
+		begin := time.Now()
+		b.pause()
+		paused += time.Since(begin)
+	}
+	return paused
+}
+
+// A window that begins anew must not be read in small pieces until it, too, has had much.
+func TestMuchOutputIsGatheredAsLongAsItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &outputBuffer{}
+		awaited(b, gatherTime/4, repeated(8<<10, 40)...)
+		if paused := awaited(b, gatherTime/4, repeated(32<<10, 100)...); paused < 90*gatherTime {
+			t.Errorf("100 pieces of much output were gathered for %v", paused)
+		}
+		awaited(b, gatherWindow/3, repeated(100, 10)...)
+		if paused := awaited(b, gatherWindow/3, repeated(100, 10)...); paused != 0 {
+			t.Errorf("little output after much was delayed by %v", paused)
 		}
 	})
 }
