@@ -8,6 +8,7 @@ package creation
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -32,6 +33,7 @@ const recordTimeout = 10 * time.Second
 // Store remembers creations; see store.Store.
 type Store interface {
 	BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (store.Creation, error)
+	AddCreation(ctx context.Context, tenant session.Tenant, key, owner string, sandbox session.ID) (store.Creation, error)
 	RecordSandbox(ctx context.Context, c store.Creation, sandbox session.ID) error
 	EndCreation(ctx context.Context, c store.Creation, keep bool) error
 	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
@@ -58,9 +60,9 @@ func Check(key string) error {
 }
 
 // Do creates what message asks for, by create, or returns the id of what an earlier call with
-// the key created; otherwise the id is empty. keep makes the key return the result from now
-// on. Another message with the key is a Conflict, and so is one whose creation still runs.
-func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, keep bool, create func(Record) error) (session.ID, error) {
+// the key created; otherwise the id is empty. After a success, the key returns the result from
+// now on. Another message with the key is a Conflict, and so is one whose creation still runs.
+func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
 	if err := Check(key); err != nil {
 		return "", err
 	}
@@ -72,9 +74,37 @@ func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, mess
 		return c.Sandbox, nil
 	}
 	err = create(func(ctx context.Context, id session.ID) error { return k.Store.RecordSandbox(ctx, c, id) })
+	return "", errors.Join(err, k.end(ctx, c, err == nil))
+}
+
+// DoOnce is Do for a call without a key. It is recorded, too, so that a caller without an answer
+// has nothing that it does not know of; but not before there is something to find.
+func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(Record) error) error {
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	key := "none:" + rand.Text()
+	var c *store.Creation // nil until it is recorded
+	err = create(func(ctx context.Context, id session.ID) error {
+		if c != nil {
+			return k.Store.RecordSandbox(ctx, *c, id)
+		}
+		added, err := k.Store.AddCreation(ctx, tenant, key, processName(self), id)
+		c = &added // with an error, it may be stored nevertheless
+		return err
+	})
+	if c == nil {
+		return err
+	}
+	return errors.Join(err, k.end(ctx, *c, false))
+}
+
+// end records the end of a creation, even if ctx is done.
+func (k *Keeper) end(ctx context.Context, c store.Creation, keep bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return "", errors.Join(err, k.Store.EndCreation(ctx, c, keep && err == nil))
+	return k.Store.EndCreation(ctx, c, keep)
 }
 
 // begin records a creation, and settles an earlier one with the key whose process has died.

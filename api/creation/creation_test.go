@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 // do creates something with a key and a prompt. It returns the earlier result.
 func (f *fixture) do(key, prompt string, create func(Record) error) (session.ID, error) {
 	f.t.Helper()
-	return f.Do(f.t.Context(), "acme", key, &aiboxv1.StartSessionRequest{Prompt: prompt, IdempotencyKey: key}, true, create)
+	return f.Do(f.t.Context(), "acme", key, &aiboxv1.StartSessionRequest{Prompt: prompt, IdempotencyKey: key}, create)
 }
 
 // makes is a creation that records an id, and ends with err.
@@ -69,6 +69,10 @@ type dying struct{ *store.Store }
 
 func (d dying) BeginCreation(ctx context.Context, tenant session.Tenant, key, request, _ string, isAlive func(string) bool) (store.Creation, error) {
 	return d.Store.BeginCreation(ctx, tenant, key, request, `{"pid":4194304,"start_time":1}`, isAlive)
+}
+
+func (d dying) AddCreation(ctx context.Context, tenant session.Tenant, key, _ string, id session.ID) (store.Creation, error) {
+	return d.Store.AddCreation(ctx, tenant, key, `{"pid":4194304,"start_time":1}`, id)
 }
 
 func (d dying) EndCreation(context.Context, store.Creation, bool) error { return nil }
@@ -150,5 +154,58 @@ func TestANewServerSettlesAllCreationsOfDeadOnes(t *testing.T) {
 	left, err := f.db.AbandonedCreations(t.Context(), isAlive)
 	if err != nil || len(left) > 0 {
 		t.Errorf("%+v are left, %v", left, err)
+	}
+}
+
+// once is DoOnce of a process that dies with the creation if dies is set.
+func (f *fixture) once(dies bool, create func(Record) error) error {
+	if dies {
+		f.Store = dying{f.db}
+		defer func() { f.Store = f.db }()
+	}
+	return f.DoOnce(f.t.Context(), "acme", create)
+}
+
+func (f *fixture) abandoned() []store.Creation {
+	f.t.Helper()
+	found, err := f.db.AbandonedCreations(f.t.Context(), func(string) bool { return false })
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return found
+}
+
+func TestACreationWithoutAKeyIsRecordedOnceThereIsSomethingToFind(t *testing.T) {
+	f := newFixture(t)
+	err := f.once(false, func(record Record) error {
+		if before := f.abandoned(); len(before) != 0 {
+			t.Errorf("recorded before anything is made: %+v", before)
+		}
+		for _, id := range []session.ID{"0dq4f-sandbox", "0dq4g-sandbox"} { // the first one could not be claimed
+			if err := record(t.Context(), id); err != nil {
+				return err
+			}
+			if found := f.abandoned(); len(found) != 1 || found[0].Sandbox != id {
+				t.Errorf("%s is recorded as %+v", id, found)
+			}
+		}
+		return nil
+	})
+	if left := f.abandoned(); err != nil || len(left) != 0 {
+		t.Errorf("%v, %+v", err, left)
+	}
+	failed := errors.New("no image")
+	if err := f.once(false, func(Record) error { return failed }); !errors.Is(err, failed) || len(f.abandoned()) != 0 {
+		t.Errorf("%v, %+v", err, f.abandoned())
+	}
+}
+
+func TestWhatACallWithoutAKeyMadeIsSettledAfterTheDeathOfItsProcess(t *testing.T) {
+	f := newFixture(t)
+	if err := f.once(true, f.makes("0dq4f-sandbox", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SettleAll(t.Context()); err != nil || len(f.settled) != 1 || f.settled[0] != "0dq4f-sandbox" || len(f.abandoned()) != 0 {
+		t.Errorf("%v, settled %v, left %+v", err, f.settled, f.abandoned())
 	}
 }

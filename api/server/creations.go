@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/creation"
@@ -19,15 +18,16 @@ func (s *sandboxes) create(ctx context.Context, request sandbox.Request, m *aibo
 		}
 		return s.cases.Create(ctx, request, nil)
 	}
-	key, keep := m.GetIdempotencyKey(), true
-	if key == "" {
-		key, keep = "none:"+rand.Text(), false
-	}
-	earlier, err := s.creations.Do(ctx, request.Tenant, key, m, keep, func(record creation.Record) error {
+	create := func(record creation.Record) error {
 		request.RecordID = record
 		made, err = s.cases.Create(ctx, request, nil)
 		return err
-	})
+	}
+	if m.GetIdempotencyKey() == "" {
+		err = s.creations.DoOnce(ctx, request.Tenant, create)
+		return made, err
+	}
+	earlier, err := s.creations.Do(ctx, request.Tenant, m.GetIdempotencyKey(), m, create)
 	if err != nil || earlier == "" {
 		return made, err
 	}

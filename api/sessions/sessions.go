@@ -65,7 +65,7 @@ func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSes
 		return nil, fault.New(fault.Usage, "this server has no idempotency keys").Hint("leave out idempotency_key")
 	}
 	var started session.Session
-	earlier, err := h.Creations.Do(ctx, auth.From(ctx).Tenant, key, r.Msg, true, func(record creation.Record) (err error) {
+	earlier, err := h.Creations.Do(ctx, auth.From(ctx).Tenant, key, r.Msg, func(record creation.Record) (err error) {
 		request.RecordID = record
 		started, err = cases.Start(ctx, request, nil)
 		return err

@@ -64,6 +64,15 @@ func (s *Store) BeginCreation(ctx context.Context, tenant session.Tenant, key, r
 	return c, err
 }
 
+// AddCreation stores a creation with a key that nobody else has, and its sandbox. It must be
+// given to EndCreation, after an error, too.
+func (s *Store) AddCreation(ctx context.Context, tenant session.Tenant, key, owner string, sandbox session.ID) (Creation, error) {
+	c := Creation{Tenant: tenant, Key: key, Sandbox: sandbox, owner: owner}
+	_, err := s.db.ExecContext(ctx, "INSERT INTO creations (tenant, key, request, sandbox, owner, created, done) VALUES (?, ?, '', ?, ?, ?, 0)",
+		string(tenant), key, string(sandbox), owner, milliseconds(time.Now()))
+	return c, err
+}
+
 // RecordSandbox stores the sandbox of a claimed key, in place of an earlier one.
 func (s *Store) RecordSandbox(ctx context.Context, c Creation, sandbox session.ID) error {
 	result, err := s.db.ExecContext(ctx, "UPDATE creations SET sandbox = ? WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(sandbox), string(c.Tenant), c.Key, c.owner)
