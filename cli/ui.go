@@ -45,7 +45,8 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	said, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Guard: a.app, Changes: a.app.Review(service, a.editMessage), NewRuns: runs,
 		Settings: a.app.SettingsEditor(), Machine: a.app.Machine(service, images, host.bakedImage), Images: images, FirstRun: a.app.FirstRun(), Only: only,
-		Do: host.handOver, System: host.runForRoot, Run: host.runOnTerminal, SendBack: host.sendBack,
+		Snapshots: snapshots{a, service},
+		Do:        host.handOver, System: host.runForRoot, Run: host.runOnTerminal, SendBack: host.sendBack,
 		Remember: a.rememberHost, Notify: a.notifier(),
 	})
 	if said != "" {

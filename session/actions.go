@@ -16,13 +16,15 @@ type Actions struct {
 	Remove    bool
 	Workspace bool // its workspace exists and belongs to it
 	SendBack  bool // it can be resumed with feedback
+	Snapshot  bool // it is a sandbox without an agent, of which a snapshot can be taken
 }
 
 // Actions returns the actions that apply to the session.
 func (b *Summary) Actions() Actions {
 	ended := b.Phase == Ended
 	if b.Template != "" { // a sandbox has nothing to review
-		return Actions{Enter: b.Phase == Running && !b.Paused, Stop: !ended, Remove: ended}
+		runs := b.Phase == Running && !b.Paused
+		return Actions{Enter: runs, Snapshot: runs, Stop: !ended, Remove: ended}
 	}
 	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
 	return Actions{

@@ -65,6 +65,8 @@ func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 	}{
 		{Summary{Phase: Preparing}, Actions{Stop: true}},
 		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Enter: true, Diff: true}},
+		{Summary{Phase: Running, Template: "code"}, Actions{Stop: true, Enter: true, Snapshot: true}},
+		{Summary{Phase: Running, Template: "code", Paused: true}, Actions{Stop: true}},
 		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
 		{Summary{Phase: Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
 		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},

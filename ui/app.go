@@ -19,6 +19,7 @@ import (
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
 	"aibox/ui/settings"
+	"aibox/ui/snapshots"
 	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
@@ -61,7 +62,7 @@ const (
 
 // sides are the screens beside the dashboard that a digit leads to, from 2 on; 1 is
 // the dashboard.
-var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}}
+var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}, page.Snapshots{}}
 
 type appKeys struct {
 	help, palette, quit, force key.Binding
@@ -77,7 +78,7 @@ func newApp(ctx context.Context, r Request) *app {
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
 			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; cancels a question or a text first", "ctrl+c"),
 			sides: []key.Binding{
-				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
+				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"), keymap.Bind("snapshots", "6"),
 			},
 		},
 	}
@@ -229,6 +230,8 @@ func (a *app) layerOf(request page.Request) *layer {
 		l.Page = screen
 	case page.Images:
 		l.Page = images.New(ctx, a.request.Images)
+	case page.Snapshots:
+		l.Page = snapshots.New(ctx, a.request.Snapshots, a.request.Sessions, of.Take)
 	case page.Doctor:
 		l.Page = doctor.New(ctx, a.request.Machine)
 	default:

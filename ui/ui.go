@@ -25,6 +25,7 @@ import (
 	"aibox/ui/scrollback"
 	"aibox/ui/sessionview"
 	"aibox/ui/settings"
+	"aibox/ui/snapshots"
 	"aibox/ui/welcome"
 
 	tea "charm.land/bubbletea/v2"
@@ -39,6 +40,7 @@ type Sessions interface {
 	openports.Sessions
 	openports.Opener
 	compare.Sessions
+	snapshots.Sessions
 	approvals.Sessions
 }
 
@@ -53,7 +55,9 @@ type Request struct {
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Builder
-	FirstRun welcome.Choices
+	// Snapshots are those of the user's sandboxes.
+	Snapshots snapshots.Store
+	FirstRun  welcome.Choices
 	// Remember adds an entry to the allow list of the user's settings for the agent of the
 	// session, and returns their
 	// file; nil if nothing may be added.

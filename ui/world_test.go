@@ -29,6 +29,7 @@ import (
 	"aibox/session/feedback"
 	"aibox/session/output"
 	"aibox/session/ports"
+	"aibox/session/snapshot"
 	"aibox/ui/newrun"
 	"aibox/workspace"
 )
@@ -54,7 +55,7 @@ func (w *world) err() error {
 func (w *world) request() Request {
 	return Request{
 		Sessions: w, Guard: w, Changes: w, NewRuns: newrun.Services{Places: w, Choices: w, Runs: w, Servers: []string{"auto", "ollama", "scripted"}},
-		Settings: w, Machine: w, Images: builds{w}, FirstRun: first{w},
+		Settings: w, Machine: w, Images: builds{w}, FirstRun: first{w}, Snapshots: stored{w},
 	}
 }
 
@@ -410,3 +411,17 @@ func (f first) ListModels(context.Context, string) ([]string, error) {
 }
 func (first) UseKey(string, secret.Value)                  {}
 func (f first) Keep(context.Context, string, string) error { return f.err() }
+
+// stored are the snapshots of sandboxes.
+type stored struct{ *world }
+
+func (w stored) Snapshots(context.Context) ([]snapshot.Snapshot, error) {
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	return []snapshot.Snapshot{{ID: "snap-7d2kqaaaabbbbcccc", Name: "evil \x1b[2J", Created: at, Sandbox: "0ffff-sandbox", Bytes: 1e8}}, w.err()
+}
+
+func (w stored) Take(context.Context, session.ID) (string, error) {
+	return "snap-7d2kqaaaabbbbcccc", w.err()
+}
+func (w stored) Start(context.Context, string) (session.ID, error) { return "0gggg-sandbox", w.err() }
+func (w stored) Delete(context.Context, string) error              { return w.err() }

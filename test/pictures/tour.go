@@ -54,6 +54,7 @@ func tour(w *world) []view {
 		{name: "images", steps: []step{sees(`to review`), press(`Images`, "2"), sees(`codex`)}},
 		{name: "network", steps: []step{sees(`to review`), press(`Network`, "3"), sees(`example\.com`)}},
 		{name: "doctor", steps: []step{sees(`to review`), press(`This machine`, "4"), sees(`(?i)gvisor|runsc`)}},
+		{name: "snapshots", steps: []step{sees(`to review`), press(`Snapshots`, "6"), sees(`warm`)}},
 		{name: "settings", steps: []step{sees(`to review`), press(`Settings`, "5"), sees(`built in`), press(`Time limit`, "tab", "tab")}},
 		{name: "plain", args: []string{"--plain"}, steps: []step{sees(`Which\?`)}},
 	}

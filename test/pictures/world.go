@@ -170,8 +170,11 @@ func (w *world) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.session(ctx, 0, "sandbox", "create", "--template", "codex", "--name", "lint-worker")
+	worker, err := w.session(ctx, 0, "sandbox", "create", "--template", "codex", "--name", "lint-worker")
 	if err != nil {
+		return err
+	}
+	if _, err := w.run(ctx, w.aibox, "sandbox", "snapshot", "--name", "warm", worker); err != nil {
 		return err
 	}
 	w.shell, err = w.session(ctx, 0, "run", "-d", "-i", "shell", "--repo", blog, "--network", "none")

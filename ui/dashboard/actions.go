@@ -66,6 +66,8 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 		return page.Ask(page.Command{Args: []string{"shell", string(b.ID)}})
 	case key.Matches(msg, k.ports):
 		return page.Ask(page.Ports{ID: b.ID})
+	case key.Matches(msg, k.snapshot):
+		return page.Ask(page.Snapshots{Take: b.ID})
 	case key.Matches(msg, k.workspace):
 		return page.Ask(page.Command{Args: []string{"workspace", string(b.ID)}})
 	case key.Matches(msg, k.copy):

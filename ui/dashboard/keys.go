@@ -21,6 +21,7 @@ type keys struct {
 	stop, remove                                    key.Binding
 	newRun, again, sendBack, fork                   key.Binding
 	network, enter, ports, workspace, copy, compare key.Binding
+	snapshot                                        key.Binding
 	filter, clear, order, reverse, group            key.Binding
 	preview, mark, markAll                          key.Binding
 	keep, drop                                      key.Binding // while filtering
@@ -33,7 +34,7 @@ func newKeys() keys {
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), restore: keymap.Bind("restore", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
 		network: keymap.Bind("its network", "w"), enter: keymap.Bind("shell", "$"), ports: keymap.Bind("its ports", "P"),
-		workspace: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
+		snapshot: keymap.Bind("take a snapshot", "t"), workspace: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"), compare: keymap.Bind("compare", "="),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", ">"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
@@ -44,7 +45,7 @@ func newKeys() keys {
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	k, b := &m.keys, m.list.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.workspace, &k.copy, &k.enter, &k.ports, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.workspace, &k.copy, &k.enter, &k.ports, &k.snapshot, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
@@ -58,6 +59,7 @@ func (m *Model) enableKeys() {
 		k.workspace.SetEnabled(can.Workspace)
 		k.enter.SetEnabled(can.Enter)
 		k.ports.SetEnabled(can.Enter)
+		k.snapshot.SetEnabled(can.Snapshot)
 		k.sendBack.SetEnabled(can.SendBack)
 		k.fork.SetEnabled(can.SendBack)
 	}
@@ -105,7 +107,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First session", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.fork, k.compare, k.network, k.enter, k.ports, k.workspace, k.copy),
+		group("Session", k.attach, k.open, k.read, k.review, k.diff, k.accept, k.discard, k.restore, k.stop, k.remove, k.newRun, k.again, k.sendBack, k.fork, k.compare, k.network, k.enter, k.ports, k.snapshot, k.workspace, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}

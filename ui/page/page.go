@@ -59,6 +59,9 @@ type (
 	}
 	// Images shows the images of agents.
 	Images struct{}
+	// Snapshots shows the snapshots of sandboxes. Take is a sandbox of which one is taken at
+	// once; empty takes none.
+	Snapshots struct{ Take session.ID }
 	// Network shows what sandboxes reached and what was refused. ID limits it to one
 	// session; empty means all.
 	Network struct{ ID session.ID }
@@ -110,6 +113,7 @@ func (Ports) request()      {}
 func (NewRun) request()     {}
 func (Images) request()     {}
 func (Network) request()    {}
+func (Snapshots) request()  {}
 func (Compare) request()    {}
 func (Doctor) request()     {}
 func (Settings) request()   {}

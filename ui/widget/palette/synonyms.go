@@ -59,6 +59,8 @@ var synonyms = map[string]string{
 	"send":        "resume feedback reply continue",
 	"sessions":    "dashboard home list",
 	"settings":    "config preferences options",
+	"snapshot":    "checkpoint save state memory freeze store",
+	"snapshots":   "checkpoint saved state restore sandboxes",
 	"sort":        "order",
 	"start":       "run launch",
 	"stop":        "kill end terminate",
