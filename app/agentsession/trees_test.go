@@ -3,9 +3,11 @@ package agentsession
 import (
 	"archive/tar"
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +90,41 @@ func TestATreeThatCannotBeReadLeavesNothing(t *testing.T) {
 	}
 	if _, err := s.Trees.Add(t.Context(), "../ann", tree(t, nil)); err == nil {
 		t.Error("a tenant's name with dots is accepted")
+	}
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestEndlessAndTooManyTreesAreRefused(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	folder := filepath.Join(s.Trees.Dir, "ann")
+	add := func(name string, h *tar.Header, rest io.Reader) {
+		t.Helper()
+		before, _ := os.ReadDir(folder)
+		var begin bytes.Buffer
+		w := tar.NewWriter(&begin)
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Trees.Add(t.Context(), "ann", io.MultiReader(&begin, rest)); fault.KindOf(err) != fault.Limit {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := os.ReadDir(folder); len(left) != len(before) {
+			t.Errorf("%s leaves %d entries in place of %d", name, len(left), len(before))
+		}
+	}
+	add("a file beyond the limit", &tar.Header{Name: "a", Size: maxTreeBytes + 1, Typeflag: tar.TypeReg}, zeros{})
+	for n := range maxTrees {
+		if err := os.Mkdir(filepath.Join(folder, strconv.Itoa(n)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("a tree beyond the limit", &tar.Header{Name: "d/", Mode: 0o700, Typeflag: tar.TypeDir}, bytes.NewReader(make([]byte, 1024)))
+	if _, err := s.Trees.Add(t.Context(), "ben", tree(t, nil)); err != nil {
+		t.Errorf("another tenant: %v", err)
 	}
 }
 

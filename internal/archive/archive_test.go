@@ -3,6 +3,7 @@ package archive
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -255,6 +256,15 @@ func TestFileThatIsLargerThanTheDiskIsRefused(t *testing.T) {
 	}
 	if got := tree(t, dest); len(got) > 0 {
 		t.Errorf("left %q", got)
+	}
+}
+
+func TestAnArchiveBeyondALimitIsRefused(t *testing.T) {
+	for name, o := range map[string]Options{"bytes": {IsGit: isGit, MaxBytes: 12}, "entries": {IsGit: isGit, MaxEntries: 2}, "none": {IsGit: isGit, MaxEntries: 3}} {
+		_, err := Extract(made(t, file("top/a"), file("top/b"), file("top/c")), t.TempDir(), "top", o)
+		if errors.Is(err, ErrTooLarge) != (name != "none") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
