@@ -136,21 +136,25 @@ edit = { path = "main.go", old = "hello", new = "hello, world" }
 	}
 }
 
-// The session of a start outlives its server. A caller that repeats the call finds it.
-func TestAStartIsRepeatedAfterItsServerWasKilled(t *testing.T) {
+// The session of a start outlives its server. A caller that repeats the call finds it. An accept
+// is whole or has not happened.
+func TestAStartAndAnAcceptAreRepeatedAfterTheirServerWasKilled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.serve("local")
-	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions").stdout)
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
+	repo := m.repo("p", map[string]string{"main.go": greeting})
 	start := &aiboxv1.StartSessionRequest{
-		Agent: "codex", Prompt: "work", Source: &aiboxv1.StartSessionRequest_Repository{Repository: m.repo("p", nil)}, IdempotencyKey: "once",
-		Settings: map[string]string{"inference": m.script("[[step]]\nsay = \"done\"\n")},
+		Agent: "codex", Prompt: "work", Source: &aiboxv1.StartSessionRequest_Repository{Repository: repo}, IdempotencyKey: "once",
+		Settings: map[string]string{"inference": m.script("[[step]]\nedit = { path = \"main.go\", old = \"hello\", new = \"hello, world\" }\n")},
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longest())
+	defer cancel()
+	client := func() aiboxv1connect.SessionsClient {
+		return aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
 	}
 	call := func() (string, error) {
-		c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
-		ctx, cancel := context.WithTimeout(context.Background(), longest())
-		defer cancel()
-		answer, err := c.Start(ctx, connect.NewRequest(start))
+		answer, err := client().Start(ctx, connect.NewRequest(start))
 		if err != nil {
 			return "", err
 		}
@@ -173,4 +177,33 @@ func TestAStartIsRepeatedAfterItsServerWasKilled(t *testing.T) {
 		t.Errorf("%s was returned, and there are %+v", id, all)
 	}
 	eventually(t, hung, "the agent has ended", func() bool { return m.stored()[0].State.Phase == "ended" })
+
+	accept := func() error {
+		_, err := client().Accept(ctx, connect.NewRequest(&aiboxv1.AcceptChangesRequest{SessionId: id, Target: aiboxv1.AcceptTarget_ACCEPT_TARGET_BRANCH, Branch: "taken"}))
+		return err
+	}
+	branches := func() []string {
+		return strings.Fields(m.git(repo, "for-each-ref", "--format=%(refname)", "refs/heads/taken"))
+	}
+	go func() { lost <- accept() }()
+	eventually(t, hung, "the branch is there", func() bool { return len(branches()) > 0 })
+	_ = s.Process.Kill()
+	s.ends(-1)
+	t.Logf("the accept: %v", <-lost)
+	s.start()
+	if err := accept(); err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists && connect.CodeOf(err) != connect.CodeFailedPrecondition {
+		t.Errorf("the accept after that: %v", err)
+	}
+	m.git(repo, "fsck", "--strict", "--no-dangling")
+	if all := branches(); len(all) != 1 {
+		t.Errorf("there are the branches %q", all)
+	}
+	for _, branch := range branches() {
+		if got := m.git(repo, "show", branch+":main.go"); !strings.Contains(got, "hello, world") {
+			t.Errorf("%s has %q", branch, got)
+		}
+	}
+	if got := m.git(repo, "status", "--porcelain"); got != "" {
+		t.Errorf("the repository has %q", got)
+	}
 }
