@@ -47,7 +47,7 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.
 // awaitUnresponsive waits until the session's supervisor stops answering. It returns false
 // if ctx ends first.
 func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
-	for pause(ctx, firstPing); ctx.Err() == nil; {
+	for delay.Wait(ctx, firstPing); ctx.Err() == nil; {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
 		}
