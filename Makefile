@@ -5,6 +5,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
 PREFIX ?= /usr/local
 STATIC = CGO_ENABLED=0 go build -buildvcs=false -trimpath
+# No symbols; functions aligned to 16 bytes, not 32, which is 1 % of the program.
+LINK = -s -w -funcalign=16
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -16,9 +18,9 @@ test: ## install what is missing, and run all checks and tests
 	@scripts/test.sh
 
 build: ## build bin/aibox, a static binary that includes aibox-init, PID 1 of the sandbox
-	@$(STATIC) -ldflags '-s -w' -o bin/aibox-init ./cmd/aibox-init
+	@$(STATIC) -ldflags '$(LINK)' -o bin/aibox-init ./cmd/aibox-init
 	@gzip -9 -n -c bin/aibox-init >internal/initbin/bin/aibox-init.gz
-	@$(STATIC) -ldflags '-s -w -X aibox/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
+	@$(STATIC) -ldflags '$(LINK) -X aibox/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
 
 install: build ## copy bin/aibox to $(PREFIX)/bin
 	@install -D -m 0755 bin/aibox $(DESTDIR)$(PREFIX)/bin/aibox
