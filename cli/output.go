@@ -39,6 +39,9 @@ func printNotes(out io.Writer, set *review.ChangeSet) {
 func firstLine(text string, width int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.TrimSpace(line)
+	if len(line) <= width { // bytes, of which a character has at least one
+		return line
+	}
 	if runes := []rune(line); len(runes) > width {
 		line = string(runes[:width-1]) + "…"
 	}

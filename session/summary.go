@@ -184,9 +184,9 @@ func (s *reader) Summaries() ([]Summary, error) {
 			}
 		}
 		briefs = append(briefs, brief)
-		cache.keep(brief, version)
+		cache.keep(briefs, version)
 	}
-	cache.save()
+	cache.save(briefs)
 	setPositions(briefs)
 	return briefs, errors.Join(errs...)
 }

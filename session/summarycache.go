@@ -41,16 +41,22 @@ type summaryCache struct {
 	known    []cachedSummary // from the file
 	next     int             // of known, the first that find has not passed
 	hits     int             // of known, how many are up to date
-	kept     []cachedSummary // for the file
+	kept     []keptSummary   // for the file
+}
+
+// keptSummary is a summary for the cache, by its index in the list of all.
+type keptSummary struct {
+	version stateVersion
+	index   int
 }
 
 // openSummaryCache reads the cache, and the versions of the states of sessions, sorted by id.
 func (s Store) openSummaryCache(ids []ID) *summaryCache {
 	c := &summaryCache{store: s, ids: ids, versions: s.stateVersions(ids)}
 	if data, err := os.ReadFile(filepath.Join(s.root, summaryCacheFile)); err == nil {
-		c.known = decodeSummaries(string(data))
+		c.known = decodeSummaries(data)
 	}
-	c.kept = make([]cachedSummary, 0, len(c.known))
+	c.kept = make([]keptSummary, 0, len(c.known))
 	return c
 }
 
@@ -96,20 +102,24 @@ func (c *summaryCache) find(i int) (Summary, stateVersion, bool) {
 	return c.known[c.next].Summary, version, true
 }
 
-// keep adds the summary of a session to the cache if the session has ended.
-func (c *summaryCache) keep(b Summary, version stateVersion) {
-	if b.Phase == Ended && version.inode != 0 {
-		c.kept = append(c.kept, cachedSummary{version, b})
+// keep adds the last of the summaries to the cache if its session has ended.
+func (c *summaryCache) keep(all []Summary, version stateVersion) {
+	if last := len(all) - 1; all[last].Phase == Ended && version.inode != 0 {
+		c.kept = append(c.kept, keptSummary{version, last})
 	}
 }
 
-// save writes the cache if it changed. A failure only costs time.
-func (c *summaryCache) save() {
+// save writes the cache of the summaries if it changed. A failure only costs time.
+func (c *summaryCache) save(all []Summary) {
 	unchanged := len(c.kept) == c.hits && len(c.kept) == len(c.known)
 	if unchanged || len(c.kept) < minCached {
 		return
 	}
-	if paths.WriteFile(filepath.Join(c.store.root, summaryCacheFile), encodeSummaries(c.kept)) == nil {
+	content := make([]cachedSummary, len(c.kept))
+	for i, k := range c.kept {
+		content[i] = cachedSummary{k.version, all[k.index]}
+	}
+	if paths.WriteFile(filepath.Join(c.store.root, summaryCacheFile), encodeSummaries(content)) == nil {
 		_ = os.Remove(filepath.Join(c.store.root, oldSummaryCacheFile))
 	}
 }

@@ -1,10 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-	"strings"
 	"time"
 )
 
@@ -28,16 +28,16 @@ func encodeSummaries(all []cachedSummary) []byte {
 
 // decodeSummaries decodes what encodeSummaries returned. The result is empty if data is
 // damaged or of another form.
-func decodeSummaries(data string) []cachedSummary {
-	data, ok := strings.CutPrefix(data, summaryCacheForm)
+func decodeSummaries(data []byte) []cachedSummary {
+	data, ok := bytes.CutPrefix(data, []byte(summaryCacheForm))
 	if !ok || len(data) < crc32.Size {
 		return nil
 	}
-	sum, data := binary.BigEndian.Uint32([]byte(data[:crc32.Size])), data[crc32.Size:]
-	if sum != crc32.ChecksumIEEE([]byte(data)) {
+	sum, data := binary.BigEndian.Uint32(data), data[crc32.Size:]
+	if sum != crc32.ChecksumIEEE(data) {
 		return nil
 	}
-	d := &summaryDecoder{data: data}
+	d := &summaryDecoder{data: string(data)} // one string, of which all fields are parts
 	count := d.uvarint()
 	if count > uint64(len(data)) { // each has many bytes
 		return nil

@@ -32,7 +32,7 @@ func filled(t *testing.T) cachedSummary {
 
 func TestEveryFieldOfASummaryIsCached(t *testing.T) {
 	want := []cachedSummary{{}, filled(t), {Summary: Summary{ID: "b"}}}
-	if got := decodeSummaries(string(encodeSummaries(want))); !reflect.DeepEqual(got, want) {
+	if got := decodeSummaries(encodeSummaries(want)); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded\n%+v\nwant\n%+v", got, want)
 	}
 }
@@ -40,12 +40,12 @@ func TestEveryFieldOfASummaryIsCached(t *testing.T) {
 func TestADamagedCacheOfSummariesIsIgnored(t *testing.T) {
 	data := encodeSummaries([]cachedSummary{filled(t)})
 	for i := range data {
-		if got := decodeSummaries(string(data[:i])); got != nil {
+		if got := decodeSummaries(data[:i]); got != nil {
 			t.Fatalf("%d of %d bytes are decoded: %+v", i, len(data), got)
 		}
 		damaged := append([]byte(nil), data...)
 		damaged[i] ^= 1 << (i % 8)
-		if got := decodeSummaries(string(damaged)); got != nil {
+		if got := decodeSummaries(damaged); got != nil {
 			t.Fatalf("damage at byte %d is not noticed: %+v", i, got)
 		}
 	}

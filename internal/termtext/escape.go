@@ -24,6 +24,12 @@ func escape(s string, text bool) string {
 	b.Grow(len(s) + 16)
 	marks := maxMarks // that may no more follow: there is nothing yet that they belong to
 	for len(s) > 0 {
+		if c := s[0]; ' ' <= c && c < 0x7f && c != '\\' { // the same as below, without tables
+			b.WriteByte(c)
+			marks = 0
+			s = s[1:]
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(s)
 		base := false
 		switch {
