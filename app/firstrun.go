@@ -3,11 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"aibox/agents"
 	"aibox/app/firstrun"
 	"aibox/internal/secret"
+	"aibox/internal/sorting"
 	"aibox/netguard/gateway/modelserver"
 )
 
@@ -34,7 +34,7 @@ func (f FirstRun) Agents(context.Context) ([]firstrun.Agent, error) {
 			Name: info.Name, Title: info.Title, Summary: info.Summary, Image: info.Image, Default: info.Name == own.Settings.Agent,
 		})
 	}
-	slices.SortStableFunc(all, func(a, b firstrun.Agent) int { return cmp.Compare(rank(a), rank(b)) })
+	sorting.StableFunc(all, func(a, b *firstrun.Agent) int { return cmp.Compare(rank(*a), rank(*b)) })
 	return all, nil
 }
 

@@ -1,13 +1,13 @@
 package app
 
 import (
-	"slices"
 	"strings"
 
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/shellquote"
+	"aibox/internal/sorting"
 	"aibox/netguard/gateway/modelserver"
 )
 
@@ -30,7 +30,7 @@ func (a *App) providers() []modelserver.Provider {
 			all = append(all, p.Share())
 		}
 	}
-	slices.SortFunc(all, func(a, b modelserver.Provider) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Func(all, func(a, b *modelserver.Provider) int { return strings.Compare(a.Name, b.Name) })
 	a.providersOf, a.providerList = own, all
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/internal/amount"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/session"
 
@@ -83,7 +84,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 		fmt.Fprintln(o.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
-	slices.SortFunc(briefs, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
+	sorting.Func(briefs, session.NewestFirst)
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{

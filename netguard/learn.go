@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"aibox/internal/sorting"
 )
 
 // Use is what a session did with one destination.
@@ -58,14 +60,14 @@ func Propose(uses []Use, known []Pattern) []Proposal {
 			folded.add(p.Requests, p.Up, p.Down)
 			delete(byEntry, p.Pattern)
 		}
-		slices.SortFunc(folded.Hosts, func(a, b Host) int { return cmp.Compare(a.String(), b.String()) })
+		sorting.Func(folded.Hosts, func(a, b *Host) int { return cmp.Compare(a.String(), b.String()) })
 		byEntry[wildcard] = folded
 	}
 	all := make([]Proposal, 0, len(byEntry))
 	for _, p := range byEntry {
 		all = append(all, *p)
 	}
-	slices.SortFunc(all, func(a, b Proposal) int {
+	sorting.Func(all, func(a, b *Proposal) int {
 		return cmp.Or(-cmp.Compare(a.Requests, b.Requests), cmp.Compare(a.Pattern.String(), b.Pattern.String()))
 	})
 	return all

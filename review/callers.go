@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/review/risk"
 	"aibox/workspace"
 )
@@ -114,7 +114,7 @@ func (a *assessment) called(ctx context.Context) error {
 			continue
 		}
 		c.Risks = append(c.Risks, found)
-		slices.SortStableFunc(c.Risks, func(x, y risk.Risk) int { return int(x.Severity) - int(y.Severity) })
+		sorting.StableFunc(c.Risks, func(x, y *risk.Risk) int { return int(x.Severity) - int(y.Severity) })
 	}
 	return err
 }

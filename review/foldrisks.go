@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"aibox/internal/amount"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/review/risk"
 )
 
@@ -70,7 +70,7 @@ func (a *assessment) sumFolds() {
 			}
 			risks = append(risks, r)
 		}
-		slices.SortFunc(risks, func(x, y risk.Risk) int {
+		sorting.Func(risks, func(x, y *risk.Risk) int {
 			return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.Rule, y.Rule))
 		})
 		f.change.Risks = risks[:min(len(risks), maxFoldRules)]

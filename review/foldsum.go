@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 )
 
 // sum returns the changes that stand for the folded files.
@@ -87,6 +87,6 @@ func (f *folding) sums(sizes *bufio.Reader) ([]Change, error) {
 		c.Folder.Digest = hex.EncodeToString(digests[path].Sum(nil))
 		changes = append(changes, *c)
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.Func(changes, func(a, b *Change) int { return cmp.Compare(a.Path, b.Path) })
 	return changes, nil
 }

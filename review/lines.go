@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 )
 
@@ -161,7 +162,7 @@ func (t *Taken) addLines(more []BlockLines) {
 }
 
 func (t *Taken) sortLines() {
-	slices.SortFunc(t.Lines, func(a, b BlockLines) int { return strings.Compare(string(a.Block), string(b.Block)) })
+	sorting.Func(t.Lines, func(a, b *BlockLines) int { return strings.Compare(string(a.Block), string(b.Block)) })
 }
 
 // hasLines reports whether t holds the lines of a block.

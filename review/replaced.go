@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aibox/internal/slashpath"
+	"aibox/internal/sorting"
 )
 
 // To the user, a removed path and the path that replaces it are one change, even where
@@ -146,7 +147,7 @@ func (p *places) add(path string, change int) { p.all = append(p.all, place{path
 
 // sort puts a folder's files right after the folder's own name.
 func (p *places) sort() {
-	slices.SortFunc(p.all, func(a, b place) int { return comparePaths(a.path, b.path) })
+	sorting.Func(p.all, func(a, b *place) int { return comparePaths(a.path, b.path) })
 }
 
 // comparePaths compares paths; a slash sorts before any other byte.

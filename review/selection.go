@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"aibox/internal/sorting"
 	"aibox/review/risk"
 )
 
@@ -95,7 +96,7 @@ func (s *Selection) Union(other *Selection) *Selection {
 
 // sort orders what is taken by path.
 func (s *Selection) sort() {
-	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.Func(s.Taken, func(a, b *Taken) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 // CountBeyond returns the number of files of which s has more than other.

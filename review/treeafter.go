@@ -7,6 +7,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 )
 
 // TreeAfter returns the tree of an earlier selection with a new one on top. Earlier work
@@ -167,7 +168,7 @@ func (o *overlay) merge(ctx context.Context, c *Change, t Taken) error {
 				}
 			}
 		}
-		slices.SortFunc(mixed, func(a, b block) int { return a.at - b.at })
+		sorting.Func(mixed, func(a, b *block) int { return a.at - b.at })
 		e.text[text].blocks = mixed
 		return nil
 	}, c.Path)

@@ -13,6 +13,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/paths"
+	"aibox/internal/sorting"
 	"aibox/workspace"
 )
 
@@ -55,7 +56,7 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(s.archive(), entry.Name()), Removed: true})
 		}
 	}
-	slices.SortFunc(logs, func(a, b AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
+	sorting.Func(logs, func(a, b *AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
 	return logs, nil
 }
 

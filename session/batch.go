@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/sorting"
 )
 
 // BatchID names a batch, such as "b-0dq4f": sessions that were started together on the same
@@ -57,6 +58,6 @@ func (s *reader) Batch(text string) (BatchID, []Session, error) {
 		return "", nil, fault.New(fault.Usage, "%q could be the batches %s and %s", text, found[0], found[1]).Hint("type more of the id")
 	}
 	members := slices.DeleteFunc(all, func(s Session) bool { return s.Batch != found[0] })
-	slices.SortFunc(members, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.Func(members, func(a, b *Session) int { return cmp.Compare(a.ID, b.ID) })
 	return found[0], members, nil
 }

@@ -12,6 +12,7 @@ import (
 	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
+	"aibox/internal/sorting"
 )
 
 // Summary is a session as lists show it, one per line.
@@ -67,7 +68,7 @@ func NewestFirst(a, b *Summary) int {
 
 // SortByAge sorts sessions, newest first.
 func SortByAge(sessions []Session) {
-	slices.SortFunc(sessions, func(a, b Session) int {
+	sorting.Func(sessions, func(a, b *Session) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 )
 
@@ -69,7 +70,7 @@ func (p *preparation) allFiles() []copied {
 			all = append(all, f)
 		}
 	})
-	slices.SortFunc(all, func(a, b copied) int { return strings.Compare(a.Path, b.Path) })
+	sorting.Func(all, func(a, b *copied) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }
 

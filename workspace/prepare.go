@@ -17,6 +17,7 @@ import (
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/internal/undo"
 )
@@ -349,7 +350,7 @@ func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
 			rules = append(rules, IgnoreFile{Dir: []byte(strings.TrimSuffix(dir, "/")), Data: f.content})
 		}
 	}
-	slices.SortStableFunc(rules, func(a, b IgnoreFile) int {
+	sorting.StableFunc(rules, func(a, b *IgnoreFile) int {
 		return strings.Count(string(a.Dir), "/") - strings.Count(string(b.Dir), "/")
 	})
 	return rules

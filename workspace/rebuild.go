@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
+	"aibox/internal/sorting"
 	"aibox/internal/undo"
 )
 
@@ -234,7 +234,7 @@ func (p *preparation) baseOn(ctx context.Context, base *listing) error {
 		}
 		b.Ignore = append(b.Ignore, IgnoreFile{Dir: []byte(strings.TrimSuffix(strings.TrimSuffix(path, ".gitignore"), "/")), Data: data})
 	}
-	slices.SortStableFunc(b.Ignore, func(x, y IgnoreFile) int { return bytes.Count(x.Dir, []byte("/")) - bytes.Count(y.Dir, []byte("/")) })
+	sorting.StableFunc(b.Ignore, func(x, y *IgnoreFile) int { return bytes.Count(x.Dir, []byte("/")) - bytes.Count(y.Dir, []byte("/")) })
 	b.Taken = time.Now()
 	p.ws.Prepared = b.Taken.UTC()
 	return nil

@@ -13,6 +13,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/internal/dockerfile"
 	"aibox/internal/lazyregexp"
+	"aibox/internal/sorting"
 	"aibox/internal/spelling"
 )
 
@@ -153,7 +154,7 @@ func (r *reader) env(defs []spec.Definition) []variable {
 		value := r.template(at, name, text(table, name), func(p placeholder) bool { return p.inEnv })
 		all = append(all, variable{name, value})
 	}
-	slices.SortFunc(all, func(a, b variable) int {
+	sorting.Func(all, func(a, b *variable) int {
 		return r.doc.at("env." + a.name).compare(r.doc.at("env." + b.name))
 	})
 	return all

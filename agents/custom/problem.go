@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"aibox/internal/sorting"
 )
 
 // Problem is one error in an agent file.
@@ -41,7 +43,7 @@ func (e *Error) Error() string {
 // sortProblems sorts problems by position. Those without one, such as missing keys, come
 // last: a misspelled key is more helpful than the key that is missing because of it.
 func sortProblems(problems []Problem) []Problem {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
+	sorting.StableFunc(problems, func(a, b *Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {
 			return b.Line - a.Line
 		}

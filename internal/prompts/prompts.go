@@ -17,6 +17,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/lazyregexp"
+	"aibox/internal/sorting"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,7 +89,7 @@ func (l Library) All() ([]Prompt, error) {
 		}
 	}
 	all := slices.Concat(mine, theirs)
-	slices.SortFunc(all, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Func(all, func(a, b *Prompt) int { return cmp.Compare(a.Name, b.Name) })
 	return all, err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/review"
 	"aibox/review/userrepo"
 	"aibox/workspace"
@@ -81,7 +82,7 @@ func (d *Delivery) split(ctx context.Context) (all []Module, undo func(context.C
 			all = append(all, m)
 		}
 	}
-	slices.SortFunc(all, func(a, b Module) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
+	sorting.Func(all, func(a, b *Module) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
 	return all, undo, nil
 }
 

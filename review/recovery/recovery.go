@@ -18,6 +18,7 @@ import (
 
 	"aibox/internal/diskerr"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/review"
 	"aibox/review/scan"
 	"aibox/workspace"
@@ -171,7 +172,7 @@ func Points(ctx context.Context, repos, session string) ([]Point, error) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Point) int {
+	sorting.Func(all, func(a, b *Point) int {
 		return cmp.Or(b.When.Compare(a.When), cmp.Compare(a.Session, b.Session), cmp.Compare(b.Number, a.Number))
 	})
 	return all, errors.Join(errs...)

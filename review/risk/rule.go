@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 )
 
@@ -249,7 +250,7 @@ func Judge(f *File) []Risk {
 	if f.Covers {
 		found = append(found, hiddenFile.one(0, "")...)
 	}
-	slices.SortStableFunc(found, func(a, b Risk) int { return int(a.Severity) - int(b.Severity) })
+	sorting.StableFunc(found, func(a, b *Risk) int { return int(a.Severity) - int(b.Severity) })
 	return found
 }
 

@@ -22,6 +22,7 @@ import (
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/workspace"
@@ -89,7 +90,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 		Session: ws.Session, GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: ws.BaseTree, Commit: ws.BaseCommit(),
 		Computed: time.Now().UTC(),
 	}
-	slices.SortStableFunc(w.refused, func(a, b review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	sorting.StableFunc(w.refused, func(a, b *review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	cs.Refused, cs.Ignored = w.refused, w.ignored
 	var callers []git.Entry
 	var search sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 
 	"aibox/internal/gitignore"
 	"aibox/internal/slashpath"
+	"aibox/internal/sorting"
 	"aibox/internal/spool"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -172,8 +173,8 @@ func (w *walk) run(ctx context.Context, workers int) error {
 		wg.Go(func() { w.work(ctx) })
 	}
 	wg.Wait()
-	slices.SortFunc(w.refused, func(a, b review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	slices.SortFunc(w.ignored, func(a, b review.Ignored) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	sorting.Func(w.refused, func(a, b *review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	sorting.Func(w.ignored, func(a, b *review.Ignored) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	slices.Sort(w.empty)
 	return w.err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,6 +12,7 @@ import (
 	"aibox/internal/eol"
 	"aibox/internal/git"
 	"aibox/internal/slashpath"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/review"
 )
@@ -169,7 +169,7 @@ func (d *planner) listEmptied() error {
 		}
 		d.emptied = append(d.emptied, emptied{review.Path(dir), now.Mode})
 	}
-	slices.SortFunc(d.emptied, func(a, b emptied) int {
+	sorting.Func(d.emptied, func(a, b *emptied) int {
 		if deeper := strings.Count(b.Path.Raw(), "/") - strings.Count(a.Path.Raw(), "/"); deeper != 0 {
 			return deeper
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/sorting"
 	"aibox/review"
 )
 
@@ -71,7 +71,7 @@ func (p *transaction) plan(ctx context.Context) error {
 		p.steps = append(p.steps, step)
 	}
 	d.rejectAliases()
-	slices.SortFunc(p.steps, func(a, b Step) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
+	sorting.Func(p.steps, func(a, b *Step) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
 	if p.merged != nil {
 		err := p.merged.End(nil)
 		if p.merged = nil; err != nil {

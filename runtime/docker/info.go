@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 
 	"aibox/internal/fault"
+	"aibox/internal/sorting"
 	"aibox/runtime"
 )
 
@@ -69,7 +70,7 @@ func infoOf(raw system.Info, api string) runtime.Info {
 		}
 		info.Runtimes = append(info.Runtimes, registered)
 	}
-	slices.SortFunc(info.Runtimes, func(a, b runtime.Runtime) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Func(info.Runtimes, func(a, b *runtime.Runtime) int { return strings.Compare(a.Name, b.Name) })
 	return info
 }
 

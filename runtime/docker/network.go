@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/internal/sorting"
 	"aibox/runtime"
 )
 
@@ -200,7 +200,7 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 			networks = append(networks, made)
 		}
 	}
-	slices.SortFunc(networks, func(a, b runtime.Network) int { return strings.Compare(a.Bridge, b.Bridge) })
+	sorting.Func(networks, func(a, b *runtime.Network) int { return strings.Compare(a.Bridge, b.Bridge) })
 	return networks, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/sorting"
 	"aibox/review"
 	"aibox/session"
 )
@@ -113,7 +114,7 @@ func New(sessions []session.Session, source Source) *Comparison {
 	for _, file := range byPath {
 		c.Files = append(c.Files, *file)
 	}
-	slices.SortFunc(c.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.Func(c.Files, func(a, b *File) int { return cmp.Compare(a.Path, b.Path) })
 	c.markSame()
 	return c
 }

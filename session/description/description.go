@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aibox/internal/lazyregexp"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/risk/secrets"
@@ -152,14 +153,14 @@ func folderAt(file string, depth int) string {
 
 // largestFolders keeps the largest folders and sums up the others.
 func largestFolders(all []folder) []folder {
-	slices.SortFunc(all, func(a, b folder) int { return cmp.Or(b.files-a.files, strings.Compare(a.name, b.name)) })
+	sorting.Func(all, func(a, b *folder) int { return cmp.Or(b.files-a.files, strings.Compare(a.name, b.name)) })
 	var rest folder
 	for len(all) > maxFolders {
 		last := all[len(all)-1]
 		all = all[:len(all)-1]
 		rest.more, rest.files, rest.added, rest.deleted = rest.more+1, rest.files+last.files, rest.added+last.added, rest.deleted+last.deleted
 	}
-	slices.SortFunc(all, func(a, b folder) int { return strings.Compare(a.name, b.name) })
+	sorting.Func(all, func(a, b *folder) int { return strings.Compare(a.name, b.name) })
 	if rest.more > 0 {
 		all = append(all, rest)
 	}

@@ -13,13 +13,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
+	"aibox/internal/sorting"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/process"
@@ -130,7 +130,7 @@ func (s Store) List(tenant session.Tenant) ([]Snapshot, error) {
 			errs = append(errs, err)
 		}
 	}
-	slices.SortFunc(all, func(a, b Snapshot) int { return b.Created.Compare(a.Created) })
+	sorting.Func(all, func(a, b *Snapshot) int { return b.Created.Compare(a.Created) })
 	return all, errors.Join(errs...)
 }
 

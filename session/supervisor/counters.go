@@ -2,9 +2,9 @@ package supervisor
 
 import (
 	"cmp"
-	"slices"
 	"sync"
 
+	"aibox/internal/sorting"
 	"aibox/session"
 )
 
@@ -141,7 +141,7 @@ func (t *counters) models() []session.ModelUsage {
 	for name, tokens := range t.byModel {
 		all = append(all, session.ModelUsage{Model: name, Tokens: tokens})
 	}
-	slices.SortFunc(all, func(a, b session.ModelUsage) int {
+	sorting.Func(all, func(a, b *session.ModelUsage) int {
 		return cmp.Or(cmp.Compare(b.Tokens.Input+b.Tokens.Output, a.Tokens.Input+a.Tokens.Output), cmp.Compare(a.Model, b.Model))
 	})
 	return all
@@ -277,7 +277,7 @@ func (t *counters) result() ([]session.Refusal, session.Tokens) {
 		refusal.Times = known.times
 		refused = append(refused, refusal)
 	}
-	slices.SortFunc(refused, func(a, b session.Refusal) int {
+	sorting.Func(refused, func(a, b *session.Refusal) int {
 		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Target, b.Target), cmp.Compare(a.What, b.What))
 	})
 	return refused[:min(len(refused), maxRefusals)], t.tokens

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/app/doctor"
+	"aibox/internal/sorting"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/traffic"
@@ -200,7 +201,7 @@ func (m *Model) arrange() {
 			m.rows = append(m.rows, a)
 		}
 	}
-	slices.SortStableFunc(m.rows, func(a, b session.Access) int { return a.Time.Compare(b.Time) })
+	sorting.StableFunc(m.rows, func(a, b *session.Access) int { return a.Time.Compare(b.Time) })
 	m.cursor.Fit(len(m.rows), m.listHeight())
 	if m.last {
 		m.cursor.Go(len(m.rows) - 1)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"aibox/internal/amount"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/session"
 )
@@ -28,7 +29,7 @@ func (t *talk) sessions() (list, error) {
 			kept = append(kept, all[i])
 		}
 	}
-	slices.SortFunc(kept, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
+	sorting.Func(kept, session.NewestFirst)
 	t.from = max(0, min(t.from, len(kept)-1))
 	shown := kept[t.from:min(len(kept), t.from+most)]
 	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to search for", top: true}

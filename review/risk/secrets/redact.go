@@ -1,8 +1,9 @@
 package secrets
 
 import (
-	"slices"
 	"strings"
+
+	"aibox/internal/sorting"
 )
 
 // Removed is what Redact puts in the place of a secret.
@@ -32,7 +33,7 @@ func Redact(text string) (clean string, count int) {
 
 // replace replaces what was found, and counts it. What is part of Removed is no secret.
 func replace(text string, found []Finding) (string, int) {
-	slices.SortFunc(found, func(a, b Finding) int { return b.Start - a.Start })
+	sorting.Func(found, func(a, b *Finding) int { return b.Start - a.Start })
 	count, start := 0, len(text)
 	for _, f := range found {
 		end := min(f.End, start)

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"aibox/internal/sorting"
 )
 
 // Rule is one of gitleaks' rules. Keywords are in lower case.
@@ -263,7 +265,7 @@ func entropy(secret []byte) float64 {
 // once drops generic findings where a particular rule found the same, and
 // repetitions.
 func once(found []Finding) []Finding {
-	slices.SortStableFunc(found, func(a, b Finding) int { return a.Start - b.Start })
+	sorting.StableFunc(found, func(a, b *Finding) int { return a.Start - b.Start })
 	var kept []Finding
 	for _, f := range found {
 		covered := slices.ContainsFunc(found, func(other Finding) bool {

@@ -10,6 +10,7 @@ import (
 
 	"aibox/bakery"
 	"aibox/internal/fault"
+	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -115,7 +116,7 @@ func inOrder(steps []bakery.JobStep) []bakery.JobStep {
 		return 0
 	}
 	ordered := slices.Clone(steps)
-	slices.SortStableFunc(ordered, func(a, b bakery.JobStep) int { return running(a) - running(b) })
+	sorting.StableFunc(ordered, func(a, b *bakery.JobStep) int { return running(*a) - running(*b) })
 	return ordered
 }
 

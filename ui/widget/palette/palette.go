@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/sorting"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
@@ -197,7 +198,7 @@ func (m *Model) filter() {
 		}
 	}
 	if strings.TrimSpace(m.typed.Value()) != "" { // otherwise keep the order of the help
-		slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
+		sorting.StableFunc(found, func(a, b *scored) int { return b.score - a.score })
 	}
 	m.shown, m.at = m.shown[:0], 0
 	for _, f := range found {
