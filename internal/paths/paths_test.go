@@ -1,8 +1,10 @@
 package paths
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -46,6 +48,34 @@ func TestPrivateFolderIsRestrictedAndNeverASymlink(t *testing.T) {
 	}
 	if err := MakePrivate(link); err == nil {
 		t.Error("a symlink was taken for a folder")
+	}
+}
+
+func TestAnotherUsersFolderIsNotPrivate(t *testing.T) {
+	dir := "/usr"
+	if os.Getuid() == 0 {
+		dir = t.TempDir()
+		if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := MakePrivate(dir); err == nil || !strings.Contains(err.Error(), "another user") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Between its creation and a change of its mode another user could open it, or make something
+// in it.
+func TestPrivateFoldersAreMadePrivateAndSoAreTheirParents(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	root := t.TempDir()
+	if err := MakePrivate(filepath.Join(root, "a", "b", "c")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "a/b", "a/b/c"} {
+		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
 	}
 }
 

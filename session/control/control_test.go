@@ -1,11 +1,14 @@
 package control
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -202,6 +205,63 @@ func TestOnlyTheOwnerCanUseTheControlSocket(t *testing.T) {
 	info, err := os.Lstat(filepath.Join(dir, SocketFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A page of a browser can at most cause GET requests where something leads to the socket, such
+// as a program that forwards it: none of them changes anything.
+func TestNoGETChangesASession(t *testing.T) {
+	dir := t.TempDir()
+	serveFake(t, dir)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, SocketFile))
+	}}}
+	for _, path := range []string{
+		"answer?id=1&answer=yes", "policy?allow=example.com", "extend?by=1h", "stop?reason=x", "signal?number=9", "open?port=80", "dial?port=80",
+		"attach?rows=1&cols=1", "files", "processes/x/stdin", "processes/x/signal?number=9", "processes/x/resize?rows=1&cols=1", "processes/x/connect", "processes/x/attach",
+		"sandbox", "sandbox/network", "sandbox/claim", "sandbox/pause", "sandbox/resume",
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://aibox/v1/"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("GET %s: %s", path, response.Status)
+		}
+	}
+}
+
+func TestAClientCannotHoldTheControlSocketWithAnEndlessHead(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := Serve(listener, fakeControls{})
+	defer server.Close()
+	if limit := server.ReadHeaderTimeout; limit <= 0 || limit > time.Minute {
+		t.Errorf("a head may take %v", limit)
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", filepath.Join(dir, SocketFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		_, _ = io.WriteString(conn, "GET /v1/state HTTP/1.1\r\nHost: aibox\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
+	}()
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a head of 64 KiB: %s", response.Status)
 	}
 }
 
