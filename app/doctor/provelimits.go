@@ -43,6 +43,9 @@ const (
 	// probeCPU is the most that the probe of one processor may use, in percent, since a
 	// measurement is not exact.
 	probeCPU = 130
+	// provingCPU is the least that shows the limit to hold. Less may be all that other
+	// programs leave.
+	provingCPU = 80
 )
 
 // limitProbes returns the probes for a machine with that many processors.
@@ -106,8 +109,11 @@ func refusedProcesses(t limitTrial) (bool, string) {
 // heldProcessors judges four programs that are busy without a pause.
 func heldProcessors(t limitTrial, processors int) (bool, string) {
 	detail := fmt.Sprintf("busy programs use %.0f%% of a processor", t.cpu)
-	if processors < 2 {
+	switch {
+	case processors < 2:
 		detail += "; this machine has only one"
+	case t.cpu > 0 && t.cpu < provingCPU: // they would not have got a whole one without the limit either
+		detail += "; this machine is too busy to show that they could not use more"
 	}
 	return t.cpu > 0 && t.cpu <= probeCPU, detail
 }

@@ -52,6 +52,14 @@ func TestALimitIsProvedOnlyByItsOwnEffect(t *testing.T) {
 	}
 }
 
+func TestAProbeOfProcessorsOnABusyMachineSaysThatItShowsLittle(t *testing.T) {
+	for used, want := range map[float64]bool{19: true, 79: true, 99: false, 120: false} {
+		if held, detail := heldProcessors(limitTrial{cpu: used}, 2); !held || strings.Contains(detail, "too busy") != want {
+			t.Errorf("%.0f%%: %v, %q", used, held, detail)
+		}
+	}
+}
+
 func TestEachProbeOfALimitSetsOneLimit(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range limitProbes(2) {
