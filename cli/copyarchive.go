@@ -101,7 +101,7 @@ func (c *console) pack(source string, failed func()) (*packing, error) {
 		}
 	}
 	go func() {
-		buffered := bufio.NewWriterSize(writing, 32<<10)
+		buffered := bufio.NewWriterSize(writing, 256<<10)
 		err := errors.Join(write(buffered), buffered.Flush())
 		_ = writing.CloseWithError(err)
 		if err != nil && failed != nil {

@@ -127,7 +127,8 @@ type extraction struct {
 	folders map[string]bool // that are known to be folders, and no symlinks
 	entries int
 	lastGit string // the last name of git that was left out
-	result  Result
+	contents
+	result Result
 }
 
 func (x *extraction) run(in *tar.Reader) error {
@@ -285,7 +286,7 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 			_ = x.root.Remove(temporary)
 		}
 	}()
-	n, err := io.Copy(f, in)
+	n, err := x.copy(f, in, h.Size)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Join(x.base, name), err)
 	}

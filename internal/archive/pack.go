@@ -58,6 +58,7 @@ func Pack(w io.Writer, file string, skipped func(name string)) error {
 type packer struct {
 	out     *tar.Writer
 	skipped func(name string)
+	contents
 }
 
 // single adds the file at path.
@@ -144,7 +145,7 @@ func (p *packer) regular(f *os.File, name string) error {
 	if err := p.out.WriteHeader(h); err != nil {
 		return err
 	}
-	written, err := io.Copy(p.out, io.LimitReader(f, h.Size))
+	written, err := p.copy(p.out, io.LimitReader(f, h.Size), h.Size)
 	if err != nil {
 		return err
 	}
