@@ -12,6 +12,9 @@ import (
 // beyond it breaks the protocol.
 const maxQueued = 512 << 10
 
+// smallInput is how much memory of an input is not kept for the next one, in bytes.
+const smallInput = 32 << 10
+
 // endOfInput ends the input of a program on a terminal (Control-D).
 const endOfInput = 4
 
@@ -23,8 +26,9 @@ type input struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []byte
-	ended  bool // no more input will arrive
-	closed bool // the program is gone: further input is dropped
+	spare  []byte // the memory of what was written, for the queue; nil while it is written
+	ended  bool   // no more input will arrive
+	closed bool   // the program is gone: further input is dropped
 }
 
 // newInput returns an input. Its acknowledge ignores errors: reading from a broken lifeline
@@ -88,6 +92,7 @@ func (in *input) copyTo(to *os.File, tty bool) {
 			break
 		}
 		in.acknowledge(len(p))
+		in.reuse(p)
 	}
 	if tty {
 		// The master stays open for the output; the end of input is a character.
@@ -108,8 +113,18 @@ func (in *input) next() []byte {
 		return nil
 	}
 	p := in.queue
-	in.queue = nil
+	in.queue, in.spare = in.spare[:0], nil
 	return p
+}
+
+// reuse takes the memory of bytes that were written, for the next ones. Memory for little input
+// is not kept.
+func (in *input) reuse(p []byte) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if cap(p) >= smallInput && !in.closed {
+		in.spare = p[:0]
+	}
 }
 
 // drop discards the input and acknowledges it to the supervisor.

@@ -124,7 +124,7 @@ func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 	drained, answered := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(drained)
-		_, err := io.CopyBuffer(struct{ io.Writer }{writing}, struct{ io.Reader }{r.Body}, make([]byte, inputSize))
+		_, err := copyInput(writing, r.Body)
 		_ = writing.CloseWithError(err)
 		_, _ = io.Copy(io.Discard, r.Body)
 	}()

@@ -282,3 +282,20 @@ func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
 		t.Errorf("%+v, %v, %v", info, r, err)
 	}
 }
+
+// pieces are the sizes of what was written.
+type pieces []int
+
+func (p *pieces) Write(data []byte) (int, error) {
+	*p = append(*p, len(data))
+	return len(data), nil
+}
+
+func TestMuchInputIsSentInLargePieces(t *testing.T) {
+	const size = 10 * largeInput
+	var got pieces
+	n, err := copyInput(&got, io.LimitReader(rand.NewChaCha8([32]byte{}), size))
+	if err != nil || n != size || len(got) > 12 || got[0] != smallInput {
+		t.Errorf("%d bytes in %v, %v", n, got, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -101,8 +102,33 @@ func (c Client) ProcessInput(ctx context.Context, id int, in io.Reader, end bool
 	return response.Body.Close()
 }
 
-// inputSize is how many bytes of input are sent at once.
-const inputSize = 64 << 10
+// How many bytes of input are sent at once: little as long as little comes.
+const (
+	smallInput = 32 << 10
+	largeInput = 256 << 10
+)
+
+// copyInput copies input, each piece at once.
+func copyInput(to io.Writer, from io.Reader) (copied int64, err error) {
+	buf := make([]byte, smallInput)
+	for {
+		n, readErr := from.Read(buf)
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return copied, err
+			}
+			copied += int64(n)
+		}
+		switch {
+		case errors.Is(readErr, io.EOF):
+			return copied, nil
+		case readErr != nil:
+			return copied, readErr
+		case n == len(buf) && n < largeInput:
+			buf = make([]byte, largeInput)
+		}
+	}
+}
 
 // inputBody is input as the body of a request. Its type is unknown to package http, so that
 // each read is sent at once.
@@ -111,9 +137,7 @@ type inputBody struct{ in io.Reader }
 func (b *inputBody) Read(p []byte) (int, error) { return b.in.Read(p) }
 
 // WriteTo reads in larger pieces than package http does.
-func (b *inputBody) WriteTo(w io.Writer) (int64, error) {
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b.in}, make([]byte, inputSize))
-}
+func (b *inputBody) WriteTo(w io.Writer) (int64, error) { return copyInput(w, b.in) }
 
 // SignalProcess sends a signal to a process's group.
 func (c Client) SignalProcess(ctx context.Context, id, number int) error {

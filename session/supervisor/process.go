@@ -314,6 +314,7 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 	buf := make([]byte, lifeline.MaxData)
 	for {
 		n, err := in.Read(buf)
+		full := n == len(buf)
 		if n > 0 && p.flow.Send(ctx, lifeline.StreamStdin, buf[:n]) != nil {
 			return fault.New(fault.Conflict, "process %d has ended", p.information.ID)
 		}
@@ -326,9 +327,14 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 			return fault.New(fault.Conflict, "process %d has ended", p.information.ID)
 		case err != nil:
 			return err
+		case full && len(buf) < inputSize:
+			buf = make([]byte, inputSize)
 		}
 	}
 }
+
+// inputSize is how many bytes of much input are sent to init at once.
+const inputSize = 4 * lifeline.MaxData
 
 // Stdin sends input of the terminal.
 func (p *running) Stdin(ctx context.Context, keys []byte) error {
