@@ -105,7 +105,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(100) // it stays, and should be small
+	debug.SetGCPercent(200) // it stays, and should be small; but each piece of a large file is garbage soon
 	debug.SetMemoryLimit(serverMemory)
 	signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
 	var log *calllog.Log
