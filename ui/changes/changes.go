@@ -65,6 +65,7 @@ type Model struct {
 	saver         draftSaver
 	ask           *dialog.Confirm
 	delivery      delivery
+	plans         page.Latest   // the answers of delivery's plans
 	result        *resultDialog // nil unless work was delivered to a branch
 	lines         *lineMode     // nil unless single lines are taken
 	comment       *commentDialog

@@ -19,6 +19,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -296,8 +297,26 @@ func (m *Model) deliver() tea.Cmd {
 		m.note.Say("", err)
 		return nil
 	}
-	m.busy = "putting the parts together…"
-	return m.delivery.plan()
+	m.busy = planning
+	return m.plans.Replace(m.delivery.plan())
+}
+
+// planning is what is being waited for before the last question.
+const planning = "putting the parts together…"
+
+// goOn handles a key while the last question is being prepared. The user has gone on, so the
+// key counts, and no question follows that would take the next one: a line says so.
+func (m *Model) goOn(msg tea.KeyPressMsg) tea.Cmd {
+	m.plans.Cancel()
+	m.busy = ""
+	var cmd tea.Cmd
+	if !key.Matches(msg, m.keys.leave) {
+		cmd = m.press(msg)
+	}
+	if m.busy == "" && m.note.Text() == "" {
+		m.note.Say("you went on, so nothing is accepted; enter asks again", nil)
+	}
+	return cmd
 }
 
 // pressDelivery handles a key while the last question is open.

@@ -7,6 +7,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/ui/widget/keymap"
 )
 
 // Dialogs that appear when a command has ended must not take a key that the user pressed
@@ -29,6 +30,34 @@ func TestADialogThatAppearsByItselfTakesNoKeyForSomethingElse(t *testing.T) {
 	p.Press("esc")
 	if p.m.conflict != nil {
 		t.Fatal("the conflict takes no key")
+	}
+}
+
+// A question that is ready only after the user has gone on is a line: the keys in between and
+// after it count.
+func TestAQuestionThatComesTooLateIsALineAndTakesNoKey(t *testing.T) {
+	p, services := open(t)
+	p.Press("A")
+	before := p.m.draft.Tally()
+	plan := p.m.Update(keymap.Press("enter"))
+	p.goTo("src/big.txt")
+	p.Press("x")
+	p.Run(plan)
+	if got := p.m.draft.Tally(); p.m.delivery.asks() || got.Mixed+got.Rejected == before.Mixed+before.Rejected {
+		t.Errorf("the question is open: %v, %+v", p.m.delivery.asks(), got)
+	}
+	plan = p.m.Update(keymap.Press("enter"))
+	p.Press("esc")
+	p.Sees("you went on, so nothing is accepted; enter asks again")
+	p.Run(plan)
+	p.Sees("you went on, so nothing is accepted; enter asks again")
+	if p.m.ask != nil || p.m.delivery.asks() || len(p.Asked) > 0 {
+		t.Error("esc did not only call it off")
+	}
+	p.Press("enter")
+	p.accept()
+	if len(services.accepts) != 1 {
+		t.Errorf("accepted %d times", len(services.accepts))
 	}
 }
 

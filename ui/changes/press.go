@@ -34,6 +34,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressVerify(msg)
 	case m.conflict != nil:
 		return m.pressConflict(msg)
+	case m.busy == planning:
+		return m.goOn(msg)
 	case m.busy != "" || m.set == nil:
 		if m.set == nil && key.Matches(msg, m.keys.leave) {
 			return page.Leave("", nil)
