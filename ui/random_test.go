@@ -229,6 +229,7 @@ var monkeyScreens = []page.Request{
 	page.Images{},
 	page.Doctor{},
 	page.NewRun{Again: "0aaaa-codex"},
+	page.Snapshots{},
 	nil,
 }
 

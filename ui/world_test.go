@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,17 @@ type world struct {
 	t      testing.TB
 	empty  bool // there is no session
 	broken bool // most use cases fail
+	// inTree reports that all work of 0aaaa-codex was accepted into the working tree.
+	inTree atomic.Bool
+}
+
+// review returns the review state of a session.
+func (w *world) review(id session.ID) session.Review {
+	switch {
+	case id == "0aaaa-codex" && w.inTree.Load(), id == "0cccc-qwen":
+		return session.Accepted
+	}
+	return session.Unreviewed
 }
 
 var errBroken = fault.New(fault.Environment, "the \x1b[31mdisk is full: %s", strings.Repeat("very ", 60)).Hint("free some space")
@@ -67,7 +79,7 @@ func (w *world) Summaries() ([]session.Summary, error) {
 	}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	return []session.Summary{
-		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at, Ended: at, Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2},
+		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at, Ended: at, Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2, Review: w.review("0aaaa-codex")},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Branch: "dark", Task: "Ünïcode wörds 漢字", Created: at, Ended: at, Phase: session.Ended, Failed: true},
 		{ID: "0cccc-qwen", Agent: "qwen", Repository: "/home/ann/shop", Task: "evil \x1b]0;title\x07 task", Created: at, Ended: at, Phase: session.Ended, Changed: true, Files: 1, Review: session.Accepted},
 		{ID: "0dddd-shell", Agent: "shell", Interactive: true, Repository: "/home/ann/shop", Created: at, Started: at, Phase: session.Running},
@@ -80,8 +92,8 @@ func (w *world) Find(text string) (session.Session, error) {
 	for _, b := range all {
 		if string(b.ID) == text {
 			spec := session.Spec{ID: b.ID, Agent: b.Agent, Repository: b.Repository, Created: b.Created, Interactive: b.Interactive, Prompt: b.Task, Run: config.Run{Model: "qwen3", Network: "local"}}
-			result := &session.Result{Refused: []session.Refusal{{What: "name", Target: "evil.example", Reason: "no names", Times: 2}}}
-			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result, Started: b.Created}, Alive: b.Phase == session.Running}, nil
+			result := &session.Result{Changed: b.Changed, Refused: []session.Refusal{{What: "name", Target: "evil.example", Reason: "no names", Times: 2}}}
+			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result, Started: b.Created, Review: w.review(b.ID)}, Alive: b.Phase == session.Running}, nil
 		}
 	}
 	return session.Session{}, errors.New("there is none")
@@ -217,7 +229,11 @@ func (w *world) Changes(context.Context, session.ID) (*review.ChangeSet, error) 
 	return workedOn(w.t), nil
 }
 
-func (w *world) AcceptSet(context.Context, session.ID, *review.ChangeSet, accept.Options) (*accept.Result, error) {
+func (w *world) AcceptSet(_ context.Context, id session.ID, _ *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
+	if opts.Target == accept.ToWorktree && !w.broken {
+		w.inTree.Store(id == "0aaaa-codex")
+		return &accept.Result{Target: opts.Target, Paths: []review.Path{"Makefile"}}, nil
+	}
 	return &accept.Result{Branch: "aibox/0aaaa", Files: 1}, w.err()
 }
 
