@@ -10,7 +10,6 @@ import (
 	"aibox/session"
 	"aibox/session/comparison"
 	"aibox/ui/widget/cursor"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
 
@@ -56,14 +55,7 @@ func (m *Model) View() string {
 		out = append(append(out, m.memberList()...), m.fileList()...)
 	}
 	out = append(frame.Fill(out, m.height-footRows), m.foot())
-	for i, line := range out {
-		out[i] = ansi.Truncate(line, m.width, "…")
-	}
-	view := strings.Join(frame.Fill(out, m.height), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n"), m.theme, m.width, m.height)
 }
 
 // foot returns the note, or why the selected session failed.

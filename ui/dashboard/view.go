@@ -7,7 +7,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
@@ -51,11 +50,7 @@ func (m *Model) View() string {
 		body = m.withPreview(body)
 	}
 	lines = append(append(lines, body...), m.foot())
-	view := strings.Join(lines, "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(lines, "\n"), m.theme, m.width, m.height)
 }
 
 // foot returns the note, or the error of the list.

@@ -9,7 +9,6 @@ import (
 	"aibox/internal/termtext"
 	"aibox/ui/widget/bakes"
 	"aibox/ui/widget/cursor"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -73,11 +72,7 @@ func (m *Model) View() string {
 		lines = append(lines, frame.Rule(m.theme, m.width))
 		lines = append(lines, m.painter().pane(m.list.current(), m.width, m.paneHeight())...)
 	}
-	view := strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n"), m.theme, m.width, m.height)
 }
 
 // head returns the title and the numbers of images.

@@ -10,7 +10,6 @@ import (
 	"aibox/session"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/cursor"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -75,14 +74,7 @@ func (m *Model) View() string {
 		foot = m.filter.View()
 	}
 	out = append(out, foot)
-	for i, line := range out {
-		out[i] = ansi.Truncate(line, m.width, "…")
-	}
-	view := strings.Join(frame.Fill(out, m.height), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n"), m.theme, m.width, m.height)
 }
 
 // title returns the name of the screen and the state of the locks.

@@ -3,7 +3,6 @@ package newrun
 import (
 	"strings"
 
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
@@ -54,9 +53,5 @@ func (m *Model) View() string {
 		lines = append(lines, m.navigation().line())
 	}
 	lines = append(append(lines, body...), m.footer()...)
-	view := strings.Join(frame.Fill(lines, m.height), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(frame.Fill(lines, m.height), "\n"), m.theme, m.width, m.height)
 }

@@ -30,10 +30,7 @@ func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
 	lines[1] = frame.TitledRule(m.theme, m.width, m.cursor.Position())
 	lines = append(lines, m.list()...)
-	for i, line := range lines {
-		lines[i] = ansi.Truncate(line, m.width, "…")
-	}
-	return strings.Join(append(frame.Fill(lines, m.height-footRows), m.foot()), "\n")
+	return strings.Join(append(frame.Fill(frame.Cut(lines, m.width), m.height-footRows), m.foot()), "\n")
 }
 
 // foot returns the note or, without one, what the row of the cursor has no room for.

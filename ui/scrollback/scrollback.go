@@ -21,7 +21,6 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
@@ -168,8 +167,5 @@ func (m *Model) View() string {
 		foot = m.log.Line()
 	}
 	out = append(append(out, frame.Fill(body, m.rows())...), foot)
-	for i, line := range out {
-		out[i] = ansi.Truncate(line, m.width, "…")
-	}
-	return strings.Join(frame.Fill(out, m.height), "\n")
+	return strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n")
 }

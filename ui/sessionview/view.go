@@ -9,7 +9,6 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
 
@@ -96,14 +95,7 @@ func (m *Model) View() string {
 		out = append(append(append(out, output...), frame.Rule(m.theme, m.width)), side...)
 	}
 	out = append(out, m.foot())
-	for i, line := range out {
-		out[i] = ansi.Truncate(line, m.width, "…")
-	}
-	view := strings.Join(frame.Fill(out, m.height), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n"), m.theme, m.width, m.height)
 }
 
 // head returns the session, its status and the numbers.

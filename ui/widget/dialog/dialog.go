@@ -122,6 +122,15 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 }
 
 // labels returns the texts of the buttons.
+// Over draws the question over a screen of width by height cells. Without a question, which
+// is nil, it returns the screen unchanged.
+func (c *Confirm) Over(screen string, t theme.Theme, width, height int) string {
+	if c == nil {
+		return screen
+	}
+	return Over(screen, c.View(t, width), width, height)
+}
+
 func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
 
 // Click returns the key for a click on a cell of a screen of width by height cells with

@@ -79,6 +79,14 @@ func Fill(lines []string, height int) []string {
 	return out
 }
 
+// Cut cuts lines to width cells, in place, and returns them.
+func Cut(lines []string, width int) []string {
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(line, width, "…")
+	}
+	return lines
+}
+
 // Lines splits a text into lines, without empty ones at its end.
 func Lines(text string) []string { return strings.Split(strings.TrimRight(text, " \n"), "\n") }
 
