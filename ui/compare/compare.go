@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"aibox/internal/delay"
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/session"
@@ -19,6 +18,7 @@ import (
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -147,14 +147,7 @@ func membersOf(sessions Sessions, of page.Compare) ([]session.Session, error) {
 
 // await waits for a change, and a moment longer.
 func (m *Model) await() tea.Cmd {
-	ctx, changed, pause := m.ctx, m.changed, m.debounce
-	return func() tea.Msg {
-		if _, ok := <-changed; !ok {
-			return nil
-		}
-		delay.Wait(ctx, pause)
-		return sessionsChanged{}
-	}
+	return stream.Changed(m.ctx, m.changed, m.debounce, sessionsChanged{})
 }
 
 // Update routes a message.

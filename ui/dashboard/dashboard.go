@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"aibox/internal/delay"
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/session"
@@ -15,6 +14,7 @@ import (
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textinput"
@@ -153,14 +153,7 @@ func (m *Model) load() tea.Cmd {
 
 // await waits for a change, and a moment longer.
 func (m *Model) await() tea.Cmd {
-	ctx, changed, pause := m.ctx, m.changed, m.debounce
-	return func() tea.Msg {
-		if _, ok := <-changed; !ok {
-			return nil
-		}
-		delay.Wait(ctx, pause)
-		return sessionsChanged{}
-	}
+	return stream.Changed(m.ctx, m.changed, m.debounce, sessionsChanged{})
 }
 
 // Update routes a message and plans the next count.
