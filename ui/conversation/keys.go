@@ -3,6 +3,7 @@ package conversation
 import (
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/logview"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -10,39 +11,33 @@ import (
 
 // Keys are the keys that Press handles.
 type Keys struct {
-	Up, Down, PageUp, PageDown, First, Last key.Binding
-	Fold, FoldAll                           key.Binding
-	Find, Next, Previous                    key.Binding
+	logview.Keys
+
+	Fold, FoldAll key.Binding
 }
 
 func newKeys() Keys {
-	return Keys{
-		Up: keymap.Bind("up", "up", "k"), Down: keymap.Bind("down", "down", "j"),
-		PageUp: keymap.Bind("page up", "pgup", "ctrl+b"), PageDown: keymap.Bind("page down", "pgdown", "ctrl+f"),
-		First: keymap.Bind("start", "home", "g"), Last: keymap.Bind("end, and follow", "end", "G", "f"),
+	k := Keys{
+		Keys: logview.NewKeys(),
 		Fold: keymap.Bind("unfold or fold", "enter", "space"), FoldAll: keymap.Bind("unfold or fold all", "z"),
-		Find: keymap.Bind("search", "/"), Next: keymap.Bind("next", "n"), Previous: keymap.Bind("previous", "N"),
 	}
+	k.PageDown = keymap.Bind("page down", "pgdown", "ctrl+f") // without space
+	return k
 }
 
 // Keys returns the keys. Keys that would do nothing now are disabled.
 func (m *Model) Keys() Keys {
 	k := m.keys
-	if m.over {
-		k.Last.SetHelp(k.Last.Help().Key, "end")
-	}
+	k.Keys = k.Now(m.over, m.Started(), m.words != "")
 	selected := m.window.selected
 	k.Fold.SetEnabled(selected != nil && selected.foldable())
 	k.FoldAll.SetEnabled(selected != nil)
-	k.Find.SetEnabled(m.Started())
-	k.Next.SetEnabled(m.words != "")
-	k.Previous.SetEnabled(m.words != "")
 	return k
 }
 
 // All returns every key, for the help.
 func (k Keys) All() []key.Binding {
-	return []key.Binding{k.Fold, k.FoldAll, k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Find, k.Next, k.Previous}
+	return append([]key.Binding{k.Fold, k.FoldAll}, k.Keys.All()...)
 }
 
 // TypingKeys returns the active keys while the search field is open.

@@ -8,13 +8,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Keys are the keys that Press handles.
+// Keys are the keys with which users move in a text that grows, and search it.
 type Keys struct {
 	Up, Down, PageUp, PageDown, First, Last key.Binding
 	Find, Next, Previous                    key.Binding
 }
 
-func newKeys() Keys {
+// NewKeys returns the keys, all of them enabled.
+func NewKeys() Keys {
 	return Keys{
 		Up: keymap.Bind("up", "up", "k"), Down: keymap.Bind("down", "down", "j"),
 		PageUp: keymap.Bind("page up", "pgup", "ctrl+b"), PageDown: keymap.Bind("page down", "pgdown", "space", "ctrl+f"),
@@ -25,13 +26,18 @@ func newKeys() Keys {
 
 // Keys returns the keys. Keys that would do nothing now are disabled.
 func (m *Model) Keys() Keys {
-	k := m.keys
-	if m.over {
+	return m.keys.Now(m.over, m.started, m.words != "")
+}
+
+// Now returns the keys, with those disabled that would do nothing now. over means that the text
+// is complete, started that its reading has begun, searched that there is a search.
+func (k Keys) Now(over, started, searched bool) Keys {
+	if over {
 		k.Last.SetHelp(k.Last.Help().Key, "end")
 	}
-	k.Find.SetEnabled(m.started)
-	k.Next.SetEnabled(m.started && m.words != "")
-	k.Previous.SetEnabled(m.started && m.words != "")
+	k.Find.SetEnabled(started)
+	k.Next.SetEnabled(started && searched)
+	k.Previous.SetEnabled(started && searched)
 	return k
 }
 

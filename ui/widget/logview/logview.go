@@ -55,7 +55,7 @@ type Model struct {
 // searches in note.
 func New(ctx context.Context, source Source, note *frame.Note) *Model {
 	return &Model{
-		ctx: ctx, source: source, note: note, theme: theme.New(true), keys: newKeys(),
+		ctx: ctx, source: source, note: note, theme: theme.New(true), keys: NewKeys(),
 		window: window{follow: true}, line: searchbar.New("search", "cancel"), hit: -1,
 	}
 }
