@@ -71,10 +71,15 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrNoSupervisor, err)
 }
 
-// call sends one request and returns the response if its status is 2xx.
+// call sends one request without a body, and returns the response if its status is 2xx.
 func (c Client) call(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+	return c.send(ctx, method, path, query, nil)
+}
+
+// send sends one request, and returns the response if its status is 2xx.
+func (c Client) send(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Response, error) {
 	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), body)
 	if err != nil {
 		return nil, err
 	}

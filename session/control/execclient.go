@@ -35,7 +35,7 @@ func (c Client) StartProcess(ctx context.Context, request process.Request) (proc
 	if err != nil {
 		return process.Info{}, err
 	}
-	response, err := c.send(ctx, "/v1/processes", nil, bytes.NewReader(body))
+	response, err := c.send(ctx, http.MethodPost, "/v1/processes", nil, bytes.NewReader(body))
 	if err != nil {
 		return process.Info{}, err
 	}
@@ -95,7 +95,7 @@ func (c Client) Processes(ctx context.Context) ([]process.Info, error) {
 // It returns an error when the process ends before.
 func (c Client) ProcessInput(ctx context.Context, id int, in io.Reader, end bool) error {
 	query := url.Values{"end": {strconv.FormatBool(end)}}
-	response, err := c.send(ctx, processPath(id, "stdin"), query, &inputBody{in})
+	response, err := c.send(ctx, http.MethodPost, processPath(id, "stdin"), query, &inputBody{in})
 	if err != nil {
 		return err
 	}
@@ -156,20 +156,6 @@ func (c Client) AttachProcess(ctx context.Context, id int, size screen.Size, col
 
 func processPath(id int, action string) string {
 	return "/v1/processes/" + strconv.Itoa(id) + "/" + action
-}
-
-// send sends a POST request with a body, and returns the response if its status is 2xx.
-func (c Client) send(ctx context.Context, path string, query url.Values, body io.Reader) (*http.Response, error) {
-	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), body)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, noAnswer(ctx, err)
-	}
-	return checkStatus(response)
 }
 
 // checkStatus returns a response if its status is 2xx.

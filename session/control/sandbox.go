@@ -114,7 +114,7 @@ func (c Client) postJSON(ctx context.Context, path string, query url.Values, val
 	if err != nil {
 		return err
 	}
-	response, err := c.send(ctx, path, query, bytes.NewReader(body))
+	response, err := c.send(ctx, http.MethodPost, path, query, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
