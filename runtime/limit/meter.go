@@ -50,9 +50,6 @@ func NewMeter(p runtime.Process) *Meter {
 func (m *Meter) Memory() (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.process.Alive() {
-		return 0, runtime.ErrGone
-	}
 	if err := m.findFiles(); err != nil {
 		return 0, err
 	}
@@ -74,9 +71,6 @@ const rootFile = ".gvisor.filestore"
 func (m *Meter) Root() (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.process.Alive() {
-		return 0, runtime.ErrGone
-	}
 	if err := m.findFiles(); err != nil {
 		return 0, err
 	}
@@ -98,8 +92,12 @@ func sizeOf(files []string) (sum int64, err error) {
 	return sum, nil
 }
 
-// findFiles finds the descriptors of memoryFiles and rootFile.
+// findFiles finds the descriptors of memoryFiles and rootFile. It is runtime.ErrGone if the
+// process has ended.
 func (m *Meter) findFiles() error {
+	if !m.process.Alive() {
+		return runtime.ErrGone
+	}
 	if m.files != nil {
 		return nil
 	}
