@@ -75,18 +75,13 @@ func (c *console) cancelBuilds(images app.Images) {
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the user
 // to read the output where that is requested, or where the command failed.
 func (a uiHost) handOver(ctx context.Context, command page.Command) error {
-	cmd, err := a.child(ctx, command.Args)
-	if err != nil {
-		return err
-	}
-	err = cmd.Run()
-	var failed *exec.ExitError
+	succeeded, err := a.runOwn(ctx, command.Args)
 	switch {
 	case ctx.Err() != nil:
 		return nil //nolint:nilerr // the UI ends, and the command's error is a result of that
-	case err != nil && !errors.As(err, &failed):
-		return fmt.Errorf("running aibox %s: %w", command.Args[0], err)
-	case failed == nil && !command.Wait:
+	case err != nil:
+		return err
+	case succeeded && !command.Wait:
 		return nil
 	}
 	return a.read(ctx)
@@ -122,6 +117,20 @@ func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
 		a.report(err)
 	}
 	return a.read(ctx)
+}
+
+// runOwn runs one of aibox's own commands, which reports its failure itself.
+func (a uiHost) runOwn(ctx context.Context, args []string) (succeeded bool, err error) {
+	cmd, err := a.child(ctx, args)
+	if err != nil {
+		return false, err
+	}
+	err = cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return false, fmt.Errorf("running aibox %s: %w", args[0], err)
+	}
+	return err == nil, nil
 }
 
 // child is one of aibox's own commands on this process's streams and with this

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -71,18 +68,9 @@ func (a uiHost) runInLines(ctx context.Context, request run.Request, form bool) 
 // inLines runs one of aibox's own commands, which also asks in lines. The command reports
 // its errors itself.
 func (a uiHost) inLines(ctx context.Context, args ...string) error {
-	cmd, err := a.child(ctx, args)
-	if err != nil {
-		return err
-	}
-	err = cmd.Run()
-	var failed *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
+	_, err := a.runOwn(ctx, args)
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err != nil && !errors.As(err, &failed):
-		return fmt.Errorf("running aibox %s: %w", args[0], err)
-	default:
-		return nil
 	}
+	return err
 }
