@@ -29,6 +29,10 @@ func TestWhatNeedsARunningSessionIsAUsageFaultAfterItsEnd(t *testing.T) {
 			_, err := sessions.StartProcess(ctx, id, process.Request{Argv: []string{"true"}})
 			return err
 		},
+		"run": func(ctx context.Context) error {
+			_, err := sessions.RunProcess(ctx, id, process.Request{Argv: []string{"true"}}, func(process.Info) error { return nil }, func(process.Frame) error { return nil })
+			return err
+		},
 		"open": func(ctx context.Context) error {
 			return sessions.OpenPort(ctx, id, ports.Request{Port: 80, Address: netip.MustParseAddr("127.0.0.1")}, nil)
 		},
