@@ -95,7 +95,7 @@ func (o *auditOptions) validate() error {
 	case o.output != "" && o.json:
 		return fault.New(fault.Usage, "--output and --json cannot be used together").Hint("--output writes JSON lines unless the file ends in .csv")
 	case o.verify && (len(o.kinds) > 0 || o.denied || o.since != "" || o.until != ""):
-		return fault.New(fault.Usage, "--verify is about whole logs, so it takes no filters").Hint("name sessions to verify their logs alone")
+		return fault.New(fault.Usage, "--verify is about whole logs, so it takes no filters").Hint("name sessions to verify only their logs")
 	case o.follow && o.until != "":
 		return fault.New(fault.Usage, "--follow and --until cannot be used together").Hint("keep one of them")
 	default:

@@ -42,7 +42,7 @@ func (o *netguardOptions) guard(ctx context.Context) (app.Guard, error) {
 	host := o.site == siteHost
 	if o.rootfulGiven && o.rootful != host {
 		return app.Guard{}, fault.New(fault.Usage, "--rootful=%t and --site %s contradict each other", o.rootful, o.site).
-			Hint("remove --rootful: --site alone selects the Docker")
+			Hint("remove --rootful: --site selects the Docker")
 	}
 	o.app.UseSystemDocker(host)
 	guard, err := o.app.Guard(ctx)

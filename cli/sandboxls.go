@@ -20,7 +20,7 @@ func newSandboxListCommand(a *cli) *cobra.Command {
 		Aliases: []string{"list", "ps"},
 		Short:   "List sandboxes, newest first",
 		Long: `List sandboxes, newest first. The column PARENT has the session whose agent created a
-sandbox. Such a sandbox is for that agent alone; you can show it and end it.`,
+sandbox. Only that agent can use such a sandbox; you can show it and end it.`,
 		Example: "  aibox sandbox ls\n  aibox sandbox ls --metadata job=7 --json\n  aibox sandbox ls --parent 0dq4f-claude",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -256,8 +256,8 @@ func (o *serveOptions) checkAddresses(config *tls.Config) error {
 		}
 		ip := net.ParseIP(host)
 		if config == nil && (ip == nil || !ip.IsLoopback()) {
-			return fault.New(fault.Usage, "%s is not an address of loopback alone, so that tokens could be read on the network", address).
-				Hint("--cert and --key encrypt the connections").Hint("--listen 127.0.0.1:8800 listens on this machine alone")
+			return fault.New(fault.Usage, "%s is not only reachable from this machine, so tokens could be read on the network", address).
+				Hint("--cert and --key encrypt the connections").Hint("--listen 127.0.0.1:8800 listens only on this machine")
 		}
 	}
 	if len(o.listen) == 0 && config != nil {

@@ -240,7 +240,7 @@ func (o *createTemplateOptions) fill(program []string) error {
 		o.start.Command = program
 		o.Start = &o.start
 	case o.start.Port != 0 || o.start.Timeout != "":
-		return fault.New(fault.Usage, "--port and --start-timeout are about a program, and none was given").Hint("give it after --")
+		return fault.New(fault.Usage, "--port and --start-timeout need a program to start").Hint("give it after --")
 	}
 	for _, key := range o.settings.Keys() {
 		if o.Settings == nil {

@@ -199,7 +199,7 @@ func tokenState(t *store.Token) string {
 	case !t.Revoked.IsZero():
 		return "revoked"
 	case t.Expires.IsZero():
-		return "for ever"
+		return "forever"
 	case !t.Expires.After(time.Now()):
 		return "expired"
 	default:

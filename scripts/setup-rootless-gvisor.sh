@@ -556,7 +556,7 @@ undo_subordinate_ids() {
 
 # need_devices: slirp4netns needs /dev/net/tun; fuse-overlayfs, on old kernels, needs
 # /dev/fuse. On most systems udev opens both to all users. Otherwise an access control list
-# grants access to this user alone.
+# grants access only to this user.
 need_devices() {
 	need_device /dev/net/tun 200
 	need_device /dev/fuse 229

@@ -64,12 +64,12 @@ var refusals = map[string]string{
 	"/templates/":                 noBuilds,
 	"/secrets":                    noSecrets,
 	"/secrets/":                   noSecrets,
-	"/volumecontent/":             "aibox opens the files of a volume in a sandbox alone: mount it in one",
+	"/volumecontent/":             "aibox opens the files of a volume only inside a sandbox: mount it in one",
 }
 
 const (
 	noBuilds  = "aibox builds templates by its own API and by `aibox template create`"
-	noSecrets = "aibox takes secrets from the settings of its user alone: see `--secret`"
+	noSecrets = "aibox takes secrets only from the settings of its user: see `--secret`"
 )
 
 // control returns the handler of a call of the control plane.

@@ -62,7 +62,7 @@ func (t *sessionTools) acceptChanges(ctx context.Context, _ *call, in acceptChan
 
 var sendFeedbackTool = tool{
 	name: "send_feedback", title: "Send feedback to an agent", effect: adds, right: aiboxv1.Right_RIGHT_SESSIONS, open: true,
-	description: `Continue an ended session with feedback: comments on its work, rejected hunks, or a further task. The agent goes on with its work and its conversation in a new session, whose id is returned. The old session cannot be accepted any more; its work is part of the new one.`,
+	description: `Continue an ended session with feedback: comments on its work, rejected hunks, or a further task. The agent continues its work and its conversation in a new session, whose id is returned. The old session cannot be accepted any more; its work is part of the new one.`,
 }
 
 type commentInput struct {

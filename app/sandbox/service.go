@@ -177,7 +177,7 @@ func (s *Service) hasEnded(id session.ID) bool {
 func (s *Service) find(tenant session.Tenant, id string) (session.Session, error) {
 	found, err := s.see(tenant, id)
 	if err == nil && !found.OwnedBy(tenant) {
-		return session.Session{}, fault.New(fault.Refused, "the sandbox %s belongs to the agent of the session %s, which alone uses it", id, found.ParentOf()).
+		return session.Session{}, fault.New(fault.Refused, "only the agent of the session %[2]s can use the sandbox %[1]s", id, found.ParentOf()).
 			Hint("end it: aibox sandbox rm %s", id)
 	}
 	return found, err

@@ -16,7 +16,7 @@ const maxPrompt = 256 << 10
 // fit.
 func (f Feedback) Prompt() string {
 	var b strings.Builder
-	b.WriteString("A person has reviewed the work that you did here before. The files are as you left them. " +
+	b.WriteString("The user has reviewed the work that you did here before. The files are as you left them. " +
 		"Change them so that every point below is met, and leave the rest of your work unchanged.\n")
 	left := 0
 	add := func(text string) {

@@ -21,7 +21,7 @@ func TestFeedbackIsWrittenAsAPrompt(t *testing.T) {
 			{Text: "add tests"},
 		},
 	}
-	want := "A person has reviewed the work that you did here before. The files are as you left them. " +
+	want := "The user has reviewed the work that you did here before. The files are as you left them. " +
 		"Change them so that every point below is met, and leave the rest of your work unchanged.\n\n" +
 		"# Rejected changes\n\nThese changes of yours are not accepted as they are. " +
 		"Where a reason is given, do it differently as it says; where none is given, take the change back.\n\n" +

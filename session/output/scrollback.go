@@ -18,7 +18,7 @@ const scrollbackFile = "scrolled.txt"
 // the record alone.
 const (
 	maxScrollback  = 64 << 20
-	scrollbackFull = "… what came then is in the record alone\n"
+	scrollbackFull = "… later output is only in the record\n"
 )
 
 // ScrollbackWriter appends lines that scroll off a screen to a session's folder. It is

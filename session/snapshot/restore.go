@@ -55,9 +55,9 @@ func FactsOf(info runtime.Info, init string) (Facts, error) {
 func (f *Facts) check(now Facts) error {
 	switch {
 	case f.Runtime != now.Runtime || !slices.Equal(f.Args, now.Args):
-		return fault.New(fault.Refused, "the snapshot was taken with another version or other arguments of runsc, which alone could restore it")
+		return fault.New(fault.Refused, "the snapshot was taken with another version or other arguments of runsc, and only they can restore it")
 	case f.Init != now.Init || f.Protocol != now.Protocol:
-		return fault.New(fault.Refused, "the snapshot was taken with another version of aibox's init, which alone could restore it")
+		return fault.New(fault.Refused, "the snapshot was taken with another version of aibox's init, and only that version can restore it")
 	default:
 		return nil
 	}
@@ -173,7 +173,7 @@ func Storable(spec *session.Spec) error {
 	case len(spec.SSHAgent) > 0:
 		return fault.New(fault.Refused, "the sandbox has access to the ssh-agent of its own session, which a snapshot must not hold")
 	case len(spec.Secret) > 0:
-		return fault.New(fault.Refused, "the secrets of the sandbox belong to its session alone, and its programs may hold answers to them")
+		return fault.New(fault.Refused, "the sandbox uses secrets of its session, and its programs may hold answers to them")
 	default:
 		return nil
 	}

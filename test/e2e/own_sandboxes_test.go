@@ -262,7 +262,7 @@ func TestOnlyItsSessionUsesTheSandboxOfAnAgent(t *testing.T) {
 		t.Errorf("a tenant of the API lists it: %s", body)
 	}
 	for _, args := range [][]string{{"exec", own.ID, "--", "id"}, {"cp", own.ID + ":/etc/passwd", m.home}, {"open", own.ID, "80"}, {"pause", own.ID}, {"extend", own.ID, "1h"}} {
-		if o := m.exec(aibox, append([]string{"sandbox"}, args...)...); o.code != 4 || !strings.Contains(o.stderr, "which alone uses it") {
+		if o := m.exec(aibox, append([]string{"sandbox"}, args...)...); o.code != 4 || !strings.Contains(o.stderr, "only the agent of the session") {
 			t.Errorf("the user uses it: %s", o)
 		}
 	}
