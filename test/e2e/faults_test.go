@@ -39,7 +39,7 @@ var disasters = []disaster{
 	{name: "kill the client", strike: func(s *schedule) bool { return s.signalClient(syscall.SIGKILL) }},
 	{name: "stop the client", strike: func(s *schedule) bool { return s.signalClient(syscall.SIGSTOP) }},
 	{name: "kill the supervisor", strike: func(s *schedule) bool { return kills(s.read().State.Supervisor) }, causes: []string{supervisorDied}},
-	{name: "stop the supervisor", strike: func(s *schedule) bool { return s.stops(s.read().State.Supervisor) }, causes: []string{stoppedAtOnce}},
+	{name: "stop the supervisor", strike: func(s *schedule) bool { return s.stops(s.read().State.Supervisor) }, causes: []string{stoppedAtOnce, supervisorDied}},
 	{name: "kill the watchdog", strike: func(s *schedule) bool { return kills(s.read().State.Watchdog) }, causes: []string{watchdogKilled}},
 	{name: "stop the watchdog", strike: func(s *schedule) bool { return s.stops(s.read().State.Watchdog) }},
 	{name: "kill the sandbox", strike: func(s *schedule) bool { return kills(s.read().State.Sandbox) }, causes: []string{noReport}},
