@@ -439,5 +439,6 @@ func (w stored) Snapshots(context.Context) ([]snapshot.Snapshot, error) {
 func (w stored) Take(context.Context, session.ID) (string, error) {
 	return "snap-7d2kqaaaabbbbcccc", w.err()
 }
+
 func (w stored) Start(context.Context, string) (session.ID, error) { return "0gggg-sandbox", w.err() }
 func (w stored) Delete(context.Context, string) error              { return w.err() }
