@@ -9,7 +9,6 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
-	"aibox/session"
 )
 
 // UnacceptedCloud reports that an agent needs its vendor's servers, which the user has not
@@ -68,13 +67,4 @@ func (s *resolution) cloud() error {
 	launched.CloudHosts = info.Hosts
 	launched.Sources = map[string]string{"cloud": info.CloudSource()}
 	return nil
-}
-
-// CloudNotice returns a sentence about a session whose agent talks to its vendor's
-// servers; "" for any other.
-func CloudNotice(spec *session.Spec, title string) string {
-	if len(spec.CloudHosts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s talks to its vendor's servers (%s). aibox sees how much it sends, not what.", title, strings.Join(spec.CloudHosts, ", "))
 }
