@@ -121,7 +121,6 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 	return t.Dialog.Render(strings.Join([]string{t.Title.Render(wrapped(c.Title)), "", wrapped(c.Text), "", row}, "\n"))
 }
 
-// labels returns the texts of the buttons.
 // Over draws the question over a screen of width by height cells. Without a question, which
 // is nil, it returns the screen unchanged.
 func (c *Confirm) Over(screen string, t theme.Theme, width, height int) string {
@@ -131,6 +130,7 @@ func (c *Confirm) Over(screen string, t theme.Theme, width, height int) string {
 	return Over(screen, c.View(t, width), width, height)
 }
 
+// labels returns the texts of the buttons.
 func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
 
 // Click returns the key for a click on a cell of a screen of width by height cells with
