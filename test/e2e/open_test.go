@@ -158,10 +158,14 @@ func (o openPort) interrupt() {
 	if o.code != 0 {
 		o.t.Errorf("after ctrl-c it exits with %d: %s", o.code, o.stderr)
 	}
-	if conn, err := net.Dial("tcp", o.Address); err == nil {
-		conn.Close()
-		o.t.Errorf("%s is still open", o.Address)
-	}
+	// The kernel can take some milliseconds to close the sockets of a process that has ended.
+	eventually(o.t, hung, o.Address+" is closed", func() bool {
+		conn, err := net.Dial("tcp", o.Address)
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
 }
 
 // dial connects to an open port.
