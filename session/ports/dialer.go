@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,13 +49,13 @@ type Dialer struct {
 	send     func(t lifeline.Type, message any) error
 	refused  func(reason string)
 
-	slots   chan struct{} // of waiting dials
-	unknown chan struct{} // slots of connections that have not sent a token
+	slots chan struct{} // of waiting dials
 
 	mu        sync.Mutex // guards what follows
 	made      int
 	pending   map[token]*pendingDial
-	accepting bool // a goroutine accepts connections
+	unknown   []net.Conn // connections that have not sent a token, the oldest first
+	accepting bool       // a goroutine accepts connections
 	closed    bool
 	lists     []chan<- lifeline.Ports // of callers that wait for the list of ports
 }
@@ -74,7 +75,7 @@ type pendingDial struct {
 func NewDialer(listener net.Listener, send func(t lifeline.Type, message any) error, refused func(reason string)) *Dialer {
 	return &Dialer{
 		listener: listener, send: send, refused: refused,
-		slots: make(chan struct{}, maxPending), unknown: make(chan struct{}, maxUnknown),
+		slots:   make(chan struct{}, maxPending),
 		pending: map[token]*pendingDial{},
 	}
 }
@@ -179,17 +180,34 @@ func (d *Dialer) accept() {
 			}
 			continue
 		}
-		select {
-		case d.unknown <- struct{}{}:
-			go func() {
-				defer func() { <-d.unknown }()
-				d.identify(conn)
-			}()
-		default:
-			conn.Close()
-			d.refused("too many connections at once")
-		}
+		d.enter(conn)
+		go d.identify(conn)
 	}
+}
+
+// enter adds a connection to those that have not sent a token. It closes the oldest one if
+// there are too many: PID 1 sends its token at once, so that its connection is among the
+// newest, however many a program of the sandbox holds open.
+func (d *Dialer) enter(conn net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.unknown) == maxUnknown {
+		d.unknown[0].Close()
+		d.unknown = slices.Delete(d.unknown, 0, 1)
+	}
+	d.unknown = append(d.unknown, conn)
+}
+
+// leave removes a connection from those that have not sent a token, and reports whether it
+// was still one of them.
+func (d *Dialer) leave(conn net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.Index(d.unknown, conn)
+	if i >= 0 {
+		d.unknown = slices.Delete(d.unknown, i, i+1)
+	}
+	return i >= 0
 }
 
 // continues reports whether accept continues after an error, which is the usual sign of a
@@ -212,6 +230,10 @@ func (d *Dialer) identify(conn net.Conn) {
 	var sent token
 	_ = conn.SetReadDeadline(time.Now().Add(tokenTimeout))
 	_, err := io.ReadFull(conn, sent[:])
+	if !d.leave(conn) {
+		d.refused("too many connections at once")
+		return
+	}
 	joinable, ok := conn.(relay.Conn)
 	if err == nil && ok && conn.SetReadDeadline(time.Time{}) == nil && d.deliver(sent, joinable) {
 		return
