@@ -18,54 +18,60 @@ import (
 // NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
 // D, R, T), a tab, the name (for a rename: old, tab, new).
 func NameStatus(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c review.Change) string {
-		line := c.Kind.Letter() + "\t"
+	return writeNames(ctx, cs, w, func(c review.Change) []string {
 		if c.OldPath != "" {
-			line += c.OldPath.String() + "\t"
+			return []string{c.Kind.Letter(), "\t", c.OldPath.String(), "\t", c.Path.String(), "\n"}
 		}
-		return line + c.Path.String() + "\n"
+		return []string{c.Kind.Letter(), "\t", c.Path.String(), "\n"}
 	})
 }
 
 // NameStatusZ is NameStatus for programs, as git writes it with -z: letter and
 // names raw, each ended by a NUL.
 func NameStatusZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c review.Change) string {
-		line := c.Kind.Letter() + "\x00"
+	return writeNames(ctx, cs, w, func(c review.Change) []string {
 		if c.OldPath != "" {
-			line += c.OldPath.Raw() + "\x00"
+			return []string{c.Kind.Letter(), "\x00", c.OldPath.Raw(), "\x00", c.Path.Raw(), "\x00"}
 		}
-		return line + c.Path.Raw() + "\x00"
+		return []string{c.Kind.Letter(), "\x00", c.Path.Raw(), "\x00"}
 	})
 }
 
 // Names writes the name of each file on a line, escaped; the new one of a rename.
 func Names(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c review.Change) string { return c.Path.String() + "\n" })
+	return writeNames(ctx, cs, w, func(c review.Change) []string { return []string{c.Path.String(), "\n"} })
 }
 
 // NamesZ is Names for programs: raw, each ended by a NUL.
 func NamesZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c review.Change) string { return c.Path.Raw() + "\x00" })
+	return writeNames(ctx, cs, w, func(c review.Change) []string { return []string{c.Path.Raw(), "\x00"} })
 }
 
-// writeNames writes a line for each file, including folded ones.
-func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line func(review.Change) string) error {
+// writeNames writes a line, given in parts, for each file, including folded ones. It joins no
+// parts: an agent chooses how long names are.
+func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line func(review.Change) []string) error {
 	out := bufio.NewWriter(w)
+	write := func(c review.Change) error {
+		for _, part := range line(c) {
+			if _, err := out.WriteString(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	shown := map[review.Path]bool{}
 	for _, c := range cs.Changes {
 		if c.Kind == review.Folded {
 			shown[c.Path] = true
 			continue
 		}
-		if _, err := out.WriteString(line(c)); err != nil {
+		if err := write(c); err != nil {
 			return err
 		}
 	}
 	if len(shown) > 0 {
 		err := cs.EachFolded(ctx, git.Owned(cs.GitDir), func(_ *review.Change, d git.Difference) error {
-			_, err := out.WriteString(line(review.Change{Path: review.Path(d.Path), Kind: review.KindOf(d)}))
-			return err
+			return write(review.Change{Path: review.Path(d.Path), Kind: review.KindOf(d)})
 		})
 		if err != nil {
 			return err
