@@ -13,13 +13,18 @@ import (
 // EachRecord runs a git command with -z output and yields its records as they arrive. The
 // last one can have an error. Stopping early ends the command.
 func (r *Repo) EachRecord(ctx context.Context, args ...string) iter.Seq2[string, error] {
+	return r.EachRecordOf(ctx, nil, args...)
+}
+
+// EachRecordOf is like EachRecord for a command that reads stdin.
+func (r *Repo) EachRecordOf(ctx context.Context, stdin io.Reader, args ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		read, write := io.Pipe()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			write.CloseWithError(r.Run(ctx, nil, write, args...))
+			write.CloseWithError(r.Run(ctx, stdin, write, args...))
 		}()
 		defer func() {
 			cancel()

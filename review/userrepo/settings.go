@@ -5,7 +5,6 @@
 package userrepo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -179,20 +178,26 @@ func (u *Settings) ReadAttributes(ctx context.Context, paths []string) error {
 	return nil
 }
 
+// askAttributes reads git's answer as it arrives: it repeats each path for each attribute,
+// and paths can be long.
 func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
-	var out bytes.Buffer
-	args := append([]string{"check-attr", "-z", "--stdin"}, asked...)
-	if err := u.Git.Run(ctx, strings.NewReader(strings.Join(paths, "\x00")), &out, args...); err != nil {
-		return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
-	}
 	u.Attrs = make(map[string]attributes, len(paths))
-	for records := strings.Split(out.String(), "\x00"); len(records) >= 3; records = records[3:] {
-		of := u.Attrs[records[0]]
+	args := append([]string{"check-attr", "-z", "--stdin"}, asked...)
+	var triple []string // path, attribute and value
+	for record, err := range u.Git.EachRecordOf(ctx, strings.NewReader(strings.Join(paths, "\x00")), args...) {
+		if err != nil {
+			return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
+		}
+		if triple = append(triple, record); len(triple) < 3 {
+			continue
+		}
+		of := u.Attrs[triple[0]]
 		if of == nil {
 			of = attributes{}
-			u.Attrs[records[0]] = of
+			u.Attrs[triple[0]] = of
 		}
-		of[records[1]] = records[2]
+		of[triple[1]] = triple[2]
+		triple = triple[:0]
 	}
 	return nil
 }
