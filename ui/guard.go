@@ -34,11 +34,13 @@ func (g guard) Init() tea.Cmd {
 	return g.command(g.Model.Init())
 }
 
-// Update routes to the model.
-func (g guard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+// Update routes to the model. It returns itself even if the model panics: the program
+// draws until it ends.
+func (g guard) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	next = g
 	defer g.catch()
-	_, cmd := g.Model.Update(msg)
-	return g, g.command(cmd)
+	_, cmd = g.Model.Update(msg)
+	return next, g.command(cmd)
 }
 
 // View returns the model's view, or nothing if the model panics.

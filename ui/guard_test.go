@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// latency is how late the terminal of these tests answers queries: later than the keys that
+// end the UI come.
+const latency = 150 * time.Millisecond
+
 // runFaulty says what became of the UI, and ends with 3 for a crash.
 func runFaulty() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
@@ -47,6 +51,7 @@ func runFaulty() int {
 	}}
 	_, err := show(ctx, request, func(a *app) { a.open = append(a.open, &layer{Page: &faulty{}, close: func() {}}) })
 	fmt.Printf("ended: %v\n", err)
+	time.Sleep(2 * latency) // the terminal is still used, as by a shell
 	var crash *Crash
 	if errors.As(err, &crash) && strings.Contains(string(crash.Stack), "faulty") {
 		return 3
@@ -118,7 +123,7 @@ func faultyTerminal(t *testing.T, before ...string) (*terminal.Terminal, context
 	words := append(before, os.Args[0])
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), faultyUI+"=1", "TERM=xterm-256color")
-	on, err := terminal.Start(cmd, terminal.Size{Rows: 24, Cols: 80})
+	on, err := terminal.StartOn(cmd, terminal.Model{Size: terminal.Size{Rows: 24, Cols: 80}, Latency: latency})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +149,9 @@ func ends(ctx context.Context, t *testing.T, on *terminal.Terminal, code int, pa
 	}
 	if text := on.Text(); strings.Contains(text, "a screen that works") {
 		t.Errorf("the screen is left:\n%s", text)
+	}
+	if text := on.Text(); strings.Contains(text, "rgb:") {
+		t.Errorf("an answer of the terminal reached the shell:\n%s", text)
 	}
 	if titles := on.Titles(); slices.Contains(titles, "owned") {
 		t.Errorf("the terminal's titles were %q", titles)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"aibox/app/run"
 	"aibox/session"
@@ -119,8 +120,10 @@ func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	app.paint()
 	prepare(app)
 	var program *tea.Program
+	query := &terminalQuery{sent: time.Now()}
 	program = tea.NewProgram(paced{guard{app, end}, &pace{}, &program}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
-		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond))
+		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return query.filter(msg, program.Quit) }))
 	// Not WithContext: a program that ends so just when a command gives the terminal back
 	// leaves the keyboard in a mode of its own.
 	defer context.AfterFunc(ctx, program.Quit)()

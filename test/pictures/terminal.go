@@ -18,7 +18,7 @@ func open(ctx context.Context, s terminal.Size, p palette, dir string, env []str
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(append([]string{"TERM=xterm-256color", "COLORTERM=truecolor"}, env...), "PWD="+dir)
-	return terminal.StartOn(cmd, s, p.back)
+	return terminal.StartOn(cmd, terminal.Model{Size: s, Background: p.back})
 }
 
 // follow does the steps and returns the lines of the last screen.

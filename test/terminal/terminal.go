@@ -4,6 +4,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,12 @@ type Size = screen.Size
 
 // Terminal is a terminal with one program on it. It is safe for concurrent use.
 type Terminal struct {
-	cmd    *exec.Cmd
-	master *os.File
-	before *term.State
-	after  *term.State   // once ended
-	ended  chan struct{} // the program, and all that it printed is known
+	cmd     *exec.Cmd
+	master  *os.File
+	latency time.Duration
+	before  *term.State
+	after   *term.State   // once ended
+	ended   chan struct{} // the program, and all that it printed is known
 
 	mu      sync.Mutex
 	grown   chan struct{} // closed at the next bytes or the end
@@ -44,18 +46,25 @@ type Terminal struct {
 	typed   time.Time // of the last keys
 }
 
+// Model is what terminals differ in.
+type Model struct {
+	Size
+	Background string        // its color, as #rrggbb; empty is dark
+	Latency    time.Duration // of its answers to queries, as over a slow network
+}
+
 // Start starts cmd on a terminal of this size. The terminal is dark and supports
 // synchronized output. The caller closes it.
-func Start(cmd *exec.Cmd, size Size) (*Terminal, error) { return StartOn(cmd, size, "#101010") }
+func Start(cmd *exec.Cmd, size Size) (*Terminal, error) { return StartOn(cmd, Model{Size: size}) }
 
-// StartOn is Start for a terminal with this background color, as #rrggbb.
-func StartOn(cmd *exec.Cmd, size Size, background string) (*Terminal, error) {
-	master, slave, err := Open(size)
+// StartOn is Start for a terminal of this model.
+func StartOn(cmd *exec.Cmd, m Model) (*Terminal, error) {
+	master, slave, err := Open(m.Size)
 	if err != nil {
 		return nil, err
 	}
 	defer slave.Close()
-	t := &Terminal{cmd: cmd, master: master, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size), watch: watch{background: background}}
+	t := &Terminal{cmd: cmd, master: master, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(m.Size), watch: watch{background: cmp.Or(m.Background, "#101010")}, latency: m.Latency}
 	if t.before, err = t.settings(); err != nil {
 		return nil, errors.Join(err, t.master.Close())
 	}
@@ -131,7 +140,7 @@ func (t *Terminal) read() {
 		t.grown = make(chan struct{})
 		t.mu.Unlock()
 		if answer != "" {
-			_, _ = t.master.WriteString(answer)
+			time.AfterFunc(t.latency, func() { _, _ = t.master.WriteString(answer) })
 		}
 		if err != nil {
 			return

@@ -1,0 +1,45 @@
+package ui
+
+import (
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// queryWait is how long the UI waits for the terminal's answer to its first query.
+const queryWait = 300 * time.Millisecond
+
+// terminalQuery delays the end of a program until the terminal has answered the query for
+// its background color, or queryWait after the start. An answer that comes later would be
+// printed at the user's shell prompt, or be taken for typed text.
+type terminalQuery struct {
+	sent     time.Time
+	mu       sync.Mutex
+	answered bool
+	quitting bool
+}
+
+// filter passes on each message but an early request to quit, which quit repeats later.
+func (q *terminalQuery) filter(msg tea.Msg, quit func()) tea.Msg {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch msg.(type) {
+	case tea.BackgroundColorMsg:
+		q.answered = true
+		if q.quitting {
+			go quit()
+		}
+	case tea.QuitMsg:
+		left := queryWait - time.Since(q.sent)
+		if q.answered || left <= 0 {
+			return msg
+		}
+		if !q.quitting {
+			q.quitting = true
+			time.AfterFunc(left, quit)
+		}
+		return nil
+	}
+	return msg
+}
