@@ -36,9 +36,9 @@ func TestARunIsPutTogetherStartedAndRunAgainOnTheScreen(t *testing.T) {
 		t.Errorf("the diff is %s", diff)
 	}
 	s.typed("R")
-	s.awaitShown(`cat .env >> README; echo full > src/cart.txt`)
+	s.awaitShown(`(?s)New run.*▸ Command.*cat .env >> README; echo full > src/cart.txt`) // the dashboard shows the command, too
 	s.typed("\x13")
-	s.awaitShown(`nothing changes until you accept`)
+	s.awaitShown(`(?s)\[ start \].*nothing changes until you accept`)
 	s.typed("\r")
 	s.awaitShown(`(?s)▲ to review.*1 file changed`)
 	s.typed("q")
