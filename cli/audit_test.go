@@ -50,7 +50,7 @@ func auditedSessions(t *testing.T) {
 		logEntry{audit.EgressAllowed, audit.Egress{Host: "registry.example", Port: 443, Method: "CONNECT", Rule: "*.example"}})
 	logged(t, "0dq5a-codex", logEntry{audit.SessionStarted, map[string]string{"agent": "codex"}},
 		logEntry{audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3", Status: 200, Input: 1200, Output: 40, Millis: 900}},
-		logEntry{audit.DNSRefused, audit.Query{Name: "a.example\n\x1b]52;c;x\a", Record: "TXT", Reason: "no name is resolved outside (TXT)"}})
+		logEntry{audit.DNSRefused, audit.Query{Name: "a.example\n\x1b]52;c;x\a", Record: "TXT", Reason: "outside names are not resolved (TXT)"}})
 	logged(t, "0dq4f-shell", logEntry{audit.EgressRefused, audit.Egress{Host: "evil.example", Port: 25, Method: "CONNECT", Reason: "the port is not allowed"}},
 		logEntry{audit.EgressClosed, audit.EgressEnd{Allowed: 1, Host: "registry.example", Port: 443, Method: "CONNECT", BytesUp: 1200, BytesDown: 3_400_000, Millis: 2500}},
 		logEntry{audit.BoxDestroyed, session.Totals{Refused: map[string]int{"egress": 7}}})
@@ -255,7 +255,7 @@ func TestAuditExportIsVerifiedAndSafeInASpreadsheet(t *testing.T) {
 	}
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(rows) != 10 || rows[9][7] != "'=HYPERLINK(1)" || rows[5][7] != `name a.example\n\x1b]52;c;x\x07: no name is resolved outside (TXT)` || !json.Valid([]byte(rows[5][8])) {
+	if err != nil || len(rows) != 10 || rows[9][7] != "'=HYPERLINK(1)" || rows[5][7] != `name a.example\n\x1b]52;c;x\x07: outside names are not resolved (TXT)` || !json.Valid([]byte(rows[5][8])) {
 		t.Errorf("%v: %q", err, rows)
 	}
 	data, err := os.ReadFile(auditLog("0dq4f-shell"))

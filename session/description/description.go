@@ -181,7 +181,7 @@ func (f folder) plainName() string {
 	case f.more > 0:
 		return fmt.Sprintf("%d other folders", f.more)
 	case f.name == "":
-		return "at the top"
+		return "top level"
 	}
 	return plainOr(f.name, "a folder with an unusual name")
 }

@@ -60,7 +60,7 @@ func (s *sandbox) serve(ctx context.Context, k *resources) error {
 // unresolved returns why a DNS query was refused. Address queries are the usual case, so
 // only other record types are named.
 func unresolved(kind string) string {
-	const why = "no name is resolved outside"
+	const why = "outside names are not resolved"
 	if kind == "A" || kind == "AAAA" {
 		return why
 	}

@@ -88,7 +88,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 
 func TestAddressLookupsOmitTheRecordType(t *testing.T) {
 	for kind, want := range map[string]string{
-		"A": "no name is resolved outside", "AAAA": "no name is resolved outside", "TXT": "no name is resolved outside (TXT)",
+		"A": "outside names are not resolved", "AAAA": "outside names are not resolved", "TXT": "outside names are not resolved (TXT)",
 	} {
 		if got := unresolved(kind); got != want {
 			t.Errorf("%s: %q, not %q", kind, got, want)

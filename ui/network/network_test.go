@@ -53,7 +53,7 @@ func (s *scene) asked(after int, a session.Access) {
 
 func busy() *scene {
 	s := &scene{locks: doctor.Guard{Up: true, Bridges: 2}}
-	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "no name is resolved outside"})
+	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "outside names are not resolved"})
 	s.asked(61, session.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: session.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
 	for i := range 30 {
 		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out"})

@@ -1,9 +1,11 @@
 package newrun
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"aibox/app/firstrun"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -105,11 +107,11 @@ func (o overview) run(row func(name, text string)) {
 
 // limits calls row for the model and the sandbox.
 func (o overview) limits(settings *config.Settings, row func(name, text string)) {
-	model := settings.Model
-	if model == "" {
-		model = "the only model"
+	model := cmp.Or(settings.Model, "the only model") + " of " + settings.Inference
+	if settings.Inference == firstrun.Scripted {
+		model = "none; a built-in script plays a fixed example"
 	}
-	row("model", termtext.Escape(model+" of "+settings.Inference))
+	row("model", termtext.Escape(model))
 	if open := strings.Join(settings.InferenceTools, ", "); open != "" {
 		row("way out", termtext.Escape(open+" of the model server"))
 	}

@@ -133,12 +133,12 @@ func running() *scene {
 	s.event(audit.SessionStarted, nil)
 	s.event(audit.AgentStarted, map[string]string{"agent": "codex"})
 	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
-	s.event(audit.AccessRefused, session.Refusal{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 1})
+	s.event(audit.AccessRefused, session.Refusal{What: "name", Target: "registry.example", Reason: "outside names are not resolved", Times: 1})
 	s.event(audit.NoticeGiven, map[string]string{"text": "the model server answered 500: try again"})
 	s.event(audit.AccessRefused, session.Refusal{What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1})
 	s.event(session.LiveChanged, session.Live{
 		Tokens: session.Tokens{Requests: 1, Input: 12_345, Output: 678}, Calls: 1, Deadline: noon.Add(time.Hour),
-		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1}},
+		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "outside names are not resolved", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1}},
 	})
 	s.events[len(s.events)-1].Seq = -1
 	s.describe(output.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")

@@ -24,7 +24,7 @@ func TestOutputAndEventsAreShownSideBySide(t *testing.T) {
 	p := open(t, running())
 	for _, want := range []string{
 		"0abcd-codex", "● running", "13k tokens", "4 refused", "until 13:00:00", "step 59 of many",
-		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "no name is resolved outside", "✗ tcp 192.0.2.1:443",
+		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "outside names are not resolved", "✗ tcp 192.0.2.1:443",
 		"! the model server answered 500", "the agent started", "fix the failing test",
 	} {
 		p.Sees(want)

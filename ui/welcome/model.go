@@ -166,7 +166,7 @@ func (s *modelStep) view(p bakes.Painter, width, height int) []string {
 // keyView asks for a key.
 func (s *modelStep) keyView(p bakes.Painter, width int) []string {
 	s.key.SetWidth(max(5, width-10))
-	text := "Paste or type your key of " + s.server.Title + ". aibox keeps it in memory until you quit, and the sandbox never gets it. " +
+	text := "Paste or type your " + s.server.Title + " API key. aibox keeps it in memory until you quit, and the sandbox never gets it. " +
 		"To keep it for later, set " + s.server.KeyName + " in your environment."
 	lines := frame.Wrap(text, width)
 	return append(lines, "", ansi.Truncate(s.key.View(), width, ""))

@@ -342,7 +342,7 @@ func TestAHostedModelAsksForItsKeyHidden(t *testing.T) {
 	w := newWorld(daemon, codex)
 	s := open(t, w)
 	s.press("down", "down", "enter")
-	s.sees("Paste or type your key of OpenAI", "To keep it for later, set OPENAI_API_KEY")
+	s.sees("Paste or type your OpenAI API key", "To keep it for later, set OPENAI_API_KEY")
 	if !s.Typing() {
 		t.Error("keys are not text")
 	}
