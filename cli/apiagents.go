@@ -29,7 +29,7 @@ func agentPolicy(tenant session.Tenant) agentsession.Policy {
 func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Service, error) {
 	service, err := a.app.AgentSessions(s.sessions, config.RunOverrides{}, policy)
 	if err == nil && policy.Tenant != session.LocalTenant {
-		service.Claim = s.keeper.Claim
+		service.Claim, service.Trees.Room = s.keeper.Claim, s.keeper.DiskRoom
 	}
 	return service, err
 }

@@ -59,7 +59,11 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	s.creations = &creation.Keeper{Store: s.store, Settle: s.settle}
 	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
 	s.keeper = keeper
-	keeper.Volumes = sandboxes.Volumes.Bytes
+	trees, err := a.app.Trees(sessions)
+	if err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
+	keeper.Volumes, keeper.Trees = sandboxes.Volumes.Bytes, trees.Bytes
 	keeper.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, keeper.SnapshotRoom
 	sandboxes.Launch = keeper.Limit(sandbox.LimitStarts(sandboxes.Launch))
 	key, err := s.store.Key(ctx, "ports")

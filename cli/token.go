@@ -274,7 +274,7 @@ tenant local, which is you, has no bounds unless you set them.`,
 	flags.Int64Var(&set.Memory, "memory", 0, "bound the memory of all sandboxes to this many `MiB`")
 	flags.Float64Var(&set.CPUs, "cpus", 0, "bound the processors of all sandboxes to this `number`")
 	flags.Int64Var(&set.Processes, "processes", 0, "bound the processes of all sandboxes to this `number`")
-	flags.Int64Var(&set.Disk, "disk", 0, "bound the volumes, with what all sandboxes can write, to this many `MiB`")
+	flags.Int64Var(&set.Disk, "disk", 0, "bound the volumes and uploaded trees, with what all sandboxes can write, to this many `MiB`")
 	flags.Int64Var(&set.UploadBytes, "upload", 0, "bound what is sent to hosts on one day to this many `MiB`")
 	flags.Int64Var(&set.Tokens, "tokens", 0, "bound the tokens of models on one day to this `number`")
 	flags.Int64Var(&set.Snapshots, "snapshots", 0, "bound what the snapshots of sandboxes take to this many `MiB`")

@@ -35,6 +35,8 @@ type Keeper struct {
 
 	// Volumes returns how many bytes the volumes of a tenant take; nil means none.
 	Volumes func(tenant session.Tenant) (int64, error)
+	// Trees returns how many bytes the uploaded trees of a tenant take; nil means none.
+	Trees func(tenant session.Tenant) (int64, error)
 	// Snapshots returns how many bytes the snapshots of a tenant take; nil means none.
 	Snapshots func(tenant session.Tenant) (int64, error)
 
@@ -156,8 +158,8 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 	if !writesDisk(spec) {
 		quota.Disk = 0
 	}
-	if quota.Disk > 0 && k.Volumes != nil {
-		bytes, err := k.Volumes(tenant)
+	if quota.Disk > 0 {
+		bytes, err := k.stored(tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -182,6 +184,41 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 		defer k.mu.Unlock()
 		change(-1)
 	}), nil
+}
+
+// stored returns how many bytes the volumes and the uploaded trees of a tenant take.
+func (k *Keeper) stored(tenant session.Tenant) (total int64, err error) {
+	for _, measure := range []func(session.Tenant) (int64, error){k.Volumes, k.Trees} {
+		if measure == nil {
+			continue
+		}
+		bytes, err := measure(tenant)
+		if err != nil {
+			return 0, err
+		}
+		total += bytes
+	}
+	return total, nil
+}
+
+// DiskRoom returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
+// in use; limited is unset without a quota.
+func (k *Keeper) DiskRoom(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error) {
+	quota, err := k.Store.Quota(ctx, tenant)
+	if err != nil || quota.Disk == 0 {
+		return 0, false, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used, err := k.Usage(ctx, tenant)
+	if err != nil {
+		return 0, true, err
+	}
+	bytes, err := k.stored(tenant)
+	if err != nil {
+		return 0, true, err
+	}
+	return (quota.Disk-used.Disk-k.starting[tenant].Disk)<<20 - bytes, true, nil
 }
 
 // SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.

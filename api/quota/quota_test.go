@@ -205,6 +205,29 @@ func TestVolumesTakeFromTheDiskOfATenant(t *testing.T) {
 	}
 }
 
+func TestUploadedTreesTakeFromTheDiskOfATenant(t *testing.T) {
+	k, m := keeper(t, store.Quota{Disk: 10})
+	k.Volumes = func(session.Tenant) (int64, error) { return 1 << 20, nil }
+	k.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
+	launch := k.Limit(m.launch)
+	if _, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: 7}), func(session.Step) {}); fault.KindOf(err) != fault.Limit {
+		t.Errorf("a sandbox that writes more than the trees leave: %v", err)
+	}
+	if _, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
+		t.Error(err)
+	}
+	if left, limited, err := k.DiskRoom(t.Context(), "a"); left != 2<<20 || !limited || err != nil {
+		t.Errorf("%d bytes are left (%v, %v)", left, limited, err)
+	}
+	if left, limited, err := k.DiskRoom(t.Context(), session.LocalTenant); limited || err != nil {
+		t.Errorf("without a quota, %d bytes are left (%v, %v)", left, limited, err)
+	}
+	k.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
+	if _, limited, err := k.DiskRoom(t.Context(), "a"); !limited || err == nil {
+		t.Errorf("trees of an unknown size: %v, %v", limited, err)
+	}
+}
+
 func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 	k, _ := keeper(t, store.Quota{Snapshots: 100})
 	stored := int64(0)

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"aibox/internal/archive"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/paths"
@@ -34,6 +36,9 @@ type Trees struct {
 	Dir string // a folder of aibox's own; it need not exist
 	// InUse reports whether a session works on the repository at a path. Its tree is kept.
 	InUse func(repository string) bool
+	// Room returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
+	// in use; limited is unset without a quota. Nil means that there are no quotas.
+	Room func(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error)
 }
 
 // Tree is an uploaded tree.
@@ -55,6 +60,10 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	if err := t.sweep(folder); err != nil {
 		return Tree{}, err
 	}
+	room, err := t.room(ctx, tenant)
+	if err != nil {
+		return Tree{}, err
+	}
 	id := strings.ToLower(rand.Text()[:20])
 	dir := filepath.Join(folder, id)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -63,7 +72,7 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	var undone undo.Stack
 	defer func() { err = errors.Join(err, undone.Run(ctx, 0)) }()
 	undone.Add(func(context.Context) error { return os.RemoveAll(dir) })
-	_, err = archive.Extract(in, dir, "", archive.Options{IsGit: gitname.IsDotGit, MaxBytes: maxTreeBytes, MaxEntries: maxTreeEntries})
+	_, err = archive.Extract(in, dir, "", archive.Options{IsGit: gitname.IsDotGit, MaxBytes: min(maxTreeBytes, room), MaxEntries: maxTreeEntries})
 	switch {
 	case errors.Is(err, archive.ErrTooLarge):
 		return Tree{}, fault.New(fault.Limit, "the tree cannot be stored: %w", err).Hint("leave out what can be built or downloaded again")
@@ -73,8 +82,46 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	if err := commitTree(ctx, dir); err != nil {
 		return Tree{}, err
 	}
+	if _, err := t.room(ctx, tenant); err != nil { // it takes more than its files, and others may have come meanwhile
+		return Tree{}, err
+	}
 	undone.Release()
 	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil
+}
+
+// room returns how many bytes the trees of a tenant may still take. It refuses a tenant who has
+// none left.
+func (t Trees) room(ctx context.Context, tenant session.Tenant) (int64, error) {
+	if t.Room == nil {
+		return math.MaxInt64, nil
+	}
+	left, limited, err := t.Room(ctx, tenant)
+	switch {
+	case err != nil:
+		return 0, err
+	case !limited:
+		return math.MaxInt64, nil
+	case left <= 0:
+		return 0, fault.New(fault.Limit, "the tenant's quota of disk has no room for the tree").
+			Hint("delete sessions and volumes that are not needed, or upload less")
+	}
+	return left, nil
+}
+
+// Bytes returns how many bytes of the disk the tenant's trees take.
+func (t Trees) Bytes(tenant session.Tenant) (int64, error) {
+	if _, err := session.ParseTenant(string(tenant)); err != nil {
+		return 0, err
+	}
+	limits := diskuse.Limits{Bytes: math.MaxInt64, Entries: maxTrees * maxTreeEntries * 2} // each file is an object, too
+	used, err := diskuse.Of([]string{filepath.Join(t.Dir, string(tenant))}, limits)
+	if err == nil && used.Exceeded(limits) {
+		err = errors.New("they hold too many files")
+	}
+	if err != nil {
+		return 0, fault.New(fault.Limit, "the uploaded trees of the tenant cannot be measured: %w", err).Hint("delete sessions that are not needed any more")
+	}
+	return used.Bytes, nil
 }
 
 // commitTree makes a repository of the files in dir, with one commit. No configuration but

@@ -3,6 +3,8 @@ package agentsession
 import (
 	"archive/tar"
 	"bytes"
+	"context"
+	"crypto/rand"
 	"io"
 	"os"
 	"os/exec"
@@ -151,5 +153,40 @@ func TestOldTreesWithoutASessionAreRemoved(t *testing.T) {
 	}
 	if _, err := s.Trees.Repository("ann", ids[1]); err == nil {
 		t.Error("the old one is kept")
+	}
+}
+
+// The quota bounds the files of a tree, and the tree with its repository.
+func TestATreeBeyondTheQuotaOfDiskIsRefused(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	total := int64(0)
+	s.Trees.Room = func(_ context.Context, tenant session.Tenant) (int64, bool, error) {
+		used, err := s.Trees.Bytes(tenant)
+		return total - used, total > 0, err
+	}
+	random := make([]byte, 300<<10)
+	_, _ = rand.Read(random)
+	add := func() error {
+		_, err := s.Trees.Add(t.Context(), "ann", tree(t, map[string]string{"data": string(random)}))
+		return err
+	}
+	if err := add(); err != nil {
+		t.Fatalf("without a quota: %v", err)
+	}
+	one, err := s.Trees.Bytes("ann")
+	if err != nil || one < 600<<10 {
+		t.Fatalf("a tree takes %d bytes (%v)", one, err)
+	}
+	for name, room := range map[string]int64{"nothing": 0, "less than the files": 200 << 10, "less than files and repository": 400 << 10} {
+		total = one + room
+		if err := add(); fault.KindOf(err) != fault.Limit {
+			t.Errorf("with %s left: %v", name, err)
+		}
+		if now, err := s.Trees.Bytes("ann"); now != one || err != nil {
+			t.Errorf("with %s left, %d bytes stay in place of %d (%v)", name, now, one, err)
+		}
+	}
+	if total = 3 * one; add() != nil {
+		t.Error("a tree that fits is refused")
 	}
 }
