@@ -42,6 +42,7 @@ type machine struct {
 }
 
 type program struct {
+	denied bool // a copy that ends before it reads
 	info   process.Info
 	record *process.Record
 	stdin  *io.PipeWriter
@@ -187,6 +188,7 @@ func (m *machine) StartProcess(_ context.Context, id session.ID, r process.Reque
 	p := &program{
 		info:   process.Info{ID: len(m.running[id]) + 1, Argv: r.Argv, Started: time.Now(), PID: 7},
 		record: process.NewRecord(m.dir, r.Keep, r.Overflow), signal: make(chan int, 8), ended: make(chan struct{}),
+		denied: r.Copy != nil && r.Copy.Path == "/denied",
 	}
 	in, stdin := io.Pipe()
 	p.stdin = stdin
@@ -212,6 +214,9 @@ func (p *program) run(in *io.PipeReader) {
 	ctx := context.Background()
 	out := func(data []byte) { _ = p.record.Append(ctx, process.Stdout, data) }
 	switch argv := p.info.Argv; {
+	case p.denied:
+		_ = p.record.Append(ctx, process.Stderr, []byte("permission denied"))
+		exit.Code = 1
 	case len(argv) == 0: // a copy
 		_, _ = io.Copy(io.Discard, in)
 	case argv[0] == "echo":
@@ -311,7 +316,9 @@ func (m *machine) ProcessInput(_ context.Context, id session.ID, number int, in 
 		return err
 	}
 	if _, err := io.Copy(p.stdin, in); err != nil {
-		return fault.New(fault.Conflict, "it has ended")
+		ended := fault.New(fault.Usage, "it has ended")
+		ended.Err = session.ErrWrongState
+		return ended
 	}
 	if end {
 		return p.stdin.Close()

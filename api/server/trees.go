@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
-	"aibox/internal/fault"
 	"aibox/internal/files"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -111,7 +111,7 @@ func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequ
 		return err
 	}
 	err = p.cases.ProcessInput(ctx, id, number, in, true)
-	if err == nil || fault.KindOf(err) == fault.Conflict { // it has ended, and says why
+	if err == nil || errors.Is(err, session.ErrWrongState) { // it has ended, and says why
 		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
 	}
 	if err != nil {

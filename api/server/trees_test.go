@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/genproto/googleapis/api/httpbody"
+
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
@@ -65,5 +67,20 @@ func TestATreeIsStoredWhileItIsUploaded(t *testing.T) {
 	defer response.Body.Close()
 	if data, err := io.ReadAll(response.Body); response.StatusCode != 200 || !strings.Contains(string(data), `"tree"`) || err != nil {
 		t.Errorf("%d %s: %v", response.StatusCode, data, err)
+	}
+}
+
+// A copy whose destination is denied can end before all of the archive is sent.
+func TestAnUploadReportsWhyItsCopyEnded(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.sandbox("a")
+	stream := aiboxv1connect.NewFilesClient(http.DefaultClient, s.url).Upload(t.Context())
+	stream.RequestHeader().Set("Authorization", "Bearer "+s.token("a"))
+	first := &aiboxv1.UploadFilesRequest{SandboxId: id, Path: "/denied", Name: "f", Archive: &httpbody.HttpBody{Data: make([]byte, 1<<20)}}
+	if err := stream.Send(first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.CloseAndReceive(); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("the upload ends with %v", err)
 	}
 }

@@ -149,7 +149,7 @@ func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error 
 	defer tick.Stop()
 	for {
 		listening, err := s.Sessions.Ports(ctx, id)
-		if err != nil && ctx.Err() == nil && (fault.KindOf(err) != fault.Conflict || s.hasEnded(id)) {
+		if err != nil && ctx.Err() == nil && (!errors.Is(err, session.ErrWrongState) || s.hasEnded(id)) {
 			return err
 		}
 		for _, one := range listening {

@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,21 +40,19 @@ func (r *Runner) CreateContext(ctx context.Context, id session.ID, l Language, p
 			_ = r.processes.SignalProcess(context.WithoutCancel(ctx), id, info.ID, int(unix.SIGKILL))
 		}
 	}()
-	if err := r.processes.ProcessInput(ctx, id, info.ID, strings.NewReader(script), false); err != nil && !isConflict(err) {
+	if err := r.processes.ProcessInput(ctx, id, info.ID, strings.NewReader(script), false); err != nil && !errors.Is(err, session.ErrWrongState) {
 		return "", err
 	}
 	info.Frames = 0
 	result, err := x.runKept(ctx, "", info)
 	switch {
-	case isConflict(err), err == nil && result.Ended:
+	case errors.Is(err, session.ErrWrongState), err == nil && result.Ended:
 		return "", fault.New(fault.Usage, "the sandbox cannot run %s: %q", l, result.Stderr.Bytes)
 	case err == nil && result.Status == TimedOut:
 		err = fault.New(fault.Limit, "the interpreter for %s was not ready in time", l)
 	}
 	return name, err
 }
-
-func isConflict(err error) bool { return err != nil && fault.KindOf(err) == fault.Conflict }
 
 // DeleteContext ends a context, and returns once it has ended.
 func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) error {
