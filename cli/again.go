@@ -16,9 +16,9 @@ func (a *cli) rerunCommand() *cobra.Command {
 		Use:   "rerun ID [flags] [-- ARGUMENT…]",
 		Short: "Run a session's task again",
 		Long: `Start a new session with the agent, task and options of an earlier one, on the
-repository as it is now. All flags of "aibox run" are accepted and override the
-earlier session's values. --allow-degraded is never carried over: pass it again, or
-put it in your settings.`,
+repository as it is now. All flags of "aibox run" except --resume and --no-feedback are
+accepted, and override the earlier session's values. --allow-degraded is never carried
+over: pass it again, or put it in your settings.`,
 		Example: `  aibox rerun 0dq4f
   aibox rerun 0dq4f --model qwen3 --detach`,
 		Args:              oneBeforeDash,

@@ -40,8 +40,8 @@ queries, model requests and probes. Removed sessions are included; "aibox config
 audit-keep" changes for how long. An event's id, such as 0dq4f/17, shows that event in
 full.
 
-Kinds of events, for --kind: ` + kindNames() + `;
-or the types in the output, such as egress.refused.
+--kind takes these kinds of events, or types as in the output, such as egress.refused:
+` + kindNames() + `.
 
 With --json, each event is one line of JSON with these fields: "id", "session", "seq" (its
 number in the log), "time", "type", "kind", "denied" (true if access was refused), "data"
@@ -187,10 +187,13 @@ func unknownKind(word string) error {
 	return f.Hint("kinds: %s", kindNames())
 }
 
+// kindNames returns the kinds as text, without that of the API's calls: no session's log has it.
 func kindNames() string {
 	var names []string
 	for _, kind := range audit.Kinds() {
-		names = append(names, string(kind))
+		if kind != audit.KindAPI {
+			names = append(names, string(kind))
+		}
 	}
 	return strings.Join(names, ", ")
 }

@@ -33,14 +33,14 @@ func newCopyCommand(a *cli) *cobra.Command {
 		Long: `Copy a file or a folder between this machine and the sandbox of a running session, as
 cp -r does: into DEST if that is a folder, else as DEST. A path that ends in /. means the
 contents of a folder. A relative path in the sandbox starts at the agent's working
-folder. With - in place of the path on this machine, the files are a tar archive on the
+folder. With - in place of the path on this machine, the files are a tar archive on
 standard output or input, unchanged.
 
-Programs of the sandbox do the work there, so a symlink in it never leads to this machine.
-On this machine nothing is written outside DEST or through a symlink. Symlinks that lead
-out of DEST, devices and pipes are left out, which is exit code 4. So is every .git, since
-git runs programs that the agent can put there: --git copies it. Files keep their
-permissions without set-uid bits, and belong to you.
+A program inside the sandbox reads and writes there, so a symlink in it never leads to this
+machine. On this machine nothing is written outside DEST or through a symlink. Symlinks that
+lead out of DEST, devices and pipes are left out, and then the exit code is 4. So is every
+.git, since git runs programs that the agent can put there: --git copies it. Files keep
+their permissions without set-uid bits, and belong to you.
 
 What you copy into /workspace counts as the agent's change, and is in its review. To take
 over an agent's work, use ` + "`aibox accept`" + `.`,

@@ -39,15 +39,15 @@ func newExecCommand(a *cli) *cobra.Command {
 environment, working folder and network. The exit code is the command's; 127 means that
 the sandbox has no such command, and 126 that it cannot be run.
 
-The command gets the input of aibox only with -i, so that a loop over session ids keeps
-its own. Ctrl-c and other signals are passed on; the third ctrl-c kills the command. Its
-output is passed on unchanged, but control sequences that could harm your terminal are
-removed from what is printed on one. With -t the command gets a terminal of its own, shown
-as ` + "`aibox attach`" + ` shows an agent's: ctrl-p ctrl-q detaches and leaves it running.
+The command reads your standard input only with -i, so that it takes nothing from a loop
+over session ids. Ctrl-c and other signals are passed on; the third ctrl-c kills the command.
+Its output is passed on unchanged, except that a terminal does not get control sequences
+that could harm it. With -t the command gets a terminal of its own, shown as
+` + "`aibox attach`" + ` shows an agent's: ctrl-p ctrl-q detaches and leaves it running.
 
 With -d the command runs in the background, and its number is printed. --list lists the
-processes of a session, and --connect follows one of them, from the beginning of its
-output that is still kept (16 MiB). When the agent ends, they all end.
+processes of a session. --connect follows one of them, and begins with the output that is
+still kept, up to 16 MiB. When the agent ends, they all end.
 
 What a command changes in /workspace counts as the agent's change, and is in its review.`,
 		Example: `  aibox exec 0dq4f -- git status
@@ -60,14 +60,14 @@ What a command changes in /workspace counts as the agent's change, and is in its
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass the input on to the command")
+	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass standard input to the command")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal, and show it on this one")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "run the command in the background, and print its number")
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the command's environment (repeatable)")
-	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `folder` of the sandbox")
-	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `user` of the sandbox, or user:group")
+	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `FOLDER` of the sandbox")
+	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `USER` of the sandbox, or USER:GROUP")
 	flags.BoolVar(&o.list, "list", false, "list the processes that were started with exec, shell and cp")
-	flags.IntVar(&o.connect, "connect", 0, "follow the process with this `number`")
+	flags.IntVar(&o.connect, "connect", 0, "follow the process with this `NUMBER`")
 	return cmd
 }
 

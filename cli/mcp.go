@@ -40,8 +40,8 @@ Claude Code, Codex, Cursor and Gemini CLI. The client's model can then run codin
 in sandboxes, read their changes, and accept them on a branch.
 
 Agents can run on the repository of the current directory, or on those that --repo
-names. The settings are the upper bound for what the client can ask for: hosts that
---allow names can be allowed, and no others. Files with risks stay for you to accept.`,
+names. Your settings and these flags limit what the client can ask for: it can allow only
+hosts that --allow names, for example. Only you can accept files with risks.`,
 		Example: `  claude mcp add aibox -- aibox mcp --repo ~/src/shop
   codex mcp add aibox -- aibox mcp --repo ~/src/shop --timeout 20m
   aibox mcp --repo ~/src/shop --network allowlist --allow npm`,

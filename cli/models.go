@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"aibox/app"
-	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -41,7 +40,7 @@ is asked every time, a remote one at most every five minutes.`,
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&o.inference, "inference", config.Defaults().Inference, "use the model server at `URL`, or auto, ollama, openai, anthropic, gemini, openrouter or scripted")
+	cmd.Flags().StringVar(&o.inference, "inference", "", "ask this `SERVER`: auto, a provider's name or a URL; the default is the setting inference")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "always ask the server, and fail if it does not answer")
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(app.InferenceNames()...))

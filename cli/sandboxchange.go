@@ -102,7 +102,10 @@ func newSandboxNetworkCommand(a *cli) *cobra.Command {
 		Use:   "network ID",
 		Short: "Show or replace what a sandbox can reach",
 		Long: `Show what a sandbox can reach, or replace the lists that are given. Connections that are
-no longer allowed are closed. --allow= with nothing after it allows no host.`,
+no longer allowed are closed. --allow= with nothing after it allows no host.
+
+A sandbox with the network policy none or local cannot get hosts later. Create it with
+--allow= if it may need them.`,
 		Example: `  aibox sandbox network 0dq4f
   aibox sandbox network 0dq4f --allow pip`,
 		Args: sandboxArgs,
@@ -133,8 +136,8 @@ no longer allowed are closed. --allow= with nothing after it allows no host.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&allow, "allow", nil, "allow these `hosts`, and no others")
-	flags.StringSliceVar(&deny, "deny", nil, "deny these `hosts`")
+	flags.StringSliceVar(&allow, "allow", nil, "allow these `HOSTS`, and no others (comma-separated)")
+	flags.StringSliceVar(&deny, "deny", nil, "deny these `HOSTS` (comma-separated)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -193,7 +196,7 @@ func newSandboxOpenCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open ID PORT",
 		Short: "Print a URL with which a browser reaches a port of a sandbox",
-		Long: `Print a signed URL for a port of a sandbox. Everyone who has it can use the port, until
+		Long: `Print a signed URL for a port of a sandbox. Anyone who has it can use the port until
 it expires. It needs a server that listens on TCP: aibox serve --listen 127.0.0.1:8800.`,
 		Example: "  aibox sandbox open 0dq4f 6080\n  aibox sandbox open 0dq4f 3000 --ttl 10m --browser",
 		Args:    cobra.ExactArgs(2),

@@ -33,33 +33,34 @@ func newSandboxCreateCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create a sandbox, and print its id",
-		Long: `Create a sandbox and print its id when processes can be started in it. Without --network
-and --allow it reaches nothing.`,
+		Long: `Create a sandbox from a template, by default code, and print its id when processes can be
+started in it. Without --network and --allow it reaches nothing. Build the template's image
+first: "aibox bake code".`,
 		Example: `  aibox sandbox create
   aibox sandbox create --allow pip --timeout 30m
   aibox sandbox create --template code --memory 2048 --metadata job=7
-  aibox sandbox create --snapshot snap-7d2k… --allow pip`,
+  aibox sandbox create --snapshot snap-7d2k --allow pip`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.template, "template", "", "make it from this `template`; default code")
-	flags.StringVar(&o.name, "name", "", "give it this `name`")
-	flags.StringVar(&o.timeout, "timeout", "", "end it after this `time`; 0 for no limit")
-	flags.StringVar(&o.idle, "idle-timeout", "", "end it after this `time` without use; 0 for no limit")
-	flags.StringVar(&o.onTimeout, "on-timeout", "", "`destroy` or pause it at its timeout")
-	flags.StringVar(&o.network, "network", "", "set what it can reach: `none`, local, allowlist or public")
-	flags.StringSliceVar(&o.allow, "allow", nil, "allow these `hosts`")
-	flags.StringSliceVar(&o.deny, "deny", nil, "deny these `hosts`")
+	flags.StringVar(&o.template, "template", "", "make it from this `TEMPLATE`; default code")
+	flags.StringVar(&o.name, "name", "", "give it this `NAME`")
+	flags.StringVar(&o.timeout, "timeout", "", "end it after this `TIME`; 0 for no limit")
+	flags.StringVar(&o.idle, "idle-timeout", "", "end it after this `TIME` without activity; 0 for no limit")
+	flags.StringVar(&o.onTimeout, "on-timeout", "", "at its timeout, take this `ACTION`: destroy or pause")
+	flags.StringVar(&o.network, "network", "", "set what it can reach by this `POLICY`: none, local, allowlist or public")
+	flags.StringSliceVar(&o.allow, "allow", nil, "allow these `HOSTS` (comma-separated)")
+	flags.StringSliceVar(&o.deny, "deny", nil, "deny these `HOSTS` (comma-separated)")
 	flags.StringArrayVar(&o.metadata, "metadata", nil, "store `KEY=VALUE` with it (repeatable)")
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the environment of its processes (repeatable)")
 	flags.StringArrayVar(&o.volumes, "volume", nil, "mount a volume as `NAME:PATH`, or NAME:PATH:ro (repeatable)")
 	flags.StringArrayVar(&o.settings, "set", nil, "set a further setting as `KEY=VALUE` (repeatable)")
-	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MiB`; 0 for no limit")
-	flags.Float64Var(&o.cpus, "cpus", 0, "limit the `processors` that it can use; 0 for no limit")
-	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `number`; 0 for no limit")
-	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `id`; what is not given is as in its sandbox")
-	flags.StringVar(&o.key, "idempotency-key", "", "create it once, however often this `key` is used")
+	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MIB`; 0 for no limit")
+	flags.Float64Var(&o.cpus, "cpus", 0, "limit the processors that it can use to this `NUMBER`; 0 for no limit")
+	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `NUMBER`; 0 for no limit")
+	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `ID`; settings that you leave out are those of its sandbox")
+	flags.StringVar(&o.key, "idempotency-key", "", "create it only once, however often this `KEY` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }

@@ -33,10 +33,10 @@ func newSandboxExecCommand(a *cli) *cobra.Command {
 		Use:   "exec ID -- COMMAND…",
 		Short: "Run a command in a sandbox",
 		Long: `Run a command in a sandbox. The exit code is the command's; 127 means that the sandbox has
-no such command, and 126 that it cannot be run. The command gets the input of aibox only
+no such command, and 126 that it cannot be run. The command reads your standard input only
 with -i. Ctrl-c and other signals are passed on; the third ctrl-c kills the command. Its
-output is passed on unchanged, but control sequences that could harm your terminal are
-removed from what is printed on one.`,
+output is passed on unchanged, except that a terminal does not get control sequences that
+could harm it.`,
 		Example: `  aibox sandbox exec 0dq4f -- python3 -c 'print(6 * 7)'
   aibox sandbox exec -i 0dq4f -- sh -c 'cat > /tmp/data' < data
   aibox sandbox exec -t 0dq4f -- python3`,
@@ -50,18 +50,18 @@ removed from what is printed on one.`,
 	}
 	o.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass the input on to the command")
+	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass standard input to the command")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal, and show it on this one")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "run the command in the background, and print its number")
-	flags.StringVar(&o.timeout, "timeout", "", "kill the command after this `time`")
+	flags.StringVar(&o.timeout, "timeout", "", "kill the command after this `TIME`")
 	return cmd
 }
 
 func (o *sandboxExecOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the command's environment (repeatable)")
-	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `folder` of the sandbox")
-	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `user` of the sandbox, or user:group")
+	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `FOLDER` of the sandbox")
+	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `USER` of the sandbox, or USER:GROUP")
 }
 
 func newSandboxShellCommand(a *cli) *cobra.Command {

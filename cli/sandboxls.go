@@ -19,8 +19,8 @@ func newSandboxListCommand(a *cli) *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
 		Short:   "List sandboxes, newest first",
-		Long: `List sandboxes, newest first. The column PARENT has the session whose agent created a
-sandbox. Only that agent can use such a sandbox; you can show it and end it.`,
+		Long: `List sandboxes, newest first. The column PARENT shows the session whose agent created the
+sandbox, if one did. Only that agent can use such a sandbox; you can show it and end it.`,
 		Example: "  aibox sandbox ls\n  aibox sandbox ls --metadata job=7 --json\n  aibox sandbox ls --parent 0dq4f-claude",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,9 +39,9 @@ sandbox. Only that agent can use such a sandbox; you can show it and end it.`,
 	flags := cmd.Flags()
 	flags.BoolVarP(&all, "all", "a", false, "include sandboxes that have ended")
 	flags.StringArrayVar(&request.Metadata, "metadata", nil, "list only those with this `KEY=VALUE` (repeatable)")
-	flags.StringVar(&request.Template, "template", "", "list only those of this `template`")
-	flags.StringVar(&request.Name, "name", "", "list only those with this `name`")
-	flags.StringVar(&request.ParentId, "parent", "", "list only those that the agent of this `session` created")
+	flags.StringVar(&request.Template, "template", "", "list only those of this `TEMPLATE`")
+	flags.StringVar(&request.Name, "name", "", "list only those with this `NAME`")
+	flags.StringVar(&request.ParentId, "parent", "", "list only those that the agent of the session `ID` created")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -21,11 +21,11 @@ func newSandboxSnapshotCommand(a *cli) *cobra.Command {
 		Use:   "snapshot ID",
 		Short: "Store the state of a sandbox, and print the id of the snapshot",
 		Long: `Store the files of a running sandbox and the memory of its processes, and print the id of
-the snapshot. The sandbox stands still meanwhile, and runs on. Sandboxes that are created from
-the snapshot continue from there. It holds no connection, but what the processes have in
-memory: secrets, too.`,
+the snapshot. The sandbox is paused meanwhile, and then continues. Sandboxes that are created
+from the snapshot continue from its state, without the connections to the outside. A snapshot
+holds everything in the memory of the processes, including secrets.`,
 		Example: `  aibox sandbox snapshot 0dq4f
-  aibox sandbox create --snapshot snap-7d2k…`,
+  aibox sandbox create --snapshot snap-7d2k`,
 		Args: sandboxArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
@@ -41,7 +41,7 @@ memory: secrets, too.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "give the snapshot this `name`")
+	cmd.Flags().StringVar(&name, "name", "", "give the snapshot this `NAME`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -51,7 +51,7 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "snapshots",
 		Short:   "List the snapshots of sandboxes, or delete some",
-		Example: "  aibox sandbox snapshots\n  aibox sandbox snapshots rm snap-7d2k…",
+		Example: "  aibox sandbox snapshots\n  aibox sandbox snapshots rm snap-7d2k",
 		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
@@ -77,8 +77,8 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:     "rm ID…",
 		Short:   "Delete snapshots",
-		Long:    "Delete snapshots. Sandboxes that were created from them run on.",
-		Example: "  aibox sandbox snapshots rm snap-7d2k…",
+		Long:    "Delete snapshots. Sandboxes that were created from them keep running.",
+		Example: "  aibox sandbox snapshots rm snap-7d2k",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
@@ -132,8 +132,8 @@ func newSandboxForkCommand(a *cli) *cobra.Command {
 		Use:   "fork ID",
 		Short: "Create a sandbox that continues from the state of another, and print its id",
 		Long: `Create a sandbox with the files and the processes that another one has at this moment, and
-print its id. Both run on, independently of each other. It is the same as a snapshot, a
-create with --snapshot, which takes settings, and the deletion of the snapshot.`,
+print its id. Both keep running, independently of each other. To choose other settings for
+the new one, take a snapshot and create a sandbox from it.`,
 		Example: "  aibox sandbox fork 0dq4f",
 		Args:    sandboxArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

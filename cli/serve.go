@@ -56,16 +56,16 @@ func newServeCommand(a *cli) *cobra.Command {
 		Long: `Serve the API: sandboxes, processes, files and agents for programs, over gRPC, gRPC-Web,
 Connect, REST, WebSockets and MCP.
 
-Without --listen, the server listens on a Unix socket that only your own programs can
-use, without a token. With --listen 127.0.0.1:PORT it listens on TCP, too, for callers with
-a token of ` + "`aibox token create`" + `. Any other address needs a certificate, too.
+The server listens on a Unix socket that only your own programs can use, without a token.
+With --listen 127.0.0.1:PORT it also listens on TCP, for callers with a token of
+` + "`aibox token create`" + `. Any other address needs --cert and --key.
 
 Sandboxes do not depend on the server: you can end and start it at any time, and they and
-their processes continue. Ctrl-c and SIGTERM let calls end for up to 30 seconds.
+their processes continue. On ctrl-c or SIGTERM, it waits up to 30 seconds for calls to end.
 
---warm code=2..8 keeps from 2 to 8 sandboxes of a template started, as many as are requested
-while new ones start. A request gets one if all its settings are the template's; any other
-starts a sandbox of its own.
+--warm code=2..8 keeps 2 to 8 sandboxes of the template code started, depending on how often
+they are requested. A request gets one if all its settings are the template's; any other
+request starts a new sandbox.
 
 With OTEL_EXPORTER_OTLP_ENDPOINT, the server sends its metrics to that OpenTelemetry
 collector every minute, by OTLP over HTTP.
@@ -79,14 +79,14 @@ collector every minute, by OTLP over HTTP.
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.listen, "listen", nil, "listen on this `ADDRESS:PORT`, too (repeatable)")
-	flags.StringVar(&o.cert, "cert", "", "PEM `file` with the server's certificate and those that sign it")
-	flags.StringVar(&o.key, "key", "", "PEM `file` with the certificate's private key")
-	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests for this `NAME` of the server (repeatable)")
-	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for requests to come: `TEMPLATE=MIN..MAX` (repeatable)")
-	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of what is available")
+	flags.StringArrayVar(&o.listen, "listen", nil, "also listen on this `ADDRESS:PORT` (repeatable)")
+	flags.StringVar(&o.cert, "cert", "", "PEM `FILE` with the server's certificate and its certificate chain")
+	flags.StringVar(&o.key, "key", "", "PEM `FILE` with the certificate's private key")
+	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests whose Host header has this `NAME` (repeatable)")
+	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for later requests: `TEMPLATE=MIN..MAX` (repeatable)")
+	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of the available memory")
 	flags.StringArrayVar(&o.domains, "domain", nil, "serve ports of sandboxes as PORT-ID.`DOMAIN` instead of PORT-ID.localhost (repeatable)")
-	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd unit of the user that runs this command, and exit")
+	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd user unit that starts this server with these flags, and exit")
 	return cmd
 }
 

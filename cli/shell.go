@@ -40,8 +40,8 @@ in a copy of the workspace, without network and also after the end, is
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the shell's environment (repeatable)")
-	flags.StringVarP(&o.dir, "workdir", "w", "", "start in this `folder` of the sandbox")
-	flags.StringVarP(&o.user, "user", "u", "", "run as this `user` of the sandbox, or user:group")
+	flags.StringVarP(&o.dir, "workdir", "w", "", "start in this `FOLDER` of the sandbox")
+	flags.StringVarP(&o.user, "user", "u", "", "run as this `USER` of the sandbox, or USER:GROUP")
 	return cmd
 }
 

@@ -21,8 +21,8 @@ func newTokenCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Manage the tokens of the API",
-		Long: `Manage the tokens with which programs call the API on TCP. A token belongs to a tenant,
-which sees nothing of another one's sandboxes, and has rights:
+		Long: `Manage the tokens with which programs call the API over TCP. A token belongs to a tenant,
+which cannot see another tenant's sandboxes. It has one or more of these rights:
 
   read       list sandboxes, sessions, templates, volumes and usage
   sandboxes  create, change and destroy sandboxes
@@ -79,9 +79,9 @@ func newTokenCreateCommand(a *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.tenant, "tenant", string(session.LocalTenant), "the `name` of the tenant; local has your own sandboxes")
-	flags.StringSliceVar(&o.rights, "right", defaultRights, "give the token these `rights` (repeatable)")
-	flags.StringVar(&o.expires, "expires", "90d", "make the token invalid after this `time`; 0 for never")
+	flags.StringVar(&o.tenant, "tenant", string(session.LocalTenant), "make the token for this tenant `NAME`; local is you, with your own sandboxes")
+	flags.StringSliceVar(&o.rights, "right", defaultRights, "give the token these `RIGHTS` (comma-separated)")
+	flags.StringVar(&o.expires, "expires", "90d", "make the token invalid after this `TIME`; 0 for never")
 	flags.StringVar(&o.name, "name", "", "describe what the token is for")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -233,8 +233,8 @@ func newTokenQuotaCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota TENANT",
 		Short: "Show or change the quota of a tenant",
-		Long: `Show the quota of a tenant, or change the bounds that are given. 0 means no bound. The
-tenant local, which is you, has no bounds unless you set them.`,
+		Long: `Show the quota of a tenant, or change the limits that are given. 0 means no limit. The
+tenant local, which is you, has no limits unless you set them.`,
 		Example: `  aibox token quota ci
   aibox token quota ci --sandboxes 50 --memory 65536`,
 		Args: cobra.ExactArgs(1),
@@ -262,22 +262,22 @@ tenant local, which is you, has no bounds unless you set them.`,
 					{"processors", bound(now.CPUs)},
 					{"processes", bound(now.Processes)},
 					{"disk in MiB", bound(now.Disk)},
-					{"MiB sent on one day", bound(now.UploadBytes >> 20)},
-					{"tokens of models on one day", bound(now.Tokens)},
+					{"MiB sent in a day", bound(now.UploadBytes >> 20)},
+					{"tokens of models in a day", bound(now.Tokens)},
 					{"MiB of snapshots", bound(now.Snapshots >> 20)},
 				})
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&set.Sandboxes, "sandboxes", 0, "bound the sandboxes at once to this `number`")
-	flags.Int64Var(&set.Memory, "memory", 0, "bound the memory of all sandboxes to this many `MiB`")
-	flags.Float64Var(&set.CPUs, "cpus", 0, "bound the processors of all sandboxes to this `number`")
-	flags.Int64Var(&set.Processes, "processes", 0, "bound the processes of all sandboxes to this `number`")
-	flags.Int64Var(&set.Disk, "disk", 0, "bound the volumes and uploaded trees, with what all sandboxes can write, to this many `MiB`")
-	flags.Int64Var(&set.UploadBytes, "upload", 0, "bound what is sent to hosts on one day to this many `MiB`")
-	flags.Int64Var(&set.Tokens, "tokens", 0, "bound the tokens of models on one day to this `number`")
-	flags.Int64Var(&set.Snapshots, "snapshots", 0, "bound what the snapshots of sandboxes take to this many `MiB`")
+	flags.Int64Var(&set.Sandboxes, "sandboxes", 0, "limit the sandboxes that run at the same time to this `NUMBER`")
+	flags.Int64Var(&set.Memory, "memory", 0, "limit the memory of all sandboxes together to this many `MIB`")
+	flags.Float64Var(&set.CPUs, "cpus", 0, "limit the processors of all sandboxes together to this `NUMBER`")
+	flags.Int64Var(&set.Processes, "processes", 0, "limit the processes of all sandboxes together to this `NUMBER`")
+	flags.Int64Var(&set.Disk, "disk", 0, "limit the disk space of volumes and uploaded trees, with what running sandboxes can still write, to this many `MIB`")
+	flags.Int64Var(&set.UploadBytes, "upload", 0, "limit what is sent to hosts in a day (UTC) to this many `MIB`")
+	flags.Int64Var(&set.Tokens, "tokens", 0, "limit the tokens of models in a day (UTC) to this `NUMBER`")
+	flags.Int64Var(&set.Snapshots, "snapshots", 0, "limit the disk space of snapshots to this many `MIB`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -305,7 +305,7 @@ func changeQuota(cmd *cobra.Command, now *store.Quota, set store.Quota) (changed
 // bound returns a bound as users read it.
 func bound[T int64 | float64](n T) string {
 	if n == 0 {
-		return "no bound"
+		return "no limit"
 	}
 	return fmt.Sprint(n)
 }
