@@ -38,9 +38,9 @@ never before they are 30 days old. Audit logs of removed sessions are kept for 9
 ("aibox config set audit-keep").
 
 Work that has not been fully reviewed is kept, however old, and so is anything that is
-running or cannot be read. A snapshot is kept while a sandbox runs that it was taken of
-or that was created from it. A workspace is saved before it is removed. aibox removes
-nothing unless you run this command.`,
+running or cannot be read. A snapshot is kept while the sandbox that it was taken from, or
+one that was created from it, still runs. A workspace is saved before it is removed. aibox
+removes none of this unless you run this command.`,
 		Example: "  aibox gc --dry-run\n  aibox gc\n  aibox gc --older-than 7d",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },

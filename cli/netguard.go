@@ -20,7 +20,7 @@ func newNetguardCommand(a *cli) *cobra.Command {
 	o := netguardOptions{cli: a, site: siteAuto}
 	cmd := &cobra.Command{
 		Use:   "netguard",
-		Short: "The network locks around sandboxes",
+		Short: "Show the network locks around sandboxes, and check policies",
 		Long: `Manage the alias 10.200.200.1, the firewall chains and the routing rules that keep
 sandboxes from reaching anything else. Every session puts them in place when it
 starts, so you need "up" only to inspect them beforehand.`,

@@ -39,13 +39,14 @@ func (o *netguardOptions) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Put the locks in place, or repair them",
-		Long: `Put the locks in place. If they are, but differ from what they should be, repair them.
-Every session does so when it starts.
+		Long: `Put the locks in place, or repair those that differ from what they should be. Every
+session does so when it starts.
 
 --dry-run prints the changes in order, as a shell script to read. With --json, it prints
-an object with these fields: "enter" (the command that runs another in the network
-namespace of Docker's bridges; empty in place), and "changes", a list of "command" (its
-words), "input" (its standard input, if any) and "optional" (true if a failure is ignored).`,
+an object with these fields: "enter" (the command that runs another command in the network
+namespace of Docker's bridges; empty if that is this one), and "changes", a list of
+"command" (its words), "input" (its standard input, if any) and "optional" (true if a
+failure is ignored).`,
 		Example: "  aibox netguard up --dry-run\n  sudo aibox netguard up --site host",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.up(cmd.Context(), options) },

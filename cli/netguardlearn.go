@@ -20,8 +20,8 @@ func (o *netguardOptions) learnCommand() *cobra.Command {
 		Use:   "learn ID",
 		Short: "Propose an allow list from what a session reached",
 		Long: `Propose the shortest allow list that would have allowed all that a session reached
-through the egress proxy. Three or more names below one domain become *.DOMAIN, unless the
-names of a domain have many owners.
+through the egress proxy. Three or more names below one domain become *.DOMAIN, unless
+names of that domain can have different owners.
 
 Look at each entry: the agent chose these hosts. --accept adds them to the allow list of
 your settings.`,

@@ -22,7 +22,7 @@ func newSandboxCommand(a *cli) *cobra.Command {
 		Short: "Create and use sandboxes without an agent",
 		Long: `Create and use sandboxes: isolated machines without an agent and without a repository,
 which live until their time is up or they are destroyed. These commands make the same calls
-as programs do over the API: of your server, or in the same process if none runs.`,
+as programs do over the API: to your server if one runs, otherwise in the same process.`,
 		Example: `  aibox sandbox create --allow pip
   aibox sandbox exec 0dq4f -- python3 -c 'print(6 * 7)'
   aibox sandbox rm 0dq4f`,

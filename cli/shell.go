@@ -30,9 +30,9 @@ func newShellCommand(a *cli) *cobra.Command {
 the image has none. It takes the whole terminal. Ctrl-p ctrl-q detaches and leaves it
 running; it ends with the agent.
 
-What you change in /workspace counts as the agent's change, and is in its review. A shell
-in a copy of the workspace, without network and also after the end, is
-` + "`aibox workspace`" + `.`,
+What you change in /workspace counts as the agent's change, and is in its review. To open
+a shell on a copy of the workspace, without network and even after the session has ended,
+use ` + "`aibox workspace`" + `.`,
 		Example:           "  aibox shell 0dq4f\n  aibox shell -u node 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.complete.sessions,
