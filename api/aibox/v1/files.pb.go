@@ -1018,7 +1018,7 @@ type FileEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened.
 	Type FileEventType `protobuf:"varint,1,opt,name=type,proto3,enum=aibox.v1.FileEventType" json:"type,omitempty"`
-	// The path; of before, for a renamed file.
+	// The path; the old path of a renamed file.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// The new path of a renamed file. Empty: it is not below the watched folder.
 	NewPath string `protobuf:"bytes,3,opt,name=new_path,json=newPath,proto3" json:"new_path,omitempty"`

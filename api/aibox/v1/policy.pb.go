@@ -29,7 +29,7 @@ const (
 	NetworkMode_NETWORK_MODE_UNSPECIFIED NetworkMode = 0
 	// Nothing, not even a model.
 	NetworkMode_NETWORK_MODE_NONE NetworkMode = 1
-	// The model at http://10.200.200.1 alone.
+	// Only the model, at http://10.200.200.1.
 	NetworkMode_NETWORK_MODE_LOCAL NetworkMode = 2
 	// The model, and the hosts of the allow list.
 	NetworkMode_NETWORK_MODE_ALLOWLIST NetworkMode = 3

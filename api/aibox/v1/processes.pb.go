@@ -1941,7 +1941,7 @@ type RunCodeResponse struct {
 	StdoutDroppedBytes int64 `protobuf:"varint,4,opt,name=stdout_dropped_bytes,json=stdoutDroppedBytes,proto3" json:"stdout_dropped_bytes,omitempty"`
 	// How many bytes of the standard error were dropped.
 	StderrDroppedBytes int64 `protobuf:"varint,5,opt,name=stderr_dropped_bytes,json=stderrDroppedBytes,proto3" json:"stderr_dropped_bytes,omitempty"`
-	// The exit code; absent with a context whose interpreter lives on.
+	// The exit code; absent with a context whose interpreter keeps running.
 	ExitCode *int32 `protobuf:"varint,6,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	// The value of the last expression as text, where the language and a context give one.
 	Result string `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`

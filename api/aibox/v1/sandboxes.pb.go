@@ -172,7 +172,7 @@ type Sandbox struct {
 	Network *NetworkPolicy `protobuf:"bytes,12,opt,name=network,proto3" json:"network,omitempty"`
 	// The limits in force.
 	Limits *Limits `protobuf:"bytes,13,opt,name=limits,proto3" json:"limits,omitempty"`
-	// The permissions in force. Absent: no restriction but the policy.
+	// The permissions in force. Absent: code cannot become root, and nothing else is restricted.
 	Permissions *Permissions `protobuf:"bytes,14,opt,name=permissions,proto3" json:"permissions,omitempty"`
 	// The mounted volumes.
 	Volumes []*VolumeMount `protobuf:"bytes,15,rep,name=volumes,proto3" json:"volumes,omitempty"`
@@ -191,7 +191,7 @@ type Sandbox struct {
 	Degraded []string `protobuf:"bytes,21,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	// The id of the snapshot that it continues from. Empty: it was started.
 	SnapshotId string `protobuf:"bytes,22,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
-	// The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+	// The id of the session whose agent created it. Empty: no agent did. Only the agent can use
 	// such a sandbox; the session's tenant can see, list and destroy it.
 	ParentId      string `protobuf:"bytes,23,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -413,19 +413,18 @@ type CreateSandboxRequest struct {
 	Network *NetworkPolicy `protobuf:"bytes,8,opt,name=network,proto3" json:"network,omitempty"`
 	// The limits. Absent: the tenant's defaults.
 	Limits *Limits `protobuf:"bytes,9,opt,name=limits,proto3" json:"limits,omitempty"`
-	// The permissions. Absent: no restriction but the policy.
+	// The permissions. Absent: code cannot become root, and nothing else is restricted.
 	Permissions *Permissions `protobuf:"bytes,10,opt,name=permissions,proto3" json:"permissions,omitempty"`
 	// Volumes to mount, at most 16.
 	Volumes []*VolumeMount `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
-	// absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
-	// The template, the permissions of files and processes, and the limit of processes cannot
-	// differ, because the stored processes have them; env applies to processes started from now
-	// on.
+	// The id of a snapshot that the sandbox continues from. Fields that are absent are as in the
+	// snapshot's sandbox: network, limits, permissions, timeouts. The template, the permissions
+	// of files and processes, and the limit of processes cannot differ, because the stored
+	// processes have them; env applies to processes started from now on.
 	SnapshotId string `protobuf:"bytes,12,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
-	// Names this creation, with at most 128 characters. A call with a key that a call had in
-	// the last 24 hours returns the sandbox of that call; with another request it is a
-	// conflict.
+	// A key of at most 128 characters that identifies this creation. A call with the key of a
+	// call in the last 24 hours returns the sandbox of that call. If the rest of the request
+	// differs, it is a conflict.
 	IdempotencyKey string `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The model of the sandbox, for the network modes that have one. Empty: the tenant's
 	// default.

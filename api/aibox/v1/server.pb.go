@@ -60,7 +60,7 @@ func (*GetServerRequest) Descriptor() ([]byte, []int) {
 	return file_aibox_v1_server_proto_rawDescGZIP(), []int{0}
 }
 
-// Quota is the upper bounds of a tenant. 0 means no bound.
+// Quota is the limits of a tenant. 0 means no limit.
 type Quota struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sandboxes at once.
@@ -71,9 +71,9 @@ type Quota struct {
 	Cpus float64 `protobuf:"fixed64,3,opt,name=cpus,proto3" json:"cpus,omitempty"`
 	// Processes of all of them.
 	Processes int64 `protobuf:"varint,4,opt,name=processes,proto3" json:"processes,omitempty"`
-	// Bytes sent to hosts on one day (UTC).
+	// Bytes sent to hosts in a day (UTC).
 	UploadBytes int64 `protobuf:"varint,5,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
-	// Tokens that models read and wrote on one day (UTC).
+	// Tokens that models read and wrote in a day (UTC).
 	ModelTokens   int64 `protobuf:"varint,6,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

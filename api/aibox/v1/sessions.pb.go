@@ -332,7 +332,7 @@ type StartSessionRequest struct {
 	Options map[string]string `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Entries that lists can be filtered by.
 	Metadata map[string]string `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Names this start, as CreateSandboxRequest.idempotency_key does.
+	// A key that identifies this start, as CreateSandboxRequest.idempotency_key does.
 	IdempotencyKey string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The network policy. Absent: the tenant's default.
 	Network *NetworkPolicy `protobuf:"bytes,10,opt,name=network,proto3" json:"network,omitempty"`
@@ -1113,7 +1113,7 @@ type FileChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The path in the repository; escaped.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// The path of before, if it was renamed.
+	// The old path, if the file was renamed.
 	OldPath string `protobuf:"bytes,2,opt,name=old_path,json=oldPath,proto3" json:"old_path,omitempty"`
 	// The kind of change.
 	Type ChangeType `protobuf:"varint,3,opt,name=type,proto3,enum=aibox.v1.ChangeType" json:"type,omitempty"`

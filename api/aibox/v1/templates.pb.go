@@ -34,7 +34,7 @@ type Template struct {
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// Whether it is aibox's own, which cannot be changed.
 	Builtin bool `protobuf:"varint,3,opt,name=builtin,proto3" json:"builtin,omitempty"`
-	// Whether its image is built. If not, the first sandbox waits for the build.
+	// Whether its image is built. If not, no sandbox can be created from it.
 	Built bool `protobuf:"varint,4,opt,name=built,proto3" json:"built,omitempty"`
 	// The image, by its id. Empty: not built.
 	Image string `protobuf:"bytes,5,opt,name=image,proto3" json:"image,omitempty"`

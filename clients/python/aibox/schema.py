@@ -123,7 +123,7 @@ class NetworkMode(Enumeration):
     """Nothing, not even a model."""
 
     LOCAL = "local"
-    """The model at http://10.200.200.1 alone."""
+    """Only the model, at http://10.200.200.1."""
 
     ALLOWLIST = "allowlist"
     """The model, and the hosts of the allow list."""
@@ -597,7 +597,7 @@ class FileEvent(Message):
     """What happened."""
 
     path: str = scalar("path", STRING)
-    """The path; of before, for a renamed file."""
+    """The path; the old path of a renamed file."""
 
     new_path: str = scalar("newPath", STRING)
     """The new path of a renamed file. Empty: it is not below the watched folder."""
@@ -1276,7 +1276,7 @@ class RunCodeResponse(Message):
     """How many bytes of the standard error were dropped."""
 
     exit_code: int | None = optional("exitCode", INT)
-    """The exit code; absent with a context whose interpreter lives on."""
+    """The exit code; absent with a context whose interpreter keeps running."""
 
     result: str = scalar("result", STRING)
     """The value of the last expression as text, where the language and a context give one."""
@@ -1377,7 +1377,7 @@ class Sandbox(Message):
     """The limits in force."""
 
     permissions: Permissions | None = optional("permissions", message(lambda: Permissions))
-    """The permissions in force. Absent: no restriction but the policy."""
+    """The permissions in force. Absent: code cannot become root, and nothing else is restricted."""
 
     volumes: list[VolumeMount] = repeated("volumes", message(lambda: VolumeMount))
     """The mounted volumes."""
@@ -1406,7 +1406,7 @@ class Sandbox(Message):
     """The id of the snapshot that it continues from. Empty: it was started."""
 
     parent_id: str = scalar("parentId", STRING)
-    """The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+    """The id of the session whose agent created it. Empty: no agent did. Only the agent can use
     such a sandbox; the session's tenant can see, list and destroy it.
     """
 
@@ -1449,23 +1449,22 @@ class CreateSandboxRequest(Message):
     """The limits. Absent: the tenant's defaults."""
 
     permissions: Permissions | None = optional("permissions", message(lambda: Permissions))
-    """The permissions. Absent: no restriction but the policy."""
+    """The permissions. Absent: code cannot become root, and nothing else is restricted."""
 
     volumes: list[VolumeMount] = repeated("volumes", message(lambda: VolumeMount))
     """Volumes to mount, at most 16."""
 
     snapshot_id: str = scalar("snapshotId", STRING)
-    """The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
-    absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
-    The template, the permissions of files and processes, and the limit of processes cannot
-    differ, because the stored processes have them; env applies to processes started from now
-    on.
+    """The id of a snapshot that the sandbox continues from. Fields that are absent are as in the
+    snapshot's sandbox: network, limits, permissions, timeouts. The template, the permissions
+    of files and processes, and the limit of processes cannot differ, because the stored
+    processes have them; env applies to processes started from now on.
     """
 
     idempotency_key: str = scalar("idempotencyKey", STRING)
-    """Names this creation, with at most 128 characters. A call with a key that a call had in
-    the last 24 hours returns the sandbox of that call; with another request it is a
-    conflict.
+    """A key of at most 128 characters that identifies this creation. A call with the key of a
+    call in the last 24 hours returns the sandbox of that call. If the rest of the request
+    differs, it is a conflict.
     """
 
     model: str = scalar("model", STRING)
@@ -1703,7 +1702,7 @@ class GetServerRequest(Message):
 
 @dataclass(kw_only=True)
 class Quota(Message):
-    """Quota is the upper bounds of a tenant. 0 means no bound."""
+    """Quota is the limits of a tenant. 0 means no limit."""
 
     sandboxes: int = scalar("sandboxes", INT64)
     """Sandboxes at once."""
@@ -1718,10 +1717,10 @@ class Quota(Message):
     """Processes of all of them."""
 
     upload_bytes: int = scalar("uploadBytes", INT64)
-    """Bytes sent to hosts on one day (UTC)."""
+    """Bytes sent to hosts in a day (UTC)."""
 
     model_tokens: int = scalar("modelTokens", INT64)
-    """Tokens that models read and wrote on one day (UTC)."""
+    """Tokens that models read and wrote in a day (UTC)."""
 
 
 @dataclass(kw_only=True)
@@ -1795,7 +1794,7 @@ class StartSessionRequest(Message):
     """Entries that lists can be filtered by."""
 
     idempotency_key: str = scalar("idempotencyKey", STRING)
-    """Names this start, as CreateSandboxRequest.idempotency_key does."""
+    """A key that identifies this start, as CreateSandboxRequest.idempotency_key does."""
 
     network: NetworkPolicy | None = optional("network", message(lambda: NetworkPolicy))
     """The network policy. Absent: the tenant's default."""
@@ -1956,7 +1955,7 @@ class FileChange(Message):
     """The path in the repository; escaped."""
 
     old_path: str = scalar("oldPath", STRING)
-    """The path of before, if it was renamed."""
+    """The old path, if the file was renamed."""
 
     type: ChangeType = scalar("type", enumeration(ChangeType, "CHANGE_TYPE_"))
     """The kind of change."""
@@ -2133,7 +2132,7 @@ class Template(Message):
     """Whether it is aibox's own, which cannot be changed."""
 
     built: bool = scalar("built", BOOL)
-    """Whether its image is built. If not, the first sandbox waits for the build."""
+    """Whether its image is built. If not, no sandbox can be created from it."""
 
     image: str = scalar("image", STRING)
     """The image, by its id. Empty: not built."""

@@ -379,7 +379,7 @@ export const WatchFilesRequest: MessageType<WatchFilesRequest> = new MessageType
 export interface FileEvent {
   /** What happened. */
   type: FileEventType;
-  /** The path; of before, for a renamed file. */
+  /** The path; the old path of a renamed file. */
   path: string;
   /** The new path of a renamed file. Empty: it is not below the watched folder. */
   newPath: string;
@@ -445,7 +445,7 @@ export const UploadFilesRequest: MessageType<UploadFilesRequest> = new MessageTy
  * NetworkMode is what a sandbox can reach.
  * - unspecified: The tenant's default.
  * - none: Nothing, not even a model.
- * - local: The model at http://10.200.200.1 alone.
+ * - local: Only the model, at http://10.200.200.1.
  * - allowlist: The model, and the hosts of the allow list.
  * - public: The model, and every public host that is not denied.
  */
@@ -1147,7 +1147,7 @@ export interface RunCodeResponse {
   stdoutDroppedBytes: number;
   /** How many bytes of the standard error were dropped. */
   stderrDroppedBytes: number;
-  /** The exit code; absent with a context whose interpreter lives on. */
+  /** The exit code; absent with a context whose interpreter keeps running. */
   exitCode?: number;
   /** The value of the last expression as text, where the language and a context give one. */
   result: string;
@@ -1263,7 +1263,7 @@ export interface Sandbox {
   network?: NetworkPolicy;
   /** The limits in force. */
   limits?: Limits;
-  /** The permissions in force. Absent: no restriction but the policy. */
+  /** The permissions in force. Absent: code cannot become root, and nothing else is restricted. */
   permissions?: Permissions;
   /** The mounted volumes. */
   volumes: VolumeMount[];
@@ -1285,7 +1285,7 @@ export interface Sandbox {
   /** The id of the snapshot that it continues from. Empty: it was started. */
   snapshotId: string;
   /**
-   * The id of the session whose agent created it. Empty: no agent did. The agent alone uses
+   * The id of the session whose agent created it. Empty: no agent did. Only the agent can use
    * such a sandbox; the session's tenant can see, list and destroy it.
    */
   parentId: string;
@@ -1345,22 +1345,21 @@ export interface CreateSandboxRequest {
   network?: NetworkPolicy;
   /** The limits. Absent: the tenant's defaults. */
   limits?: Limits;
-  /** The permissions. Absent: no restriction but the policy. */
+  /** The permissions. Absent: code cannot become root, and nothing else is restricted. */
   permissions?: Permissions;
   /** Volumes to mount, at most 16. */
   volumes: VolumeMount[];
   /**
-   * The id of a snapshot that the sandbox continues from, instead of a fresh one. What is
-   * absent here is as in the sandbox of the snapshot: network, limits, permissions, timeouts.
-   * The template, the permissions of files and processes, and the limit of processes cannot
-   * differ, because the stored processes have them; env applies to processes started from now
-   * on.
+   * The id of a snapshot that the sandbox continues from. Fields that are absent are as in the
+   * snapshot's sandbox: network, limits, permissions, timeouts. The template, the permissions
+   * of files and processes, and the limit of processes cannot differ, because the stored
+   * processes have them; env applies to processes started from now on.
    */
   snapshotId: string;
   /**
-   * Names this creation, with at most 128 characters. A call with a key that a call had in
-   * the last 24 hours returns the sandbox of that call; with another request it is a
-   * conflict.
+   * A key of at most 128 characters that identifies this creation. A call with the key of a
+   * call in the last 24 hours returns the sandbox of that call. If the rest of the request
+   * differs, it is a conflict.
    */
   idempotencyKey: string;
   /**
@@ -1632,7 +1631,7 @@ export interface GetServerRequest {
 export const GetServerRequest: MessageType<GetServerRequest> = new MessageType<GetServerRequest>(() => ({
 }));
 
-/** Quota is the upper bounds of a tenant. 0 means no bound. */
+/** Quota is the limits of a tenant. 0 means no limit. */
 export interface Quota {
   /** Sandboxes at once. */
   sandboxes: number;
@@ -1642,9 +1641,9 @@ export interface Quota {
   cpus: number;
   /** Processes of all of them. */
   processes: number;
-  /** Bytes sent to hosts on one day (UTC). */
+  /** Bytes sent to hosts in a day (UTC). */
   uploadBytes: number;
-  /** Tokens that models read and wrote on one day (UTC). */
+  /** Tokens that models read and wrote in a day (UTC). */
   modelTokens: number;
 }
 export const Quota: MessageType<Quota> = new MessageType<Quota>(() => ({
@@ -1749,7 +1748,7 @@ export interface StartSessionRequest {
   options: Record<string, string>;
   /** Entries that lists can be filtered by. */
   metadata: Record<string, string>;
-  /** Names this start, as CreateSandboxRequest.idempotency_key does. */
+  /** A key that identifies this start, as CreateSandboxRequest.idempotency_key does. */
   idempotencyKey: string;
   /** The network policy. Absent: the tenant's default. */
   network?: NetworkPolicy;
@@ -1927,7 +1926,7 @@ export const Hunk: MessageType<Hunk> = new MessageType<Hunk>(() => ({
 export interface FileChange {
   /** The path in the repository; escaped. */
   path: string;
-  /** The path of before, if it was renamed. */
+  /** The old path, if the file was renamed. */
   oldPath: string;
   /** The kind of change. */
   type: ChangeType;
@@ -2114,7 +2113,7 @@ export interface Template {
   description: string;
   /** Whether it is aibox's own, which cannot be changed. */
   builtin: boolean;
-  /** Whether its image is built. If not, the first sandbox waits for the build. */
+  /** Whether its image is built. If not, no sandbox can be created from it. */
   built: boolean;
   /** The image, by its id. Empty: not built. */
   image: string;

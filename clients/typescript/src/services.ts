@@ -208,8 +208,7 @@ export class Network {
 
   /**
    * Set replaces the lists of a running sandbox. Connections that they no longer allow are
-   * closed. The mode stays: invalid for another one, and for a sandbox that was created
-   * without a way out.
+   * closed. Errors: invalid for another mode, and for a sandbox with the mode none or local.
    */
   set(request: Init<SetNetworkRequest>, options?: CallOptions): Promise<NetworkPolicy> {
     return this.#connection.call("/aibox.v1.Network/Set", SetNetworkRequest, NetworkPolicy, request, true, options);
@@ -272,7 +271,10 @@ export class Processes {
     return this.#connection.call("/aibox.v1.Processes/Launch", StartProcessRequest, Process, request, false, options);
   }
 
-  /** Connect streams the events of a process from a number on, also of one that has ended. */
+  /**
+   * Connect streams the events of a process, beginning with a given number. The process may
+   * have ended.
+   */
   connect(request: Init<ConnectProcessRequest>, options?: CallOptions): AsyncGenerator<ProcessEvent> {
     return this.#connection.stream("/aibox.v1.Processes/Connect", ConnectProcessRequest, ProcessEvent, request, options);
   }
@@ -311,8 +313,8 @@ export class Processes {
   }
 
   /**
-   * Exec runs a command, waits for its end, and returns its output up to a bound. A failure
-   * of the command is no error of the call: see exit.
+   * Exec runs a command, waits for its end, and returns its output up to a limit. If the
+   * command fails, the call still succeeds: see exit.
    */
   exec(request: Init<ExecRequest>, options?: CallOptions): Promise<ExecResponse> {
     return this.#connection.call("/aibox.v1.Processes/Exec", ExecRequest, ExecResponse, request, false, options);
@@ -383,14 +385,14 @@ export class Sandboxes {
     return this.#connection.call("/aibox.v1.Sandboxes/Pause", PauseSandboxRequest, Sandbox, request, false, options);
   }
 
-  /** Resume continues a paused sandbox. Its connections of before are gone. */
+  /** Resume continues a paused sandbox. Its earlier connections are closed. */
   resume(request: Init<ResumeSandboxRequest>, options?: CallOptions): Promise<Sandbox> {
     return this.#connection.call("/aibox.v1.Sandboxes/Resume", ResumeSandboxRequest, Sandbox, request, false, options);
   }
 
   /**
    * Snapshot stores the state of a running sandbox, from which others can be created: its
-   * files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+   * files and the memory of its processes. The sandbox is paused meanwhile, and then continues. A
    * snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
    * refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
    * environment if the machine cannot do it; limit if the tenant's quota is reached.
@@ -405,8 +407,8 @@ export class Sandboxes {
   }
 
   /**
-   * DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
-   * conflict while one is being created.
+   * DeleteSnapshot deletes a snapshot. Sandboxes that were created from it keep running.
+   * Errors: conflict while one is being created.
    */
   deleteSnapshot(request: Init<DeleteSnapshotRequest>, options?: CallOptions): Promise<void> {
     return this.#connection.call("/aibox.v1.Sandboxes/DeleteSnapshot", DeleteSnapshotRequest, nothing, request, true, options);
@@ -419,7 +421,7 @@ export class Sandboxes {
 
   /**
    * Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
-   * and its audit log stay. One that has ended already is no error.
+   * and its audit log stay. It is no error if the sandbox has already ended.
    */
   destroy(request: Init<DestroySandboxRequest>, options?: CallOptions): Promise<void> {
     return this.#connection.call("/aibox.v1.Sandboxes/Destroy", DestroySandboxRequest, nothing, request, true, options);
@@ -476,8 +478,8 @@ export class Sessions {
   }
 
   /**
-   * Events streams the events of a session from a number on, and ends after the last one of
-   * a session that has ended.
+   * Events streams the events of a session, beginning with a given number. The stream ends
+   * after the last event of a session that has ended.
    */
   events(request: Init<SessionEventsRequest>, options?: CallOptions): AsyncGenerator<SessionEvent> {
     return this.#connection.stream("/aibox.v1.Sessions/Events", SessionEventsRequest, SessionEvent, request, options);

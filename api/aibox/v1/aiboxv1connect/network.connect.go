@@ -47,8 +47,7 @@ type NetworkClient interface {
 	// Get returns the network policy of a sandbox.
 	Get(context.Context, *connect.Request[v1.GetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Set replaces the lists of a running sandbox. Connections that they no longer allow are
-	// closed. The mode stays: invalid for another one, and for a sandbox that was created
-	// without a way out.
+	// closed. Errors: invalid for another mode, and for a sandbox with the mode none or local.
 	Set(context.Context, *connect.Request[v1.SetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Explain says whether a sandbox can reach a host and port, and which rule decides. It
 	// connects to nothing.
@@ -117,8 +116,7 @@ type NetworkHandler interface {
 	// Get returns the network policy of a sandbox.
 	Get(context.Context, *connect.Request[v1.GetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Set replaces the lists of a running sandbox. Connections that they no longer allow are
-	// closed. The mode stays: invalid for another one, and for a sandbox that was created
-	// without a way out.
+	// closed. Errors: invalid for another mode, and for a sandbox with the mode none or local.
 	Set(context.Context, *connect.Request[v1.SetNetworkRequest]) (*connect.Response[v1.NetworkPolicy], error)
 	// Explain says whether a sandbox can reach a host and port, and which rule decides. It
 	// connects to nothing.

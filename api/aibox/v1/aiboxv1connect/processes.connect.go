@@ -70,7 +70,8 @@ type ProcessesClient interface {
 	Start(context.Context, *connect.Request[v1.StartProcessRequest]) (*connect.ServerStreamForClient[v1.ProcessEvent], error)
 	// Launch starts a process and returns at once. Connect reads its output.
 	Launch(context.Context, *connect.Request[v1.StartProcessRequest]) (*connect.Response[v1.Process], error)
-	// Connect streams the events of a process from a number on, also of one that has ended.
+	// Connect streams the events of a process, beginning with a given number. The process may
+	// have ended.
 	Connect(context.Context, *connect.Request[v1.ConnectProcessRequest]) (*connect.ServerStreamForClient[v1.ProcessEvent], error)
 	// List lists the processes that were started in a sandbox, in the order of their starts.
 	List(context.Context, *connect.Request[v1.ListProcessesRequest]) (*connect.Response[v1.ListProcessesResponse], error)
@@ -85,8 +86,8 @@ type ProcessesClient interface {
 	Resize(context.Context, *connect.Request[v1.ResizeProcessRequest]) (*connect.Response[emptypb.Empty], error)
 	// Signal sends a signal to the process group of a process.
 	Signal(context.Context, *connect.Request[v1.SignalProcessRequest]) (*connect.Response[emptypb.Empty], error)
-	// Exec runs a command, waits for its end, and returns its output up to a bound. A failure
-	// of the command is no error of the call: see exit.
+	// Exec runs a command, waits for its end, and returns its output up to a limit. If the
+	// command fails, the call still succeeds: see exit.
 	Exec(context.Context, *connect.Request[v1.ExecRequest]) (*connect.Response[v1.ExecResponse], error)
 	// RunCode runs source text in a language, and waits for its end.
 	RunCode(context.Context, *connect.Request[v1.RunCodeRequest]) (*connect.Response[v1.RunCodeResponse], error)
@@ -280,7 +281,8 @@ type ProcessesHandler interface {
 	Start(context.Context, *connect.Request[v1.StartProcessRequest], *connect.ServerStream[v1.ProcessEvent]) error
 	// Launch starts a process and returns at once. Connect reads its output.
 	Launch(context.Context, *connect.Request[v1.StartProcessRequest]) (*connect.Response[v1.Process], error)
-	// Connect streams the events of a process from a number on, also of one that has ended.
+	// Connect streams the events of a process, beginning with a given number. The process may
+	// have ended.
 	Connect(context.Context, *connect.Request[v1.ConnectProcessRequest], *connect.ServerStream[v1.ProcessEvent]) error
 	// List lists the processes that were started in a sandbox, in the order of their starts.
 	List(context.Context, *connect.Request[v1.ListProcessesRequest]) (*connect.Response[v1.ListProcessesResponse], error)
@@ -295,8 +297,8 @@ type ProcessesHandler interface {
 	Resize(context.Context, *connect.Request[v1.ResizeProcessRequest]) (*connect.Response[emptypb.Empty], error)
 	// Signal sends a signal to the process group of a process.
 	Signal(context.Context, *connect.Request[v1.SignalProcessRequest]) (*connect.Response[emptypb.Empty], error)
-	// Exec runs a command, waits for its end, and returns its output up to a bound. A failure
-	// of the command is no error of the call: see exit.
+	// Exec runs a command, waits for its end, and returns its output up to a limit. If the
+	// command fails, the call still succeeds: see exit.
 	Exec(context.Context, *connect.Request[v1.ExecRequest]) (*connect.Response[v1.ExecResponse], error)
 	// RunCode runs source text in a language, and waits for its end.
 	RunCode(context.Context, *connect.Request[v1.RunCodeRequest]) (*connect.Response[v1.RunCodeResponse], error)

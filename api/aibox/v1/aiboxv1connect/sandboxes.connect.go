@@ -80,23 +80,23 @@ type SandboxesClient interface {
 	// Pause stops the processes of a sandbox and keeps its memory and files. Errors:
 	// unsupported if the machine cannot do it.
 	Pause(context.Context, *connect.Request[v1.PauseSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// Resume continues a paused sandbox. Its connections of before are gone.
+	// Resume continues a paused sandbox. Its earlier connections are closed.
 	Resume(context.Context, *connect.Request[v1.ResumeSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Snapshot stores the state of a running sandbox, from which others can be created: its
-	// files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+	// files and the memory of its processes. The sandbox is paused meanwhile, and then continues. A
 	// snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
 	// refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
 	// environment if the machine cannot do it; limit if the tenant's quota is reached.
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
 	// ListSnapshots lists the tenant's snapshots, the newest first.
 	ListSnapshots(context.Context, *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error)
-	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
-	// conflict while one is being created.
+	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it keep running.
+	// Errors: conflict while one is being created.
 	DeleteSnapshot(context.Context, *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
 	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
-	// and its audit log stay. One that has ended already is no error.
+	// and its audit log stay. It is no error if the sandbox has already ended.
 	Destroy(context.Context, *connect.Request[v1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error)
 }
 
@@ -286,23 +286,23 @@ type SandboxesHandler interface {
 	// Pause stops the processes of a sandbox and keeps its memory and files. Errors:
 	// unsupported if the machine cannot do it.
 	Pause(context.Context, *connect.Request[v1.PauseSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// Resume continues a paused sandbox. Its connections of before are gone.
+	// Resume continues a paused sandbox. Its earlier connections are closed.
 	Resume(context.Context, *connect.Request[v1.ResumeSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Snapshot stores the state of a running sandbox, from which others can be created: its
-	// files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+	// files and the memory of its processes. The sandbox is paused meanwhile, and then continues. A
 	// snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
 	// refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
 	// environment if the machine cannot do it; limit if the tenant's quota is reached.
 	Snapshot(context.Context, *connect.Request[v1.SnapshotSandboxRequest]) (*connect.Response[v1.Snapshot], error)
 	// ListSnapshots lists the tenant's snapshots, the newest first.
 	ListSnapshots(context.Context, *connect.Request[v1.ListSnapshotsRequest]) (*connect.Response[v1.ListSnapshotsResponse], error)
-	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
-	// conflict while one is being created.
+	// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it keep running.
+	// Errors: conflict while one is being created.
 	DeleteSnapshot(context.Context, *connect.Request[v1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error)
 	// Metrics returns what a running sandbox uses. Errors: conflict if it does not run.
 	Metrics(context.Context, *connect.Request[v1.SandboxMetricsRequest]) (*connect.Response[v1.SandboxMetrics], error)
 	// Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
-	// and its audit log stay. One that has ended already is no error.
+	// and its audit log stay. It is no error if the sandbox has already ended.
 	Destroy(context.Context, *connect.Request[v1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error)
 }
 

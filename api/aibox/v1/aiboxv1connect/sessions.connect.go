@@ -71,8 +71,8 @@ type SessionsClient interface {
 	Get(context.Context, *connect.Request[v1.GetSessionRequest]) (*connect.Response[v1.Session], error)
 	// List lists the tenant's sessions, the newest first.
 	List(context.Context, *connect.Request[v1.ListSessionsRequest]) (*connect.Response[v1.ListSessionsResponse], error)
-	// Events streams the events of a session from a number on, and ends after the last one of
-	// a session that has ended.
+	// Events streams the events of a session, beginning with a given number. The stream ends
+	// after the last event of a session that has ended.
 	Events(context.Context, *connect.Request[v1.SessionEventsRequest]) (*connect.ServerStreamForClient[v1.SessionEvent], error)
 	// Changes lists the changes of a session file by file, with their risks and hunks.
 	Changes(context.Context, *connect.Request[v1.SessionChangesRequest]) (*connect.Response[v1.ChangeSet], error)
@@ -256,8 +256,8 @@ type SessionsHandler interface {
 	Get(context.Context, *connect.Request[v1.GetSessionRequest]) (*connect.Response[v1.Session], error)
 	// List lists the tenant's sessions, the newest first.
 	List(context.Context, *connect.Request[v1.ListSessionsRequest]) (*connect.Response[v1.ListSessionsResponse], error)
-	// Events streams the events of a session from a number on, and ends after the last one of
-	// a session that has ended.
+	// Events streams the events of a session, beginning with a given number. The stream ends
+	// after the last event of a session that has ended.
 	Events(context.Context, *connect.Request[v1.SessionEventsRequest], *connect.ServerStream[v1.SessionEvent]) error
 	// Changes lists the changes of a session file by file, with their risks and hunks.
 	Changes(context.Context, *connect.Request[v1.SessionChangesRequest]) (*connect.Response[v1.ChangeSet], error)

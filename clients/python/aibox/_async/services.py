@@ -94,8 +94,7 @@ class AsyncNetwork:
 
     async def set(self, request: schema.SetNetworkRequest, *, timeout: float | None = None) -> schema.NetworkPolicy:
         """Set replaces the lists of a running sandbox. Connections that they no longer allow are
-        closed. The mode stays: invalid for another one, and for a sandbox that was created
-        without a way out.
+        closed. Errors: invalid for another mode, and for a sandbox with the mode none or local.
         """
         return await self._transport.call("/aibox.v1.Network/Set", request, schema.NetworkPolicy, timeout=timeout, idempotent=True)
 
@@ -144,7 +143,9 @@ class AsyncProcesses:
         return await self._transport.call("/aibox.v1.Processes/Launch", request, schema.Process, timeout=timeout)
 
     def connect(self, request: schema.ConnectProcessRequest) -> AsyncIterator[schema.ProcessEvent]:
-        """Connect streams the events of a process from a number on, also of one that has ended."""
+        """Connect streams the events of a process, beginning with a given number. The process may
+        have ended.
+        """
         return self._transport.stream("/aibox.v1.Processes/Connect", request, schema.ProcessEvent)
 
     async def list(self, request: schema.ListProcessesRequest, *, timeout: float | None = None) -> schema.ListProcessesResponse:
@@ -174,8 +175,8 @@ class AsyncProcesses:
         await self._transport.call("/aibox.v1.Processes/Signal", request, None, timeout=timeout)
 
     async def exec(self, request: schema.ExecRequest, *, timeout: float | None = None) -> schema.ExecResponse:
-        """Exec runs a command, waits for its end, and returns its output up to a bound. A failure
-        of the command is no error of the call: see exit.
+        """Exec runs a command, waits for its end, and returns its output up to a limit. If the
+        command fails, the call still succeeds: see exit.
         """
         return await self._transport.call("/aibox.v1.Processes/Exec", request, schema.ExecResponse, timeout=timeout)
 
@@ -231,12 +232,12 @@ class AsyncSandboxes:
         return await self._transport.call("/aibox.v1.Sandboxes/Pause", request, schema.Sandbox, timeout=timeout)
 
     async def resume(self, request: schema.ResumeSandboxRequest, *, timeout: float | None = None) -> schema.Sandbox:
-        """Resume continues a paused sandbox. Its connections of before are gone."""
+        """Resume continues a paused sandbox. Its earlier connections are closed."""
         return await self._transport.call("/aibox.v1.Sandboxes/Resume", request, schema.Sandbox, timeout=timeout)
 
     async def snapshot(self, request: schema.SnapshotSandboxRequest, *, timeout: float | None = None) -> schema.Snapshot:
         """Snapshot stores the state of a running sandbox, from which others can be created: its
-        files and the memory of its processes. The sandbox stands still meanwhile, and runs on. A
+        files and the memory of its processes. The sandbox is paused meanwhile, and then continues. A
         snapshot holds no connection and no token. Errors: conflict if the sandbox does not run;
         refused for a sandbox with volumes, inspected hosts, secrets or an open terminal;
         environment if the machine cannot do it; limit if the tenant's quota is reached.
@@ -248,8 +249,8 @@ class AsyncSandboxes:
         return await self._transport.call("/aibox.v1.Sandboxes/ListSnapshots", request, schema.ListSnapshotsResponse, timeout=timeout, idempotent=True)
 
     async def delete_snapshot(self, request: schema.DeleteSnapshotRequest, *, timeout: float | None = None) -> None:
-        """DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on. Errors:
-        conflict while one is being created.
+        """DeleteSnapshot deletes a snapshot. Sandboxes that were created from it keep running.
+        Errors: conflict while one is being created.
         """
         await self._transport.call("/aibox.v1.Sandboxes/DeleteSnapshot", request, None, timeout=timeout, idempotent=True)
 
@@ -259,7 +260,7 @@ class AsyncSandboxes:
 
     async def destroy(self, request: schema.DestroySandboxRequest, *, timeout: float | None = None) -> None:
         """Destroy ends a sandbox and removes its files, and returns when it has ended. Its record
-        and its audit log stay. One that has ended already is no error.
+        and its audit log stay. It is no error if the sandbox has already ended.
         """
         await self._transport.call("/aibox.v1.Sandboxes/Destroy", request, None, timeout=timeout, idempotent=True)
 
@@ -303,8 +304,8 @@ class AsyncSessions:
         return await self._transport.call("/aibox.v1.Sessions/List", request, schema.ListSessionsResponse, timeout=timeout, idempotent=True)
 
     def events(self, request: schema.SessionEventsRequest) -> AsyncIterator[schema.SessionEvent]:
-        """Events streams the events of a session from a number on, and ends after the last one of
-        a session that has ended.
+        """Events streams the events of a session, beginning with a given number. The stream ends
+        after the last event of a session that has ended.
         """
         return self._transport.stream("/aibox.v1.Sessions/Events", request, schema.SessionEvent)
 
