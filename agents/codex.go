@@ -14,7 +14,7 @@ import (
 
 // Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
 type Codex struct {
-	Approval         string   `label:"Approval" help:"Whether Codex asks before a command that it takes for dangerous, such as rm -rf" choices:"ask auto" default:"auto" mode:"interactive"`
+	Approval         string   `label:"Approval" help:"Whether Codex asks before a command that it considers dangerous, such as rm -rf" choices:"ask auto" default:"auto" mode:"interactive"`
 	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
 	ReasoningSummary string   `label:"Reasoning summary" help:"How detailed the summary of the model's thinking is" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
 	Verbosity        string   `label:"Verbosity" help:"How long answers are, if the model supports that" flag:"-c model_verbosity=" choices:"low medium high"`
@@ -45,7 +45,7 @@ func (*Codex) Info() Info {
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
 			"Speaks only OpenAI's Responses API: the model server must offer /v1/responses.",
-			"Its own sandbox is off, because aibox provides one. With --approval ask it therefore asks only before commands that it takes for dangerous.",
+			"Its own sandbox is off, because aibox provides one. With --approval ask it therefore asks only before commands that it considers dangerous.",
 			"Its web search runs on the model server. It is off unless inference-tools opens web-search.",
 		},
 	}

@@ -29,7 +29,7 @@ starts, so you need "up" only to inspect them beforehand.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var asJSON bool
-	status := &cobra.Command{Use: "status", Short: "Show the locks, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	status := &cobra.Command{Use: "status", Short: "Show the locks, with counters", Example: "  aibox netguard status", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return o.status(cmd.Context(), asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")

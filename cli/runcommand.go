@@ -151,14 +151,25 @@ func (o *runOptions) setOption(key, text string) {
 	o.request.Options[key] = text
 }
 
+// agentExample returns a command line that runs the agent.
+func agentExample(info agents.Info) string {
+	if !info.NeedsPrompt {
+		return "  aibox run " + info.Name + " -- make test"
+	}
+	return "  aibox run " + info.Name + ` --prompt "fix the failing test"`
+}
+
 // runAgentCommand is `aibox run AGENT`, with the agent's own options as flags.
 func (a *cli) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command {
 	info := agent.Info()
 	cmd := &cobra.Command{
 		Use:   info.Name + " [flags] [-- ARGUMENT…]",
 		Short: info.Summary,
-		Long:  info.Summary + ".\nThe agent's own options come first, then those of every agent.",
-		Args:  cobra.ArbitraryArgs,
+		Long: info.Summary + `.
+
+The flags of this agent come first, then those of every run.`,
+		Example: agentExample(info),
+		Args:    cobra.ArbitraryArgs,
 	}
 	if !a.canCall(info.Name) {
 		cmd.Run = func(*cobra.Command, []string) {} // the help lists only what runs

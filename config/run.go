@@ -17,7 +17,7 @@ type Run struct {
 	Network        string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local allowlist public" default:"local" scope:"at-most" inherit:"always"`
 	Allow          []string        `json:"allow,omitzero" label:"Allowed hosts" help:"Allow these hosts: HOST, HOST:PORT, *.DOMAIN or a preset such as npm" scope:"at-most" placeholder:"HOST" inherit:"always"`
 	Deny           []string        `json:"deny,omitempty" label:"Denied hosts" help:"Deny these hosts, even if another setting allows them" scope:"at-least" placeholder:"HOST" inherit:"always"`
-	Ask            bool            `json:"ask,omitempty" label:"Ask" help:"Ask the user about each host that is not allowed, while the connection waits" scope:"at-most" inherit:"always"`
+	Ask            bool            `json:"ask,omitempty" label:"Ask" help:"Ask you about each host that is not allowed, while the connection waits" scope:"at-most" inherit:"always"`
 	AskTimeout     amount.Duration `json:"ask_timeout" label:"Ask timeout" help:"Refuse a connection that waited this long for an answer" default:"1m" min:"1s" max:"1h" scope:"at-most" inherit:"always"`
 	EgressUpload   amount.MiB      `json:"egress_upload" label:"Egress upload limit" help:"Limit the MiB that a session sends to allowed hosts; 0 for no limit" default:"256" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	EgressDownload amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
