@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"aibox/internal/fault"
 )
 
 func TestTheEditorIsTheUsersOrACommonOne(t *testing.T) {
@@ -31,5 +33,16 @@ func TestTheEditorIsTheUsersOrACommonOne(t *testing.T) {
 		if got := editorCommand(); !slices.Equal(got, c.want) {
 			t.Errorf("VISUAL=%q EDITOR=%q: %q, want %q", c.visual, c.editor, got, c.want)
 		}
+	}
+}
+
+// A prompt is edited in its file, by the console's editor.
+func TestAPromptIsEditedInItsFile(t *testing.T) {
+	a, _, _ := testApp(t)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	err := a.execute(t.Context(), []string{"prompts", "edit", "careful"})
+	want := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aibox", "prompts", "careful.md")
+	if !slices.Contains(fault.Hints(err), "the file is "+want) {
+		t.Errorf("without a terminal: %v, %q, want a hint at %s", err, fault.Hints(err), want)
 	}
 }

@@ -103,7 +103,7 @@ func (o *promptsOptions) edit(ctx context.Context, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := o.edit(ctx, path); err != nil {
+	if err := o.console.edit(ctx, path); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
