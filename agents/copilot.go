@@ -60,7 +60,7 @@ func (*Copilot) Info() Info {
 		Notes: []string{
 			"Runs offline: GitHub, its MCP server, telemetry and web tools are off. With --inference cloud it logs in to GitHub, headless with --env COPILOT_GITHUB_TOKEN.",
 			"Asks for no permission, because it runs inside a sandbox; --permissions ask changes that.",
-			"Takes a model for one of 128,000 tokens unless the server reports more, or --known-model names one.",
+			"Assumes that a model has a context of 128,000 tokens, unless the server reports more or --known-model names another model.",
 		},
 	}
 }

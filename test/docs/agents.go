@@ -60,7 +60,7 @@ func examples(info agents.Info, fields []spec.Field) string {
 		}
 	}
 	if len(info.StateDirs) > 0 {
-		out.WriteString("aibox run --resume SESSION --prompt \"now the next one\"\n")
+		out.WriteString("aibox run --resume 0dq4f --prompt \"now the next one\"\n")
 	}
 	return out.String()
 }
@@ -83,13 +83,13 @@ func exampleOf(field spec.Field) string {
 func facts(info agents.Info) []string {
 	var all []string
 	if info.Version != "" {
-		all = append(all, fmt.Sprintf("Image `%s`, version %s; `aibox bake --version %s=…` makes another.", info.Image, info.Version, info.Image))
+		all = append(all, fmt.Sprintf("Image `%s`, version %s; `aibox bake --version %s=… %s` builds another.", info.Image, info.Version, info.Image, info.Name))
 	} else {
 		all = append(all, fmt.Sprintf("Image `%s`.", info.Image))
 	}
 	switch {
 	case info.OwnCloud:
-		all = append(all, "Talks to its vendor's servers and to no other model.")
+		all = append(all, "Talks to its vendor's servers and to no others.")
 	case len(info.Dialects) > 0:
 		all = append(all, fmt.Sprintf("Speaks %s to the gateway, which adds your key.", speech(info)))
 	}
@@ -103,7 +103,7 @@ func facts(info agents.Info) []string {
 		all = append(all, fmt.Sprintf("Keeps its conversations in %s, which a session keeps for `--resume`.", codes(info.StateDirs)))
 	}
 	if len(info.Hosts) > 0 {
-		all = append(all, fmt.Sprintf("Its vendor's hosts, none of which a sandbox can reach by itself: %s.", codes(info.Hosts)))
+		all = append(all, fmt.Sprintf("Its vendor's hosts, none of which a sandbox can reach by default: %s.", codes(info.Hosts)))
 	}
 	return all
 }
