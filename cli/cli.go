@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"aibox/app"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/spelling"
 	"aibox/session"
@@ -161,6 +162,7 @@ changes as a diff, and accept or discard them.`,
 		root.AddCommand(command)
 	}
 	refuseUnknownHelp(root)
+	nameArguments(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagFault(cmd, err)
 	})
@@ -183,6 +185,27 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		unknown = unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`%s --help` lists the commands", cmd.CommandPath())
+}
+
+// nameArguments lets cmd and its subcommands name the arguments that they take when they get
+// a wrong number of them. Cobra's own error only counts.
+func nameArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		nameArguments(sub)
+	}
+	check := cmd.Args
+	_, takes, some := strings.Cut(strings.TrimSuffix(cmd.Use, " [flags]"), " ")
+	if check == nil || !some {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if _, explained := errors.AsType[*fault.Fault](err); err == nil || explained {
+			return err
+		}
+		return fault.New(fault.Usage, "%s takes %s, and got %s", cmd.CommandPath(), takes, amount.Of(len(args), "argument")).
+			Hint("`%s --help` has examples", cmd.CommandPath())
+	}
 }
 
 // refuseUnknownHelp lets `aibox help` fail for a command that does not exist. Cobra's own

@@ -144,3 +144,17 @@ func TestAnUnknownSessionIsNamedInTheError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAWrongNumberOfArgumentsNamesThem(t *testing.T) {
+	for line, want := range map[string]string{
+		"config set timeout": "aibox config set takes KEY VALUE, and got 1 argument",
+		"comment":            "aibox comment takes ID [FILE[:LINE] | .] [TEXT], and got 0 arguments",
+		"token revoke":       "aibox token revoke takes ID…, and got 0 arguments",
+	} {
+		a, _, _ := testApp(t)
+		err := a.execute(t.Context(), strings.Fields(line))
+		if fault.KindOf(err) != fault.Usage || err.Error() != want {
+			t.Errorf("%q gave %v, want %q", line, err, want)
+		}
+	}
+}
