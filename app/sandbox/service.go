@@ -165,8 +165,8 @@ func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error 
 	}
 }
 
-// hasEnded reports whether a sandbox has ended. Ports of one that has only just started are a
-// Conflict, too.
+// hasEnded reports whether a sandbox has ended. Ports of one that has only just started are
+// refused as a wrong state, too.
 func (s *Service) hasEnded(id session.ID) bool {
 	found, err := s.Sessions.Load(id)
 	return err != nil || found.State.Phase == session.Ended
