@@ -87,9 +87,12 @@ func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
 
 func TestQueriedNameIsReportedEscapedAndBounded(t *testing.T) {
 	udp, _, told := start(t)
-	long := strings.Repeat(strings.Repeat("a", 60)+".", 4)
+	long := strings.Repeat(strings.Repeat(`\255`, 60)+".", 4) // 244 bytes of a packet, four times as many of text
 	ask(t, "udp", udp, `e\027[31m\009\255vil.example`, dns.TypeA)
 	ask(t, "udp", udp, long, dns.TypeA)
+	if len(told()) != 2 {
+		t.Errorf("%v", told())
+	}
 	for _, q := range told() {
 		for _, c := range q.Name {
 			if c < ' ' || c > '~' {
@@ -135,6 +138,77 @@ func TestFloodOfNamesIsAnsweredButNotAllReported(t *testing.T) {
 	}
 	if n := len(told()); n == 0 || n >= 500 {
 		t.Errorf("%d of 500 told", n)
+	}
+}
+
+// TestLogOfAFloodOfNamesIsBounded simulates half a minute of each flood.
+func TestLogOfAFloodOfNamesIsBounded(t *testing.T) {
+	const seconds, perSecond = 30, 3000
+	for flood, c := range map[string]struct {
+		name func(i int) string
+		want int
+	}{
+		"a new name each time": {func(i int) string { return fmt.Sprintf("x%d.attacker.example", i) }, seconds * logsPerSecond},
+		"one name":             {func(int) string { return "x.attacker.example" }, seconds / int(repeatAfter/time.Second)},
+	} {
+		logged, inSecond, remembered := 0, map[int]int{}, 0
+		begin := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+		r := &responder{logged: map[Query]time.Time{}, log: func(q Query) {
+			logged++
+			inSecond[int(q.Time.Sub(begin)/time.Second)]++
+		}}
+		for i := range seconds * perSecond {
+			r.logQuestion(Query{Name: c.name(i), Type: "A"}, begin.Add(time.Duration(i)*time.Second/perSecond))
+			remembered = max(remembered, len(r.logged))
+		}
+		if logged != c.want {
+			t.Errorf("%s: %d are logged, not %d", flood, logged, c.want)
+		}
+		for second, n := range inSecond {
+			if n > logsPerSecond {
+				t.Errorf("%s: %d are logged in second %d", flood, n, second)
+			}
+		}
+		if remembered > rememberLimit {
+			t.Errorf("%s: %d are remembered", flood, remembered)
+		}
+	}
+}
+
+func TestOnlyOneQuestionOfAClientIsAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*dns.Msg)
+		code   int // -1 if there must be no answer
+	}{
+		"a question":       {func(*dns.Msg) {}, dns.RcodeSuccess},
+		"an answer":        {func(m *dns.Msg) { m.Response = true }, -1},
+		"an update":        {func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }, dns.RcodeNotImplemented},
+		"no question":      {func(m *dns.Msg) { m.Question = nil }, dns.RcodeNotImplemented},
+		"two questions":    {func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }, dns.RcodeNotImplemented},
+		"of another class": {func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }, dns.RcodeNameError},
+	} {
+		query := new(dns.Msg).SetQuestion("aibox.", dns.TypeA)
+		c.change(query)
+		packed, err := query.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _ := answer(packed)
+		if c.code < 0 {
+			if raw != nil {
+				t.Errorf("%s is answered", name)
+			}
+			continue
+		}
+		var reply dns.Msg
+		if err := reply.Unpack(raw); err != nil || reply.Rcode != c.code || (len(reply.Answer) > 0) != (c.code == dns.RcodeSuccess) {
+			t.Errorf("%s: %v, %v", name, &reply, err)
+		}
+	}
+	for size := range 12 {
+		if raw, refused := answer(make([]byte, size)); raw != nil || refused != nil {
+			t.Errorf("a packet of %d bytes is answered", size)
+		}
 	}
 }
 
