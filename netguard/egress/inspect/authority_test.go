@@ -2,10 +2,12 @@ package inspect
 
 import (
 	"crypto/ecdsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/asn1"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +59,9 @@ func lasts(c *x509.Certificate, life time.Duration) bool {
 func TestTheAuthorityCanOnlySignCertificatesOfServersForAWeek(t *testing.T) {
 	a := authorityOf(t, "api.example.org")
 	c := a.certificate
+	if name := c.Subject.String(); name != "CN=aibox session authority,O=aibox" {
+		t.Errorf("its name is %q", name)
+	}
 	if !c.IsCA || c.MaxPathLen != 0 || !c.MaxPathLenZero {
 		t.Errorf("CA %v, path length %d: it can sign other authorities", c.IsCA, c.MaxPathLen)
 	}
@@ -86,6 +91,9 @@ func TestACertificateIsOfOneServerForADay(t *testing.T) {
 		c := leaf.Leaf
 		if c.IsCA || c.KeyUsage != x509.KeyUsageDigitalSignature || !slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
 			t.Errorf("CA %v, key usage %b, extended %v", c.IsCA, c.KeyUsage, c.ExtKeyUsage)
+		}
+		if name := c.Subject.String(); name != "O=aibox" {
+			t.Errorf("its name is %q", name)
 		}
 		if !slices.Equal(c.DNSNames, []string{fmt.Sprintf("n%d.example.org", i)}) || len(c.IPAddresses) > 0 {
 			t.Errorf("it is for %q and %v", c.DNSNames, c.IPAddresses)
@@ -150,35 +158,39 @@ func TestCertificatesOfAWildcardAreBounded(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreMadeForManyConnectionsAtOnce(t *testing.T) {
+func TestConnectionsThatBeginAtOnceShareACertificate(t *testing.T) {
 	a := authorityOf(t, "*.example.org")
-	known, done := host(t, "known.example.org"), make(chan struct{})
-	var making, reading sync.WaitGroup
-	for i := range 4 {
-		making.Go(func() {
-			for j := range 40 {
-				if _, err := a.leaf(host(t, fmt.Sprintf("n%d-%d.example.org", i, j))); err != nil {
+	for i := range 200 {
+		name, begin := host(t, fmt.Sprintf("n%d.example.org", i)), make(chan struct{})
+		var leaves [8]*tls.Certificate
+		var wait sync.WaitGroup
+		for j := range leaves {
+			wait.Go(func() {
+				<-begin
+				leaf, err := a.leaf(name)
+				if err != nil {
 					t.Error(err)
 				}
+				leaves[j] = leaf
+			})
+		}
+		close(begin)
+		wait.Wait()
+		for _, leaf := range leaves {
+			if leaf != leaves[0] {
+				t.Fatalf("connections to %v have several certificates", name)
 			}
-		})
-		reading.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := a.leaf(known); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+		}
 	}
-	making.Wait()
-	close(done)
-	reading.Wait()
-	if n := len(a.leaves); n != 161 {
+	if n := len(a.leaves); n != 200 {
 		t.Errorf("%d certificates are held", n)
+	}
+}
+
+func TestACertificateThatCannotBeMadeIsNotKept(t *testing.T) {
+	a, name := authorityOf(t, "api.example.org"), host(t, "api.example.org")
+	a.key = authorityOf(t, "api.example.org").key
+	if leaf, err := a.leaf(name); leaf != nil || err == nil || !strings.Contains(err.Error(), name.Name()) || len(a.leaves) != 0 {
+		t.Errorf("%v, %v, %d are held", leaf, err, len(a.leaves))
 	}
 }

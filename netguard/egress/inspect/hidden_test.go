@@ -3,6 +3,8 @@ package inspect
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net"
@@ -62,6 +64,39 @@ func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 		if len(response.Header) != 2 || len(response.Trailer) != 1 {
 			t.Errorf("%s: the headers are %v and %v", rule, response.Header, response.Trailer)
 		}
+	}
+}
+
+// A server that encodes the header with the user name and the secret returns stars.
+func TestTheEncodedFormOfASecretIsRedactedInItself(t *testing.T) {
+	i, err := inspectorOf(t, []string{"api.example.org"}, "T=api.example.org:git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequest(http.MethodGet, "https://api.example.org/", nil)
+	if err := i.Request(destination(t, api), true, request); err != nil {
+		t.Fatal(err)
+	}
+	pair := []byte(strings.TrimPrefix(request.Header.Get("Authorization"), "Basic "))
+	for _, encoded := range []string{hex.EncodeToString(pair), base64.StdEncoding.EncodeToString(pair)} {
+		response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {encoded}}}
+		i.Response(destination(t, api), true, response)
+		if have := response.Header.Get("X-Echo"); len(have) != len(encoded) || strings.Count(have, "*") < len(encoded)-4 {
+			t.Errorf("%q is returned as %q", encoded, have)
+		}
+	}
+}
+
+func TestOnlyTheSecretOfAHeaderIsRedacted(t *testing.T) {
+	const prefix = "a-long-prefix-that-is-no-secret "
+	i, err := inspectorOf(t, []string{"api.example.org"}, "T=api.example.org:X-Key="+prefix+"{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {prefix + canary}}}
+	i.Response(destination(t, api), true, response)
+	if have := response.Header.Get("X-Echo"); have != prefix+strings.Repeat("*", len(canary)) {
+		t.Errorf("%q", have)
 	}
 }
 
@@ -154,6 +189,16 @@ func decrypt(ctx context.Context, t *testing.T, i *Inspector, d string, config *
 	return <-dialed, server
 }
 
+func TestWithoutInspectedHostsThereIsNoAuthority(t *testing.T) {
+	i, err := inspectorOf(t, nil, "T=http://api.example.org:X-Key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pem := i.Authority(); pem != nil || i.Inspects(destination(t, api)) {
+		t.Errorf("there is one:\n%s", pem)
+	}
+}
+
 func TestOnlyInspectedConnectionsAreDecrypted(t *testing.T) {
 	i, err := inspectorOf(t, []string{"api.example.org", "9.9.9.9"})
 	if err != nil {
@@ -184,6 +229,19 @@ func TestOnlyInspectedConnectionsAreDecrypted(t *testing.T) {
 	cancel()
 	if _, server := decrypt(canceled, t, i, api, insecure("api.example.org")); server == nil {
 		t.Error("a handshake goes on after its end")
+	}
+}
+
+func TestAClientAndTheProxyAgreeOnTheProtocol(t *testing.T) {
+	s := &seen{}
+	w := newWorld(t, setup{
+		allow: []string{"api.example.org"}, inspect: []string{"api.example.org"},
+		servers: map[string]*httptest.Server{api: secureServer(t, s.handler, true, "api.example.org")},
+	})
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		if agreed := w.tls(api, protocol).ConnectionState().NegotiatedProtocol; agreed != protocol {
+			t.Errorf("a client that speaks %s agrees on %q", protocol, agreed)
+		}
 	}
 }
 
