@@ -8,15 +8,20 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/files"
 	"aibox/internal/lifeline"
+	"aibox/internal/relay"
 )
 
 func number(n int) string { return strconv.Itoa(n) }
@@ -186,6 +191,10 @@ func TestFloodOfConnectionsIsBoundedAndDialsStillWork(t *testing.T) {
 		if got := s.refusals(3 * maxUnknown); !strings.Contains(got, "too many connections at once") { // the oldest
 			t.Errorf("refused: %q", got)
 		}
+		_ = flood[0].SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := flood[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the oldest connection is still open: %v", err)
+		}
 		if open := s.unknown(); open > maxUnknown {
 			t.Errorf("%d unknown connections are open", open)
 		}
@@ -198,6 +207,100 @@ func TestFloodOfConnectionsIsBoundedAndDialsStillWork(t *testing.T) {
 	s.refusals(4 * maxUnknown)
 	if open := s.unknown(); open > 0 {
 		t.Errorf("%d unknown connections are left", open)
+	}
+}
+
+func TestSilentConnectionIsClosedWhileDialedOnesStay(t *testing.T) {
+	s := newSandbox(t)
+	s.echo(3000)
+	first := dialed(t, s, 3000)
+	s.dial = func(d lifeline.Dial) {
+		silent, err := s.call()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer silent.Close()
+		_ = silent.SetReadDeadline(time.Now().Add(5 * tokenTimeout))
+		if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, unix.ECONNRESET) {
+			t.Errorf("a connection that sends no token: %v", err)
+		}
+		s.connect(d)
+	}
+	roundTrip(t, dialed(t, s, 3000), "the second one")
+	roundTrip(t, first, "has no deadline of the token any more")
+}
+
+func TestConnectionThatComesTooLateIsClosed(t *testing.T) {
+	s := newSandbox(t)
+	listener := listenPlain(t)
+	defer listener.Close()
+	late, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.dialer.dial(t.Context(), portRefusal, func(p *pendingDial) error {
+		if s.dialer.deliver(p.token, late.(relay.Conn)); s.dialer.deliver(p.token, late.(relay.Conn)) {
+			t.Error("its token is valid twice")
+		}
+		return errors.New("nobody waits any more")
+	})
+	if !errors.Is(err, ErrEnded) {
+		t.Errorf("got %v", err)
+	}
+	if err := late.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the connection is still open: %v", err)
+	}
+}
+
+// What a token lacks is not taken for zeros.
+func TestTokenCutShortIsNoToken(t *testing.T) {
+	s := newSandbox(t)
+	p := &pendingDial{token: token{1}, conn: make(chan relay.Conn, 1)}
+	s.dialer.pending[p.token] = p
+	listener := listenPlain(t)
+	defer listener.Close()
+	far, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = far.Write(p.token[:lifeline.TokenSize-1])
+	far.Close()
+	short, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.dialer.enter(short)
+	s.dialer.identify(short)
+	if got := s.refusals(1); len(p.conn) > 0 || !strings.Contains(got, "did not ask") {
+		t.Errorf("refused: %q", got)
+	}
+}
+
+func TestDialDoesNotWaitForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDialer(nil, func(lifeline.Type, any) error { return nil }, nil)
+		d.accepting, d.pending[token{}] = true, &pendingDial{} // so that the listener is not needed
+		begin := time.Now()
+		if _, err := d.Dial(t.Context(), 3000); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != dialTimeout {
+			t.Errorf("got %v after %v", err, time.Since(begin))
+		}
+	})
+}
+
+func TestDialsFailWithTheirListener(t *testing.T) {
+	s := newSandbox(t)
+	s.dial = func(lifeline.Dial) { s.listen.Close() }
+	if _, err := s.dialer.Dial(t.Context(), 3000); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestListenerThatCannotBePausedIsClosed(t *testing.T) {
+	listener := listenPlain(t)
+	Pause(struct{ net.Listener }{listener})
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it is still open: %v", err)
 	}
 }
 
@@ -217,6 +320,9 @@ func TestDialEndsWithItsContextAndWithTheDialer(t *testing.T) {
 	if _, err := s.dialer.Dial(ctx, 3000); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+	if _, err := s.call(); !errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("the sandbox can connect after a dial without an answer: %v", err)
+	}
 	go func() { <-asked; s.dialer.Close() }()
 	if _, err := s.dialer.Dial(t.Context(), 3000); !errors.Is(err, ErrEnded) {
 		t.Errorf("got %v", err)
@@ -234,10 +340,41 @@ func TestDialEndsWithItsContextAndWithTheDialer(t *testing.T) {
 
 func TestListHoldsOnlyValidPorts(t *testing.T) {
 	s := newSandbox(t)
-	found, err := s.dialer.List(t.Context())
-	want := []Listening{{netip.MustParseAddr("127.0.0.1"), 3000}, {netip.MustParseAddr("::"), 8080}}
-	if err != nil || !slices.Equal(found, want) {
-		t.Errorf("got %v, %v", found, err)
+	for range 3 { // a list that is delivered twice would block
+		found, err := s.dialer.List(t.Context())
+		want := []Listening{{netip.MustParseAddr("127.0.0.1"), 3000}, {netip.MustParseAddr("::"), 8080}}
+		if err != nil || !slices.Equal(found, want) {
+			t.Errorf("got %v, %v", found, err)
+		}
+	}
+	many := slices.Repeat([]lifeline.ListeningPort{{Address: "fe80::1%\x1b[2J", Port: 1}}, lifeline.MaxPorts+1)
+	found, err := listening(lifeline.Ports{Ports: many, Error: "of the rest"})
+	if err != nil || len(found) != lifeline.MaxPorts || found[0].Address != netip.MustParseAddr("fe80::1") {
+		t.Errorf("got %d ports, the first of them %v, and %v", len(found), found[0], err)
+	}
+}
+
+func TestErrorsOfTheSandboxAreEscaped(t *testing.T) {
+	const hostile = "\x1b[2J"
+	_, err := listening(lifeline.Ports{Error: hostile})
+	for _, err := range []error{err, portRefusal(lifeline.DialFailed{Error: hostile})} {
+		if err == nil || !strings.HasSuffix(err.Error(), `"\x1b[2J"`) {
+			t.Errorf("got %v", err)
+		}
+	}
+	for refused, code := range map[bool]files.Code{true: files.Invalid, false: files.Failed} {
+		var failure *files.Error
+		if err := filesRefusal(lifeline.DialFailed{Refused: refused}); !errors.As(err, &failure) || failure.Code != code {
+			t.Errorf("refused %v: %v", refused, err)
+		}
+	}
+}
+
+func TestListEndsWithTheDialer(t *testing.T) {
+	var d *Dialer
+	d = NewDialer(nil, func(lifeline.Type, any) error { d.Close(); return nil }, nil)
+	if _, err := d.List(t.Context()); !errors.Is(err, ErrEnded) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +100,55 @@ func TestConnectionToAPortWithoutAServerIsResetAndReportedOnce(t *testing.T) {
 	}
 }
 
+func TestProblemThatComesBackIsReportedAgain(t *testing.T) {
+	s := newSandbox(t)
+	s.echo(4000)
+	var calls atomic.Int32
+	f := forward(t, func(ctx context.Context, _ uint16) (relay.Conn, error) {
+		if calls.Add(1)%2 == 1 {
+			return nil, ErrNothingListens
+		}
+		return s.dialer.Dial(ctx, 4000)
+	}, Request{Port: 3000})
+	for range 2 {
+		if !f.isReset(t) {
+			t.Error("the connection is not reset")
+		}
+		roundTrip(t, f.call(t), "hello")
+	}
+	f.stop()
+	if len(f.notices) != 2 {
+		t.Errorf("%d notices", len(f.notices))
+	}
+}
+
+// The sandbox can neither hold up the end of a forward nor cause a message after it.
+func TestForwardEndsWithoutTheSandbox(t *testing.T) {
+	listener := listenPlain(t) // it accepts nothing, so it closes nothing
+	defer listener.Close()
+	dials := make(chan struct{})
+	f := forward(t, func(ctx context.Context, _ uint16) (relay.Conn, error) {
+		dials <- struct{}{}
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		return conn.(relay.Conn), nil
+	}, Request{Port: 3000})
+	_, _ = f.call(t), <-dials
+	waiting := forward(t, func(ctx context.Context, _ uint16) (relay.Conn, error) {
+		dials <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}, Request{Port: 3000, Local: 0})
+	_, _ = waiting.call(t), <-dials
+	f.stop()
+	waiting.stop()
+	if len(f.notices)+len(waiting.notices) > 0 || waiting.Counts() != (Counts{Refused: 1}) {
+		t.Errorf("%d and %d notices, %+v", len(f.notices), len(waiting.notices), waiting.Counts())
+	}
+}
+
 func TestConnectionOfAnotherUserIsRefused(t *testing.T) {
 	s := newSandbox(t)
 	s.echo(3000)
@@ -110,6 +160,31 @@ func TestConnectionOfAnotherUserIsRefused(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	roundTrip(t, f.call(t), "the user's own processes connect")
+}
+
+// A client that has gone is one whose user the system does not report.
+func TestConnectionOfAnUnknownUserIsRefused(t *testing.T) {
+	s := newSandbox(t)
+	s.echo(3000)
+	f, err := Open(t.Context(), Request{Port: 3000}, s.dialer.Dial, NewSlots(), func(text string) { t.Errorf("notice %q", text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := net.Dial("tcp", f.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var serving sync.WaitGroup
+	serving.Go(func() { f.Serve(ctx) })
+	roundTrip(t, forwarding{Forward: f}.call(t), "the next one")
+	cancel()
+	serving.Wait()
+	if got := f.Counts(); got.Connections != 1 || got.Refused != 1 {
+		t.Errorf("got %+v", got)
+	}
 }
 
 func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
