@@ -40,7 +40,7 @@ func TestNothingButPortsOfTheSandboxIsReached(t *testing.T) {
 		if sandboxes, _ := w.reached(); sandboxes > 0 {
 			t.Fatalf("%s: the sandbox got %s", name, w.last().RequestURI)
 		}
-		if strings.HasPrefix(answer, "HTTP/1.1 2") {
+		if !strings.HasPrefix(answer, "HTTP/1.1 4") {
 			t.Errorf("%s: %s", name, answer)
 		}
 	}
@@ -185,6 +185,9 @@ func TestPagesOfOtherOriginsCannotUseThePort(t *testing.T) {
 			}
 		}
 	}
+	if got := w.do("POST", byHost+"/", cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"); got.StatusCode != 403 {
+		t.Errorf("a form: %d", got.StatusCode)
+	}
 	conn, _, response := w.upgrade("/", "3000-0dq4f-a.localhost", cookie, "Origin: http://3000-0dq4f-b.localhost")
 	conn.Close()
 	if response.StatusCode != 403 {
@@ -256,6 +259,9 @@ func TestRedirectStaysAtThePort(t *testing.T) {
 		}
 	}
 	location = "http://other.example/login"
+	if got := w.do("GET", byHost+"/", bearer); got.StatusCode != 502 || got.Header.Get("Location") != "" {
+		t.Errorf("a token by host name is sent to %q", got.Header.Get("Location"))
+	}
 	cookie := "Cookie: aibox-port=" + w.forwarder.options.Key.signGrant(cookieGrant("0dq4f-a", 3000))
 	if got := w.do("GET", byHost+"/", cookie); got.Header.Get("Location") != location {
 		t.Errorf("a browser is not sent to %s but %q", location, got.Header.Get("Location"))

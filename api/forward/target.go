@@ -90,14 +90,11 @@ func pathTarget(path string) (t target, rest string, mine bool, err error) {
 	if !ok || strings.Contains(id, "/") {
 		return t, "", false, nil
 	}
-	number, rest, slash := strings.Cut(after, "/")
+	number, rest, _ := strings.Cut(after, "/")
 	if number == "" || strings.Trim(number, "0123456789") != "" {
 		return t, "", false, nil // a method of the API, such as 3000:sign
 	}
 	t = target{prefix: strings.TrimSuffix(path, "/"+rest), port: parsePort(number)}
-	if !slash {
-		t.prefix = path
-	}
 	if isID(id) {
 		t.sandbox = id
 	} else {
@@ -112,7 +109,7 @@ func pathTarget(path string) (t target, rest string, mine bool, err error) {
 // hasDotSegment reports whether a path has the segment "..", which a client or a proxy
 // would resolve over the prefix.
 func hasDotSegment(escaped string) bool {
-	for segment := range strings.SplitSeq(strings.ReplaceAll(escaped, `\`, "/"), "/") {
+	for segment := range strings.SplitSeq(escaped, "/") {
 		decoded, err := url.PathUnescape(segment)
 		if err != nil {
 			return true
@@ -129,7 +126,7 @@ func hasDotSegment(escaped string) bool {
 // parsePort returns a port; 0 for anything else.
 func parsePort(text string) uint16 {
 	number, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || strings.HasPrefix(text, "0") || strings.HasPrefix(text, "+") {
+	if err != nil || strings.HasPrefix(text, "0") {
 		return 0
 	}
 	return uint16(number)
