@@ -135,7 +135,8 @@ func (d *Doctor) dockerChecks(system bool) []Check {
 			if _, ok := info.Find("runsc"); !ok {
 				return nil // its own finding reports that
 			}
-			return []Finding{snapshotFinding(info)}
+			restorer, _ := info.Find(runtime.RestorerName)
+			return []Finding{snapshotFinding(info, restorer.Path)}
 		}),
 		with("network guard", Docker, func(ctx context.Context, _ runtime.Info) []Finding {
 			return []Finding{d.guardFinding(ctx)}

@@ -107,15 +107,6 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	return f
 }
 
-// snapshotFinding is about the runtime that restores sandboxes from snapshots.
-func snapshotFinding(info runtime.Info) Finding {
-	f := Finding{Name: "snapshots of sandboxes", State: OK, Detail: "Docker has the runtime " + runtime.RestorerName}
-	if err := info.CheckRestorer("runsc"); err != nil {
-		f.State, f.Detail, f.Fix = Warning, err.Error(), SetupCommand
-	}
-	return f
-}
-
 // registration is a runtime as it is registered, raw.
 func registration(r runtime.Runtime) string {
 	return shellquote.Join(append([]string{r.Name + ":", r.Path}, r.Args...))

@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"aibox/internal/lazyregexp"
+	"aibox/internal/termtext"
+	"aibox/runtime"
+	"aibox/scripts"
+)
+
+// restorerProgram matches the program of the runtime that restores sandboxes, in the setup.
+var restorerProgram = lazyregexp.New(`(?s)\nrestorer_program\(\) \{\n\tcat <<'EOF'\n(.*?\n)EOF\n`)
+
+// snapshotFinding is about the runtime that restores sandboxes from snapshots, and about its
+// program, at path.
+func snapshotFinding(info runtime.Info, path string) Finding {
+	f := Finding{Name: "snapshots of sandboxes", State: OK, Detail: "Docker has the runtime " + runtime.RestorerName}
+	if err := info.CheckRestorer("runsc"); err != nil {
+		f.State, f.Detail, f.Fix = Warning, err.Error(), SetupCommand
+	} else if why := restorerProblem(path); why != "" {
+		f.State, f.Detail, f.Fix = Warning, "the program that restores sandboxes "+why, SetupCommand
+	}
+	return f
+}
+
+// restorerProblem returns why the program at path is not the one that the setup installs; ""
+// if it is. The setup makes the same checks (has_restorer_program in its script).
+func restorerProblem(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return fmt.Sprintf("(%s) cannot be executed", termtext.Escape(path))
+	}
+	if why := writableByOthers(path); why != "" {
+		return "cannot be trusted: " + why
+	}
+	program, err := os.ReadFile(path)
+	want := restorerProgram.FindSubmatch(scripts.Setup)
+	if err != nil || want == nil || !bytes.Equal(program, want[1]) {
+		return fmt.Sprintf("(%s) is not the one of this version of aibox", termtext.Escape(path))
+	}
+	return ""
+}
