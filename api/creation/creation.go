@@ -80,7 +80,7 @@ func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, mess
 // DoOnce is Do for a call without a key. It is recorded, too, so that a caller without an answer
 // has nothing that it does not know of; but not before there is something to find.
 func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(Record) error) error {
-	self, err := runtime.FindProcess(os.Getpid())
+	self, err := selfName()
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(
 		if c != nil {
 			return k.Store.RecordSandbox(ctx, *c, id)
 		}
-		added, err := k.Store.AddCreation(ctx, tenant, key, processName(self), id)
+		added, err := k.Store.AddCreation(ctx, tenant, key, self, id)
 		c = &added // with an error, it may be stored nevertheless
 		return err
 	})
@@ -114,12 +114,12 @@ func (k *Keeper) begin(ctx context.Context, tenant session.Tenant, key string, m
 		return store.Creation{}, err
 	}
 	digest := sha256.Sum256(encoded)
-	self, err := runtime.FindProcess(os.Getpid())
+	self, err := selfName()
 	if err != nil {
 		return store.Creation{}, err
 	}
 	for {
-		c, err := k.Store.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), processName(self), isAlive)
+		c, err := k.Store.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), self, isAlive)
 		if err != nil || !c.Abandoned {
 			return c, err
 		}
@@ -150,13 +150,17 @@ func (k *Keeper) SettleAll(ctx context.Context) error {
 	return err
 }
 
-// processName names a process of this machine, also after its pid belongs to another.
-func processName(p runtime.Process) string {
-	name, _ := json.Marshal(p) // numbers and text
-	return string(name)
+// selfName names this process, also after its pid belongs to another.
+func selfName() (string, error) {
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	name, err := json.Marshal(self)
+	return string(name), err
 }
 
-// isAlive reports whether the process that processName named still runs.
+// isAlive reports whether the process that selfName named still runs.
 func isAlive(name string) bool {
 	var p runtime.Process
 	return json.Unmarshal([]byte(name), &p) == nil && p.Alive()
