@@ -17,6 +17,7 @@ import (
 
 	"aibox/api/auth"
 	"aibox/api/creation"
+	"aibox/api/server/servertest"
 	"aibox/api/store"
 	"aibox/app/sandbox"
 	"aibox/audit"
@@ -198,14 +199,7 @@ func (m *machine) StartProcess(_ context.Context, id session.ID, r process.Reque
 }
 
 func (m *machine) RunProcess(ctx context.Context, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
-	info, err := m.StartProcess(ctx, id, r)
-	if err == nil {
-		err = started(info)
-	}
-	if err != nil {
-		return process.Exit{}, err
-	}
-	return m.ReadProcess(ctx, id, info.ID, 1, visit)
+	return servertest.RunProcess(ctx, m, id, r, started, visit)
 }
 
 // run is the program.

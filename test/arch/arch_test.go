@@ -97,6 +97,7 @@ var owners = map[string][]string{
 	"pgregory.net/rapid":                 {"review/reviewtest"},
 	"text/template":                      nil, // it calls methods by name: see TestNoCommandHasATemplate
 	"html/template":                      nil,
+	"aibox/api/server/servertest":        nil,
 	"aibox/internal/golden":              {"ui/uitest"},
 	"aibox/internal/peer/peertest":       nil,
 	"aibox/netguard/egress/egresstest":   nil,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"aibox/api/server"
+	"aibox/api/server/servertest"
 	"aibox/app/sandbox"
 	"aibox/internal/fault"
 	"aibox/internal/files"
@@ -227,14 +228,7 @@ func (m *machines) StartProcess(_ context.Context, id session.ID, r process.Requ
 }
 
 func (m *machines) RunProcess(ctx context.Context, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
-	info, err := m.StartProcess(ctx, id, r)
-	if err == nil {
-		err = started(info)
-	}
-	if err != nil {
-		return process.Exit{}, err
-	}
-	return m.ReadProcess(ctx, id, info.ID, 1, visit)
+	return servertest.RunProcess(ctx, m, id, r, started, visit)
 }
 
 // await records the end of a process.
