@@ -35,6 +35,7 @@ func commandEntries() []commandEntry {
 		{"run", "answer", newAnswerCommand},
 		{"run", "rm", newRemoveCommand},
 		{"machine", "sandbox", newSandboxCommand},
+		{"machine", "volume", newVolumeCommand},
 		{"machine", "serve", newServeCommand},
 		{"machine", "token", newTokenCommand},
 		{"review", "diff", newDiffCommand},

@@ -62,6 +62,7 @@ first: "aibox bake code".`,
 	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `ID`; settings that you leave out are those of its sandbox")
 	flags.StringVar(&o.key, "idempotency-key", "", "create it only once, however often this `KEY` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("volume", a.complete.volumeMounts)
 	return cmd
 }
 

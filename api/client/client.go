@@ -31,6 +31,7 @@ type Client struct {
 	files     aiboxv1connect.FilesClient
 	network   aiboxv1connect.NetworkClient
 	ports     aiboxv1connect.PortsClient
+	volumes   aiboxv1connect.VolumesClient
 	server    aiboxv1connect.ServerClient
 }
 
@@ -56,6 +57,7 @@ func New(dial func(ctx context.Context) (net.Conn, error)) *Client {
 		files:     aiboxv1connect.NewFilesClient(c, url, uncompressed),
 		network:   aiboxv1connect.NewNetworkClient(c, url, uncompressed),
 		ports:     aiboxv1connect.NewPortsClient(c, url, uncompressed),
+		volumes:   aiboxv1connect.NewVolumesClient(c, url, uncompressed),
 		server:    aiboxv1connect.NewServerClient(c, url, uncompressed),
 	}
 }
@@ -203,6 +205,23 @@ func (c *Client) Snapshots(ctx context.Context) ([]*aiboxv1.Snapshot, error) {
 // DeleteSnapshot deletes a snapshot.
 func (c *Client) DeleteSnapshot(ctx context.Context, id string) error {
 	_, err := call(ctx, c.sandboxes.DeleteSnapshot, &aiboxv1.DeleteSnapshotRequest{SnapshotId: id})
+	return err
+}
+
+// CreateVolume creates an empty volume.
+func (c *Client) CreateVolume(ctx context.Context, name string) (*aiboxv1.Volume, error) {
+	return call(ctx, c.volumes.Create, &aiboxv1.CreateVolumeRequest{Name: name})
+}
+
+// Volumes lists the volumes by name.
+func (c *Client) Volumes(ctx context.Context) ([]*aiboxv1.Volume, error) {
+	found, err := call(ctx, c.volumes.List, &aiboxv1.ListVolumesRequest{})
+	return found.GetVolumes(), err
+}
+
+// DeleteVolume deletes a volume with its files.
+func (c *Client) DeleteVolume(ctx context.Context, name string) error {
+	_, err := call(ctx, c.volumes.Delete, &aiboxv1.DeleteVolumeRequest{Name: name})
 	return err
 }
 

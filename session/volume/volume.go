@@ -162,5 +162,5 @@ func (s Store) folder(tenant session.Tenant, name string) (string, error) {
 }
 
 func notFound(name string) error {
-	return fault.New(fault.NotFound, "there is no volume %q", name)
+	return fault.New(fault.NotFound, "there is no volume %q", name).Hint("`aibox volume ls` lists them")
 }
