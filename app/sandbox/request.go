@@ -180,7 +180,7 @@ func checkPermissions(p *session.Permissions) error {
 	}
 	for _, folder := range p.Files.Write {
 		if strings.ContainsAny(folder, "*?[") {
-			return fault.New(fault.Refused, "write access to %q cannot be enforced: it is given to whole folders, by mounts", folder).
+			return fault.New(fault.Refused, "write access to %q cannot be enforced: it is given to whole folders, by ownership", folder).
 				Hint("name the folder")
 		}
 		if err := checkFolder("a folder with write access is", folder); err != nil {
