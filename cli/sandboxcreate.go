@@ -16,6 +16,7 @@ import (
 // sandboxCreateOptions are the flags of `aibox sandbox create`.
 type sandboxCreateOptions struct {
 	*cli
+	permissionFlags
 
 	template, name, timeout, idle, onTimeout string
 	network                                  string
@@ -35,10 +36,15 @@ func newSandboxCreateCommand(a *cli) *cobra.Command {
 		Short: "Create a sandbox, and print its id",
 		Long: `Create a sandbox from a template, by default code, and print its id when processes can be
 started in it. Without --network and --allow it reaches nothing. Build the template's image
-first: "aibox bake code".`,
+first: "aibox bake code".
+
+The permissions --root, --write, --hide, --no-children, --max-processes and --inbound set
+what code in the sandbox can do. --write, --hide and --no-children cannot be enforced on
+root: they are refused with --root, and with a template whose user is root.`,
 		Example: `  aibox sandbox create
   aibox sandbox create --allow pip --timeout 30m
   aibox sandbox create --template code --memory 2048 --metadata job=7
+  aibox sandbox create --write /data --hide '/etc/ssl/*' --inbound 3000
   aibox sandbox create --snapshot snap-7d2k --allow pip`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },
@@ -59,6 +65,7 @@ first: "aibox bake code".`,
 	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MIB`; 0 for no limit")
 	flags.Float64Var(&o.cpus, "cpus", 0, "limit the processors that it can use to this `NUMBER`; 0 for no limit")
 	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `NUMBER`; 0 for no limit")
+	o.permissionFlags.add(flags)
 	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `ID`; settings that you leave out are those of its sandbox")
 	flags.StringVar(&o.key, "idempotency-key", "", "create it only once, however often this `KEY` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
@@ -114,6 +121,9 @@ func (o *sandboxCreateOptions) request(flags *pflag.FlagSet) (*aiboxv1.CreateSan
 		return nil, err
 	}
 	if r.Network, err = o.policy(flags); err != nil {
+		return nil, err
+	}
+	if r.Permissions, err = o.permissions(flags); err != nil {
 		return nil, err
 	}
 	switch o.onTimeout {

@@ -100,6 +100,7 @@ func printSandbox(c *console, s *aiboxv1.Sandbox) error {
 		{"processors", fmt.Sprint(s.GetLimits().GetCpus())},
 		{"processes", fmt.Sprint(s.GetLimits().GetProcesses())},
 	}
+	rows = append(rows, permissionRows(s.GetPermissions())...)
 	if s.GetParentId() != "" {
 		rows = append(rows, []string{"parent", safe(s.GetParentId())})
 	}
