@@ -50,8 +50,33 @@ func (k *Keeper) Quota(ctx context.Context, tenant session.Tenant) (store.Quota,
 	return k.Store.Quota(ctx, tenant)
 }
 
-// Usage returns what counts against a tenant's quota now.
+// Usage returns what counts against a tenant's quota now. Disk space is measured only if the
+// quota limits it. If it cannot be measured, the quota counts as used up, as it does for the
+// next sandbox.
 func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	quota, err := k.Store.Quota(ctx, tenant)
+	if err != nil {
+		return store.Quota{}, err
+	}
+	used, err := k.inUse(ctx, tenant)
+	if err != nil {
+		return store.Quota{}, err
+	}
+	if quota.Disk == 0 {
+		used.Disk = 0
+		return used, nil
+	}
+	bytes, err := k.stored(tenant)
+	if err != nil {
+		used.Disk = max(used.Disk, quota.Disk)
+		return used, nil //nolint:nilerr // see above
+	}
+	used.Disk += inMiB(bytes)
+	return used, nil
+}
+
+// inUse is Usage without the disk space of what is stored.
+func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
 	all, err := k.Sessions.Sandboxes(tenant)
 	if err != nil {
 		return store.Quota{}, err
@@ -150,7 +175,7 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	used, err := k.Usage(ctx, tenant)
+	used, err := k.inUse(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +188,7 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 		if err != nil {
 			return nil, err
 		}
-		used.Disk += (bytes + 1<<20 - 1) >> 20
+		used.Disk += inMiB(bytes)
 	}
 	wanted := demand(spec)
 	if err := check(quota, used, wanted); err != nil {
@@ -201,6 +226,9 @@ func (k *Keeper) stored(tenant session.Tenant) (total int64, err error) {
 	return total, nil
 }
 
+// inMiB returns bytes in MiB, rounded up.
+func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+
 // DiskRoom returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
 // in use; limited is unset without a quota.
 func (k *Keeper) DiskRoom(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error) {
@@ -210,7 +238,7 @@ func (k *Keeper) DiskRoom(ctx context.Context, tenant session.Tenant) (left int6
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	used, err := k.Usage(ctx, tenant)
+	used, err := k.inUse(ctx, tenant)
 	if err != nil {
 		return 0, true, err
 	}

@@ -228,6 +228,26 @@ func TestUploadedTreesTakeFromTheDiskOfATenant(t *testing.T) {
 	}
 }
 
+func TestTheUsageHasWhatIsStored(t *testing.T) {
+	k, m := keeper(t, store.Quota{Disk: 10})
+	k.Volumes = func(session.Tenant) (int64, error) { return 1<<20 + 1, nil }
+	k.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
+	k.Snapshots = func(session.Tenant) (int64, error) { return 70, nil }
+	if _, err := k.Limit(m.launch)(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if used, err := k.Usage(t.Context(), "a"); used.Disk != 5+4 || used.Snapshots != 70 || err != nil {
+		t.Errorf("in use are %+v (%v)", used, err)
+	}
+	k.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
+	if used, err := k.Usage(t.Context(), "a"); used.Disk != 10 || err != nil {
+		t.Errorf("with trees of an unknown size, in use are %+v (%v)", used, err)
+	}
+	if used, err := k.Usage(t.Context(), session.LocalTenant); used.Disk != 0 || err != nil {
+		t.Errorf("without a quota, in use are %+v (%v)", used, err)
+	}
+}
+
 func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 	k, _ := keeper(t, store.Quota{Snapshots: 100})
 	stored := int64(0)

@@ -42,7 +42,7 @@ func (i *info) Get(ctx context.Context, _ *connect.Request[aiboxv1.GetServerRequ
 func toQuota(q store.Quota) *aiboxv1.Quota {
 	return &aiboxv1.Quota{
 		Sandboxes: q.Sandboxes, MemoryMib: q.Memory, Cpus: q.CPUs, Processes: q.Processes,
-		UploadBytes: q.UploadBytes, ModelTokens: q.Tokens,
+		UploadBytes: q.UploadBytes, ModelTokens: q.Tokens, DiskMib: q.Disk, SnapshotBytes: q.Snapshots,
 	}
 }
 

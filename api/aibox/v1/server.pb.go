@@ -74,7 +74,12 @@ type Quota struct {
 	// Bytes sent to hosts in a day (UTC).
 	UploadBytes int64 `protobuf:"varint,5,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
 	// Tokens that models read and wrote in a day (UTC).
-	ModelTokens   int64 `protobuf:"varint,6,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
+	ModelTokens int64 `protobuf:"varint,6,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
+	// Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions
+	// can still write. The usage has it only if there is a limit.
+	DiskMib int64 `protobuf:"varint,7,opt,name=disk_mib,json=diskMib,proto3" json:"disk_mib,omitempty"`
+	// Disk space of snapshots in bytes.
+	SnapshotBytes int64 `protobuf:"varint,8,opt,name=snapshot_bytes,json=snapshotBytes,proto3" json:"snapshot_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,6 +152,20 @@ func (x *Quota) GetUploadBytes() int64 {
 func (x *Quota) GetModelTokens() int64 {
 	if x != nil {
 		return x.ModelTokens
+	}
+	return 0
+}
+
+func (x *Quota) GetDiskMib() int64 {
+	if x != nil {
+		return x.DiskMib
+	}
+	return 0
+}
+
+func (x *Quota) GetSnapshotBytes() int64 {
+	if x != nil {
+		return x.SnapshotBytes
 	}
 	return 0
 }
@@ -247,7 +266,7 @@ var File_aibox_v1_server_proto protoreflect.FileDescriptor
 const file_aibox_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x15aibox/v1/server.proto\x12\baibox.v1\x1a\x16aibox/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetServerRequest\"\xbc\x01\n" +
+	"\x10GetServerRequest\"\xfe\x01\n" +
 	"\x05Quota\x12\x1c\n" +
 	"\tsandboxes\x18\x01 \x01(\x03R\tsandboxes\x12\x1d\n" +
 	"\n" +
@@ -255,7 +274,9 @@ const file_aibox_v1_server_proto_rawDesc = "" +
 	"\x04cpus\x18\x03 \x01(\x01R\x04cpus\x12\x1c\n" +
 	"\tprocesses\x18\x04 \x01(\x03R\tprocesses\x12!\n" +
 	"\fupload_bytes\x18\x05 \x01(\x03R\vuploadBytes\x12!\n" +
-	"\fmodel_tokens\x18\x06 \x01(\x03R\vmodelTokens\"\xfd\x01\n" +
+	"\fmodel_tokens\x18\x06 \x01(\x03R\vmodelTokens\x12\x19\n" +
+	"\bdisk_mib\x18\a \x01(\x03R\adiskMib\x12%\n" +
+	"\x0esnapshot_bytes\x18\b \x01(\x03R\rsnapshotBytes\"\xfd\x01\n" +
 	"\n" +
 	"ServerInfo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

@@ -1722,6 +1722,14 @@ class Quota(Message):
     model_tokens: int = scalar("modelTokens", INT64)
     """Tokens that models read and wrote in a day (UTC)."""
 
+    disk_mib: int = scalar("diskMib", INT64)
+    """Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions
+    can still write. The usage has it only if there is a limit.
+    """
+
+    snapshot_bytes: int = scalar("snapshotBytes", INT64)
+    """Disk space of snapshots in bytes."""
+
 
 @dataclass(kw_only=True)
 class ServerInfo(Message):

@@ -1645,6 +1645,13 @@ export interface Quota {
   uploadBytes: number;
   /** Tokens that models read and wrote in a day (UTC). */
   modelTokens: number;
+  /**
+   * Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions
+   * can still write. The usage has it only if there is a limit.
+   */
+  diskMib: number;
+  /** Disk space of snapshots in bytes. */
+  snapshotBytes: number;
 }
 export const Quota: MessageType<Quota> = new MessageType<Quota>(() => ({
   sandboxes: int64,
@@ -1653,6 +1660,8 @@ export const Quota: MessageType<Quota> = new MessageType<Quota>(() => ({
   processes: int64,
   uploadBytes: int64,
   modelTokens: int64,
+  diskMib: int64,
+  snapshotBytes: int64,
 }));
 
 /** ServerInfo describes the server and the caller's tenant. */
