@@ -21,7 +21,7 @@ const (
 	KindPorts     Kind = "ports"  // ports of the sandbox on the host
 	KindReview    Kind = "review" // changes, and what was decided on them
 	KindNotices   Kind = "notices"
-	KindAPI       Kind = "api" // calls of the API
+	KindAPI       Kind = "api" // calls of the API, only in the log of these calls
 )
 
 // kinds are all types by kind, in the order of documentation.
@@ -47,20 +47,25 @@ var kinds = []struct {
 	{KindAPI, []Type{APICalled, LogContinued}},
 }
 
-// Kinds returns all kinds, in the order of documentation.
+// Kinds returns the kinds of events in the logs of sessions, in the order of documentation.
 func Kinds() []Kind {
-	all := make([]Kind, len(kinds))
-	for i, k := range kinds {
-		all[i] = k.kind
+	var all []Kind
+	for _, k := range kinds {
+		if k.kind != KindAPI {
+			all = append(all, k.kind)
+		}
 	}
 	return all
 }
 
-// Types returns the types of events of the kinds, or of all without any.
+// Types returns the types of events of the kinds, or of Kinds() without any.
 func Types(of ...Kind) []Type {
+	if len(of) == 0 {
+		of = Kinds()
+	}
 	var all []Type
 	for _, k := range kinds {
-		if len(of) == 0 || slices.Contains(of, k.kind) {
+		if slices.Contains(of, k.kind) {
 			all = append(all, k.types...)
 		}
 	}
@@ -90,8 +95,8 @@ type Selection struct {
 	types []Type
 }
 
-// ParseSelection parses kinds and types, such as "dns" and "egress.refused". It returns the
-// first word that is neither.
+// ParseSelection parses kinds and types of events in the logs of sessions, such as "dns" and
+// "egress.refused". It returns the first word that is neither.
 func ParseSelection(words []string) (s Selection, unknown string) {
 	for _, word := range words {
 		word = strings.ToLower(strings.TrimSpace(word))

@@ -22,7 +22,7 @@ func TestEveryTypeHasOneKind(t *testing.T) {
 		return true
 	})
 	seen := map[Type]bool{}
-	for _, kind := range Types() {
+	for _, kind := range append(Types(), Types(KindAPI)...) {
 		if seen[kind] || !declared[kind] {
 			t.Errorf("%s occurs twice, or is no type", kind)
 		}
@@ -57,7 +57,9 @@ func TestEventsAreSelectedByKindAndType(t *testing.T) {
 			t.Errorf("%q on %s %s: %v, %q", c.words, c.event.Type, c.event.Data, !c.want, unknown)
 		}
 	}
-	if _, unknown := ParseSelection([]string{"dns", "dsn"}); unknown != "dsn" {
-		t.Errorf("the unknown word is %q", unknown)
+	for _, word := range []string{"dsn", "api", "api.called", "log.continued"} { // the last three are in no session's log
+		if _, unknown := ParseSelection([]string{"dns", word}); unknown != word {
+			t.Errorf("the unknown word is %q, not %q", unknown, word)
+		}
 	}
 }

@@ -187,13 +187,11 @@ func unknownKind(word string) error {
 	return f.Hint("kinds: %s", kindNames())
 }
 
-// kindNames returns the kinds as text, without that of the API's calls: no session's log has it.
+// kindNames returns the kinds as text.
 func kindNames() string {
 	var names []string
 	for _, kind := range audit.Kinds() {
-		if kind != audit.KindAPI {
-			names = append(names, string(kind))
-		}
+		names = append(names, string(kind))
 	}
 	return strings.Join(names, ", ")
 }

@@ -281,7 +281,18 @@ func TestAuditCompletesSessionsAndKinds(t *testing.T) {
 		t.Errorf("%d: %s", code, &printed)
 	}
 	printed.Reset()
-	if code := a.perform(t.Context(), []string{"__complete", "audit", "--kind", "dns,eg"}); code != 0 || !strings.Contains(printed.String(), "dns,egress\n") {
+	code := a.perform(t.Context(), []string{"__complete", "audit", "--kind", "dns,eg"})
+	if code != 0 || !strings.Contains(printed.String(), "dns,egress\n") || strings.Contains(printed.String(), "dns,api") {
 		t.Errorf("%d: %s", code, &printed)
+	}
+}
+
+func TestTheKindOfTheAPIsCallsIsInNoSessionsLog(t *testing.T) {
+	testApp(t)
+	auditedSessions(t)
+	for _, word := range []string{"api", "api.called", "log.continued"} {
+		if out, errOut := auditOn(t, terminal{width: 80}, "--kind "+word, 2); out != "" || !strings.Contains(errOut, "is neither a kind nor a type of event") || !strings.Contains(errOut, "kinds: lifecycle, ") {
+			t.Errorf("--kind %s printed %q and %q", word, out, errOut)
+		}
 	}
 }
