@@ -70,6 +70,14 @@ func (s Set) WithBroken(name string, why error) Set {
 	return Set{s.makers, broken}
 }
 
+// Broken returns why the agent called name cannot be used; nil if it can, or is unknown.
+func (s Set) Broken(name string) error {
+	if _, err := s.Find(name); err == nil {
+		return nil
+	}
+	return s.broken[name]
+}
+
 // All makes one of each agent, in order, with every option at its default.
 func (s Set) All() []Agent {
 	all := make([]Agent, len(s.makers))

@@ -11,6 +11,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/spelling"
 	"aibox/internal/termtext"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ version other than aibox's default (--version), and your own recipes.`,
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
   aibox bake --check`,
-		ValidArgsFunction: a.complete.agents,
+		ValidArgsFunction: a.complete.recipes,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -172,17 +173,30 @@ func (o *bakeOptions) image(name string) (string, error) {
 	if name == bakery.Base {
 		return name, nil
 	}
-	if found, err := o.app.Templates().Find(name); err == nil {
-		if found.Image.Recipe == "" {
-			return "", fault.New(fault.Usage, "the template %q uses the image %s, which aibox does not build", name, found.Image.Reference)
-		}
+	known := o.app.Templates() // each agent has one
+	found, err := known.Find(name)
+	switch {
+	case err == nil && found.Image.Recipe == "":
+		return "", fault.New(fault.Usage, "the template %q uses the image %s, which aibox does not build", name, found.Image.Reference)
+	case err == nil:
 		return found.Image.Recipe, nil
-	}
-	agent, err := o.app.Agents().Find(name)
-	if err != nil {
+	case fault.KindOf(err) != fault.NotFound:
 		return "", err
 	}
-	return agent.Info().Image, nil
+	if err := o.app.Agents().Broken(name); err != nil {
+		return "", err
+	}
+	names := o.app.Agents().Names()
+	for _, t := range known.List() {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	unknown := fault.New(fault.Usage, "there is no agent or template %q", name)
+	if near := spelling.Nearest(name, names); near != "" {
+		unknown = unknown.Hint("did you mean %q?", near)
+	}
+	return "", unknown.Hint("the agents and templates are %s", strings.Join(names, ", "))
 }
 
 // agentImages returns the images of all agents.

@@ -42,6 +42,16 @@ func (c completer) templates(_ *cobra.Command, args []string, _ string) ([]strin
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// recipes completes the names of agents and templates.
+func (c completer) recipes(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	words, directive := c.templates(cmd, nil, typed) // each agent has one
+	words = slices.DeleteFunc(words, func(word string) bool {
+		name, _, _ := strings.Cut(word, "\t")
+		return slices.Contains(args, name)
+	})
+	return words, directive
+}
+
 // volumes completes the names of the user's volumes.
 func (c completer) volumes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := slices.DeleteFunc(c.volumeNames(cmd.Context()), func(name string) bool { return slices.Contains(args, name) })

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+)
+
+func TestAnUnknownImageToBakeIsNeitherAnAgentNorATemplate(t *testing.T) {
+	a, _, _ := testApp(t)
+	err := a.execute(t.Context(), []string{"bake", "browsr"})
+	if fault.KindOf(err) != fault.Usage || err.Error() != `there is no agent or template "browsr"` {
+		t.Errorf("got %v (%v)", err, fault.KindOf(err))
+	}
+	hints := fault.Hints(err)
+	if !slices.Contains(hints, `did you mean "browser"?`) || !strings.Contains(strings.Join(hints, "\n"), ", browser, code, desktop") {
+		t.Errorf("the hints are %q", hints)
+	}
+}
+
+func TestABrokenAgentToBakeSaysWhatIsWrong(t *testing.T) {
+	a, _, _ := withAgents(t, map[string]string{"bad.toml": "titel = \"B\"\n" + minimal})
+	err := a.execute(t.Context(), []string{"bake", "bad"})
+	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {
+		t.Errorf("got %v, %q", err, fault.Hints(err))
+	}
+}
+
+func TestBakeCompletesAgentsAndTemplates(t *testing.T) {
+	a, out, _ := testApp(t)
+	if err := a.execute(t.Context(), []string{"__complete", "bake", "code", ""}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"browser": true, "codex": true, "code": false} {
+		if got := strings.Contains("\n"+out.String(), "\n"+name+"\t"); got != want {
+			t.Errorf("after code, %s is offered: %v\n%s", name, got, out)
+		}
+	}
+}
