@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,21 +90,38 @@ func (o *networkLogOptions) run(ctx context.Context, args []string) error {
 	} else {
 		logs = slices.DeleteFunc(logs, func(log session.AuditLog) bool { return log.Removed })
 	}
-	printed := o.printing(since)
+	lines := &auditLines{out: o.out, term: o.term, whole: true}
+	printed := o.printing(lines, since)
 	if o.follow {
 		return o.followEvents(ctx, service, logs, named, printed)
 	}
-	return damagedLogs(service.AuditEvents(logs, printed))
+	err = service.AuditEvents(logs, printed)
+	if lines.count == 0 && err == nil && !o.json {
+		fmt.Fprintf(o.err, "no %s; `aibox netguard log -a -d` shows all access of all sessions\n", o.selection())
+	}
+	return damagedLogs(err)
 }
 
-// printing returns a function that prints the selected access.
-func (o *networkLogOptions) printing(since time.Time) func(session.Logged) error {
-	lines := &auditLines{out: o.out, term: o.term, whole: true}
+// selection names the access that the flags select.
+func (o *networkLogOptions) selection() string {
+	switch {
+	case o.allowed && o.denied:
+		return "access"
+	case o.allowed:
+		return "allowed access"
+	default:
+		return "refused access"
+	}
+}
+
+// printing returns a function that prints the selected access as lines.
+func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(session.Logged) error {
 	return func(e session.Logged) error {
 		access, ok := session.AccessOf(e.Session, e.Event)
 		if !ok || e.Time.Before(since) || !o.selects(access, e) {
 			return nil
 		}
+		lines.count++
 		if !o.json {
 			return lines.print(e)
 		}

@@ -96,6 +96,27 @@ func TestNetworkLogNamesTheRuleAndTheCommand(t *testing.T) {
 	}
 }
 
+func TestNetworkLogSaysThatThereIsNothingToShow(t *testing.T) {
+	for line, want := range map[string]string{
+		"netguard log --since 2199-01-01":             "no refused access; `aibox netguard log -a -d` shows all access of all sessions\n",
+		"netguard log --denied --since 2199-01-01":    "no refused access; `aibox netguard log -a -d` shows all access of all sessions\n",
+		"netguard log --allowed --since 2199-01-01":   "no allowed access; `aibox netguard log -a -d` shows all access of all sessions\n",
+		"netguard log -a -d --since 2199-01-01 0dq4f": "no access; `aibox netguard log -a -d` shows all access of all sessions\n",
+		"netguard log --json --since 2199-01-01":      "",
+	} {
+		a, out, errs := testApp(t)
+		loggedAccess(t)
+		if code := a.perform(t.Context(), strings.Fields(line)); code != 0 || out.Len() > 0 || errs.String() != want {
+			t.Errorf("%s exits with %d, and printed %q and %q", line, code, out, errs)
+		}
+	}
+	a, _, errs := testApp(t)
+	loggedAccess(t)
+	if code := a.perform(t.Context(), strings.Fields("netguard log")); code != 0 || errs.Len() > 0 {
+		t.Errorf("with access to show, it exits with %d and printed %q", code, errs)
+	}
+}
+
 // writeFunc is an io.Writer.
 type writeFunc func([]byte) (int, error)
 
