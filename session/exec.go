@@ -19,7 +19,7 @@ func (s *contact) StartProcess(ctx context.Context, id ID, request process.Reque
 	if err := s.checkRunning(id); err != nil {
 		return info, err
 	}
-	err = s.send(id, func(c control.Client) error {
+	err = s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error {
 		info, err = c.StartProcess(ctx, request)
 		return err
 	})
@@ -63,7 +63,7 @@ func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err
 func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
 	var info process.Info
 	var frames *control.ProcessReader
-	err := s.send(id, func(c control.Client) (err error) {
+	err := s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) (err error) {
 		info, frames, err = c.RunProcess(ctx, request)
 		return err
 	})

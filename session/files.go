@@ -16,7 +16,7 @@ func (s *contact) Files(id ID, user string) *files.Client {
 		if err := s.checkRunning(id); err != nil {
 			return nil, err
 		}
-		err = s.send(id, func(c control.Client) error {
+		err = s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error {
 			conn, err = c.Files(ctx)
 			return err
 		})

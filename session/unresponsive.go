@@ -44,6 +44,14 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.
 	return err
 }
 
+// sendPatiently is send for a call that waits for something in the sandbox, such as the end of
+// a snapshot. It waits as long as the supervisor answers pings.
+func (s *contact) sendPatiently(ctx context.Context, id ID, send func(context.Context, control.Client) error) error {
+	return s.whileResponsive(ctx, id, func(ctx context.Context) error {
+		return s.send(id, func(c control.Client) error { return send(ctx, c.Patient()) })
+	})
+}
+
 // awaitUnresponsive waits until the session's supervisor stops answering. It returns false
 // if ctx ends first.
 func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {

@@ -2,6 +2,8 @@ package session
 
 import (
 	"errors"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +12,29 @@ import (
 	"aibox/internal/screen"
 	"aibox/session/control"
 	"aibox/session/output"
+	"aibox/session/process"
 )
 
 // hanging is a running session whose supervisor takes connections and says nothing, as
 // one that hangs does.
 func hanging(t *testing.T) (*Sessions, ID) {
+	t.Helper()
+	s, id, listener := supervised(t)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+		}
+	}()
+	return s, id
+}
+
+// supervised is a running session and the control socket of its supervisor, which may take 20
+// ms for an answer.
+func supervised(t *testing.T) (*Sessions, ID, net.Listener) {
 	t.Helper()
 	store := testStore(t)
 	store.timeout = 20 * time.Millisecond
@@ -33,16 +53,28 @@ func hanging(t *testing.T) (*Sessions, ID) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(listener.Close(), mine.Close()) })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-		}
-	}()
-	return s, id
+	return s, id, listener
+}
+
+// A process starts after a snapshot that is being stored, which takes its time.
+func TestAProcessThatHasToWaitIsNoSupervisorThatHangs(t *testing.T) {
+	s, id, listener := supervised(t)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/state", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Second) // longer than until the first ping
+		_, _ = w.Write([]byte(`{"id":7}`))
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	if info, err := s.StartProcess(t.Context(), id, process.Request{}); err != nil || info.ID != 7 {
+		t.Errorf("started is %+v, %v", info, err)
+	}
+	ran := errors.New("it runs")
+	if _, err := s.RunProcess(t.Context(), id, process.Request{}, func(process.Info) error { return ran }, nil); !errors.Is(err, ran) {
+		t.Errorf("run: %v", err)
+	}
 }
 
 func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
@@ -53,6 +85,18 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 		"screen": func(s *Sessions, id ID) error { _, err := s.Screen(t.Context(), id); return err },
 		"follow": func(s *Sessions, id ID) error {
 			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })
+			return err
+		},
+		"start": func(s *Sessions, id ID) error {
+			_, err := s.StartProcess(t.Context(), id, process.Request{})
+			return err
+		},
+		"run": func(s *Sessions, id ID) error {
+			_, err := s.RunProcess(t.Context(), id, process.Request{}, nil, nil)
+			return err
+		},
+		"files": func(s *Sessions, id ID) error {
+			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
 			return err
 		},
 		"attach": func(s *Sessions, id ID) error {

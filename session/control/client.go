@@ -52,6 +52,15 @@ func Dial(dir string, timeout time.Duration) Client {
 	return c
 }
 
+// Patient returns a client that waits for the beginning of an answer as long as the context
+// of a call allows. It is for calls that wait for something in the sandbox; the caller has to
+// find out whether the supervisor hangs.
+func (c Client) Patient() Client {
+	patient := Dial(c.dir, 0)
+	patient.timeout = c.timeout
+	return patient
+}
+
 // connect connects to the control socket.
 func (c Client) connect(ctx context.Context) (net.Conn, error) {
 	fd, err := os.Open(c.dir)
