@@ -357,6 +357,35 @@ func TestTheCommandLineUsesSandboxes(t *testing.T) {
 	m.fails(2, "an allow list has no effect", "sandbox", "create", "--network", "none", "--allow", "a.example")
 }
 
+func TestTheCommandLineKeepsVolumesAndSetsPermissions(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.aibox(0, "volume", "create", "data")
+	if got := m.aibox(0, "volume", "ls", "--json").stdout; !strings.Contains(got, `"data"`) {
+		t.Errorf("the volumes are %s", got)
+	}
+	create := func(args ...string) string {
+		id := strings.TrimSpace(m.aibox(0, append([]string{"sandbox", "create"}, args...)...).stdout)
+		t.Cleanup(func() { m.exec(aibox, "sandbox", "rm", id) })
+		return id
+	}
+	first := create("--volume", "data:/data", "--write", "/home/user/own", "--hide", "/usr/lib/os-release", "--inbound=")
+	out := m.exec(aibox, "sandbox", "exec", first, "--", "sh", "-c",
+		"echo kept >/data/f; touch ~/own/x && echo own; touch ~/x || echo nothing else; cat /etc/os-release || echo hidden")
+	if out.stdout != "own\nnothing else\nhidden\n" {
+		t.Errorf("under its permissions:\n%s", out)
+	}
+	m.fails(6, "uses the volume", "volume", "rm", "data")
+	m.aibox(0, "sandbox", "rm", first)
+	second := create("--volume", "data:/data:ro")
+	if got := m.aibox(0, "sandbox", "exec", second, "--", "cat", "/data/f").stdout; got != "kept\n" {
+		t.Errorf("the volume holds %q", got)
+	}
+	m.aibox(0, "sandbox", "rm", second)
+	m.aibox(0, "volume", "rm", "data")
+	m.fails(2, "there is no volume", "volume", "rm", "data")
+}
+
 func TestAServerRefusesToListenWhereTokensCouldBeRead(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
