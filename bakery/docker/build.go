@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/build"
@@ -48,11 +49,30 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
+	if err != nil && !b.builtMeanwhile(ctx, order, before, err) {
 		return fmt.Errorf("building %q: %w", order.Ref, err)
 	}
 	b.drop(ctx, before.ID)
 	return nil
+}
+
+// builtMeanwhile reports whether a build failed because another process has built the same
+// image at the same time. Docker with the image store of containerd gives the name to the
+// first of the two, and refuses it to the second. The labels hold the digest of the recipe.
+func (b *Builder) builtMeanwhile(ctx context.Context, order bakery.Build, before bakery.Image, failed error) bool {
+	if !strings.Contains(failed.Error(), "already exists") {
+		return false
+	}
+	now, err := b.Image(ctx, order.Ref)
+	if err != nil || now.ID == before.ID {
+		return false
+	}
+	for name, value := range order.Labels {
+		if now.Labels[name] != value {
+			return false
+		}
+	}
+	return true
 }
 
 // drop removes the image whose only name a build has taken over. One that still

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -369,6 +370,39 @@ func TestASizeQueryIsRepeatedAfterAFailureThatPasses(t *testing.T) {
 			}
 			if n := queries.Load(); n != 3 {
 				t.Errorf("%d queries", n)
+			}
+		})
+	}
+}
+
+// Docker with the image store of containerd refuses the name of an image that another build
+// has made meanwhile.
+func TestTheSecondOfTwoEqualBuildsIsNoFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		failure, label string // of this build, of the other's image
+		before, builds bool   // the image was there before; the build is no failure
+	}{
+		"the same image":      {"image \"x\": already exists", "digest", false, true},
+		"another image":       {"image \"x\": already exists", "other", false, false},
+		"the image of before": {"image \"x\": already exists", "digest", true, false},
+		"another failure":     {"no space left on device", "digest", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var built atomic.Bool
+			b := openFake(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/build"):
+					built.Store(true)
+					_ = json.NewEncoder(w).Encode(map[string]string{"error": test.failure})
+				case strings.Contains(r.URL.Path, "/images/") && (built.Load() || test.before):
+					_ = json.NewEncoder(w).Encode(map[string]any{"Id": "sha256:1", "RepoTags": []string{"aibox/x:1"}, "Config": map[string]any{"Labels": map[string]string{"recipe": test.label}}})
+				case strings.Contains(r.URL.Path, "/images/"):
+					http.Error(w, `{"message":"no such image"}`, http.StatusNotFound)
+				}
+			})
+			order := bakery.Build{Ref: "aibox/x:1", Labels: map[string]string{"recipe": "digest"}}
+			if err := b.Build(t.Context(), order, func(bakery.Update) {}); (err == nil) != test.builds {
+				t.Errorf("the build ends with %v", err)
 			}
 		})
 	}
