@@ -113,15 +113,12 @@ func (t Trees) Bytes(tenant session.Tenant) (int64, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return 0, err
 	}
-	limits := diskuse.Limits{Bytes: math.MaxInt64, Entries: maxTrees * maxTreeEntries * 2} // each file is an object, too
-	used, err := diskuse.Of([]string{filepath.Join(t.Dir, string(tenant))}, limits)
-	if err == nil && used.Exceeded(limits) {
-		err = errors.New("they hold too many files")
-	}
+	const maxEntries = maxTrees * maxTreeEntries * 2 // each file is an object, too
+	bytes, err := diskuse.Total([]string{filepath.Join(t.Dir, string(tenant))}, maxEntries)
 	if err != nil {
 		return 0, fault.New(fault.Limit, "the uploaded trees of the tenant cannot be measured: %w", err).Hint("delete sessions that are not needed any more")
 	}
-	return used.Bytes, nil
+	return bytes, nil
 }
 
 // commitTree makes a repository of the files in dir, with one commit. No configuration but

@@ -6,6 +6,7 @@ package diskuse
 import (
 	"errors"
 	"fmt"
+	"math"
 	"io"
 	"os"
 	"strconv"
@@ -57,6 +58,17 @@ func Of(folders []string, limits Limits) (Usage, error) {
 		}
 	}
 	return m.usage, nil
+}
+
+// Total returns how many bytes all folders take together. More than maxEntries files and
+// folders are an error; see Of for the others.
+func Total(folders []string, maxEntries int) (int64, error) {
+	limits := Limits{Bytes: math.MaxInt64, Entries: maxEntries}
+	used, err := Of(folders, limits)
+	if err == nil && used.Exceeded(limits) {
+		err = fmt.Errorf("they hold more than %d files", maxEntries)
+	}
+	return used.Bytes, err
 }
 
 const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC

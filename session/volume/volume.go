@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -129,15 +128,11 @@ func (s Store) Bytes(tenant session.Tenant) (int64, error) {
 		}
 		folders = append(folders, folder)
 	}
-	limits := diskuse.Limits{Bytes: math.MaxInt64, Entries: maxEntries}
-	used, err := diskuse.Of(folders, limits)
-	if err == nil && used.Exceeded(limits) {
-		err = fmt.Errorf("they hold more than %d files", maxEntries)
-	}
+	bytes, err := diskuse.Total(folders, maxEntries)
 	if err != nil {
 		return 0, fault.New(fault.Limit, "the volumes of the tenant cannot be measured: %w", err).Hint("delete volumes that are not needed")
 	}
-	return used.Bytes, nil
+	return bytes, nil
 }
 
 // Source returns the folder of the host that a sandbox of the tenant mounts.
