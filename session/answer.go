@@ -50,14 +50,14 @@ func (s *contact) send(id ID, send func(control.Client) error) error {
 	case errors.Is(err, control.ErrTimeout):
 		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
-		return wrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
+		return WrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
 	default:
 		return err
 	}
 }
 
-// wrongState returns a fault with the cause ErrWrongState.
-func wrongState(format string, args ...any) *fault.Fault {
+// WrongState returns a fault with the cause ErrWrongState.
+func WrongState(format string, args ...any) *fault.Fault {
 	f := fault.New(fault.Usage, format, args...)
 	f.Err = ErrWrongState
 	return f
@@ -67,7 +67,7 @@ func wrongState(format string, args ...any) *fault.Fault {
 func refusal(refused *control.RefusedError) *fault.Fault {
 	f := fault.New(refused.Kind(), "%s", refused.Message)
 	if f.Kind == fault.Conflict {
-		f = wrongState("%s", refused.Message)
+		f = WrongState("%s", refused.Message)
 	}
 	for _, hint := range refused.Hints {
 		f = f.Hint("%s", hint)

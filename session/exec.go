@@ -36,10 +36,10 @@ func (s *contact) checkRunning(id ID) error {
 	case Running:
 		return nil
 	case Preparing, Queued:
-		return wrongState("%s has not started its agent yet", id).
+		return WrongState("%s has not started its agent yet", id).
 			Hint("try again when `aibox ls` shows it running")
 	default:
-		return wrongState("%s has ended, and its sandbox with it", id).
+		return WrongState("%s has ended, and its sandbox with it", id).
 			Hint("`aibox workspace %s` opens a shell in a copy of its workspace", id).
 			Hint("`aibox run --resume %s` continues it", id)
 	}

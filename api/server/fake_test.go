@@ -310,9 +310,7 @@ func (m *machine) ProcessInput(_ context.Context, id session.ID, number int, in 
 		return err
 	}
 	if _, err := io.Copy(p.stdin, in); err != nil {
-		ended := fault.New(fault.Usage, "it has ended")
-		ended.Err = session.ErrWrongState
-		return ended
+		return session.WrongState("it has ended")
 	}
 	if end {
 		return p.stdin.Close()

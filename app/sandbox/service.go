@@ -213,9 +213,7 @@ func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (
 		return "", err
 	}
 	if state := stateOf(&found); state != Running {
-		f := fault.New(fault.Usage, "the sandbox %s is %s", id, state)
-		f.Err = session.ErrWrongState
-		return "", f
+		return "", session.WrongState("the sandbox %s is %s", id, state)
 	}
 	return found.ID, nil
 }

@@ -122,9 +122,7 @@ func (h *host) ReadProcess(ctx context.Context, _ session.ID, number int, from u
 func (h *host) ProcessInput(_ context.Context, _ session.ID, number int, in io.Reader, end bool) error {
 	p := h.find(number)
 	if _, err := io.Copy(p.stdin, in); err != nil {
-		ended := fault.New(fault.Usage, "it has ended")
-		ended.Err = session.ErrWrongState
-		return ended
+		return session.WrongState("it has ended")
 	}
 	if end {
 		return p.stdin.Close()
