@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,18 +11,16 @@ const queryWait = 300 * time.Millisecond
 
 // terminalQuery delays the end of a program until the terminal has answered the query for
 // its background color, or queryWait after the start. An answer that comes later would be
-// printed at the user's shell prompt, or be taken for typed text.
+// printed at the user's shell prompt, or be taken for typed text. The program's loop alone
+// uses it.
 type terminalQuery struct {
 	sent     time.Time
-	mu       sync.Mutex
 	answered bool
 	quitting bool
 }
 
 // filter passes on each message but an early request to quit, which quit repeats later.
 func (q *terminalQuery) filter(msg tea.Msg, quit func()) tea.Msg {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	switch msg.(type) {
 	case tea.BackgroundColorMsg:
 		q.answered = true

@@ -3,6 +3,7 @@ package newrun
 import (
 	"cmp"
 
+	"aibox/app/firstrun"
 	"aibox/app/run"
 	"aibox/ui/page"
 
@@ -134,7 +135,7 @@ func (m *Model) useScripted() tea.Cmd {
 	if m.start.state == failed {
 		m.start.clear()
 	}
-	for _, set := range [][2]string{{"inference", "scripted"}, {"model", ""}} {
+	for _, set := range [][2]string{{"inference", firstrun.Scripted}, {"model", ""}} {
 		if err := m.sandbox.part.Set(set[0], set[1]); err != nil {
 			m.note.Say("", err)
 			return nil
