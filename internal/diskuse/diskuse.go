@@ -6,8 +6,8 @@ package diskuse
 import (
 	"errors"
 	"fmt"
-	"math"
 	"io"
+	"math"
 	"os"
 	"strconv"
 
