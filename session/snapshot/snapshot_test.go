@@ -228,6 +228,35 @@ func TestADraftIsNoSnapshotAndItsRestIsRemoved(t *testing.T) {
 	}
 }
 
+func TestADraftWithoutALockIsRemovedOnceNobodyCanBeAboutToFillIt(t *testing.T) {
+	s := newStore(t)
+	whole := taken(t, s)
+	folder := func(age time.Duration) string {
+		path := filepath.Join(s.root, "acme", draftPrefix+"snap-"+age.String())
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		changed := time.Now().Add(-age)
+		if err := os.Chtimes(path, changed, changed); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	young, old := folder(0), folder(2*lockTime)
+	if err := s.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Errorf("the one that is about to be filled: %v", err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old one: %v", err)
+	}
+	if all, err := s.List("acme"); err != nil || len(all) != 1 || all[0].ID != whole.ID {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestAFailedSnapshotLeavesNothing(t *testing.T) {
 	s := newStore(t)
 	empty, err := s.Begin("acme", "snap-empty")
