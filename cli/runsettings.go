@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"sync"
 
 	"aibox/agents/spec"
 	"aibox/config"
@@ -52,9 +53,15 @@ func (f *settingFlag) String() string {
 	if f.overrides.Has(f.field.Key) {
 		return f.overrides.Text(f.field.Key)
 	}
-	builtIn := config.Defaults().Run
-	return f.field.Text(&builtIn)
+	return f.field.Text(builtIn())
 }
+
+// builtIn returns the built-in values of a run's settings. They are shared and must not be
+// changed.
+var builtIn = sync.OnceValue(func() *config.Run {
+	run := config.Defaults().Run
+	return &run
+})
 
 // Set reads one text. A list grows with each.
 func (f *settingFlag) Set(text string) error { return f.overrides.Append(f.field.Key, text) }

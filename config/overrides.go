@@ -19,7 +19,7 @@ type RunOverrides struct {
 
 // RunFields are the fields of Run, in the order of their declaration.
 func RunFields() []spec.Field {
-	fields, _ := spec.Of(Run{}) // a test makes sure that the tags can be read
+	fields, _ := spec.Of((*Run)(nil)) // a test makes sure that the tags can be read
 	return fields
 }
 
@@ -246,7 +246,7 @@ func (o *RunOverrides) UnmarshalJSON(data []byte) error {
 }
 
 func findRunField(key string) (spec.Field, error) {
-	if field, ok := spec.Lookup(Run{}, key); ok {
+	if field, ok := spec.Lookup((*Run)(nil), key); ok {
 		return field, nil
 	}
 	fields := RunFields()

@@ -18,8 +18,8 @@ var ownFlags = []string{
 
 // IsRunFlag reports whether name is a flag of `aibox run` itself.
 func IsRunFlag(name string) bool {
-	settings, _ := spec.Of(config.Run{}) // a test verifies the tags
-	return slices.Contains(ownFlags, name) || slices.ContainsFunc(settings, func(field spec.Field) bool { return field.Key == name })
+	_, isSetting := spec.Lookup((*config.Run)(nil), name)
+	return isSetting || slices.Contains(ownFlags, name)
 }
 
 // ownKeys has the user's variables for keys of model servers, and the other variables that

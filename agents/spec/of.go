@@ -109,7 +109,7 @@ func locate(structure reflect.Type, field Field, err error) error {
 
 // Defaults sets every field of v to its default. v is a pointer to the struct.
 func Defaults(v any) error {
-	fields, err := Of(v)
+	fields, err := load(v)
 	if err != nil {
 		return err
 	}
