@@ -26,7 +26,11 @@ def serve(path):
     s = socket.socket(socket.AF_UNIX)
     s.bind(path)
     s.listen()
-    threading.Thread(target=lambda: s.accept()[0].sendall(b"own"), daemon=True).start()
+    def answer():
+        with s.accept()[0] as client:
+            client.recv(64)  # if it closes before the client has written, the client fails
+            client.sendall(b"own")
+    threading.Thread(target=answer, daemon=True).start()
 serve("/tmp/own.sock")
 reach("own", "/tmp/own.sock")
 reach("path", sys.argv[1])
