@@ -9,8 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"aibox/internal/git"
 	"aibox/internal/paths"
@@ -62,20 +66,48 @@ const (
 	flagEOL
 )
 
+// header is the encoding of what precedes the files.
+type header struct {
+	*Baseline
+	Parts []part `json:"parts,omitempty"` // of the files; none: they are one part
+}
+
+// part is a part of the files that can be read without those before it: its first path is
+// stored as a whole.
+type part struct {
+	Files int `json:"files"`
+	Bytes int `json:"bytes"`
+}
+
+// partSize is the number of files in a part.
+const partSize = 4096
+
 // Save writes the baseline so that a reader sees all of it or nothing.
 func (b *Baseline) Save(file string) error {
-	header, err := json.Marshal(b)
+	head := header{Baseline: b, Parts: make([]part, 0, len(b.Files)/partSize+1)}
+	text, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}
-	out := append([]byte(magic), binary.AppendUvarint(nil, uint64(len(header)))...)
-	out = append(out, header...)
-	out = binary.AppendUvarint(out, uint64(len(b.Files)))
-	last := ""
-	for _, f := range b.Files {
-		out = f.append(out, last)
-		last = f.Path
+	const longest = 64 // bytes: a part in JSON, the magic and the numbers
+	room := len(text) + longest*(cap(head.Parts)+1)
+	out := make([]byte, room, room+64*len(b.Files)) // the header, which is known last, and most of the files
+	for group := range slices.Chunk(b.Files, partSize) {
+		begin, last := len(out), ""
+		for _, f := range group {
+			out = f.append(out, last)
+			last = f.Path
+		}
+		head.Parts = append(head.Parts, part{len(group), len(out) - begin})
 	}
+	if text, err = json.Marshal(head); err != nil {
+		return err
+	}
+	begin := append([]byte(magic), binary.AppendUvarint(nil, uint64(len(text)))...)
+	begin = append(begin, text...)
+	begin = binary.AppendUvarint(begin, uint64(len(b.Files)))
+	out = out[room-len(begin):]
+	copy(out, begin)
 	return paths.WriteFile(file, out)
 }
 
@@ -151,31 +183,79 @@ func decodeBaseline(data string) (*Baseline, error) {
 	}
 	d := &decoder{data: rest}
 	b := &Baseline{}
-	if err := json.Unmarshal([]byte(d.take(d.uvarint())), b); err != nil {
+	head := header{Baseline: b}
+	if err := json.Unmarshal([]byte(d.take(d.uvarint())), &head); err != nil {
 		return nil, errors.Join(err, d.err)
 	}
 	if !b.Format.Known() {
 		return nil, fmt.Errorf("it has object ids of the unknown format %q", b.Format)
 	}
 	count := d.uvarint()
-	if count > uint64((len(d.data)-d.at)/minRecord) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	rest = d.data[d.at:]
+	if count > uint64(len(rest)/minRecord) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	b.Files = make([]File, count)
-	d.paths.Grow(len(d.data) / 2)
-	last, size := "", uint64(b.Format.Size())
-	for i := range b.Files {
-		f := &b.Files[i]
+	if len(head.Parts) == 0 {
+		head.Parts = []part{{len(b.Files), len(rest)}}
+	}
+	if err := decodeParts(rest, head.Parts, b.Files, b.Format.Size()); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// decodeParts reads the parts in data into files, several at once. size is the length of an
+// id.
+func decodeParts(data string, parts []part, files []File, size int) error {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	left := files
+	for _, p := range parts {
+		if p.Files < 0 || p.Files > len(left) || p.Bytes < 0 || p.Bytes > len(data) {
+			return errors.Join(errors.New("its parts are longer than all of it"), all.Wait())
+		}
+		text, into := data[:p.Bytes], left[:p.Files]
+		data, left = data[p.Bytes:], left[p.Files:]
+		all.Go(func() error { return decodeFiles(text, into, uint64(size)) })
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	for i, first := 0, 0; i < len(parts); i++ {
+		if first > 0 && first < len(files) && files[first].Path <= files[first-1].Path {
+			return errOrder
+		}
+		first += parts[i].Files
+	}
+	return nil
+}
+
+var errOrder = errors.New("its files are not in order")
+
+// decodeFiles reads one part.
+func decodeFiles(data string, files []File, size uint64) error {
+	d := &decoder{data: data}
+	d.paths.Grow(len(data) / 2)
+	last := ""
+	for i := range files {
+		f := &files[i]
 		d.file(f, last, size)
 		if d.err != nil {
-			return nil, d.err
+			return d.err
 		}
 		if f.Path <= last {
-			return nil, errors.New("its files are not in order")
+			return errOrder
 		}
 		last = f.Path
 	}
-	return b, d.err
+	return nil
 }
 
 const (

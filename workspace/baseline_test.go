@@ -1,12 +1,17 @@
 package workspace
 
 import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aibox/internal/git"
 )
@@ -36,6 +41,93 @@ func TestABaselineRoundTrips(t *testing.T) {
 	}
 	if diff := cmp.Diff(sample(), got); diff != "" {
 		t.Errorf("-saved +read:\n%s", diff)
+	}
+}
+
+// many is a baseline of several parts.
+func many() *Baseline {
+	b := sample()
+	b.Files = nil
+	for i := range 2*partSize + 1 {
+		id := fmt.Sprintf("%020d", i)
+		b.Files = append(b.Files, File{Path: fmt.Sprintf("folder%03d/file%06d", i/100, i), Mode: git.File, Raw: id, Stored: id})
+	}
+	return b
+}
+
+func TestABaselineOfSeveralPartsRoundTrips(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "baseline")
+	for _, files := range []int{0, partSize, partSize + 1, 2*partSize + 1} {
+		b := many()
+		b.Files = b.Files[:files]
+		if err := b.Save(file); err != nil {
+			t.Fatal(err)
+		}
+		got, err := LoadBaseline(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b.Files, got.Files, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%d files: -saved +read:\n%s", files, diff)
+		}
+	}
+}
+
+// encoded is a baseline with this list of parts.
+func encoded(t *testing.T, b *Baseline, parts ...part) string {
+	t.Helper()
+	text, err := json.Marshal(header{Baseline: b, Parts: parts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := binary.AppendUvarint([]byte(magic), uint64(len(text)))
+	out = binary.AppendUvarint(append(out, text...), uint64(len(b.Files)))
+	last := ""
+	for _, f := range b.Files {
+		out = f.append(out, last)
+		last = f.Path
+	}
+	return string(out)
+}
+
+func TestABaselineWithoutPartsIsRead(t *testing.T) {
+	want := many()
+	got, err := decodeBaseline(encoded(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Files, got.Files); diff != "" {
+		t.Errorf("-saved +read:\n%s", diff)
+	}
+}
+
+func TestWrongPartsAreRefused(t *testing.T) {
+	b := many()
+	all, most := len(b.Files), 1<<40
+	for name, parts := range map[string][]part{
+		"too few files":   {{all - 1, 1000}},
+		"too many files":  {{all + 1, 1000}},
+		"negative files":  {{-1, 0}, {all, 1000}},
+		"too many bytes":  {{all, most}},
+		"negative bytes":  {{all, -1}},
+		"too few bytes":   {{all, minRecord}},
+		"files are twice": {{1, 200}, {all - 1, 1000}, {1, 0}},
+	} {
+		if _, err := decodeBaseline(encoded(t, b, parts...)); err == nil {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+}
+
+func TestPartsThatAreNotInOrderAreRefused(t *testing.T) {
+	b := many()
+	b.Files[partSize-1], b.Files[partSize] = b.Files[partSize], b.Files[partSize-1]
+	file := filepath.Join(t.TempDir(), "baseline")
+	if err := b.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadBaseline(file); !errors.Is(err, errOrder) {
+		t.Errorf("it is read: %v", err)
 	}
 }
 

@@ -20,6 +20,7 @@ type folderReader struct {
 	walk     *walk
 	fd       int
 	dir      folder
+	names    *nameIndex
 	path     []byte // buffer: the folder's path and a slash, then a name
 	base     int    // length of the folder's part
 	count    int
@@ -46,10 +47,12 @@ func (r *folderReader) entries(buf []byte) {
 			return
 		}
 		name := buf[header:size]
-		if end := bytes.IndexByte(name, 0); end >= 0 {
-			name = name[:end]
-		}
 		buf = buf[size:]
+		end := bytes.IndexByte(name, 0)
+		if end < 0 {
+			return
+		}
+		name = name[:end]
 		if string(name) == "." || string(name) == ".." {
 			continue
 		}
@@ -58,16 +61,16 @@ func (r *folderReader) entries(buf []byte) {
 	}
 }
 
-// entry classifies one name.
+// entry classifies one name, which a zero byte follows in memory.
 func (r *folderReader) entry(name []byte) {
 	w := r.walk
 	r.path = append(r.path[:r.base], name...)
 	if r.base == 0 && string(name) == ".git" {
 		return // the agent's own; whatever it is by now
 	}
-	was, known := r.dir.was.find(w.baseline.Files, r.path, r.base)
+	was, known := r.names.find(w.baseline.Files, r.path[r.base:])
 	var st unix.Stat_t
-	if err := unix.Fstatat(r.fd, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := lstatAt(r.fd, name, &st); err != 0 {
 		if err != unix.ENOENT {
 			r.refuse("cannot be looked at: " + describeError(err))
 			if known {

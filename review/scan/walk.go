@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"os"
 	"slices"
 	"strings"
@@ -88,30 +89,8 @@ type folder struct {
 }
 
 // knownFolder is a folder of the baseline: the indexes of the files in it, but not of
-// those in folders below, in the order of their names.
+// those in folders below.
 type knownFolder struct{ files []int32 }
-
-// find returns the index of the file at path in the folder k; the file's own name begins
-// at base.
-func (k *knownFolder) find(files []workspace.File, path []byte, base int) (int, bool) {
-	if k == nil {
-		return -1, false
-	}
-	name := string(path[base:])
-	low, high := 0, len(k.files)
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		switch order := strings.Compare(files[k.files[middle]].Path[base:], name); {
-		case order == 0:
-			return int(k.files[middle]), true
-		case order < 0:
-			low = middle + 1
-		default:
-			high = middle
-		}
-	}
-	return -1, false
-}
 
 // newWalk makes a walk, which must be closed. What does not fit into memory goes to
 // files without a name in the folder scratch.
@@ -180,7 +159,7 @@ func (w *walk) run(ctx context.Context, workers int) error {
 }
 
 func (w *walk) work(ctx context.Context) {
-	buf := make([]byte, 64<<10)
+	buf, names := make([]byte, 64<<10), nameIndex{seed: maphash.MakeSeed()}
 	for {
 		w.mu.Lock()
 		for w.queue.empty() && w.busy > 0 && w.err == nil {
@@ -199,7 +178,7 @@ func (w *walk) work(ctx context.Context) {
 		}
 		if err == nil {
 			next.was = w.known[next.path]
-			err = w.read(next, buf)
+			err = w.read(next, buf, &names)
 		}
 		w.mu.Lock()
 		w.busy--
@@ -210,7 +189,7 @@ func (w *walk) work(ctx context.Context) {
 }
 
 // read looks at the entries of one folder.
-func (w *walk) read(dir folder, buf []byte) error {
+func (w *walk) read(dir folder, buf []byte, names *nameIndex) error {
 	fd, err := w.open(dir.path)
 	if err != nil {
 		if dir.path == "" {
@@ -221,11 +200,12 @@ func (w *walk) read(dir folder, buf []byte) error {
 		return nil
 	}
 	defer unix.Close(fd)
-	r := &folderReader{walk: w, fd: fd, dir: dir}
+	r := &folderReader{walk: w, fd: fd, dir: dir, names: names}
 	if dir.path != "" {
 		r.path = append([]byte(dir.path), '/')
 	}
 	r.base = len(r.path)
+	names.fill(w.baseline.Files, dir.was, r.base)
 	for {
 		n, err := unix.Getdents(fd, buf)
 		if err == unix.EINTR {
