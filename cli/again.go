@@ -29,6 +29,7 @@ over: pass it again, or put it in your settings.`,
 	}
 	if a.canCall("rerun") {
 		o.bind(a, cmd)
+		hideFlags(cmd, "resume", "no-feedback")
 	}
 	return cmd
 }

@@ -100,3 +100,30 @@ func TestWhatCannotBeRunAgainIsAUsageFault(t *testing.T) {
 		}
 	}
 }
+
+func TestTheHelpOmitsFlagsThatTheCommandRefuses(t *testing.T) {
+	for command, refused := range map[string][]string{
+		"fork":  {"repo", "branch", "clean", "hide", "resume"},
+		"rerun": {"resume", "no-feedback"},
+	} {
+		a, out, _ := testApp(t)
+		if err := a.execute(t.Context(), []string{command, "--help"}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "--prompt ") {
+			t.Errorf("%s: the help has no flags:\n%s", command, out)
+		}
+		for _, flag := range refused {
+			if strings.Contains(out.String(), "  --"+flag+" ") || strings.Contains(out.String(), "  --"+flag+"\n") {
+				t.Errorf("the help of %s lists --%s", command, flag)
+			}
+			err := a.execute(t.Context(), []string{command, "0dq4f", "--" + flag + "=true"})
+			if fault.KindOf(err) != fault.Usage && fault.KindOf(err) != fault.NotFound {
+				t.Errorf("%s --%s: %v", command, flag, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "unknown flag") {
+				t.Errorf("%s --%s is unknown, and not explained", command, flag)
+			}
+		}
+	}
+}

@@ -52,38 +52,6 @@ func (c completer) recipes(cmd *cobra.Command, args []string, typed string) ([]s
 	return words, directive
 }
 
-// volumes completes the names of the user's volumes.
-func (c completer) volumes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := slices.DeleteFunc(c.volumeNames(cmd.Context()), func(name string) bool { return slices.Contains(args, name) })
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// volumeMounts completes the name in NAME:PATH.
-func (c completer) volumeMounts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	words := c.volumeNames(cmd.Context())
-	for i := range words {
-		words[i] += ":"
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// volumeNames returns the names of the user's volumes.
-func (c completer) volumeNames(ctx context.Context) (names []string) {
-	service, err := c.app.Sessions()
-	if err != nil {
-		return nil
-	}
-	sandboxes, err := c.app.Sandboxes(service)
-	if err != nil {
-		return nil
-	}
-	all, _ := sandboxes.ListVolumes(ctx, session.LocalTenant)
-	for _, v := range all {
-		names = append(names, v.Name)
-	}
-	return names
-}
-
 // settings completes the key of a setting.
 func (c completer) settings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	resolved, err := c.app.Catalog().Resolve(config.Input{})

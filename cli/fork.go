@@ -38,6 +38,7 @@ be half written: stop it first.`,
 	}
 	if a.canCall("fork") {
 		o.bind(a, cmd)
+		hideFlags(cmd, "repo", "branch", "clean", "hide", "resume")
 	}
 	return cmd
 }

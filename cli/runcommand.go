@@ -99,6 +99,13 @@ func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.complete.resumable)
 }
 
+// hideFlags omits flags from the help of a command that refuses them with an explanation.
+func hideFlags(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = cmd.PersistentFlags().MarkHidden(name) // a test makes sure that each exists
+	}
+}
+
 // read completes the request with what is not bound to a flag: the agent's name, the
 // arguments after "--", and --set.
 func (o *runOptions) read(cmd *cobra.Command, args []string) error {

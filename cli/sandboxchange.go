@@ -19,10 +19,11 @@ import (
 
 func newSandboxExtendCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:     "extend ID DURATION",
-		Short:   "Give a sandbox more time",
-		Example: "  aibox sandbox extend 0dq4f 30m",
-		Args:    sessionAndDuration,
+		Use:               "extend ID DURATION",
+		Short:             "Give a sandbox more time",
+		Example:           "  aibox sandbox extend 0dq4f 30m",
+		Args:              sessionAndDuration,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			by, err := parseLength("by", args[1])
 			if err != nil {
@@ -43,7 +44,7 @@ func newSandboxExtendCommand(a *cli) *cobra.Command {
 // newSandboxChangeCommand is a command that changes a sandbox and prints its id.
 func newSandboxChangeCommand(a *cli, use, short, example string, change func(context.Context, *client.Client, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: example, Args: sandboxArgs,
+		Use: use, Short: short, Example: example, Args: sandboxArgs, ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
 				if err := change(cmd.Context(), c, s.GetSandboxId()); err != nil {
@@ -74,11 +75,12 @@ func newSandboxResumeCommand(a *cli) *cobra.Command {
 
 func newSandboxRemoveCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "rm ID…",
-		Aliases: []string{"destroy"},
-		Short:   "Destroy sandboxes with their files",
-		Example: "  aibox sandbox rm 0dq4f",
-		Args:    cobra.MinimumNArgs(1),
+		Use:               "rm ID…",
+		Aliases:           []string{"destroy"},
+		Short:             "Destroy sandboxes with their files",
+		Example:           "  aibox sandbox rm 0dq4f",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.complete.allSandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, text := range args {
 				err := a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
@@ -108,7 +110,8 @@ A sandbox with the network policy none or local cannot get hosts later. Create i
 --allow= if it may need them.`,
 		Example: `  aibox sandbox network 0dq4f
   aibox sandbox network 0dq4f --allow pip`,
-		Args: sandboxArgs,
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
 				policy, set := &aiboxv1.NetworkPolicy{}, false
@@ -157,10 +160,11 @@ func networkLine(p *aiboxv1.NetworkPolicy) string {
 func newSandboxPortsCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "ports ID",
-		Short:   "List the ports that programs in a sandbox listen on",
-		Example: "  aibox sandbox ports 0dq4f",
-		Args:    sandboxArgs,
+		Use:               "ports ID",
+		Short:             "List the ports that programs in a sandbox listen on",
+		Example:           "  aibox sandbox ports 0dq4f",
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
 				ports, err := c.Ports(cmd.Context(), s.GetSandboxId())
@@ -198,9 +202,10 @@ func newSandboxOpenCommand(a *cli) *cobra.Command {
 		Short: "Print a URL with which a browser reaches a port of a sandbox",
 		Long: `Print a signed URL for a port of a sandbox. Anyone who has it can use the port until
 it expires. It needs a server that listens on TCP: aibox serve --listen 127.0.0.1:8800.`,
-		Example: "  aibox sandbox open 0dq4f 6080\n  aibox sandbox open 0dq4f 3000 --ttl 10m --browser",
-		Args:    cobra.ExactArgs(2),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
+		Example:           "  aibox sandbox open 0dq4f 6080\n  aibox sandbox open 0dq4f 3000 --ttl 10m --browser",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.complete.sandboxes,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
 	lengthVar(cmd.Flags(), &o.ttl, "ttl", time.Hour, "how long the URL is valid")
 	cmd.Flags().BoolVar(&o.browser, "browser", false, "open it in your browser")

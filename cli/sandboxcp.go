@@ -28,8 +28,9 @@ func newSandboxCopyCommand(a *cli) *cobra.Command {
 		Long:  "Copy a file or a folder between this machine and a sandbox, as `aibox cp` does for a session.",
 		Example: `  aibox sandbox cp 0dq4f:/workspace/report.pdf .
   aibox sandbox cp data/ 0dq4f:/tmp/data`,
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.complete.sandboxPlaces,
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
 	cmd.Flags().BoolVar(&o.git, "git", false, "copy .git folders and files, too")
 	return cmd

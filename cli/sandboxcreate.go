@@ -69,7 +69,9 @@ root: they are refused with --root, and with a template whose user is root.`,
 	flags.StringVar(&o.snapshot, "snapshot", "", "continue from the snapshot with this `ID`; settings that you leave out are those of its sandbox")
 	flags.StringVar(&o.key, "idempotency-key", "", "create it only once, however often this `KEY` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("template", a.complete.templates)
 	_ = cmd.RegisterFlagCompletionFunc("volume", a.complete.volumeMounts)
+	_ = cmd.RegisterFlagCompletionFunc("snapshot", a.complete.snapshots)
 	return cmd
 }
 

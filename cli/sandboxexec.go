@@ -40,6 +40,7 @@ could harm it.`,
 		Example: `  aibox sandbox exec 0dq4f -- python3 -c 'print(6 * 7)'
   aibox sandbox exec -i 0dq4f -- sh -c 'cat > /tmp/data' < data
   aibox sandbox exec -t 0dq4f -- python3`,
+		ValidArgsFunction: a.complete.sandboxes,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) >= 2 && cmd.ArgsLenAtDash() == 1 {
 				return nil
@@ -67,10 +68,11 @@ func (o *sandboxExecOptions) addFlags(cmd *cobra.Command) {
 func newSandboxShellCommand(a *cli) *cobra.Command {
 	o := sandboxExecOptions{cli: a, tty: true}
 	cmd := &cobra.Command{
-		Use:     "shell ID",
-		Short:   "Open a shell in a sandbox",
-		Example: "  aibox sandbox shell 0dq4f",
-		Args:    sandboxArgs,
+		Use:               "shell ID",
+		Short:             "Open a shell in a sandbox",
+		Example:           "  aibox sandbox shell 0dq4f",
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"})
 		},

@@ -67,10 +67,11 @@ func printSandboxes(c *console, found []*aiboxv1.Sandbox, asJSON bool) error {
 func newSandboxGetCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "get ID",
-		Short:   "Show a sandbox",
-		Example: "  aibox sandbox get 0dq4f",
-		Args:    sandboxArgs,
+		Use:               "get ID",
+		Short:             "Show a sandbox",
+		Example:           "  aibox sandbox get 0dq4f",
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(_ *client.Client, s *aiboxv1.Sandbox) error {
 				if asJSON {

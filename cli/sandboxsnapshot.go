@@ -26,7 +26,8 @@ from the snapshot continue from its state, without the connections to the outsid
 holds everything in the memory of the processes, including secrets.`,
 		Example: `  aibox sandbox snapshot 0dq4f
   aibox sandbox create --snapshot snap-7d2k`,
-		Args: sandboxArgs,
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
 				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name)
@@ -75,11 +76,12 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
-		Use:     "rm ID…",
-		Short:   "Delete snapshots",
-		Long:    "Delete snapshots. Sandboxes that were created from them keep running.",
-		Example: "  aibox sandbox snapshots rm snap-7d2k",
-		Args:    cobra.MinimumNArgs(1),
+		Use:               "rm ID…",
+		Short:             "Delete snapshots",
+		Long:              "Delete snapshots. Sandboxes that were created from them keep running.",
+		Example:           "  aibox sandbox snapshots rm snap-7d2k",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.complete.snapshots,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
 				for _, text := range args {
@@ -134,8 +136,9 @@ func newSandboxForkCommand(a *cli) *cobra.Command {
 		Long: `Create a sandbox with the files and the processes that another one has at this moment, and
 print its id. Both keep running, independently of each other. To choose other settings for
 the new one, take a snapshot and create a sandbox from it.`,
-		Example: "  aibox sandbox fork 0dq4f",
-		Args:    sandboxArgs,
+		Example:           "  aibox sandbox fork 0dq4f",
+		Args:              sandboxArgs,
+		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return a.withSandbox(ctx, args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
