@@ -132,12 +132,8 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		}
 		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
-			if s.choiceRejects(id, opts.Choice) {
-				return fault.New(fault.Usage, "what you chose of %s is already rejected or accepted", id).
-					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
-			}
 			left, _ := s.Remaining(id, set) // the error is complete without it
-			return alreadyAccepted(session, opts.Target, left)
+			return alreadyDecided(session, opts.Target, s.choiceRejects(id, opts.Choice), left)
 		}
 		if err != nil || accepted.Files == 0 {
 			return err

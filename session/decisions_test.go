@@ -214,3 +214,28 @@ func TestAnAcceptOfWhatIsAcceptedNamesTheRest(t *testing.T) {
 		t.Errorf("%v, hints %v", err, f)
 	}
 }
+
+func TestAnAcceptOfWhatIsRejectedOrAcceptedNamesTheRest(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "one.txt", "two.txt", "three.txt", "Makefile")
+	two := accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}}
+	_, err := d.Accept(t.Context(), "00001-a", two)
+	d.must(err)
+	set, err := d.FinalChanges("00001-a")
+	d.must(err)
+	d.must(set.Files(t.Context(), func(f review.FileDiff) error {
+		return d.Reject(t.Context(), "00001-a", []review.HunkID{f.Hunks[0].ID}, "")
+	}, "one.txt"))
+
+	_, err = d.Accept(t.Context(), "00001-a", two)
+	want := "already rejected or accepted, on branch aibox/00001-a; still undecided: three.txt; left out because of risks: Makefile; rejected in part or as a whole: one.txt"
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	hints := strings.Join(fault.Hints(err), "\n")
+	for _, hint := range []string{"aibox reject 00001-a HUNK --remove", "--accept-risky FILE", "aibox review 00001-a"} {
+		if !strings.Contains(hints, hint) {
+			t.Errorf("the hints %q do not have %q", hints, hint)
+		}
+	}
+}

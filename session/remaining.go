@@ -67,18 +67,25 @@ func (r Remaining) Lines() []string {
 	return lines
 }
 
-// alreadyAccepted is the error for a choice whose changes were all delivered before. It
-// names what is left.
-func alreadyAccepted(session *Session, target accept.Target, left Remaining) error {
+// alreadyDecided is the error for a choice whose changes were all delivered before, or, with
+// rejected, left out because they are rejected. It names what is left.
+func alreadyDecided(session *Session, target accept.Target, rejected bool, left Remaining) error {
 	where := ""
 	if target == accept.ToBranch && session.State.Branch != "" {
 		where = ", on branch " + session.State.Branch
 	}
-	text := fmt.Sprintf("what you chose of %s is already accepted%s", session.ID, where)
+	how := "accepted"
+	if rejected {
+		how = "rejected or accepted"
+	}
+	text := fmt.Sprintf("what you chose of %s is already %s%s", session.ID, how, where)
 	if lines := left.Lines(); len(lines) > 0 {
 		text += "; still " + strings.Join(lines, "; ")
 	}
 	f := fault.New(fault.Usage, "%s", text)
+	if rejected {
+		_ = f.Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", session.ID, session.ID)
+	}
 	if len(left.Undecided)+len(left.Rejected) > 0 {
 		_ = f.Hint("`aibox review %s` decides about the rest", session.ID)
 	}
