@@ -60,9 +60,10 @@ func (a *Amp) Command(task Task) (Invocation, error) {
 		return Invocation{}, err
 	}
 	settings, err := json.Marshal(map[string]any{
-		"amp.dangerouslyAllowAll":   true,
-		"amp.updates.mode":          "disabled",
-		"amp.notifications.enabled": false,
+		"amp.dangerouslyAllowAll": true,
+		"amp.updates.mode":        "disabled",
+		// On a terminal they tell the session that Amp waits for the user.
+		"amp.notifications.enabled": task.Interactive,
 		// The user, who accepts the commits, is their only author.
 		"amp.git.commit.coauthor.enabled":  false,
 		"amp.git.commit.ampThread.enabled": false,
@@ -74,11 +75,11 @@ func (a *Amp) Command(task Task) (Invocation, error) {
 	if task.Resume {
 		argv = append(argv, "threads", "continue", "--last")
 	}
-	argv = append(argv, "--settings-file", ampSettings, "--no-ide", "--no-notifications", "--no-remote-control-terminal")
+	argv = append(argv, "--settings-file", ampSettings, "--no-ide", "--no-remote-control-terminal")
 	argv = append(append(argv, extra...), task.Args...)
 	files := append(task.instructionsFile(ampInstructions), File{Path: ampSettings, Mode: 0o600, Data: settings})
 	if !task.Interactive {
-		argv, env = append(argv, "--no-color", "--execute"), append(env, "NO_COLOR=1")
+		argv, env = append(argv, "--no-notifications", "--no-color", "--execute"), append(env, "NO_COLOR=1")
 	}
 	inv := Invocation{Argv: argv, Env: env, Files: files}
 	if task.Prompt != "" {

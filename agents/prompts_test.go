@@ -59,6 +59,10 @@ func TestTheQuestionsOfEachAgentAreRecognized(t *testing.T) {
 		if _, tested := screens[name]; asks != tested {
 			t.Errorf("%s has questions: %v; it has a recorded screen: %v", name, asks, tested)
 		}
+		// The programs of Amp and Cursor need an account before they ask anything.
+		if silent := name == "amp" || name == "cursor" || name == "shell"; asks == silent {
+			t.Errorf("%s has questions: %v", name, asks)
+		}
 	}
 }
 
