@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"aibox/agents"
+	"aibox/audit"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/session"
@@ -65,5 +69,68 @@ func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// leavingServer is a server to which code leaves this machine without the user's choice. It
+// hands what was reported until its first request to asked.
+type leavingServer struct {
+	Inference
+	reported *lockedBuffer
+	asked    chan string
+}
+
+func (leavingServer) Name() string                   { return "hosted" }
+func (leavingServer) Leaves([]string) string         { return "your code goes to hosted.example" }
+func (leavingServer) Notices([]string) []string      { return nil }
+func (leavingServer) KeyVariable() string            { return "" }
+func (leavingServer) Searches(string) bool           { return false }
+func (leavingServer) Speaks(string) []agents.Dialect { return nil }
+
+func (s leavingServer) Model(context.Context, string) (Model, error) {
+	s.asked <- s.reported.String()
+	return Model{ID: "m"}, nil
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
+}
+
+func TestThatCodeLeavesTheMachineIsReportedBeforeTheFirstRequest(t *testing.T) {
+	s := limited(t, time.Hour)
+	server := leavingServer{reported: &lockedBuffer{}, asked: make(chan string, 1)}
+	s.report = reporter{unclosed{server.reported}}
+	s.launch.Spec.Run.Network, s.launch.Spec.Inference = "local", "auto"
+	s.deps.Inference = func(context.Context, string, func(string) (string, bool)) (Inference, error) { return server, nil }
+	agent, err := agents.Builtin().Find("codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.inference(t.Context(), t.Context(), agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reported := <-server.asked; !strings.Contains(reported, "your code goes to hosted.example") {
+		t.Errorf("before the first request, only this was reported: %s", reported)
+	}
+	if _, err := m.chosen(); err != nil {
+		t.Error(err)
+	}
+	if types := logged(t, s); !slices.Contains(types, audit.NoticeGiven) {
+		t.Errorf("the log has %v", types)
 	}
 }
