@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 
 	"aibox/api/client"
@@ -60,7 +59,7 @@ func (o *mcpOptions) run(ctx context.Context) error {
 			Hint("let a client start it: claude mcp add aibox -- aibox mcp").
 			Hint("docs/mcp.md has the settings of other clients")
 	}
-	debug.SetGCPercent(100) // it stays for hours, and should be small
+	collectAsService(100, memoryLimit) // it stays for hours, and should be small
 	repositories, err := o.resolveRepositories()
 	if err != nil {
 		return err
