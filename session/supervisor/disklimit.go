@@ -115,14 +115,14 @@ func (l *limitedFolders) measure(fs fileSystem) (used amountOnDisk, due, warn bo
 
 // limitDisk ends the session when folders of it outgrow their limit, or when a disk of the
 // host is nearly full. It returns when ctx ends.
-func (s *limits) limitDisk(ctx context.Context, k *resources) {
+func (s *limits) limitDisk(ctx context.Context, res *resources) {
 	var limited []*limitedFolders
-	of := []*limitedFolders{stateLimit(&s.launch.Spec, k.state)}
-	if k.workspace != nil { // a sandbox has none: its root file system is capped
-		of = append(of, s.growth(workspaceLimit(&s.launch.Spec, k.workspace.Path, k.workspaceUse)))
+	of := []*limitedFolders{stateLimit(&s.launch.Spec, res.state)}
+	if res.workspace != nil { // a sandbox has none: its root file system is capped
+		of = append(of, s.growth(workspaceLimit(&s.launch.Spec, res.workspace.Path, res.workspaceUse)))
 	}
-	if len(k.volumes) > 0 {
-		of = append(of, volumesLimit(&s.launch.Spec, k.volumes))
+	if len(res.volumes) > 0 {
+		of = append(of, volumesLimit(&s.launch.Spec, res.volumes))
 	}
 	for _, l := range of {
 		if l != nil {

@@ -33,11 +33,11 @@ func (s *supervisor) recordEnd(ended session.Result) {
 // wait leaves nothing: the sandbox removes itself, and the network's lease ends with this
 // process. It returns the result, which holds the errors. Closing stop ends
 // waits that a client may cancel.
-func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, container runtime.Sandbox, out sandboxOutcome, cause error) session.Result {
+func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *resources, container runtime.Sandbox, out sandboxOutcome, cause error) session.Result {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
-		cause = s.exitFault(k.agent, out)
+		cause = s.exitFault(res.agent, out)
 	}
 	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: time.Since(s.began).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
@@ -50,7 +50,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 	// Let the sandbox end by itself before the daemon removes it: a kill by the daemon takes
 	// longer.
 	dead := s.awaitSandboxEnd()
-	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, container) })
+	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, res, container) })
 	if dead == nil { // otherwise it tries once more when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
@@ -60,11 +60,11 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resour
 		result.Fault = session.FailureOf(errors.Join(err, cause))
 		result.Changes.Unknown = "not computed, because the sandbox still ran"
 	} else if s.launch.Spec.Verifies != nil {
-		if err := workspace.Remove(ctx, k.workspace); err != nil {
+		if err := workspace.Remove(ctx, res.workspace); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the copy:", err) // the process that waits tries again
 		}
 	} else if !s.launch.Spec.IsSandbox() { // which leaves nothing to review
-		s.conclude(ctx, k, &result)
+		s.conclude(ctx, res, &result)
 	}
 	result.Refused, result.Tokens = s.counters.result()
 	result.Models = s.counters.models()
@@ -123,14 +123,14 @@ func boundCommits(commits []string) []string {
 }
 
 // conclude records the end, and then the agent's changes.
-func (s *supervisor) conclude(ctx context.Context, k *resources, result *session.Result) {
+func (s *supervisor) conclude(ctx context.Context, res *resources, result *session.Result) {
 	result.Changes.Unknown = session.NotComputedYet
 	s.recordEnd(*result)
-	if err := s.computeChanges(ctx, k, result); err != nil {
+	if err := s.computeChanges(ctx, res, result); err != nil {
 		result.Changes = session.ChangesUnknown(err)
 		return
 	}
-	s.checkWork(k, result)
+	s.checkWork(res, result)
 }
 
 // awaitSandboxEnd waits until the sandbox's process is gone, and kills it if it takes too
@@ -154,25 +154,25 @@ func (s *sandbox) awaitSandboxEnd() error {
 
 // release releases everything but the workspace: the sandbox, the sockets and the
 // network.
-func (s *sandbox) release(ctx context.Context, k *resources, container runtime.Sandbox) error {
+func (s *sandbox) release(ctx context.Context, res *resources, container runtime.Sandbox) error {
 	closed := async(func() (struct{}, error) {
-		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
+		return struct{}{}, errors.Join(res.sockets.Close(), res.docker.guard.Release(ctx, res.network.Bridge))
 	})
 	err := errors.Join(s.closeLimits(), container.Destroy(ctx))
 	if errors.Is(err, runtime.ErrDaemonLost) { // nothing cleans up after the sandbox
 		err = errors.Join(err, runtime.KillBelonging(container.ID(), session.RemainsTimeout))
 	}
 	_, closeErr := closed()
-	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
+	return errors.Join(err, closeErr, res.docker.Networks.Release(ctx, res.network))
 }
 
 // computeChanges computes the agent's changes and stores them under a ref.
-func (s *supervisor) computeChanges(ctx context.Context, k *resources, result *session.Result) error {
-	set, err := scan.Workspace(ctx, k.workspace, scan.Options{})
+func (s *supervisor) computeChanges(ctx context.Context, res *resources, result *session.Result) error {
+	set, err := scan.Workspace(ctx, res.workspace, scan.Options{})
 	if err != nil {
 		return err
 	}
-	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that reads the changes tries again
+	if err := review.Assess(ctx, res.workspace, set); err != nil { // the next command that reads the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
 	s.freeReserve(session.ReleaseResultReserve)

@@ -70,9 +70,9 @@ type preparation struct {
 func (s *preparation) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
-	k := new(resources)
+	res := new(resources)
 	var err error
-	if k.agent, err = s.configuredAgent(); err != nil {
+	if res.agent, err = s.configuredAgent(); err != nil {
 		return nil, err
 	}
 	if err := s.policy.start(); err != nil {
@@ -84,8 +84,8 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 		}
 	}
 	network := async(func() (*resources, error) { return s.network(ctx, working) })
-	inference := async(func() (modelServer, error) { return s.inference(ctx, working, k.agent) })
-	wsErr := s.beginWorkspace(working, k)
+	inference := async(func() (modelServer, error) { return s.inference(ctx, working, res.agent) })
+	wsErr := s.beginWorkspace(working, res)
 	if wsErr != nil {
 		cancel()
 	}
@@ -94,8 +94,8 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if err := firstCause(wsErr, netErr, modelErr); err != nil {
 		return nil, err
 	}
-	k.model, k.docker, k.network, k.awaitSockets = m, n.docker, n.network, n.awaitSockets
-	output := agents.OutputOf(k.agent, s.task(k, agents.Inference{}))
+	res.model, res.docker, res.network, res.awaitSockets = m, n.docker, n.network, n.awaitSockets
+	output := agents.OutputOf(res.agent, s.task(res, agents.Inference{}))
 	err = s.save(func(st *session.State) {
 		st.Network, st.Output = &n.network, output
 		if s.launch.Spec.Interactive {
@@ -105,26 +105,26 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.model.err(); err != nil {
+	if err := res.model.err(); err != nil {
 		return nil, err
 	}
 	// The command is built once and discarded, so that an invalid task is found before a
 	// sandbox is made.
-	_, err = s.invocation(k, k.model.preview(s.launch.Spec.Model))
-	return k, err
+	_, err = s.invocation(res, res.model.preview(s.launch.Spec.Model))
+	return res, err
 }
 
 // invocation returns the agent's command line for a model.
-func (s *preparation) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
-	return k.agent.Command(s.task(k, inference))
+func (s *preparation) invocation(res *resources, inference agents.Inference) (agents.Invocation, error) {
+	return res.agent.Command(s.task(res, inference))
 }
 
 // task returns the agent's task with a model.
-func (s *preparation) task(k *resources, inference agents.Inference) agents.Task {
+func (s *preparation) task(res *resources, inference agents.Inference) agents.Task {
 	asked := s.launch.Spec
 	return agents.Task{
-		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: sandboxWorkdir,
-		Resume:       asked.Continues() != "" && s.hasConversation(k.agent.Info().StateDirs),
+		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: res.workdir(), Root: sandboxWorkdir,
+		Resume:       asked.Continues() != "" && s.hasConversation(res.agent.Info().StateDirs),
 		Instructions: instructions(asked),
 		MCP:          ownServers(&asked),
 		Inference:    inference,
@@ -205,31 +205,31 @@ func (s *preparation) configuredAgent() (agents.Agent, error) {
 
 // beginWorkspace returns when the workspace's folder exists, and continues to fill it in the
 // background.
-func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
+func (s *preparation) beginWorkspace(ctx context.Context, res *resources) error {
 	if s.launch.Spec.IsSandbox() { // it has none
-		k.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, nil } //nolint:nilnil // see above
+		res.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, nil } //nolint:nilnil // see above
 		return nil
 	}
 	if s.launch.Spec.Resumes != "" {
-		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)
+		ws, err := s.takeOver(ctx, res.agent.Info().Scratch)
 		if err != nil {
-			k.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, err }
+			res.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, err }
 			return err
 		}
-		k.folder, k.awaitWorkspace = ws.Path, async(func() (*workspace.Workspace, error) { s.measureWorkspace(k, ws); return ws, nil })
+		res.folder, res.awaitWorkspace = ws.Path, async(func() (*workspace.Workspace, error) { s.measureWorkspace(res, ws); return ws, nil })
 		return nil
 	}
 	folder := make(chan string, 1)
-	k.awaitWorkspace = async(func() (*workspace.Workspace, error) {
+	res.awaitWorkspace = async(func() (*workspace.Workspace, error) {
 		defer close(folder)
-		ws, err := s.makeWorkspace(ctx, k, func(path string) { folder <- path })
+		ws, err := s.makeWorkspace(ctx, res, func(path string) { folder <- path })
 		if err == nil {
-			s.measureWorkspace(k, ws)
+			s.measureWorkspace(res, ws)
 		}
 		return ws, err
 	})
 	s.onUndo(func(ctx context.Context) error {
-		ws, err := k.awaitWorkspace()
+		ws, err := res.awaitWorkspace()
 		if err != nil { // reported already, and Prepare has cleaned up, except after a git that was canceled
 			if made := s.state().Workspace; made != nil {
 				if err := workspace.RemoveTorn(made.GitDir); err != nil && !errors.Is(err, workspace.ErrBusy) {
@@ -243,32 +243,32 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 		}
 		return workspace.Undo(ctx, ws)
 	})
-	if k.folder = <-folder; k.folder != "" {
+	if res.folder = <-folder; res.folder != "" {
 		return nil
 	}
-	_, err := k.awaitWorkspace()
+	_, err := res.awaitWorkspace()
 	return err
 }
 
 // makeWorkspace makes the workspace, and passes its path to made when it exists.
-func (s *preparation) makeWorkspace(ctx context.Context, k *resources, made func(path string)) (*workspace.Workspace, error) {
+func (s *preparation) makeWorkspace(ctx context.Context, res *resources, made func(path string)) (*workspace.Workspace, error) {
 	switch spec := &s.launch.Spec; {
 	case spec.Verifies != nil:
 		return s.copyWorkspace(ctx, made)
 	case spec.Forks != "":
-		return s.forkWorkspace(ctx, k.agent.Info().Scratch, made)
+		return s.forkWorkspace(ctx, res.agent.Info().Scratch, made)
 	}
-	return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
+	return s.prepareWorkspace(ctx, res.agent.Info().Scratch, made)
 }
 
 // measureWorkspace measures what the workspace takes before the agent starts, if its growth
 // is limited. What it cannot measure counts as growth.
-func (s *preparation) measureWorkspace(k *resources, ws *workspace.Workspace) {
+func (s *preparation) measureWorkspace(res *resources, ws *workspace.Workspace) {
 	if s.launch.Spec.Disk == 0 {
 		return
 	}
 	var err error
-	k.workspaceUse, err = diskuse.Of([]string{ws.Path}, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
+	res.workspaceUse, err = diskuse.Of([]string{ws.Path}, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "measuring the workspace:", err)
 	}

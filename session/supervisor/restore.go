@@ -14,13 +14,13 @@ import (
 
 // openSnapshot finds and checks the snapshot that the sandbox continues from, if there is one,
 // and makes it part of the definition of the sandbox.
-func (s *sandbox) openSnapshot(ctx context.Context, k *resources, spec *runtime.Spec) error {
+func (s *sandbox) openSnapshot(ctx context.Context, res *resources, spec *runtime.Spec) error {
 	own := s.launch.Spec.Sandbox
 	if own == nil || own.Snapshot == "" {
 		return nil
 	}
 	done := s.report.step("snapshot")
-	info, err := k.docker.Backend.Info(ctx)
+	info, err := res.docker.Backend.Info(ctx)
 	if err != nil {
 		return err
 	}

@@ -68,34 +68,34 @@ type sandbox struct {
 // afterwards, and waits until its PID 1 has connected. The lifeline's listener is paused
 // then, before any agent exists, so nothing in the sandbox can pose as PID 1. Later it
 // listens again only for connections that PID 1 is asked for (see openPorts).
-func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (runtime.Sandbox, error) {
+func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
-	spec, err := s.sandboxSpec(k)
+	spec, err := s.sandboxSpec(res)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openSnapshot(ctx, k, &spec); err != nil {
+	if err := s.openSnapshot(ctx, res, &spec); err != nil {
 		return nil, err
 	}
 	watched := async(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
 	s.onUndo(func(context.Context) error { return s.releaseWatchdog(watched) })
-	container, err := k.docker.Backend.Create(ctx, spec)
+	container, err := res.docker.Backend.Create(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	s.onUndo(container.Destroy)
-	if k.sockets, err = k.awaitSockets(); err != nil { // no sandbox starts before this
+	if res.sockets, err = res.awaitSockets(); err != nil { // no sandbox starts before this
 		return nil, err
 	}
-	if err := s.serve(services, k); err != nil {
+	if err := s.serve(services, res); err != nil {
 		return nil, err
 	}
-	listener := k.sockets.Listener(netguard.PortLifeline)
-	k.awaitProcess = async(func() (runtime.Process, error) { return s.launchSandbox(ctx, container, listener, watched) })
-	s.onUndo(func(context.Context) error { _, _ = k.awaitProcess(); return nil })
+	listener := res.sockets.Listener(netguard.PortLifeline)
+	res.awaitProcess = async(func() (runtime.Process, error) { return s.launchSandbox(ctx, container, listener, watched) })
+	s.onUndo(func(context.Context) error { _, _ = res.awaitProcess(); return nil })
 	conn, hello, err := s.acceptLine(ctx, listener)
 	if err != nil {
-		if _, startErr := k.awaitProcess(); startErr != nil {
+		if _, startErr := res.awaitProcess(); startErr != nil {
 			return nil, startErr
 		}
 		return nil, errors.Join(err, sandboxFailure(ctx, container))
@@ -104,7 +104,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, k *resources) (run
 	if err := checkKernel(hello.Kernel); err != nil {
 		return nil, err
 	}
-	k.kernel = hello.Kernel
+	res.kernel = hello.Kernel
 	if s.restored != nil {
 		if err := s.restored.Close(); err != nil { // all of it has been read
 			return nil, err
@@ -225,22 +225,22 @@ func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
 
 // workdir returns the folder where the agent starts: the one in which the run was
 // started, or the top when it is not in the workspace.
-func (k *resources) workdir() string {
-	if k.workspace == nil {
+func (res *resources) workdir() string {
+	if res.workspace == nil {
 		return sandboxWorkdir
 	}
-	return path.Join(sandboxWorkdir, k.workspace.StartFolder())
+	return path.Join(sandboxWorkdir, res.workspace.StartFolder())
 }
 
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
-func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtime.Sandbox) error {
-	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, k) })
-	process, err := k.awaitProcess()
+func (s *sandbox) startAgent(ctx context.Context, res *resources, container runtime.Sandbox) error {
+	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, res) })
+	process, err := res.awaitProcess()
 	if err != nil {
 		_ = s.line.Close() // ends the probes
 	} else {
-		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
+		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": res.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
 	}
 	results, proofErr := proven()
 	if results != nil {
@@ -252,18 +252,18 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	if err := s.resolvePresets(ctx); err != nil {
 		return err
 	}
-	if k.workspace, err = k.awaitWorkspace(); err != nil {
+	if res.workspace, err = res.awaitWorkspace(); err != nil {
 		return err
 	}
-	inference, err := k.model.forAgent(s.launch.Spec.Model)
+	inference, err := res.model.forAgent(s.launch.Spec.Model)
 	if err != nil {
 		return err
 	}
-	if k.command, err = s.invocation(k, inference); err != nil {
+	if res.command, err = s.invocation(res, inference); err != nil {
 		return err
 	}
 	if spec := s.launch.Spec.Sandbox; spec != nil && spec.Warm != nil {
-		if err := s.awaitClaim(ctx, k, container); err != nil {
+		if err := s.awaitClaim(ctx, res, container); err != nil {
 			return err
 		}
 	}
@@ -277,7 +277,7 @@ func (s *sandbox) startAgent(ctx context.Context, k *resources, container runtim
 	done := s.report.step(stage)
 	s.counters.start()
 	s.policy.agentStarts()
-	begin := s.startMessage(k)
+	begin := s.startMessage(res)
 	switch {
 	case s.restored != nil:
 		err = s.continueRestored(ctx, begin)
@@ -316,7 +316,7 @@ func (s *sandbox) startProgram(ctx context.Context, begin lifeline.Start) error 
 
 // startMessage returns the message that starts the agent, or the processes of a sandbox
 // without one.
-func (s *sandbox) startMessage(k *resources) lifeline.Start {
+func (s *sandbox) startMessage(res *resources) lifeline.Start {
 	var files []lifeline.File
 	env := []string{"TERM=dumb"}
 	if s.launch.Spec.Mode().HasProxy() {
@@ -325,20 +325,20 @@ func (s *sandbox) startMessage(k *resources) lifeline.Start {
 	if text := s.policy.inspectionNotice(); text != "" {
 		s.postNotice(text)
 	}
-	for _, file := range k.command.Files {
+	for _, file := range res.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
 	agent, agentEnv := sshAgent(&s.launch.Spec)
 	processes, _ := s.launch.Spec.ProcessShares()
 	begin := lifeline.Start{
-		Argv: k.command.Argv, Env: slices.Concat(env, agentEnv, ownSandboxesEnv(&s.launch.Spec), k.command.Env, s.launch.Env), Dir: k.workdir(), Files: files,
+		Argv: res.command.Argv, Env: slices.Concat(env, agentEnv, ownSandboxesEnv(&s.launch.Spec), res.command.Env, s.launch.Env), Dir: res.workdir(), Files: files,
 		Nproc: uint64(max(processes, 0)), Authority: s.policy.authority(), SSHAgent: agent,
 	}
 	if spec := s.launch.Spec.Sandbox; spec != nil {
 		begin.Account, begin.Dir = accountOf(spec), spec.Dir
 		return begin
 	}
-	begin.Baseline = k.workspace.AgentHead
+	begin.Baseline = res.workspace.AgentHead
 	return begin
 }
 
@@ -354,9 +354,9 @@ func lineFault(ctx context.Context, doing string, err error) error {
 
 // prove runs the probes in the sandbox. A probe with an unexpected result is an error,
 // returned with all results.
-func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
+func (s *sandbox) prove(ctx context.Context, res *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
-	plan := ProbePlan(&s.launch.Spec, k.model.server != nil, k.network, hostAddress())
+	plan := ProbePlan(&s.launch.Spec, res.model.server != nil, res.network, hostAddress())
 	var ended func(int, probe.Result)
 	if s.launch.ReportProbes {
 		for _, p := range plan.Probes {

@@ -15,7 +15,7 @@ import (
 )
 
 // sandboxSpec returns the definition of the sandbox.
-func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
+func (s *sandbox) sandboxSpec(res *resources) (runtime.Spec, error) {
 	init, err := s.init()
 	if err != nil {
 		return runtime.Spec{}, err
@@ -24,17 +24,17 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	mounts, err := s.mounts(k)
+	mounts, err := s.mounts(res)
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	for _, folder := range k.agent.Info().StateDirs {
+	for _, folder := range res.agent.Info().StateDirs {
 		source, err := agentstate.MakeFolder(s.dir, s.launch.Spec.Agent, folder)
 		if err != nil {
 			return runtime.Spec{}, err
 		}
 		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(sandboxHome, strings.TrimPrefix(folder, "~/"))})
-		k.state = append(k.state, source)
+		res.state = append(res.state, source)
 	}
 	return runtime.Spec{
 		Session:      s.store.SandboxName(s.id),
@@ -43,7 +43,7 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 		Init:         init,
 		InitArgs:     []string{net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))},
 		Mounts:       mounts,
-		Network:      k.network,
+		Network:      res.network,
 		ResolvConf:   etc["resolv.conf"],
 		Hosts:        etc["hosts"],
 		HostnameFile: etc["hostname"],
@@ -52,10 +52,10 @@ func (s *sandbox) sandboxSpec(k *resources) (runtime.Spec, error) {
 }
 
 // mounts returns the mount of the workspace, or the volumes of a sandbox, which has none.
-func (s *sandbox) mounts(k *resources) ([]runtime.Mount, error) {
+func (s *sandbox) mounts(res *resources) ([]runtime.Mount, error) {
 	spec := s.launch.Spec.Sandbox
 	if spec == nil {
-		return []runtime.Mount{{Source: k.folder, Target: sandboxWorkdir}}, nil
+		return []runtime.Mount{{Source: res.folder, Target: sandboxWorkdir}}, nil
 	}
 	volumes := volume.NewStore(s.deps.Dirs)
 	mounts := make([]runtime.Mount, 0, len(spec.Volumes))
@@ -66,7 +66,7 @@ func (s *sandbox) mounts(k *resources) ([]runtime.Mount, error) {
 		}
 		mounts = append(mounts, runtime.Mount{Source: source, Target: m.Path, ReadOnly: m.ReadOnly})
 		if !m.ReadOnly {
-			k.volumes = append(k.volumes, source)
+			res.volumes = append(res.volumes, source)
 		}
 	}
 	return mounts, nil

@@ -20,13 +20,13 @@ func gatewayURL() string {
 // serve starts the services of the sandbox: the name server, the model gateway, the egress
 // proxy and the refusals. They end with ctx. One that fails before that ends the session, because a
 // sandbox must not run without its guard.
-func (s *sandbox) serve(ctx context.Context, k *resources) error {
+func (s *sandbox) serve(ctx context.Context, res *resources) error {
 	s.service(ctx, "name server", func() error {
-		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
+		return s.deps.Names(ctx, res.sockets.Packet(netguard.PortDNS), res.sockets.Listener(netguard.PortDNS),
 			func(name, kind string) { s.nameRefused(name, kind) })
 	})
 	s.service(ctx, "refusals", func() error {
-		return k.sockets.Refuse(ctx, func(protocol, destination string) {
+		return res.sockets.Refuse(ctx, func(protocol, destination string) {
 			s.refused(session.Refusal{What: protocol, Target: destination, Reason: "the sandbox has no route out"})
 		})
 	})
@@ -35,18 +35,18 @@ func (s *sandbox) serve(ctx context.Context, k *resources) error {
 		if err != nil {
 			return err
 		}
-		s.service(ctx, "egress proxy", func() error { return proxy.Serve(ctx, k.sockets.Listener(netguard.PortProxy)) })
+		s.service(ctx, "egress proxy", func() error { return proxy.Serve(ctx, res.sockets.Listener(netguard.PortProxy)) })
 	}
 	if s.launch.Spec.OwnSandboxes() > 0 {
-		s.service(ctx, "server of the agent's sandboxes", func() error { return s.serveOwn(ctx, k.sockets.Listener(netguard.PortSandboxes)) })
+		s.service(ctx, "server of the agent's sandboxes", func() error { return s.serveOwn(ctx, res.sockets.Listener(netguard.PortSandboxes)) })
 	}
-	gateway := k.sockets.Listener(netguard.PortGateway)
+	gateway := res.sockets.Listener(netguard.PortGateway)
 	switch {
-	case k.model.server != nil:
+	case res.model.server != nil:
 		s.model.onSilence(time.Duration(s.launch.Spec.ModelTimeout), s.reportSilence)
 		s.service(ctx, "inference gateway", func() error {
-			return k.model.server.Serve(ctx, gateway, ModelAccess{
-				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.ServerTools(),
+			return res.model.server.Serve(ctx, gateway, ModelAccess{
+				Placeholder: res.model.placeholder, Models: res.model.models, ServerTools: s.launch.Spec.ServerTools(),
 				UploadLimit: s.launch.Spec.MaxUpload.Bytes(), TokenLimit: int64(s.launch.Spec.MaxTokens),
 				CostLimit: s.launch.Spec.MaxCost.Dollars(), AskMore: s.askMore, Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
 			})

@@ -156,7 +156,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	kit, err := s.prepare(working)
+	res, err := s.prepare(working)
 	if err != nil {
 		return err
 	}
@@ -165,17 +165,17 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	container, err := s.startSandbox(starting, services, kit)
+	container, err := s.startSandbox(starting, services, res)
 	if err != nil {
 		// If the workspace could not be created, it is gone, and there is no sandbox.
 		stopWork()
 		var cause *fault.Fault
-		if _, wsErr := kit.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
+		if _, wsErr := res.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
 			return wsErr
 		}
 		return err
 	}
-	err = s.startAgent(starting, kit, container)
+	err = s.startAgent(starting, res, container)
 	release()
 	if err == nil {
 		err = s.checkClient()
@@ -191,11 +191,11 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	over := make(chan struct{})
 	orphans := async(func() (int, error) {
 		s.settle(over)
-		return s.store.RemoveOrphans(services, kit.docker.Backend)
+		return s.store.RemoveOrphans(services, res.docker.Backend)
 	})
-	s.watchModel(kit.agent.Info())
+	s.watchModel(res.agent.Info())
 	go s.startServices(services)
-	exit, cause := s.watch(ctx, kit, container)
+	exit, cause := s.watch(ctx, res, container)
 	close(over)
 	s.own.end(services)
 	s.processes.close()
@@ -203,7 +203,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.scrollback.Close()
 	s.keepScreen()
 	s.term.Close()
-	result := s.finish(services, ctx.Done(), kit, container, exit, cause)
+	result := s.finish(services, ctx.Done(), res, container, exit, cause)
 	s.notifier.notifyEnd(&result, watched)
 	s.closeLog()
 	s.term.Wait()

@@ -73,10 +73,10 @@ func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 
 // checkWork checks the work of an agent that exited with success: some do so although
 // they could not do anything.
-func (s *modelWatch) checkWork(k *resources, result *session.Result) {
-	info, name, model := k.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
+func (s *modelWatch) checkWork(res *resources, result *session.Result) {
+	info, name, model := res.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
 	switch {
-	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
+	case result.Fault != nil, res.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
 	case model.lastFailed && !result.Changed:
 		result.Fault = session.FailureOf(s.modelFault(info, model.last,
 			fault.New(fault.AgentFailed, "%s exited with success, but its last request failed: %s", name, failureText(model.last))))

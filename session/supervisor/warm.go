@@ -44,12 +44,12 @@ func (w *warmSandbox) claim(ctx context.Context, claim session.Claim) error {
 // awaitClaim waits until a warm sandbox is claimed, proves its network again, and makes it
 // that of the claim. Until then no program has run in it. It returns an error when the
 // sandbox, its pool or this process ends before.
-func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtime.Sandbox) error {
+func (s *sandbox) awaitClaim(ctx context.Context, res *resources, container runtime.Sandbox) error {
 	init, err := s.init()
 	if err != nil {
 		return err
 	}
-	facts, err := session.Facts(ctx, k.docker.Backend, init)
+	facts, err := session.Facts(ctx, res.docker.Backend, init)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtim
 		return err
 	}
 	launch.Spec.Created = time.Now().UTC()
-	return s.becomeClaimed(ctx, k, &launch, func(ctx context.Context) error {
-		now, err := session.Facts(ctx, k.docker.Backend, init)
+	return s.becomeClaimed(ctx, res, &launch, func(ctx context.Context) error {
+		now, err := session.Facts(ctx, res.docker.Backend, init)
 		if err == nil && now != facts {
 			err = fault.New(fault.Refused, "Docker, its runtimes or aibox have changed since the sandbox was started")
 		}
@@ -84,10 +84,10 @@ func (s *sandbox) awaitClaim(ctx context.Context, k *resources, container runtim
 // becomeClaimed makes the sandbox that of a launch, if its network and, by check, the machine
 // are still as they were at its start. While the probes wait for what must not answer, the
 // rest is done: the claim is answered after all of it.
-func (s *sandbox) becomeClaimed(ctx context.Context, k *resources, launch *session.Launch, check func(context.Context) error) error {
+func (s *sandbox) becomeClaimed(ctx context.Context, res *resources, launch *session.Launch, check func(context.Context) error) error {
 	checked := async(func() (struct{}, error) { return struct{}{}, check(ctx) })
 	stored := async(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, launch.Spec) })
-	results, proofErr := s.prove(ctx, k)
+	results, proofErr := s.prove(ctx, res)
 	if results != nil {
 		s.audit(audit.ProbesRan, map[string]any{"results": results})
 	}

@@ -71,12 +71,12 @@ func TestAClaimNeedsTheProofTheMachineAndTheRecord(t *testing.T) {
 		"another machine": {passes: true, check: changed, disk: true},
 		"a full disk":     {passes: true},
 	} {
-		s, k := warmed(t, test.passes)
+		s, res := warmed(t, test.passes)
 		if !test.disk {
 			s.id = "00002-sandbox" // has no folder
 		}
 		launch := session.Launch{Spec: session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme"}}}
-		err := s.becomeClaimed(t.Context(), k, &launch, func(context.Context) error { return test.check })
+		err := s.becomeClaimed(t.Context(), res, &launch, func(context.Context) error { return test.check })
 		tenant := s.launch.Spec.Sandbox.Tenant
 		if claimed := err == nil; claimed != test.want || claimed != s.wasWarm || claimed != (tenant == "acme") {
 			t.Errorf("%s: the tenant is %q, %v", name, tenant, err)

@@ -24,12 +24,12 @@ type sandboxOutcome struct {
 
 // watch records the agent's output until it ends, and ends it when a limit is
 // reached, a stop is requested, or the daemon is lost.
-func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.Sandbox) (sandboxOutcome, error) {
+func (s *supervisor) watch(ctx context.Context, res *resources, container runtime.Sandbox) (sandboxOutcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
 	defer cancel()
-	measuring.Go(func() { s.limitDisk(watching, k) })
+	measuring.Go(func() { s.limitDisk(watching, res) })
 	measuring.Go(func() { s.limitMemory(watching) })
 	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
@@ -45,7 +45,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, container runtime.
 	s.startOutputLimit()
 	s.publishing.start(s.publish)
 	s.publishing.trigger() // the end of the time limit
-	s.attention.start(k.agent)
+	s.attention.start(res.agent)
 	defer func() {
 		s.files.relay.Close()
 		s.ports.stop()
