@@ -15,12 +15,12 @@ import (
 	"aibox/session"
 )
 
-// WarmPool makes a pool of the shelves, each as pool.ParseShelf reads it, and makes service
+// WarmPool makes a pool of kinds, each as pool.ParseKind reads it, and makes service
 // use it. The caller runs it (pool.Pool.Run).
-func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, shelves []string, options pool.Options) (*pool.Pool, error) {
+func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, kinds []string, options pool.Options) (*pool.Pool, error) {
 	p := pool.New(warmStarter{a, service.Sessions}, options)
-	for _, text := range shelves {
-		template, size, err := pool.ParseShelf(text)
+	for _, text := range kinds {
+		template, size, err := pool.ParseKind(text)
 		if err != nil {
 			return nil, err
 		}

@@ -46,8 +46,8 @@ func (o *serveOptions) writeUnit() error {
 	for _, domain := range o.domains {
 		words = append(words, "--domain", domain)
 	}
-	for _, shelf := range o.warm {
-		words = append(words, "--warm", shelf)
+	for _, kind := range o.warm {
+		words = append(words, "--warm", kind)
 	}
 	if o.warmMemory != 0 {
 		words = append(words, "--warm-memory", strconv.Itoa(o.warmMemory))

@@ -7,12 +7,13 @@ import (
 	"aibox/session"
 )
 
-// shelf is the warm sandboxes of one key. Its pool's lock guards it.
-type shelf struct {
+// kind is the warm sandboxes of one key, each of which can serve its claims. Its pool's lock
+// guards it.
+type kind struct {
 	launch session.Launch
 	size   Size
-	facts  string // of the machine, when the launch was kept
-	warm   []box  // oldest first
+	facts  string        // of the machine, when the launch was kept
+	warm   []warmSandbox // oldest first
 
 	starting int           // sandboxes that are being started
 	took     time.Duration // that starts take, on average
@@ -22,8 +23,8 @@ type shelf struct {
 	lastClaim time.Time
 }
 
-// box is a sandbox that can be claimed.
-type box struct {
+// warmSandbox is a sandbox that can be claimed.
+type warmSandbox struct {
 	id session.ID
 	at time.Time // when it was ready
 }
@@ -36,46 +37,46 @@ const (
 )
 
 // claimed notes a claim.
-func (s *shelf) claimed(now time.Time) {
-	s.rate = s.rateAt(now) + math.Ln2/rateHalf.Seconds()
-	s.lastClaim = now
+func (k *kind) claimed(now time.Time) {
+	k.rate = k.rateAt(now) + math.Ln2/rateHalf.Seconds()
+	k.lastClaim = now
 }
 
 // rateAt returns the rate of claims, which has faded since the last one.
-func (s *shelf) rateAt(now time.Time) float64 {
-	return s.rate * math.Exp2(-max(0, now.Sub(s.lastClaim).Seconds())/rateHalf.Seconds())
+func (k *kind) rateAt(now time.Time) float64 {
+	return k.rate * math.Exp2(-max(0, now.Sub(k.lastClaim).Seconds())/rateHalf.Seconds())
 }
 
-// target returns how many sandboxes the shelf should have: twice those that are claimed while
+// target returns how many sandboxes the kind should have: twice those that are claimed while
 // one is started, within its size.
-func (s *shelf) target(now time.Time, idle time.Duration) int {
-	took := s.took
+func (k *kind) target(now time.Time, idle time.Duration) int {
+	took := k.took
 	if took == 0 {
 		took = firstTook
 	}
-	wanted := s.size.Min
-	if rate := s.rateAt(now); rate > 0 && now.Sub(s.lastClaim) < idle {
+	wanted := k.size.Min
+	if rate := k.rateAt(now); rate > 0 && now.Sub(k.lastClaim) < idle {
 		wanted = max(wanted, int(math.Ceil(2*rate*took.Seconds())))
 	}
-	return min(wanted, s.size.Max)
+	return min(wanted, k.size.Max)
 }
 
 // measured notes how long a start took.
-func (s *shelf) measured(took time.Duration) {
-	if s.took == 0 {
-		s.took = took
+func (k *kind) measured(took time.Duration) {
+	if k.took == 0 {
+		k.took = took
 		return
 	}
-	s.took = (3*s.took + took) / 4
+	k.took = (3*k.took + took) / 4
 }
 
-// surplus takes the sandboxes from the shelf that are too old, or too many: target is how
+// surplus takes the sandboxes of the kind that are too old, or too many: target is how
 // many it should have.
-func (s *shelf) surplus(now time.Time, target int) []box {
-	var out []box
-	for len(s.warm) > 0 && (len(s.warm) > target || now.Sub(s.warm[0].at) > maxAge) {
-		out = append(out, s.warm[0])
-		s.warm = s.warm[1:]
+func (k *kind) surplus(now time.Time, target int) []warmSandbox {
+	var out []warmSandbox
+	for len(k.warm) > 0 && (len(k.warm) > target || now.Sub(k.warm[0].at) > maxAge) {
+		out = append(out, k.warm[0])
+		k.warm = k.warm[1:]
 	}
 	return out
 }

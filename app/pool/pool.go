@@ -35,7 +35,7 @@ type Options struct {
 	// Memory bounds the memory of all warm sandboxes, in bytes; 0 means a quarter of what is
 	// available at the start.
 	Memory int64
-	// Idle is how long a shelf without claims keeps more than its minimum; 0 means
+	// Idle is how long a kind without claims keeps more than its minimum; 0 means
 	// DefaultIdle.
 	Idle time.Duration
 	// Log receives what went wrong, a sentence each; it may be nil.
@@ -45,8 +45,8 @@ type Options struct {
 const (
 	// DefaultIdle is Options.Idle if it is 0.
 	DefaultIdle = 5 * time.Minute
-	// boxMemory is what a warm sandbox takes with its supervisor, in bytes, as measured.
-	boxMemory = 96 << 20
+	// sandboxMemory is what a warm sandbox takes with its supervisor, in bytes, as measured.
+	sandboxMemory = 96 << 20
 	// reserve is what stays available on the machine, in bytes.
 	reserve = 512 << 20
 	// factsAge is how long the facts of the machine count.
@@ -67,7 +67,7 @@ type Pool struct {
 	work    sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
-	shelves map[string]*shelf
+	kinds   map[string]*kind
 	facts   string
 	factsAt time.Time
 	stopped bool
@@ -95,7 +95,7 @@ func New(starter Starter, options Options) *Pool {
 		available, _ := starter.Memory()
 		memory = available / 4
 	}
-	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1), shelves: map[string]*shelf{}}
+	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1), kinds: map[string]*kind{}}
 }
 
 // Keep makes the pool keep sandboxes that serve a launch. A launch that no warm sandbox can
@@ -110,7 +110,7 @@ func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool
 		return false, nil
 	}
 	p.mu.Lock()
-	p.shelves[key] = &shelf{launch: launch, size: size, facts: facts, lastClaim: p.now()}
+	p.kinds[key] = &kind{launch: launch, size: size, facts: facts, lastClaim: p.now()}
 	p.mu.Unlock()
 	p.trigger()
 	return true, nil
@@ -166,18 +166,18 @@ func recordID(ctx context.Context, launch *session.Launch, id session.ID) error 
 func (p *Pool) take(key string) (session.ID, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.shelves[key]
-	if s == nil {
+	k := p.kinds[key]
+	if k == nil {
 		return "", false
 	}
-	s.claimed(p.now())
+	k.claimed(p.now())
 	p.trigger()
-	if len(s.warm) == 0 {
+	if len(k.warm) == 0 {
 		p.counts.Cold++
 		return "", false
 	}
-	id := s.warm[0].id
-	s.warm = s.warm[1:]
+	id := k.warm[0].id
+	k.warm = k.warm[1:]
 	return id, true
 }
 
@@ -186,8 +186,8 @@ func (p *Pool) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	counts := p.counts
-	for _, s := range p.shelves {
-		counts.Warm += len(s.warm)
+	for _, k := range p.kinds {
+		counts.Warm += len(k.warm)
 	}
 	return counts
 }
@@ -222,7 +222,7 @@ func (p *Pool) currentFacts(ctx context.Context) (string, error) {
 	return facts, nil
 }
 
-// trigger makes Run look at the shelves.
+// trigger makes Run look at the kinds.
 func (p *Pool) trigger() {
 	select {
 	case p.wake <- struct{}{}:

@@ -95,7 +95,7 @@ func launchOf(tenant session.Tenant, allow ...string) session.Launch {
 	}}
 }
 
-// run runs a pool with one shelf in a bubble whose time passes at once.
+// run runs a pool with one kind in a bubble whose time passes at once.
 func run(t *testing.T, starter *fakeStarter, size Size, options Options, do func(ctx context.Context, p *Pool)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestThePoolGrowsWithTheRateOfClaimsAndShrinksWhenIdle(t *testing.T) {
 }
 
 func TestThePoolStaysWithinItsMemory(t *testing.T) {
-	run(t, newFake(), Size{8, 8}, Options{Memory: 3*boxMemory + 1}, func(_ context.Context, p *Pool) {
+	run(t, newFake(), Size{8, 8}, Options{Memory: 3*sandboxMemory + 1}, func(_ context.Context, p *Pool) {
 		if n := p.Counts().Warm; n != 3 {
 			t.Errorf("%d sandboxes", n)
 		}
@@ -238,14 +238,14 @@ func TestAFailedStartIsTriedAgainAfterAPause(t *testing.T) {
 	})
 }
 
-func TestShelves(t *testing.T) {
+func TestAKindIsParsedAsATemplateAndASize(t *testing.T) {
 	for text, want := range map[string]Size{"code=2..8": {2, 8}, "code=3": {3, 3}, "code=0..1": {0, 1}} {
-		if template, size, err := ParseShelf(text); err != nil || template != "code" || size != want {
+		if template, size, err := ParseKind(text); err != nil || template != "code" || size != want {
 			t.Errorf("%q: %q %v %v", text, template, size, err)
 		}
 	}
 	for _, text := range []string{"", "code", "=2", "code=", "code=2..", "code=..3", "code=3..2", "code=-1..2", "code=0", "code=1..101", "code=a", "code=1...2"} {
-		if _, _, err := ParseShelf(text); fault.KindOf(err) != fault.Usage {
+		if _, _, err := ParseKind(text); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

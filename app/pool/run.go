@@ -8,7 +8,7 @@ import (
 	"aibox/session"
 )
 
-// checkPause is how often the shelves are looked at when nothing happens.
+// checkPause is how often the kinds are looked at when nothing happens.
 const checkPause = 5 * time.Second
 
 // stopTimeout is how long the end of the pool waits for one sandbox.
@@ -22,7 +22,7 @@ const maxStarting = 2
 // them are left: the first programs of the claimed one need the processors.
 const settle = time.Second
 
-// Run keeps the shelves filled until ctx ends, and then ends the sandboxes that nobody has
+// Run keeps the kinds filled until ctx ends, and then ends the sandboxes that nobody has
 // claimed.
 func (p *Pool) Run(ctx context.Context) {
 	tick := time.NewTicker(checkPause)
@@ -38,18 +38,18 @@ func (p *Pool) Run(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.stopped = true
-	var left []box
-	for _, s := range p.shelves {
-		left = append(left, s.warm...)
-		s.warm = nil
+	var left []warmSandbox
+	for _, k := range p.kinds {
+		left = append(left, k.warm...)
+		k.warm = nil
 	}
 	p.mu.Unlock()
 	p.end(left)
 	p.work.Wait()
 }
 
-// renewKeys ends the sandboxes of shelves that were filled under other facts, such as before
-// a change of Docker's configuration, and gives the shelves their new keys.
+// renewKeys ends the sandboxes of kinds that were filled under other facts, such as before
+// a change of Docker's configuration, and gives the kinds their new keys.
 func (p *Pool) renewKeys(ctx context.Context) {
 	facts, err := p.currentFacts(ctx)
 	if err != nil {
@@ -57,15 +57,15 @@ func (p *Pool) renewKeys(ctx context.Context) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var outdated []box
-	for key, s := range p.shelves {
-		if s.facts == facts {
+	var outdated []warmSandbox
+	for key, k := range p.kinds {
+		if k.facts == facts {
 			continue
 		}
-		delete(p.shelves, key)
-		outdated, s.warm, s.facts = append(outdated, s.warm...), nil, facts
-		if key, ok := s.launch.WarmKey(facts); ok {
-			p.shelves[key] = s
+		delete(p.kinds, key)
+		outdated, k.warm, k.facts = append(outdated, k.warm...), nil, facts
+		if key, ok := k.launch.WarmKey(facts); ok {
+			p.kinds[key] = k
 		}
 	}
 	if len(outdated) > 0 {
@@ -78,18 +78,18 @@ func (p *Pool) fill(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	var surplus []box
-	for _, s := range p.shelves {
-		target := s.target(now, p.options.Idle)
-		surplus = append(surplus, s.surplus(now, target)...)
-		if wait := s.lastClaim.Add(settle).Sub(now); wait > 0 && 2*len(s.warm) >= target && target > 1 {
+	var surplus []warmSandbox
+	for _, k := range p.kinds {
+		target := k.target(now, p.options.Idle)
+		surplus = append(surplus, k.surplus(now, target)...)
+		if wait := k.lastClaim.Add(settle).Sub(now); wait > 0 && 2*len(k.warm) >= target && target > 1 {
 			time.AfterFunc(wait, p.trigger)
 			continue
 		}
-		for len(s.warm)+s.starting < target && !now.Before(s.retry) && p.hasRoom() {
-			s.starting++
-			facts := s.facts
-			p.work.Go(func() { p.start(ctx, s, facts) })
+		for len(k.warm)+k.starting < target && !now.Before(k.retry) && p.hasRoom() {
+			k.starting++
+			facts := k.facts
+			p.work.Go(func() { p.start(ctx, k, facts) })
 		}
 	}
 	if len(surplus) > 0 {
@@ -100,48 +100,48 @@ func (p *Pool) fill(ctx context.Context) {
 // hasRoom reports whether another sandbox can be started. p.mu is held.
 func (p *Pool) hasRoom() bool {
 	all, starting := 0, 0
-	for _, s := range p.shelves {
-		all += len(s.warm) + s.starting
-		starting += s.starting
+	for _, k := range p.kinds {
+		all += len(k.warm) + k.starting
+		starting += k.starting
 	}
-	if starting >= maxStarting || int64(all+1)*boxMemory > p.memory {
+	if starting >= maxStarting || int64(all+1)*sandboxMemory > p.memory {
 		return false
 	}
 	available, err := p.starter.Memory()
-	return err == nil && available > reserve+int64(starting+1)*boxMemory
+	return err == nil && available > reserve+int64(starting+1)*sandboxMemory
 }
 
-// start starts one sandbox for a shelf.
-func (p *Pool) start(ctx context.Context, s *shelf, facts string) {
+// start starts one sandbox of a kind.
+func (p *Pool) start(ctx context.Context, k *kind, facts string) {
 	begin := p.now()
-	id, err := p.starter.Start(ctx, s.launch)
+	id, err := p.starter.Start(ctx, k.launch)
 	p.mu.Lock()
 	now := p.now()
-	s.starting--
-	keep := err == nil && !p.stopped && s.facts == facts
+	k.starting--
+	keep := err == nil && !p.stopped && k.facts == facts
 	switch {
 	case keep:
-		s.measured(now.Sub(begin))
-		s.warm = append(s.warm, box{id, now})
+		k.measured(now.Sub(begin))
+		k.warm = append(k.warm, warmSandbox{id, now})
 	case err != nil && ctx.Err() == nil:
 		p.counts.Failed++
-		s.retry = now.Add(retryPause)
+		k.retry = now.Add(retryPause)
 	}
 	p.mu.Unlock()
 	switch {
 	case err != nil && ctx.Err() == nil:
 		p.options.Log("a warm sandbox could not be started: " + err.Error())
 	case err == nil && !keep:
-		p.end([]box{{id, now}})
+		p.end([]warmSandbox{{id, now}})
 	}
 	p.trigger()
 }
 
-// end ends sandboxes that are on no shelf any more.
-func (p *Pool) end(boxes []box) {
-	for _, b := range boxes {
+// end ends sandboxes that no kind has any more.
+func (p *Pool) end(sandboxes []warmSandbox) {
+	for _, s := range sandboxes {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-		if err := p.starter.Stop(ctx, b.id); err != nil {
+		if err := p.starter.Stop(ctx, s.id); err != nil {
 			p.options.Log("a warm sandbox could not be ended: " + err.Error())
 		}
 		cancel()
@@ -153,9 +153,9 @@ func (p *Pool) Warm() []session.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var ids []session.ID
-	for _, s := range p.shelves {
-		for _, b := range s.warm {
-			ids = append(ids, b.id)
+	for _, k := range p.kinds {
+		for _, s := range k.warm {
+			ids = append(ids, s.id)
 		}
 	}
 	slices.Sort(ids)

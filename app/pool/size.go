@@ -17,11 +17,11 @@ type Size struct {
 // maxSize bounds a Size.
 const maxSize = 100
 
-// String returns the size as ParseShelf reads it.
+// String returns the size as ParseKind reads it.
 func (s Size) String() string { return fmt.Sprintf("%d..%d", s.Min, s.Max) }
 
-// ParseShelf parses TEMPLATE=MIN..MAX, or TEMPLATE=N for a fixed number.
-func ParseShelf(text string) (template string, size Size, err error) {
+// ParseKind parses TEMPLATE=MIN..MAX, or TEMPLATE=N for a fixed number.
+func ParseKind(text string) (template string, size Size, err error) {
 	template, numbers, found := strings.Cut(text, "=")
 	low, high, ranged := strings.Cut(numbers, "..")
 	if !ranged {

@@ -61,7 +61,7 @@ type sandboxCall struct {
 	By      time.Duration
 	Change  session.SandboxChange
 	Lists   session.NetworkLists
-	Shelf   string
+	Kind    string
 }
 
 type sandboxResult struct {
@@ -500,7 +500,7 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.sandboxes()
-	s.must(sandboxCall{Do: "pool", Shelf: "code=3"}, nil)
+	s.must(sandboxCall{Do: "pool", Kind: "code=3"}, nil)
 	warm := func() (ids []session.ID) {
 		s.must(sandboxCall{Do: "warm"}, &ids)
 		return ids

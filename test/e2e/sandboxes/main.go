@@ -34,7 +34,7 @@ type Call struct {
 	Change  session.SandboxChange
 	Lists   session.NetworkLists
 	Filter  sandbox.Filter
-	Shelf   string
+	Kind    string
 }
 
 // Result is the result of a call.
@@ -143,7 +143,7 @@ func (s *server) call(ctx context.Context, c Call) (any, error) {
 	case "processes":
 		return s.processes(ctx, c)
 	case "pool":
-		return nil, s.startPool(ctx, c.Shelf)
+		return nil, s.startPool(ctx, c.Kind)
 	case "warm":
 		return s.pool.Warm(), nil
 	case "claim":
@@ -196,9 +196,9 @@ func (s *server) processes(ctx context.Context, c Call) (any, error) {
 }
 
 // startPool keeps sandboxes warm until the calls end.
-func (s *server) startPool(ctx context.Context, shelf string) error {
+func (s *server) startPool(ctx context.Context, kind string) error {
 	ctx, cancel := context.WithCancel(ctx)
-	p, err := s.app.WarmPool(ctx, s.service, []string{shelf}, pool.Options{Log: func(text string) { fmt.Fprintln(os.Stderr, text) }})
+	p, err := s.app.WarmPool(ctx, s.service, []string{kind}, pool.Options{Log: func(text string) { fmt.Fprintln(os.Stderr, text) }})
 	if err != nil {
 		cancel()
 		return err
