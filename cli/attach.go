@@ -41,7 +41,7 @@ func (o *attachOptions) run(ctx context.Context, text string) error {
 	}
 	printer := o.agentOutput(o.out)
 	printer.renderEvents(service, found.ID)
-	stop := o.attend(ctx, service, found.ID, printer)
+	stop := o.watchRequests(ctx, service, found.ID, printer)
 	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
 	stop()
 	if err = errors.Join(err, printer.close()); err != nil {

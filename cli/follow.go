@@ -25,12 +25,12 @@ type followed interface {
 // follower shows the output of a session until it has ended, and passes the user's
 // signals on to it.
 type follower struct {
-	sessions followed
-	attend   func(ctx context.Context, output *agentOutput) (stop func()) // shows the session's questions
-	id       session.ID
-	output   *agentOutput
-	signals  <-chan os.Signal
-	notify   func(ended *session.Session) // notifies the user of the session's end; may be nil
+	sessions      followed
+	watchRequests func(ctx context.Context, output *agentOutput) (stop func()) // shows the session's questions
+	id            session.ID
+	output        *agentOutput
+	signals       <-chan os.Signal
+	notify        func(ended *session.Session) // notifies the user of the session's end; may be nil
 }
 
 // followRun shows the agent's output until the session has ended; quiet shows it on
@@ -55,7 +55,9 @@ func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id sess
 	if from == 0 { // later output is a verification's
 		f.output.renderEvents(service, id)
 	}
-	f.attend = func(ctx context.Context, output *agentOutput) func() { return a.attend(ctx, service, id, output) }
+	f.watchRequests = func(ctx context.Context, output *agentOutput) func() {
+		return a.watchRequests(ctx, service, id, output)
+	}
 	f.notify = func(ended *session.Session) { a.notifyEnd(f.output, ended) }
 	return f.run(context.WithoutCancel(ctx), from)
 }
@@ -85,8 +87,8 @@ func (f *follower) run(ctx context.Context, from int64) (session.Session, error)
 	var handling sync.WaitGroup
 	handling.Go(func() { f.handleSignals(ctx, cancel) })
 	stop := func() {}
-	if f.attend != nil {
-		stop = f.attend(ctx, f.output)
+	if f.watchRequests != nil {
+		stop = f.watchRequests(ctx, f.output)
 	}
 	ended, err := f.sessions.Follow(ctx, f.id, from, f.output.show)
 	if err == nil && f.notify != nil {

@@ -140,7 +140,7 @@ func (o *logsOptions) run(ctx context.Context, text string) error {
 // session's questions are, too.
 func (o *logsOptions) followLogs(ctx context.Context, service *session.Sessions, id session.ID, p logPrinter) (session.Session, error) {
 	if text, ok := p.(*agentOutput); ok {
-		defer o.attend(ctx, service, id, text)()
+		defer o.watchRequests(ctx, service, id, text)()
 	}
 	return service.Follow(ctx, id, 0, p.show)
 }

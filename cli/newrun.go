@@ -13,7 +13,7 @@ import (
 func (a *cli) newRuns(service *session.Sessions) (newrun.Services, error) {
 	dirs, err := paths.Default()
 	runner := a.runner(service)
-	runner.Attends = true // nothing but the terminal UI starts runs with it
+	runner.WatchesRequests = true // nothing but the terminal UI starts runs with it
 	refuse := func(request run.Request) error { return a.checkInteractive(request, presentation{}) }
 	return newrun.Services{
 		Places:  compose.NewRepositories(a.app, service, runner, dirs),

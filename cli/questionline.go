@@ -24,12 +24,12 @@ type questionLine struct {
 	known int // the highest number that was shown
 }
 
-// watchQuestions attends the session until stop is called.
-func watchQuestions(ctx context.Context, service attended, id session.ID) (*questionLine, func()) {
+// watchQuestions watches the questions of a session until stop is called.
+func watchQuestions(ctx context.Context, service requestWatcher, id session.ID) (*questionLine, func()) {
 	l := &questionLine{changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { _ = service.Attend(ctx, id, l.update) }) // without it the session refuses at once
+	watching.Go(func() { _ = service.WatchRequests(ctx, id, l.update) }) // if that fails, the session refuses at once
 	return l, func() { cancel(); watching.Wait() }
 }
 

@@ -68,7 +68,7 @@ func (i *invocation) runOne(ctx context.Context, request run.Request) error {
 			return err
 		}
 	}
-	i.runner.Attends = i.canAsk() && !request.Detached
+	i.runner.WatchesRequests = i.canAsk() && !request.Detached
 	progress := newSteps(i.err, i.errTerm)
 	repair := func(ctx context.Context) { i.repair(ctx, i.service) }
 	id, err := i.runner.Start(ctx, plan, run.Callbacks{Step: progress.handle, Repair: repair, Bake: i.offerToBake})

@@ -14,38 +14,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attended is what attending a session needs of session.Sessions.
-type attended interface {
+// requestWatcher is what showing the questions of a session needs of session.Sessions.
+type requestWatcher interface {
 	answerer
-	Attend(ctx context.Context, id session.ID, visit func([]session.Request) error) error
+	WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error
 }
 
 // promptGrace is how long a question ignores input after it appears, so that keys typed
 // before the user could read it answer nothing. dialog.Grace is the same for screens.
 const promptGrace = 300 * time.Millisecond
 
-// attend shows the questions of a session between the lines of its agent's output, and
+// watchRequests shows the questions of a session between the lines of its agent's output, and
 // reads the answers, until stop is called. Without a terminal to ask on it does nothing, so
 // that the session refuses at once what it would ask about.
-func (a *cli) attend(ctx context.Context, service attended, id session.ID, output *agentOutput) (stop func()) {
+func (a *cli) watchRequests(ctx context.Context, service requestWatcher, id session.ID, output *agentOutput) (stop func()) {
 	if !a.canAsk() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	p := attendance{cli: a, service: service, output: output, changed: make(chan struct{}, 1), shown: map[int]bool{}}
+	p := questionPrompt{cli: a, service: service, output: output, changed: make(chan struct{}, 1), shown: map[int]bool{}}
 	var running sync.WaitGroup
 	running.Go(func() {
-		// Without attendance the session refuses at once, and says why.
-		_ = service.Attend(ctx, id, p.update)
+		// If that fails, the session refuses at once, and says why.
+		_ = service.WatchRequests(ctx, id, p.update)
 	})
 	running.Go(func() { p.run(ctx) })
 	return func() { cancel(); running.Wait() }
 }
 
-// attendance asks the questions of one session on the terminal, one after the other.
-type attendance struct {
+// questionPrompt asks the questions of one session on the terminal, one after the other.
+type questionPrompt struct {
 	*cli
-	service attended
+	service requestWatcher
 	output  *agentOutput
 	changed chan struct{} // open has changed
 	shown   map[int]bool
@@ -55,7 +55,7 @@ type attendance struct {
 }
 
 // update takes the open questions.
-func (p *attendance) update(open []session.Request) error {
+func (p *questionPrompt) update(open []session.Request) error {
 	p.mu.Lock()
 	p.open = waitingRequests(open)
 	p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *attendance) update(open []session.Request) error {
 }
 
 // next returns the first question that was not shown yet.
-func (p *attendance) next() *session.Request {
+func (p *questionPrompt) next() *session.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.open {
@@ -79,14 +79,14 @@ func (p *attendance) next() *session.Request {
 }
 
 // isOpen reports whether a question still waits.
-func (p *attendance) isOpen(id int) bool {
+func (p *questionPrompt) isOpen(id int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.open, func(r session.Request) bool { return r.ID == id })
 }
 
 // run asks questions until ctx ends.
-func (p *attendance) run(ctx context.Context) {
+func (p *questionPrompt) run(ctx context.Context) {
 	for {
 		if r := p.next(); r != nil {
 			p.shown[r.ID] = true
@@ -102,7 +102,7 @@ func (p *attendance) run(ctx context.Context) {
 }
 
 // ask shows one question, and reads lines until one answers it or it is no longer open.
-func (p *attendance) ask(ctx context.Context, r *session.Request) {
+func (p *questionPrompt) ask(ctx context.Context, r *session.Request) {
 	warn := p.errTerm.warn("?")
 	if !inForeground(p.in) {
 		p.output.printf("%s %s; `aibox answer %s %d %s` allows it, %s\n", warn, waitingQuestion(r), r.Session, r.ID, r.Answers()[0], expiry(r))
@@ -158,7 +158,7 @@ func (p *attendance) ask(ctx context.Context, r *session.Request) {
 }
 
 // take sends a typed answer, and reports whether it was one.
-func (p *attendance) take(ctx context.Context, r *session.Request, line string) bool {
+func (p *questionPrompt) take(ctx context.Context, r *session.Request, line string) bool {
 	answer, ok := parseWaitingAnswer(r, line)
 	if !ok {
 		p.output.printf("%s not an answer. %s (%s)\n", p.errTerm.warn("?"), waitingChoices(r), expiry(r))

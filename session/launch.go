@@ -40,9 +40,9 @@ type Launch struct {
 	// Detached reports that the client does not wait while the session is queued. The session
 	// then keeps its record if it cannot start.
 	Detached bool `json:"detached,omitempty"`
-	// Attends reports that the client will attend the session as soon as it runs (see
-	// Attend), so that its first questions wait for that.
-	Attends bool `json:"attends,omitempty"`
+	// WatchesRequests reports that the client will watch the session's requests as soon as it
+	// runs (see Sessions.WatchRequests), so that its first questions wait for that.
+	WatchesRequests bool `json:"attends,omitempty"`
 	// Client, unless it is zero, is the process that the start is for: the start ends if the
 	// process dies before it is complete.
 	Client runtime.Process `json:"client,omitzero"`

@@ -44,7 +44,7 @@ func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
 func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
-func (one) AttendAll(context.Context) error                    { return nil }
+func (one) WatchAllRequests(context.Context) error             { return nil }
 func (one) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 
 func (one) Scrollback(context.Context, session.ID) (*output.Scrollback, error) {

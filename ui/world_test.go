@@ -159,7 +159,7 @@ func (w *world) Answer(context.Context, session.ID, int, session.Answer) error {
 func (w *world) ChangePolicy(context.Context, session.ID, session.PolicyChange) (session.PolicyChanged, error) {
 	return session.PolicyChanged{Closed: 1}, w.err()
 }
-func (w *world) AttendAll(context.Context) error { return w.err() }
+func (w *world) WatchAllRequests(context.Context) error { return w.err() }
 
 func (w *world) Ports(context.Context, session.ID) ([]ports.Listening, error) {
 	return []ports.Listening{{Address: netip.MustParseAddr("127.0.0.1"), Port: 3000}}, w.err()

@@ -26,8 +26,9 @@ type Runner struct {
 	// TerminalSize returns the size of the agent's terminal; it may be nil, which is 24
 	// by 80.
 	TerminalSize func() screen.Size
-	// Attends reports that the caller attends the sessions it starts; see session.Launch.
-	Attends bool
+	// WatchesRequests reports that the caller watches the requests of the sessions it starts;
+	// see session.Launch.
+	WatchesRequests bool
 }
 
 // Sessions is what a Runner needs of *session.Sessions.
@@ -122,7 +123,7 @@ func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.
 		step = func(session.Step) {}
 	}
 	launch := plan.Launch
-	launch.Attends = r.Attends
+	launch.WatchesRequests = r.WatchesRequests
 	var id session.ID
 	if launch.ImageID, err = FindImage(ctx, r.User.Agents(), r.Images, &launch.Spec, with.Bake); err == nil {
 		if err = r.Sessions.ChooseID(ctx, &launch); err == nil {

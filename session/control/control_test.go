@@ -56,7 +56,7 @@ func (f fakeControls) Answer(request int, answer string) error {
 	return fmt.Errorf("%d, %s", request, answer)
 }
 
-func (f fakeControls) Attend(_ context.Context, visit func(any) error) error {
+func (f fakeControls) WatchRequests(_ context.Context, visit func(any) error) error {
 	return errors.Join(visit([]int{}), visit([]int{7}))
 }
 

@@ -79,9 +79,9 @@ type Session interface {
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 	Events(ctx context.Context, from int, visit func(audit.Event) error) error
 	Answer(request int, answer string) error
-	// Attend visits the open requests, for JSON, at each change until ctx ends. visit's
+	// WatchRequests visits the open requests, for JSON, at each change until ctx ends. visit's
 	// error ends it.
-	Attend(ctx context.Context, visit func(requests any) error) error
+	WatchRequests(ctx context.Context, visit func(requests any) error) error
 	// ChangePolicy adds entries to the lists of the network policy, and returns the result,
 	// for JSON.
 	ChangePolicy(allow, deny []string, reason string) (any, error)
@@ -187,7 +187,7 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	})
 	mux.HandleFunc("GET /v1/events", serveEvents(c))
 	mux.HandleFunc("POST /v1/answer", serveAnswer(c))
-	mux.HandleFunc("GET /v1/attend", serveAttend(c))
+	mux.HandleFunc("GET "+requestsPath, serveWatchRequests(c))
 	mux.HandleFunc("POST /v1/policy", servePolicy(c))
 	mux.HandleFunc("POST /v1/extend", serveExtend(c))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {

@@ -22,9 +22,9 @@ const (
 	// onceFor is how long an AnswerOnce holds for the next connection if the one that asked
 	// is gone: many tools give up before the user answers, and try again.
 	onceFor = time.Minute
-	// attendWithin is how long a session that was started from a terminal waits for its
-	// client to attend.
-	attendWithin = 10 * time.Second
+	// watchWithin is how long a session that was started from a terminal waits for its client
+	// to watch the requests.
+	watchWithin = 10 * time.Second
 )
 
 // AccessDecision is the result of a question about a connection. The zero value refuses
@@ -39,7 +39,7 @@ type AccessDecision struct {
 type accessQuestions struct {
 	agent   string
 	timeout time.Duration // 0: never ask
-	attends bool          // a client attends within attendWithin
+	watches bool          // a client watches the queue within watchWithin
 	queue   *requestQueue
 	ask     func(session.Request, func(session.Answer) error) (session.Request, bool)
 	// decide is the current policy, and approve adds a rule to it.
@@ -85,7 +85,7 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 	if begun.IsZero() {
 		return AccessDecision{}
 	}
-	if !a.awaitAttended(ctx, begun) {
+	if !a.awaitWatcher(ctx, begun) {
 		return AccessDecision{Reason: "no terminal is attached to ask you"}
 	}
 	q, decision := a.join(d, pattern, method, verdict)
@@ -109,22 +109,22 @@ func (a *accessQuestions) begin() {
 	a.begun = time.Now()
 }
 
-// awaitAttended reports whether a client can show questions to a user. After a start from
-// a terminal it waits for that client.
-func (a *accessQuestions) awaitAttended(ctx context.Context, begun time.Time) bool {
-	joined, attended := a.queue.attendance()
-	if attended || !a.attends {
-		return attended
+// awaitWatcher reports whether a client can show questions to a user. After a start from a
+// terminal it waits for that client.
+func (a *accessQuestions) awaitWatcher(ctx context.Context, begun time.Time) bool {
+	joined, watched := a.queue.watched()
+	if watched || !a.watches {
+		return watched
 	}
-	window := time.NewTimer(time.Until(begun.Add(attendWithin)))
+	window := time.NewTimer(time.Until(begun.Add(watchWithin)))
 	defer window.Stop()
 	select {
 	case <-joined:
 	case <-window.C:
 	case <-ctx.Done():
 	}
-	_, attended = a.queue.attendance()
-	return attended
+	_, watched = a.queue.watched()
+	return watched
 }
 
 // join returns the open question about d, and asks it if there is none; nil means that the
@@ -254,20 +254,20 @@ func (s *limits) askAboutAccess() {
 		agent: s.launch.Spec.Agent, timeout: time.Duration(s.launch.Spec.AskTimeout),
 		queue: &s.requests, ask: s.ask, decide: s.policy.decide, approve: s.policy.approve,
 	}
-	s.access.attends = s.launch.Attends
+	s.access.watches = s.launch.WatchesRequests
 	s.policy.ask, s.policy.begin, s.policy.changed = s.access.request, s.access.begin, s.access.policyChanged
 }
 
-// Attend visits the open requests at each change until ctx ends. Questions for which
+// WatchRequests visits the open requests at each change until ctx ends. Questions for which
 // something waits end when the last client leaves, since nobody could answer them.
-func (s *limits) Attend(ctx context.Context, visit func(requests any) error) error {
+func (s *limits) WatchRequests(ctx context.Context, visit func(requests any) error) error {
 	err := s.requests.watch(ctx, func(open []session.Request) error {
 		if open == nil {
 			open = []session.Request{}
 		}
 		return visit(open)
 	})
-	if _, attended := s.requests.attendance(); !attended {
+	if _, watched := s.requests.watched(); !watched {
 		s.requests.end(unanswered, func(r session.Request) bool { return r.Holds() })
 	}
 	return err

@@ -63,16 +63,16 @@ func newAsking(t *testing.T, timeout time.Duration) *asking {
 	return a
 }
 
-// attend attends the session until the test or the returned function ends it.
-func (a *asking) attend() (leave func()) {
+// watch watches the requests until the test or the returned function ends it.
+func (a *asking) watch() (leave func()) {
 	ctx, cancel := context.WithCancel(a.t.Context())
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		_ = a.queue.watch(ctx, func([]session.Request) error { return nil })
 	}()
-	joined, attended := a.queue.attendance()
-	if !attended {
+	joined, watched := a.queue.watched()
+	if !watched {
 		<-joined
 	}
 	return func() { cancel(); <-gone }
@@ -110,7 +110,7 @@ func TestConnectionsToOneDestinationShareAQuestionAndItsAnswer(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAsking(t, time.Minute)
-			defer a.attend()()
+			defer a.watch()()
 			one, two := a.connect("example.org:443"), a.connect("example.org:443")
 			r := a.only()
 			if r.What != session.RequestAccess || r.Access.Host != "example.org" || r.Access.Port != 443 || r.Access.Method != "CONNECT" || r.Access.Allow != "example.org:443" || time.Until(r.Until) != time.Minute {
@@ -141,7 +141,7 @@ func TestConnectionsToOneDestinationShareAQuestionAndItsAnswer(t *testing.T) {
 func TestNoAnswerInTimeRefusesAndIsNotAskedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
-		defer a.attend()()
+		defer a.watch()()
 		begun := time.Now()
 		if d := <-a.connect("example.org:443"); d.Allowed || time.Since(begun) != time.Minute || !strings.Contains(d.Reason, "1m") {
 			t.Errorf("%+v after %v", d, time.Since(begun))
@@ -166,7 +166,7 @@ func TestAnUnattendedSessionRefusesAtOnce(t *testing.T) {
 			t.Errorf("%+v after %v", d, time.Since(begun))
 		}
 		off := newAsking(t, 0)
-		defer off.attend()()
+		defer off.watch()()
 		if d := <-off.connect("example.org:443"); d != (AccessDecision{}) {
 			t.Errorf("a session that must not ask: %+v", d)
 		}
@@ -176,17 +176,17 @@ func TestAnUnattendedSessionRefusesAtOnce(t *testing.T) {
 func TestTheFirstQuestionsWaitForTheClientThatStartedTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
-		a.attends = true
+		a.watches = true
 		early := a.connect("example.org:443")
-		time.Sleep(attendWithin / 2)
-		defer a.attend()()
+		time.Sleep(watchWithin / 2)
+		defer a.watch()()
 		_ = a.queue.answer(a.only().ID, session.AnswerOnce)
 		if !(<-early).Allowed {
 			t.Error("the connection is refused")
 		}
 		alone := newAsking(t, time.Minute)
-		alone.attends = true
-		if d := <-alone.connect("example.org:443"); d.Allowed || time.Since(alone.begun) != attendWithin {
+		alone.watches = true
+		if d := <-alone.connect("example.org:443"); d.Allowed || time.Since(alone.begun) != watchWithin {
 			t.Errorf("without its client: %+v after %v", d, time.Since(alone.begun))
 		}
 		begun := time.Now()
@@ -215,15 +215,15 @@ func TestQuestionsAreRefusedWhenTheLastClientLeaves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown, left := make(chan struct{}, 9), make(chan error)
 	go func() {
-		left <- s.Attend(ctx, func(requests any) error {
+		left <- s.WatchRequests(ctx, func(requests any) error {
 			if open, ok := requests.([]session.Request); ok && len(open) > 0 {
 				shown <- struct{}{}
 			}
 			return nil
 		})
 	}()
-	joined, attended := s.requests.attendance()
-	if !attended {
+	joined, watched := s.requests.watched()
+	if !watched {
 		<-joined
 	}
 	d := destination(t, "example.org:443")
@@ -242,7 +242,7 @@ func TestQuestionsAreRefusedWhenTheLastClientLeaves(t *testing.T) {
 func TestAnAnswerThatComesAfterTheToolGaveUpHoldsForItsNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
-		defer a.attend()()
+		defer a.watch()()
 		d := destination(t, "example.org:443")
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -268,7 +268,7 @@ func TestNoAnswerApprovesWhatCanNeverBeAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
 		a.policy.deny(t, "denied.example")
-		defer a.attend()()
+		defer a.watch()()
 		for _, target := range []string{
 			"169.254.169.254:80", "127.0.0.1:443", "10.0.0.1:443", "192.168.1.1:443", "[::1]:443", "[fd00:ec2::254]:80", "[::ffff:8.8.8.8]:443",
 			"100.64.0.1:443", "denied.example:443", "com:443",
@@ -320,7 +320,7 @@ func TestNoAnswerApprovesWhatCanNeverBeAllowed(t *testing.T) {
 func TestAFloodOfDestinationsAsksALimitedNumberOfQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
-		defer a.attend()()
+		defer a.watch()()
 		var all []<-chan AccessDecision
 		for i := range 100 {
 			all = append(all, a.connect(fmt.Sprintf("h%d.example:443", i)))
@@ -360,10 +360,10 @@ func TestAFloodOfDestinationsAsksALimitedNumberOfQuestions(t *testing.T) {
 
 func TestAQuestionAboutAccessPassesThroughTheControlSocketAndTheLog(t *testing.T) {
 	sessions, s := askingSession(t, time.Minute)
-	shown, attending := make(chan []session.Request, 20), make(chan error, 1)
+	shown, watching := make(chan []session.Request, 20), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		attending <- sessions.Attend(ctx, s.id, func(open []session.Request) error {
+		watching <- sessions.WatchRequests(ctx, s.id, func(open []session.Request) error {
 			shown <- open
 			return nil
 		})
@@ -394,7 +394,7 @@ func TestAQuestionAboutAccessPassesThroughTheControlSocketAndTheLog(t *testing.T
 		t.Errorf("allowed by %v", rule)
 	}
 	cancel()
-	if err := <-attending; !errors.Is(err, context.Canceled) {
+	if err := <-watching; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	var types []audit.Type
@@ -406,18 +406,18 @@ func TestAQuestionAboutAccessPassesThroughTheControlSocketAndTheLog(t *testing.T
 func TestAllowingTheHostAnswersTheQuestionAboutIt(t *testing.T) {
 	sessions, s := askingSession(t, time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
-	attending := make(chan error, 1)
+	watching := make(chan error, 1)
 	asked := make(chan struct{}, 9)
 	go func() {
-		attending <- sessions.Attend(ctx, s.id, func(open []session.Request) error {
+		watching <- sessions.WatchRequests(ctx, s.id, func(open []session.Request) error {
 			if len(open) > 0 {
 				asked <- struct{}{}
 			}
 			return nil
 		})
 	}()
-	joined, attended := s.requests.attendance()
-	if !attended {
+	joined, watched := s.requests.watched()
+	if !watched {
 		<-joined
 	}
 	d := destination(t, "example.org:443")
@@ -431,7 +431,7 @@ func TestAllowingTheHostAnswersTheQuestionAboutIt(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	cancel()
-	if err := <-attending; !errors.Is(err, context.Canceled) {
+	if err := <-watching; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

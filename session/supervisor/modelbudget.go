@@ -73,7 +73,7 @@ const budgetWait = 10 * time.Minute
 // about: it must not wait. The decision holds even if the request that waits for it is
 // given up.
 func (s *limits) askForBudget(ctx context.Context, what string, times int64) bool {
-	if _, attended := s.requests.attendance(); !attended {
+	if _, watched := s.requests.watched(); !watched {
 		return false
 	}
 	q, isNew := s.budgets.question(what, times)

@@ -141,7 +141,7 @@ func (l *requestQueue) list() []session.Request {
 }
 
 // watch visits the open requests at each change until ctx ends, visit fails or the queue
-// is closed. Meanwhile the queue is attended.
+// is closed. Meanwhile the queue is watched.
 func (l *requestQueue) watch(ctx context.Context, visit func([]session.Request) error) error {
 	news := make(chan struct{}, 1)
 	news <- struct{}{}
@@ -175,9 +175,9 @@ func (l *requestQueue) watch(ctx context.Context, visit func([]session.Request) 
 	}
 }
 
-// attendance reports whether a client shows the requests to a user. joined is closed when
-// the next one comes.
-func (l *requestQueue) attendance() (joined <-chan struct{}, attended bool) {
+// watched reports whether a client shows the requests to a user. joined is closed when the
+// next one comes.
+func (l *requestQueue) watched() (joined <-chan struct{}, watched bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.joined == nil {

@@ -1,10 +1,9 @@
-// Package approvals shows the questions of running sessions over the open screen, and
-// attends those sessions, so that they ask. A
-// question never takes a key that was meant for something else: it appears only while
-// the user is not typing, the focused button decides nothing, and keys are ignored until
-// none was pressed for a moment. A postponed question stays as a mark until it is
-// answered or expires. A question that closes by itself leaves a line, and for a moment
-// its keys do nothing.
+// Package approvals shows the questions of running sessions over the open screen. It
+// watches the requests of those sessions, so that they ask. A question never takes a key
+// that was meant for something else: it appears only while the user is not typing, the
+// focused button decides nothing, and keys are ignored until none was pressed for a moment.
+// A postponed question stays as a mark until it is answered or expires. A question that
+// closes by itself leaves a line, and for a moment its keys do nothing.
 package approvals
 
 import (
@@ -31,7 +30,7 @@ type Sessions interface {
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Requests() ([]session.Request, error)
 	Answer(ctx context.Context, id session.ID, request int, answer session.Answer) error
-	AttendAll(ctx context.Context) error
+	WatchAllRequests(ctx context.Context) error
 }
 
 // name identifies a question.
@@ -116,7 +115,7 @@ func (m *Model) Init() tea.Cmd {
 		changed, err := sessions.Changed(ctx)
 		return watchStarted{changed, err}
 	}, func() tea.Msg {
-		_ = sessions.AttendAll(ctx) // the sessions that are not attended refuse what they would ask about
+		_ = sessions.WatchAllRequests(ctx) // sessions whose requests nobody watches refuse what they would ask about
 		return nil
 	})
 }

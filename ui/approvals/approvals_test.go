@@ -39,7 +39,7 @@ func (d *fakeSessions) Answer(_ context.Context, id session.ID, request int, ans
 	return d.fails
 }
 
-func (d *fakeSessions) AttendAll(context.Context) error { return nil }
+func (d *fakeSessions) WatchAllRequests(context.Context) error { return nil }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
