@@ -19,8 +19,8 @@ func example(t *testing.T) string {
 	return string(text)
 }
 
-// guest gives the machine's user an agent file.
-func (m *machine) guest(name, text string) {
+// customAgent gives the machine's user an agent file.
+func (m *machine) customAgent(name, text string) {
 	m.t.Helper()
 	m.write(filepath.Join(m.home, ".config/aibox/agents", name+".toml"), text)
 }
@@ -37,7 +37,7 @@ func replaced(t *testing.T, text, old, by string) string {
 func TestAnAgentMadeOfAFileAloneIsBakedRunAndResumed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("mybot", example(t))
+	m.customAgent("mybot", example(t))
 	if o := m.aibox(0, "bake", "mybot"); !strings.HasPrefix(o.stdout, "aibox/mybot:") {
 		t.Fatalf("what was baked is not reported:\n%s", o)
 	}
@@ -75,7 +75,7 @@ run = "printf '%s' '{heard}' > again.txt"
 func TestAnOptionOfAnAgentFileIsCheckedAndSetLikeAnyOther(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("mybot", example(t))
+	m.customAgent("mybot", example(t))
 	m.aibox(0, "bake", "mybot")
 	repo := m.repo("p", nil)
 	for _, bad := range [][]string{{"--turns", "2000"}, {"--set", "turns=many"}, {"--set", "lout=true"}, {"--turns", "0"}} {
@@ -98,7 +98,7 @@ func TestAnOptionOfAnAgentFileIsCheckedAndSetLikeAnyOther(t *testing.T) {
 func TestTheFormOfAnAgentFileAsksForItsOptions(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("mybot", example(t))
+	m.customAgent("mybot", example(t))
 	m.aibox(0, "bake", "mybot")
 	s := m.onTerminal("run", "mybot", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
 	s.awaitShown(`Say everything in capitals`)
@@ -150,7 +150,7 @@ func TestACheckTakesAGoodAgentThroughEveryStep(t *testing.T) {
 	m := newMachine(t)
 	typed := replaced(t, example(t), "stdin = \"prompt\"\n", "stdin = \"prompt\"\n"+
 		`interactive = ["sh", "-c", 'printf %s "$1" | mybot --model "$2"', "sh", "{prompt}", "{model}", "{options}"]`+"\n")
-	m.guest("mybot", typed)
+	m.customAgent("mybot", typed)
 	c, steps, o := m.check(0, "mybot")
 	want := []string{"file ok", "options ok", "image ok", "run ok", "resume ok", "terminal ok"}
 	if !c.OK || c.Agent != "mybot" || !slices.Equal(steps, want) {
@@ -181,7 +181,7 @@ func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			m.guest(name, replaced(t, example(t), test.old, test.by))
+			m.customAgent(name, replaced(t, example(t), test.old, test.by))
 			c, steps, o := m.check(1, append(test.args, name)...)
 			if c.OK || !slices.Contains(steps, test.step) {
 				t.Errorf("steps: %q, want %q\n%s", steps, test.step, o)
@@ -199,7 +199,7 @@ func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
 func TestACheckNotesProcessesThatAnAgentLeaves(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("littering", replaced(t, example(t), "memory = pathlib", "subprocess.Popen([\"sleep\", \"300\"], start_new_session=True)\nmemory = pathlib"))
+	m.customAgent("littering", replaced(t, example(t), "memory = pathlib", "subprocess.Popen([\"sleep\", \"300\"], start_new_session=True)\nmemory = pathlib"))
 	c, steps, o := m.check(0, "littering")
 	if !c.OK || !slices.Contains(steps, "run note") || !strings.Contains(o.stdout, "left processes running") {
 		t.Errorf("steps: %q\n%s", steps, o)

@@ -196,7 +196,7 @@ func TestAStateFolderHasALimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.guest("bot", bot("~/.bot"))
+			m.customAgent("bot", bot("~/.bot"))
 			o := m.aibox(5, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "32", "--prompt",
 				"echo work > work.txt; "+fill+"; sleep 1000")
 			if !strings.Contains(o.stderr, "conversation folders") || !strings.Contains(o.stderr, "--state-size") {
@@ -217,7 +217,7 @@ func TestAStateFolderHasALimit(t *testing.T) {
 func TestAStateFolderThatFillsUpIsToldBeforeItsLimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("bot", bot("~/.bot"))
+	m.customAgent("bot", bot("~/.bot"))
 	b := m.start("run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "50", "--prompt",
 		"head -c 45000000 /dev/zero > ~/.bot/x; until test -e go; do sleep 0.1; done; head -c 45000000 /dev/zero > ~/.bot/y; sleep 2; echo done")
 	b.stderr.await(t, "conversation folders take 4")

@@ -191,7 +191,7 @@ func TestASmallContextIsToldAtTheStart(t *testing.T) {
 // that it does what no agent that can be installed here does.
 func (m *machine) tester(script string) (image string) {
 	m.t.Helper()
-	m.guest("tester", fmt.Sprintf(`
+	m.customAgent("tester", fmt.Sprintf(`
 title = "Tester"
 summary = "Does what a test needs"
 version = "1"

@@ -131,7 +131,7 @@ func (m *machine) listsLeftOut(id string, made []string) {
 func TestWorkWithPipesIsRemovedAndCollected(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("bot", bot("~/.bot"))
+	m.customAgent("bot", bot("~/.bot"))
 	r := m.ended(m.aibox(0, "run", "bot", "--network", "none", "--repo", m.repo("p", map[string]string{"a.txt": "a\n", "sub/a.txt": "a\n"}), "--json",
 		"--prompt", specials+"mkfifo ~/.bot/pipe; mkdir ~/.bot/deep; mkfifo ~/.bot/deep/pipe"))
 	plant(t, m.record(r.ID).State.Workspace.Path)

@@ -31,11 +31,11 @@ func TestWhatAnAgentLeavesInItsStateFolderIsNoWayToTheHost(t *testing.T) {
 			m := newMachine(t)
 			precious := filepath.Join(m.home, "precious")
 			m.write(filepath.Join(precious, "kept"), "canary")
-			m.guest("bot", bot("~/.bot"))
+			m.customAgent("bot", bot("~/.bot"))
 			first := m.ended(m.aibox(0, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--json",
 				"--prompt", strings.ReplaceAll(leave, "PRECIOUS", precious)+"; echo one > one.txt"))
 			// The mount now begins at what the agent has made.
-			m.guest("bot", bot("~/.bot/sub"))
+			m.customAgent("bot", bot("~/.bot/sub"))
 			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--json",
 				"--prompt", "ls -A ~/.bot/sub > seen.txt; echo owned > ~/.bot/sub/owned"))
 			if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "" {
@@ -57,8 +57,8 @@ func TestWhatAnAgentLeavesInItsStateFolderIsNoWayToTheHost(t *testing.T) {
 func TestAnAgentNeverSeesTheStateOfAnother(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("alice", bot("~/.shared"))
-	m.guest("bob", bot("~/.shared"))
+	m.customAgent("alice", bot("~/.shared"))
+	m.customAgent("bob", bot("~/.shared"))
 	first := m.ended(m.aibox(0, "run", "alice", "--network", "none", "--repo", m.repo("p", nil), "--json",
 		"--prompt", "echo secret > ~/.shared/talk; echo one > one.txt"))
 	look := "cat ~/.shared/talk > seen.txt; echo mine >> ~/.shared/talk"
@@ -90,7 +90,7 @@ func (m *machine) former(id, agent, folder string) (path string) {
 func TestASessionOfAnEarlierVersionKeepsItsConversation(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("bot", bot("~/.bot/talks"))
+	m.customAgent("bot", bot("~/.bot/talks"))
 	first := m.ended(m.aibox(0, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--json",
 		"--prompt", "echo kept > ~/.bot/talks/talk; echo one > one.txt"))
 	m.former(first.ID, "bot", ".bot/talks")
@@ -105,7 +105,7 @@ func TestALinkOrAPipeInTheStateOfAnEarlierVersionIsRefused(t *testing.T) {
 	m := newMachine(t)
 	precious := filepath.Join(m.home, "precious")
 	m.write(filepath.Join(precious, "talks/kept"), "canary")
-	m.guest("bot", bot("~/.bot/talks"))
+	m.customAgent("bot", bot("~/.bot/talks"))
 	first := m.ended(m.aibox(0, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--json", "--prompt", "echo one > one.txt"))
 	folder := m.former(first.ID, "bot", ".bot/talks")
 	for _, place := range []struct{ path, target string }{
@@ -136,7 +136,7 @@ func TestALinkOrAPipeInTheStateOfAnEarlierVersionIsRefused(t *testing.T) {
 func TestAnAgentFileWhoseStateFoldersLieWithinOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.guest("thief", bot("~/.claude"))
+	m.customAgent("thief", bot("~/.claude"))
 	for _, args := range [][]string{
 		{"run", "thief", "--network", "none", "--repo", m.repo("p", nil), "--prompt", "true"},
 	} {

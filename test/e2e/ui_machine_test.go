@@ -9,9 +9,9 @@ import (
 	"aibox/test/terminal"
 )
 
-// kitchen gives the user three agents of their own, whose images are made of one step
+// customAgents gives the user three custom agents, whose images are made of one step
 // each: one that works, one that fails, and one that never ends.
-func (m *machine) kitchen(t *testing.T) {
+func (m *machine) customAgents(t *testing.T) {
 	t.Helper()
 	for name, step := range map[string]string{"a1good": "echo well", "a2bad": "echo 'too bad'; exit 7", "a3slow": "sleep 1000"} {
 		before, rest, _ := strings.Cut(example(t), "run = ['''")
@@ -19,14 +19,14 @@ func (m *machine) kitchen(t *testing.T) {
 		if !found {
 			t.Fatal("the image of the example is not made by a script any more")
 		}
-		m.guest(name, before+"run = ['''\n"+step+"\n'''"+after)
+		m.customAgent(name, before+"run = ['''\n"+step+"\n'''"+after)
 	}
 }
 
 func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.kitchen(t)
+	m.customAgents(t)
 	s := m.onTerminal()
 	s.awaitShown(`No sessions yet`)
 	s.typed("2")
