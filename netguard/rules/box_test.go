@@ -29,7 +29,7 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 		{"lock 2 off", netguard.BridgePrefix + "x", "open"},
 	} {
 		for _, rejecter := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, doorman %v", test.name, rejecter), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, rejecter %v", test.name, rejecter), func(t *testing.T) {
 				l, other := newLab(t, test.prefix, image), newLab(t, test.prefix, image)
 				sessionListening := startServer(t, other.box("serve", ":0"))
 				target := "tcp " + other.peer + ":" + sessionListening
@@ -51,7 +51,7 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 						t.Errorf("%s should answer: %s", target, found[target].Err)
 					}
 				}
-				// A busy machine is late now and then; without a doorman nearly every one of
+				// A busy machine is late now and then; without a rejecter nearly every one of
 				// so many is, since the kernel refuses about one a second.
 				for again := 0; rejecter && again < 3; again++ {
 					for target, result := range l.probe(all...) {

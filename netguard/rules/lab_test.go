@@ -265,7 +265,7 @@ func answer(t testing.TB, sockets *Sockets, rejecter bool) *refusals {
 	if rejecter {
 		wait.Go(func() {
 			if err := sockets.Refuse(context.Background(), seen.add); err != nil {
-				t.Errorf("doorman: %v", err)
+				t.Errorf("rejecter: %v", err)
 			}
 		})
 	}
