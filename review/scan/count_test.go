@@ -20,14 +20,14 @@ func countAlive(b *reviewtest.Fixture) scan.Count {
 	return count
 }
 
-// standing is each name below dir with its mode, size and last change.
-func standing(t *testing.T, dir string) string {
+// listing is each name below dir with its mode, size and last change.
+func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
 	reviewtest.Must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			fmt.Fprintln(&all, path, "cannot be read")
-			return nil //nolint:nilerr // it stands there
+			return nil //nolint:nilerr // it is listed
 		}
 		info, err := entry.Info()
 		if err == nil {
@@ -56,15 +56,15 @@ func TestACountLeavesNoTrace(t *testing.T) {
 	reviewtest.Must(t, os.Chmod(b.Path("secret.txt"), 0))
 	reviewtest.Must(t, os.Chmod(b.Path("closed"), 0))
 	defer func() { reviewtest.Must(t, os.Chmod(b.Path("closed"), 0o700)) }()
-	workspace, store := standing(t, b.Workspace.Path), standing(t, filepath.Join(b.Workspace.GitDir, "objects"))
+	workspace, store := listing(t, b.Workspace.Path), listing(t, filepath.Join(b.Workspace.GitDir, "objects"))
 	refs := reviewtest.GitIn(t, b.Workspace.GitDir, "for-each-ref")
 	if count := countAlive(b); count.Files == 0 {
 		t.Error("nothing was counted")
 	}
-	if now := standing(t, b.Workspace.Path); now != workspace {
+	if now := listing(t, b.Workspace.Path); now != workspace {
 		t.Errorf("the workspace was\n%sand is\n%s", workspace, now)
 	}
-	if now := standing(t, filepath.Join(b.Workspace.GitDir, "objects")); now != store {
+	if now := listing(t, filepath.Join(b.Workspace.GitDir, "objects")); now != store {
 		t.Errorf("the objects were\n%sand are\n%s", store, now)
 	}
 	if now := reviewtest.GitIn(t, b.Workspace.GitDir, "for-each-ref"); now != refs {
