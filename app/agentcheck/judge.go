@@ -37,7 +37,7 @@ func (c *check) judge(info agents.Info, t trial, r trialResult) bool {
 		step.Hint = "does `state` list the folder where it keeps conversations, and does command.resume continue the latest one?"
 	case r.received != "yes":
 		step.Detail = "the task did not reach the model byte for byte"
-		step.Lines = []string{"sent  " + strconv.QuoteToASCII(t.expect), "heard " + r.received}
+		step.Lines = []string{"sent     " + strconv.QuoteToASCII(t.expect), "received " + r.received}
 		step.Hint = `pass it on standard input (stdin = "prompt"), or as a separate argument after "--"`
 	default:
 		step.State, step.Lines, step.Detail = OK, nil, successText(t)

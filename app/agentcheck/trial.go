@@ -87,7 +87,7 @@ func (t trial) script() (inference string, remove func(), err error) {
 	// A string of JSON is one of TOML.
 	text := func(s string) string { data, _ := json.Marshal(s); return string(data) }
 	_, err = fmt.Fprintf(file, "expect = %s\ndone = \"I have written it.\"\n[[step]]\nwrite = { path = %s, content = %s }\n",
-		text(t.expect), text(t.file), text("heard: {heard}\n"))
+		text(t.expect), text(t.file), text("received: {received}\n"))
 	remove = func() { _ = os.Remove(file.Name()) }
 	if err = errors.Join(err, file.Close()); err != nil {
 		remove()
@@ -164,7 +164,7 @@ func receivedText(ctx context.Context, service *session.Sessions, id session.ID)
 	}
 	received := ""
 	for line := range strings.Lines(patch.String()) {
-		if text, ok := strings.CutPrefix(line, "+heard: "); ok {
+		if text, ok := strings.CutPrefix(line, "+received: "); ok {
 			received = strings.TrimSpace(text) // of a resumed session, the second file counts
 		}
 	}

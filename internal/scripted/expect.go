@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// heardMark is replaced by the result of comparing the prompts with Expect.
-const heardMark = "{heard}"
+// receivedMark is replaced by the result of comparing the prompts with Expect.
+const receivedMark = "{received}"
 
-// fillExpect returns the script with {heard} replaced for a conversation.
+// fillExpect returns the script with {received} replaced for a conversation.
 func (s Script) fillExpect(c Conversation) Script {
 	if s.Expect == "" {
 		return s
 	}
-	heard := strings.NewReplacer(heardMark, c.matchExpect(s.Expect))
-	s.Done, s.Steps = heard.Replace(s.Done), slices.Clone(s.Steps)
+	received := strings.NewReplacer(receivedMark, c.matchExpect(s.Expect))
+	s.Done, s.Steps = received.Replace(s.Done), slices.Clone(s.Steps)
 	for i, step := range s.Steps {
-		s.Steps[i].Say, s.Steps[i].Run = heard.Replace(step.Say), heard.Replace(step.Run)
+		s.Steps[i].Say, s.Steps[i].Run = received.Replace(step.Say), received.Replace(step.Run)
 		if step.Write != nil {
-			s.Steps[i].Write = &Write{Path: step.Write.Path, Content: heard.Replace(step.Write.Content)}
+			s.Steps[i].Write = &Write{Path: step.Write.Path, Content: received.Replace(step.Write.Content)}
 		}
 	}
 	return s

@@ -7,8 +7,8 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// heardPattern matches {heard:TEXT}, which asks whether the model received TEXT.
-var heardPattern = lazyregexp.New(`\{heard:([^{}\n]+)\}`)
+// receivedPattern matches {received:TEXT}, which asks whether the model received TEXT.
+var receivedPattern = lazyregexp.New(`\{received:([^{}\n]+)\}`)
 
 // wasSent returns "yes" if a system prompt or a prompt contains text, else "no".
 func (c Conversation) wasSent(text string) string {

@@ -8,15 +8,15 @@ import (
 func TestScriptCanInsertPartsOfTheRequest(t *testing.T) {
 	c := Conversation{
 		Model: "some/model:8b", System: "be terse\nand kind", Prompts: []string{"first", "second <task>"},
-		Tools: []Tool{{Name: "Bash"}, {Name: "Edit"}}, Results: []string{"{model} {heard:first}"},
+		Tools: []Tool{{Name: "Bash"}, {Name: "Edit"}}, Results: []string{"{model} {received:first}"},
 	}
 	for text, want := range map[string]string{
-		"{model}":                                   "some/model:8b",
-		"{tools}":                                   "Bash Edit",
-		"{heard:be terse}{heard:first}":             "yesyes",
-		"{heard:second <task>} {heard:third}":       "yes no",
-		"{heard:} {heard} {heard:a{b}":              "{heard:} {heard} {heard:a{b}",
-		"what the agent says is not read: {result}": "what the agent says is not read: {model} {heard:first}",
+		"{model}":                             "some/model:8b",
+		"{tools}":                             "Bash Edit",
+		"{received:be terse}{received:first}": "yesyes",
+		"{received:second <task>} {received:third}": "yes no",
+		"{received:} {received} {received:a{b}":     "{received:} {received} {received:a{b}",
+		"what the agent says is not read: {result}": "what the agent says is not read: {model} {received:first}",
 	} {
 		if got := c.fill([]string{text}); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)

@@ -75,12 +75,12 @@ func (s Script) end() string {
 	return s.Done
 }
 
-// fill joins texts and replaces {agent}, {model}, {tools}, {result} and {heard:TEXT}.
+// fill joins texts and replaces {agent}, {model}, {tools}, {result} and {received:TEXT}.
 // The output of the agent's tools is inserted last, so that no mark in it is replaced.
 func (c Conversation) fill(texts []string) string {
 	text := strings.ReplaceAll(strings.Join(texts, "\n"), "{tools}", c.toolNames())
-	text = heardPattern.ReplaceAllStringFunc(text, func(mark string) string {
-		return c.wasSent(heardPattern.FindStringSubmatch(mark)[1])
+	text = receivedPattern.ReplaceAllStringFunc(text, func(mark string) string {
+		return c.wasSent(receivedPattern.FindStringSubmatch(mark)[1])
 	})
 	return strings.NewReplacer("{agent}", c.Agent, "{model}", c.Model, "{result}", c.lastLine()).Replace(text)
 }

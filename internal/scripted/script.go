@@ -19,7 +19,7 @@ import (
 
 // Script is a list of steps that the server plays, one per request, and then Done. In
 // all texts the server replaces {agent} by the agent's name, {model} by the requested
-// model, {tools} by the names of the agent's tools, {heard:TEXT} by "yes" if the request
+// model, {tools} by the names of the agent's tools, {received:TEXT} by "yes" if the request
 // contains TEXT and "no" otherwise, and {result} by the last line that the latest tool
 // call printed.
 type Script struct {
@@ -27,7 +27,7 @@ type Script struct {
 	Steps []Step `toml:"step"`
 	Done  string `toml:"done"` // the last text; empty means "Done."
 	// Expect is a text that must reach the model byte for byte. In all texts of the
-	// script the server replaces {heard} by "yes", or by the text that arrived instead,
+	// script the server replaces {received} by "yes", or by the text that arrived instead,
 	// in quotes.
 	Expect string `toml:"expect"`
 }

@@ -37,7 +37,7 @@ func TestAnAgentFromNpmDoesATaskContinuesAndEndsAtTheFirstCtrlC(t *testing.T) {
 			o := m.aibox(0, "run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
 				"--inference", m.script(`
 [[step]]
-write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it\" & $HOME}, sandbox {heard:short-lived Linux sandbox}, rules {heard:Keep it tidy.}\n" }
+write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
 `))
 			first := m.ended(o)
 			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
@@ -48,7 +48,7 @@ write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it
 			}
 			second := m.start("run", "--resume", first.ID, "--prompt", "and the next one", "--inference", m.script(`
 [[step]]
-write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and the next one}, sandbox {heard:short-lived Linux sandbox}\n" }
+write = { path = "again.txt", content = "before {received:& $HOME}, now {received:and the next one}, sandbox {received:short-lived Linux sandbox}\n" }
 `+stalled))
 			ws := m.record(first.ID).State.Workspace.Path
 			second.awaitFile(filepath.Join(ws, "again.txt"))
@@ -70,7 +70,7 @@ func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
 			m := newMachine(t)
 			s := m.onTerminal("run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it", "--inference", m.script(`
 [[step]]
-write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n" }
+write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}\n" }
 `+stalled))
 			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
 			s.awaitFile(made)
@@ -88,7 +88,7 @@ write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n"
 func TestGeminiWorksOnAServerOfOnesOwnThatSpeaksItsDialect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {heard:You are terse.} {heard:/usr/share}\\n\" }\n"), "scripted:")
+	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {received:You are terse.} {received:/usr/share}\\n\" }\n"), "scripted:")
 	script, err := scripted.Open(file)
 	if err != nil {
 		t.Fatal(err)

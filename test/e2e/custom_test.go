@@ -50,13 +50,13 @@ func TestAnAgentMadeOfAFileAloneIsBakedRunAndResumed(t *testing.T) {
 expect = "- write \"it\"\n  for $HOME"
 done = "so be it"
 [[step]]
-run = "printf '%s' '{heard}' > heard.txt; printf '%s' \"$OPENAI_API_KEY\" > key.txt"
+run = "printf '%s' '{received}' > received.txt; printf '%s' \"$OPENAI_API_KEY\" > key.txt"
 `))
 	r := m.ended(o)
 	if !strings.Contains(o.stderr, "SO BE IT") {
 		t.Errorf("its option --loud did not reach it:\n%s", o)
 	}
-	if got := m.read(m.record(r.ID).State.Workspace.Path, "heard.txt"); got != "yes" {
+	if got := m.read(m.record(r.ID).State.Workspace.Path, "received.txt"); got != "yes" {
 		t.Errorf("the model received %s", got)
 	}
 	if key := m.read(m.record(r.ID).State.Workspace.Path, "key.txt"); !strings.HasPrefix(key, "sk-aibox-") {
@@ -65,7 +65,7 @@ run = "printf '%s' '{heard}' > heard.txt; printf '%s' \"$OPENAI_API_KEY\" > key.
 	again := m.ended(m.aibox(0, "run", "--resume", r.ID, "--prompt", "and now?", "--json", "--inference", m.script(`
 expect = "- write \"it\"\n  for $HOME"
 [[step]]
-run = "printf '%s' '{heard}' > again.txt"
+run = "printf '%s' '{received}' > again.txt"
 `)))
 	if got := m.read(m.record(again.ID).State.Workspace.Path, "again.txt"); got != "yes" || again.Agent != "mybot" {
 		t.Errorf("resumed, the model received %s of the first task", got)

@@ -125,8 +125,8 @@ func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
 	open(next.ID, "held back, in the next session,")
 }
 
-// What a real agent's model hears is what counts.
-func TestTheModelOfARealAgentHearsTheFeedback(t *testing.T) {
+// What a real agent's model receives is what counts.
+func TestTheModelOfARealAgentReceivesTheFeedback(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"codex", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
@@ -136,11 +136,11 @@ func TestTheModelOfARealAgentHearsTheFeedback(t *testing.T) {
 			first := m.ended(m.aibox(0, "run", agent, "--repo", repo, "--inference", step(m, "made.txt", `quite wrong\n`), "--prompt", "make a file", "--json"))
 			m.aibox(0, "reject", first.ID, "--files", "made.txt", "-m", "spell it backwards")
 			m.aibox(0, "comment", first.ID, "made.txt:1", "who wrote this")
-			heard := m.script(`expect = "## 1. made.txt\n\n` + "```diff\\nnew file\\n+quite wrong\\n```" + `\n\nReason: spell it backwards\n\n# Comments\n\n` +
+			script := m.script(`expect = "## 1. made.txt\n\n` + "```diff\\nnew file\\n+quite wrong\\n```" + `\n\nReason: spell it backwards\n\n# Comments\n\n` +
 				`## 1. made.txt, line 1\n\n` + "```\\nquite wrong\\n```" + `\n\nwho wrote this"` + "\n" +
-				"[[step]]\nsay = \"as you wish\"\nwrite = { path = \"heard.txt\", content = \"{heard}\" }\n")
-			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--inference", heard, "--json"))
-			if printed := m.read(m.record(second.ID).State.Workspace.Path, "heard.txt"); printed != "yes" {
+				"[[step]]\nsay = \"as you wish\"\nwrite = { path = \"received.txt\", content = \"{received}\" }\n")
+			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--inference", script, "--json"))
+			if printed := m.read(m.record(second.ID).State.Workspace.Path, "received.txt"); printed != "yes" {
 				t.Errorf("the model received %s", printed)
 			}
 			if !strings.Contains(m.read(filepath.Join(m.sessions(), second.ID, "spec.json")), "spell it backwards") {
@@ -158,7 +158,7 @@ func TestWorkIsSentBackFromTheTerminalUIWithFeedbackFromTheEditor(t *testing.T) 
 		t.Fatal(err)
 	}
 	m.env = append(m.env, "EDITOR="+filepath.Join(m.home, "editor"))
-	script := m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{heard:make it blue}\\n\" }\n")
+	script := m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{received:make it blue}\\n\" }\n")
 	first := m.ended(m.aibox(0, "run", "codex", "--repo", m.repo("p", nil), "--prompt", "go", "--inference", script, "--json"))
 	if told := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"); told != "no\n" {
 		t.Fatalf("the first session was told %q", told)
