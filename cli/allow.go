@@ -28,8 +28,9 @@ func newAllowCommand(a *cli) *cobra.Command {
 		Use:   "allow ID HOST…",
 		Short: "Let a running session reach hosts",
 		Long: `Let a running session reach hosts, until it ends. HOST is a name, an address or
-*.DOMAIN, which stands for the names below DOMAIN. It stands for the ports 443 and 80;
-HOST:PORT names another one. Hosts that the session's own settings deny stay denied.`,
+*.DOMAIN, which matches every name below DOMAIN. Without a port, it allows ports 443
+and 80; HOST:PORT allows another one. Hosts that the session's own settings deny stay
+denied.`,
 		Example: "  aibox allow 0dq4f example.org\n  aibox allow 0dq4f git.example.org:22 --always",
 	}
 	return o.command(cmd, "also add the hosts to the allow list of your settings")
@@ -41,8 +42,8 @@ func newDenyCommand(a *cli) *cobra.Command {
 		Use:   "deny ID HOST…",
 		Short: "Keep a running session from reaching hosts",
 		Long: `Keep a running session from reaching hosts, until it ends, and close its connections to
-them. HOST is a name, an address or *.DOMAIN, which stands for the names below DOMAIN. It
-stands for every port; HOST:PORT names one.`,
+them. HOST is a name, an address or *.DOMAIN, which matches every name below DOMAIN.
+Without a port, it denies every port; HOST:PORT denies one.`,
 		Example: "  aibox deny 0dq4f example.org\n  aibox deny 0dq4f '*.example.org' --always",
 	}
 	return o.command(cmd, "also add the hosts to the deny list of your settings")

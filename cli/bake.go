@@ -48,7 +48,7 @@ version other than aibox's default (--version), and your own recipes.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.all, "all", false, "build the images of all agents")
 	f.BoolVar(&o.noCache, "no-cache", false, "rebuild images even if their recipes have not changed")
-	f.BoolVar(&o.check, "check", false, "print what would be built and what is not pinned, and build nothing")
+	f.BoolVar(&o.check, "check", false, "list the images to build and their unpinned parts, and build nothing")
 	f.StringArrayVar(&o.versions, "version", nil, "use another version of an agent (`AGENT=VERSION`)")
 	f.StringVar(&o.base, "base", "", "use the base image `REF` instead of aibox's Debian")
 	f.BoolVar(&o.json, "json", false, "print JSON")

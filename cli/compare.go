@@ -29,7 +29,7 @@ func newCompareCommand(a *cli) *cobra.Command {
 		Use:   "compare BATCH | ID… | --diff ID ID",
 		Short: "Show the results of several sessions side by side",
 		Long: `Show how the sessions of a batch, or any sessions, ended, what they cost, and which
-files each of them changed. The id of one session stands for its whole batch. "=" marks
+files each of them changed. The id of one session selects its whole batch. "=" marks
 a file that an earlier session left with the same content.
 
 With --diff, show the difference between the results of two sessions: what to change

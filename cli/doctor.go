@@ -27,7 +27,7 @@ func newDoctorCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and prove the isolation",
-		Long: `Check every requirement and show how to fix what is missing. With --fix, run the
+		Long: `Check every requirement and show how to fix those that fail. With --fix, run the
 setup: it shows the commands first, asks for confirmation, and uses sudo where it needs
 root. It replaces a registered runtime that aibox cannot use only if you confirm that
 or pass --replace-runtime. With --probe, start a real sandbox under each network policy
@@ -41,7 +41,7 @@ memory, disk, processes and processors.`,
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.probe, "probe", false, "start sandboxes and test what they can reach and use")
-	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after confirmation")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "fix failed requirements, after confirmation")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix, do not ask for confirmation")
 	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix, replace a registered runtime runsc that aibox cannot use")
 	return cmd

@@ -25,11 +25,11 @@ func newNetworkLogCommand(a *cli) *cobra.Command {
 	o := networkLogOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "log [ID]",
-		Short: "Show what sandboxes were refused, or allowed",
-		Long: `Show what the network refused to the sandboxes of all sessions, or of one: what was
-requested, why it was refused, the rule that decided, and the command that would allow it.
-The id of a refusal, such as 0dq4f/17, is also in the answer that the sandbox received and
-in the audit log; "aibox audit 0dq4f/17" shows all of it.
+		Short: "Show refused or allowed network access",
+		Long: `Show the network access that was refused in all sessions, or in one: the request, the
+reason, the rule that decided, and the command that would allow it. The id of a refusal,
+such as 0dq4f/17, is also in the answer that the sandbox received and in the audit log;
+"aibox audit 0dq4f/17" shows all of it.
 
 With --json, each access is one line of JSON with these fields: "id", "time", "session",
 "allowed", "what" ("egress" for a request to the proxy, "name" for a name lookup, "model"

@@ -32,9 +32,9 @@ func newTemplateCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "template",
 		Short: "Manage the templates of sandboxes",
-		Long: `A template is what a sandbox is made from: an image, and the user, folder, environment,
-settings and program that it starts with. aibox has the templates code, browser and
-desktop, and one for each agent. Your own are files that you can edit.`,
+		Long: `A template defines a sandbox: its image, and the user, folder, environment, settings and
+program that it starts with. aibox has the templates code, browser and desktop, and one
+for each agent. Your own are files that you can edit.`,
 		Example: "  aibox template ls\n  aibox template create data --from code --dockerfile Dockerfile\n  aibox bake data",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

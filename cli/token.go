@@ -275,8 +275,8 @@ tenant local, which is you, has no limits unless you set them.`,
 	flags.Float64Var(&set.CPUs, "cpus", 0, "limit the processors of all sandboxes together to this `NUMBER`")
 	flags.Int64Var(&set.Processes, "processes", 0, "limit the processes of all sandboxes together to this `NUMBER`")
 	flags.Int64Var(&set.Disk, "disk", 0, "limit the disk space of volumes and uploaded trees, with what running sandboxes can still write, to this many `MIB`")
-	flags.Int64Var(&set.UploadBytes, "upload", 0, "limit what is sent to hosts in a day (UTC) to this many `MIB`")
-	flags.Int64Var(&set.Tokens, "tokens", 0, "limit the tokens of models in a day (UTC) to this `NUMBER`")
+	flags.Int64Var(&set.UploadBytes, "upload", 0, "limit uploads to hosts per day (UTC) to this many `MIB`")
+	flags.Int64Var(&set.Tokens, "tokens", 0, "limit the tokens of models per day (UTC) to this `NUMBER`")
 	flags.Int64Var(&set.Snapshots, "snapshots", 0, "limit the disk space of snapshots to this many `MIB`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
