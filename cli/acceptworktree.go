@@ -33,7 +33,7 @@ func (c *console) printSteps(plan *worktree.Plan) {
 		}
 	}
 	if conflicts := len(plan.Conflicts()); conflicts > 0 {
-		fmt.Fprintf(c.err, "%s %s in the way, so nothing would change\n", c.errTerm.warn("!"), amount.Of(conflicts, "file"))
+		fmt.Fprintf(c.err, "%s %s, so nothing would change\n", c.errTerm.warn("!"), amount.Of(conflicts, "conflicting file"))
 	}
 }
 

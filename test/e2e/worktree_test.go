@@ -46,7 +46,7 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 	m.write(filepath.Join(repo, "d/new.txt"), "mine\n")
 	status := m.git(repo, "status", "--porcelain=v2")
 	o = m.aibox(0, "accept", id, "--to", "worktree", "--dry-run")
-	if !strings.Contains(o.stderr, "a.txt: you and the agent changed the same lines") || !strings.Contains(o.stderr, "2 files in the way") {
+	if !strings.Contains(o.stderr, "a.txt: you and the agent changed the same lines") || !strings.Contains(o.stderr, "2 conflicting files") {
 		t.Errorf("the plan prints\n%s", o)
 	}
 	o = m.aibox(6, "accept", id, "--to", "worktree")

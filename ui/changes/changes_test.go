@@ -242,7 +242,7 @@ func TestDialogsOfTheReviewMatchTheirGoldenViews(t *testing.T) {
 		p.Press("enter")
 		p.Show("a failed verification")
 		p.Press("q", "A", "T", "enter")
-		p.Show("what is in the way")
+		p.Show("the conflicting files")
 		services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Conflicts: steps})
 		p.wait()
 		p.Press("ctrl+s", "down")

@@ -17,7 +17,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// conflict shows why nothing was written to the working tree: the files in the way, the
+// conflict shows why nothing was written to the working tree: the conflicting files, the
 // reasons, and the lines that both sides changed.
 type conflict struct {
 	repo   string // escaped
@@ -140,7 +140,7 @@ func (m *Model) pressConflict(msg tea.KeyPressMsg) tea.Cmd {
 // sides changed in the file at the cursor.
 func (c *conflict) View(t theme.Theme, k *diff.Styles, width int) []string {
 	out := []string{
-		t.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "file")+" in the way in "+c.repo, width, "…")),
+		t.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "conflicting file")+" in "+c.repo, width, "…")),
 		frame.Ends(width, "", t.Faint.Render(c.cursor.Position())),
 	}
 	from, to := c.cursor.Window()

@@ -140,7 +140,7 @@ func (d *deliveryDialog) steps(t theme.Theme, width, height int) []string {
 	if len(clashes) == 0 {
 		return lines
 	}
-	lines = append(lines, t.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "file")+" in the way:", width, "…")))
+	lines = append(lines, t.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "conflicting file")+":", width, "…")))
 	for i, step := range clashes {
 		if room := height - len(lines); room == 1 && i < len(clashes)-1 {
 			lines = append(lines, fmt.Sprintf("… and %d more", len(clashes)-i))

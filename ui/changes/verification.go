@@ -226,7 +226,7 @@ func (v *verification) end(msg checked) (note string, err error) {
 // what names what the command runs on.
 func (v *verification) what() string {
 	if v.part {
-		return "what is taken"
+		return "the selected part"
 	}
 	return "all of the work"
 }
@@ -285,7 +285,7 @@ func (v *verification) Question(t theme.Theme) string {
 	}
 	keys := t.Key.Render("enter") + " run · "
 	if v.any {
-		keys += t.Key.Render("tab") + " all or what is taken · "
+		keys += t.Key.Render("tab") + " all or the selected part · "
 	}
 	keys += t.Key.Render("esc") + " back"
 	about := "On a copy of " + what + ", in a sandbox without any network."
