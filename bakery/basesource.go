@@ -134,7 +134,7 @@ func (r *run) fetchGiven(ctx context.Context, source BaseSource, ok bool) (BaseS
 		probe := BaseSource{Kind: Given, Source: base, Digest: digestOf(digestForm, "given", base)}
 		if err := r.pull(ctx, probe); err != nil {
 			return BaseSource{}, fault.New(fault.Environment, "the base image %q is not on this machine and cannot be pulled: %w", base, err).
-				Hint("docker images lists what is there")
+				Hint("`docker images` lists local images")
 		}
 		var err error
 		if source, ok, err = r.namedBase(ctx); err != nil || !ok {

@@ -50,7 +50,7 @@ func (b *Builder) Image(ctx context.Context, ref string) (bakery.Image, error) {
 		return bakery.Image{}, fmt.Errorf("image %q: %w", ref, bakery.ErrNoImage)
 	}
 	if client.IsErrConnectionFailed(err) {
-		return bakery.Image{}, fault.New(fault.Environment, "Docker does not answer: %w", err).Hint("aibox doctor")
+		return bakery.Image{}, fault.New(fault.Environment, "Docker does not answer: %w", err).Hint("`aibox doctor` checks Docker and runsc")
 	}
 	if err != nil {
 		return bakery.Image{}, fmt.Errorf("asking for image %q: %w", ref, err)

@@ -139,7 +139,7 @@ func (b *Backend) unreachable(err error) error {
 	}
 	return f.Hint("start it: systemctl --user start docker (or, without systemd: dockerd-rootless.sh)").
 		Hint(setupHint).
-		Hint("see what is missing: aibox doctor")
+		Hint("`aibox doctor` checks Docker and runsc")
 }
 
 // isPermission looks for EACCES, which the client reports as text only.

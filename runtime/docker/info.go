@@ -47,7 +47,7 @@ func (b *Backend) accept(info runtime.Info) error {
 	if _, ok := info.Find(b.runtime); !ok {
 		return fault.New(fault.Environment, "the Docker daemon has no runtime %q, so nothing would be sandboxed by gVisor", b.runtime).
 			Hint(setupHint).
-			Hint("see what is missing: aibox doctor")
+			Hint("`aibox doctor` checks Docker and runsc")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (b *sandbox) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 	default:
 		return fault.New(fault.Environment, "the runtime %q could not start the sandbox: %s", b.runtime, clean(err)).
-			Hint("see what is wrong: aibox doctor")
+			Hint("`aibox doctor` checks Docker and runsc")
 	}
 }
 

@@ -54,7 +54,7 @@ func (b *Backend) site(ctx context.Context, rootless bool) (runtime.Site, error)
 	return runtime.Site{}, fault.New(fault.Environment, "the namespaces of the rootless Docker daemon at %q cannot be found: %w",
 		b.socket, errors.Join(errs...)).
 		Hint("use the socket of your own daemon: unset DOCKER_HOST").
-		Hint("see what is wrong: aibox doctor")
+		Hint("`aibox doctor` checks Docker and runsc")
 }
 
 // listenerPID returns the process that listens on a Unix socket (SO_PEERCRED).
