@@ -158,7 +158,7 @@ func parsePathGlob(text string) (pathGlob, error) {
 	for segment := range strings.SplitSeq(path[1:], "/") {
 		switch {
 		case segment != "**" && strings.Contains(segment, "**"):
-			return "", errors.New("** stands for whole segments, as in /repos/**")
+			return "", errors.New("** must be a whole segment, as in /repos/**")
 		case strings.Contains(segment, "*") && isAmbiguous(segment):
 			return "", errors.New("a segment with an encoded separator cannot have a *")
 		}

@@ -41,7 +41,7 @@ func (s *contact) OpenPort(ctx context.Context, id ID, r ports.Request, visit fu
 			})
 			if opened && errors.Is(err, control.ErrNoSupervisor) && !errors.Is(err, control.ErrTimeout) {
 				err = fault.New(fault.Internal, "the supervisor of %s died, so the port is closed", id).
-					Hint("`aibox ls` cleans up and shows what is kept")
+					Hint("`aibox ls` cleans up and lists the sessions that are left")
 			}
 			return err
 		})

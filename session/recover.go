@@ -233,7 +233,7 @@ func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery
 			return err
 		}
 		if !gone {
-			return fault.New(fault.Usage, "%s still has its workspace, and what is in it is not overwritten", id).
+			return fault.New(fault.Usage, "%s still has a workspace, which aibox does not overwrite", id).
 				Hint("`aibox recover %s --ref %s` brings the state back as a branch", id, cmp.Or(saved.Handle, strconv.Itoa(saved.Number)))
 		}
 		before := session.State

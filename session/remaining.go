@@ -84,7 +84,7 @@ func alreadyDecided(session *Session, target accept.Target, rejected bool, left 
 	}
 	f := fault.New(fault.Usage, "%s", text)
 	if rejected {
-		_ = f.Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", session.ID, session.ID)
+		_ = f.Hint("`aibox comment %s` lists the rejected hunks; `aibox reject %s HUNK --remove` takes that back", session.ID, session.ID)
 	}
 	if len(left.Undecided)+len(left.Rejected) > 0 {
 		_ = f.Hint("`aibox review %s` decides about the rest", session.ID)

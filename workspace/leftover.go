@@ -28,7 +28,7 @@ func (l Leftover) Remove(ctx context.Context) error {
 	name := filepath.Base(l.Path)
 	switch {
 	case l.Unknown:
-		return fmt.Errorf("what is in %s is not known", l.Path)
+		return fmt.Errorf("the contents of %s are unknown", l.Path)
 	case !isFolder(l.Path):
 		return ignoreAbsent(os.Remove(l.Path))
 	case strings.HasPrefix(name, "."):

@@ -172,7 +172,7 @@ func (s *source) choose(ctx context.Context, branch string) error {
 			if s.unborn = s.isUnborn(ctx); s.unborn {
 				return nil
 			}
-			return fault.New(fault.Usage, "what is checked out in %s cannot be read: %s", termtext.Escape(s.top), git.Message(err)).
+			return fault.New(fault.Usage, "HEAD of %s cannot be read: %s", termtext.Escape(s.top), git.Message(err)).
 				Hint("look at the repository: git -C %s fsck", termtext.Escape(s.top))
 		}
 		s.head = head

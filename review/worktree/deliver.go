@@ -32,7 +32,7 @@ func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) 
 	m := &mover{tree: p.tree, stage: -1, at: p.job.hook, journal: p.journal(saved.Ref)}
 	gitDir := p.job.Workspace.GitDir
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, p.storeError("writing down what is about to happen", err)
+		return nil, p.storeError("writing the journal", err)
 	}
 	defer m.close()
 	defer func() {
@@ -51,7 +51,7 @@ func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) 
 	}
 	m.journal.Phase = moving
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, p.storeError("writing down what is about to happen", err)
+		return nil, p.storeError("writing the journal", err)
 	}
 	if err := m.point("moving"); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) 
 	m.journal.Phase = placed
 	if err := m.journal.write(gitDir); err != nil {
 		m.journal.Phase = moving
-		return nil, p.storeError("writing down what has happened", err)
+		return nil, p.storeError("writing the journal", err)
 	}
 	// From here on the delivery is complete. The next command removes what the cleanup
 	// leaves.

@@ -370,7 +370,7 @@ func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bri
 	sockets, err := guard.Guard(ctx, bridge, s.launch.Spec.TCPPorts(), policy.UDPPorts())
 	if err != nil {
 		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).
-			Hint("`aibox netguard status` shows what is missing")
+			Hint("`aibox netguard status` shows which locks are missing")
 	}
 	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": s.launch.Spec.TCPPorts(), "udp": policy.UDPPorts()})
 	return sockets, nil

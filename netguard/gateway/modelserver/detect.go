@@ -97,7 +97,7 @@ func detectLocal(ctx context.Context, servers []localServer, env func(string) (s
 		case p.loading == nil:
 			p.loading = &Loading{Server: server.name + " on " + u.Address(), Reported: state == saysLoading}
 			if server.name != "Ollama" && state != saysLoading { // the port alone does not identify the program
-				p.loading.Server = "what is on " + u.Address()
+				p.loading.Server = "the server on " + u.Address()
 			}
 		}
 	}
