@@ -40,12 +40,12 @@ var fileRules = []rule{
 	},
 	{
 		name: "symlink-outside", title: "a symlink that leads out of the repository", severity: High,
-		runs: "nothing by itself; what is read or written through it is a file of yours", when: "when a program follows it", by: "any program",
+		runs: "nothing by itself; files read or written through it are your own", when: "when a program follows it", by: "any program",
 		about: "absolute targets, targets above the top, targets with .. in their middle", look: linkOutside,
 	},
 	{
 		name: "symlink-into-git", title: "a symlink into .git", severity: High,
-		runs: "what is written through it as a hook or a setting", when: "when a program writes to it", by: "git",
+		runs: "hooks or settings written through it", when: "when a program writes to it", by: "git",
 		about: "targets that hold .git", look: linkIntoGit,
 	},
 	{
@@ -75,7 +75,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "large-file", title: "a file that is too large to be looked at", severity: Medium,
-		when: "when it is committed; it stays in the history for good", about: "more than 4 MiB", look: large,
+		when: "when it is committed; it stays in the history permanently", about: "more than 4 MiB", look: large,
 	},
 	{
 		name: "option-name", title: "a name that programs take for an option", severity: Medium,
@@ -112,7 +112,7 @@ var (
 	}
 	notSearched = rule{
 		name: "not-searched", title: "a file that was not looked into", severity: Medium,
-		about: "what is beyond the limits of one review",
+		about: "files beyond a review's limits",
 	}
 )
 
