@@ -292,7 +292,7 @@ func (x *FileInfo) GetGroup() string {
 	return ""
 }
 
-// ReadFileRequest says what is read.
+// ReadFileRequest names a file to read.
 type ReadFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
@@ -785,7 +785,7 @@ func (x *MakeDirRequest) GetUser() string {
 	return ""
 }
 
-// MoveFileRequest says what is renamed.
+// MoveFileRequest names a file to rename, and its new path.
 type MoveFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
@@ -867,7 +867,7 @@ func (x *MoveFileRequest) GetUser() string {
 	return ""
 }
 
-// RemoveFileRequest says what is removed.
+// RemoveFileRequest names a file or folder to remove.
 type RemoveFileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
@@ -940,7 +940,7 @@ func (x *RemoveFileRequest) GetUser() string {
 	return ""
 }
 
-// WatchFilesRequest says what is watched.
+// WatchFilesRequest names a folder to watch.
 type WatchFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
@@ -1086,7 +1086,7 @@ func (x *FileEvent) GetDirectory() bool {
 	return false
 }
 
-// DownloadFilesRequest names what is downloaded.
+// DownloadFilesRequest names a file or folder to download.
 type DownloadFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.

@@ -819,7 +819,7 @@ func (x *Metadata) GetEntries() map[string]string {
 	return nil
 }
 
-// UpdateSandboxRequest says what changes. Absent fields stay.
+// UpdateSandboxRequest has the new values. Absent fields stay.
 type UpdateSandboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.

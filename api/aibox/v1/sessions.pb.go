@@ -1290,7 +1290,7 @@ func (x *ChangeSet) GetNotes() []string {
 	return nil
 }
 
-// SessionDiffRequest says what is returned.
+// SessionDiffRequest names a session, and the paths to include.
 type SessionDiffRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the session.
@@ -1456,7 +1456,7 @@ func (x *FileSelection) GetHunks() []int32 {
 	return nil
 }
 
-// AcceptChangesRequest says what is accepted.
+// AcceptChangesRequest selects the changes to accept.
 type AcceptChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the session.
@@ -1547,7 +1547,7 @@ func (x *AcceptChangesRequest) GetMessage() string {
 	return ""
 }
 
-// AcceptChangesResponse is what was delivered.
+// AcceptChangesResponse describes the delivered work.
 type AcceptChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The commit.

@@ -424,7 +424,7 @@ class FileInfo(Message):
 
 @dataclass(kw_only=True)
 class ReadFileRequest(Message):
-    """ReadFileRequest says what is read."""
+    """ReadFileRequest names a file to read."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -537,7 +537,7 @@ class MakeDirRequest(Message):
 
 @dataclass(kw_only=True)
 class MoveFileRequest(Message):
-    """MoveFileRequest says what is renamed."""
+    """MoveFileRequest names a file to rename, and its new path."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -557,7 +557,7 @@ class MoveFileRequest(Message):
 
 @dataclass(kw_only=True)
 class RemoveFileRequest(Message):
-    """RemoveFileRequest says what is removed."""
+    """RemoveFileRequest names a file or folder to remove."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -574,7 +574,7 @@ class RemoveFileRequest(Message):
 
 @dataclass(kw_only=True)
 class WatchFilesRequest(Message):
-    """WatchFilesRequest says what is watched."""
+    """WatchFilesRequest names a folder to watch."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -608,7 +608,7 @@ class FileEvent(Message):
 
 @dataclass(kw_only=True)
 class DownloadFilesRequest(Message):
-    """DownloadFilesRequest names what is downloaded."""
+    """DownloadFilesRequest names a file or folder to download."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -1535,7 +1535,7 @@ class Metadata(Message):
 
 @dataclass(kw_only=True)
 class UpdateSandboxRequest(Message):
-    """UpdateSandboxRequest says what changes. Absent fields stay."""
+    """UpdateSandboxRequest has the new values. Absent fields stay."""
 
     sandbox_id: str = scalar("sandboxId", STRING)
     """The id of the sandbox."""
@@ -2003,7 +2003,7 @@ class ChangeSet(Message):
 
 @dataclass(kw_only=True)
 class SessionDiffRequest(Message):
-    """SessionDiffRequest says what is returned."""
+    """SessionDiffRequest names a session, and the paths to include."""
 
     session_id: str = scalar("sessionId", STRING)
     """The id of the session."""
@@ -2038,7 +2038,7 @@ class FileSelection(Message):
 
 @dataclass(kw_only=True)
 class AcceptChangesRequest(Message):
-    """AcceptChangesRequest says what is accepted."""
+    """AcceptChangesRequest selects the changes to accept."""
 
     session_id: str = scalar("sessionId", STRING)
     """The id of the session."""
@@ -2061,7 +2061,7 @@ class AcceptChangesRequest(Message):
 
 @dataclass(kw_only=True)
 class AcceptChangesResponse(Message):
-    """AcceptChangesResponse is what was delivered."""
+    """AcceptChangesResponse describes the delivered work."""
 
     commit: str = scalar("commit", STRING)
     """The commit."""

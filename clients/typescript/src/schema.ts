@@ -198,7 +198,7 @@ export const FileInfo: MessageType<FileInfo> = new MessageType<FileInfo>(() => (
   group: string,
 }));
 
-/** ReadFileRequest says what is read. */
+/** ReadFileRequest names a file to read. */
 export interface ReadFileRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -318,7 +318,7 @@ export const MakeDirRequest: MessageType<MakeDirRequest> = new MessageType<MakeD
   user: string,
 }));
 
-/** MoveFileRequest says what is renamed. */
+/** MoveFileRequest names a file to rename, and its new path. */
 export interface MoveFileRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -339,7 +339,7 @@ export const MoveFileRequest: MessageType<MoveFileRequest> = new MessageType<Mov
   user: string,
 }));
 
-/** RemoveFileRequest says what is removed. */
+/** RemoveFileRequest names a file or folder to remove. */
 export interface RemoveFileRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -357,7 +357,7 @@ export const RemoveFileRequest: MessageType<RemoveFileRequest> = new MessageType
   user: string,
 }));
 
-/** WatchFilesRequest says what is watched. */
+/** WatchFilesRequest names a folder to watch. */
 export interface WatchFilesRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -393,7 +393,7 @@ export const FileEvent: MessageType<FileEvent> = new MessageType<FileEvent>(() =
   directory: bool,
 }));
 
-/** DownloadFilesRequest names what is downloaded. */
+/** DownloadFilesRequest names a file or folder to download. */
 export interface DownloadFilesRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -1451,7 +1451,7 @@ export const Metadata: MessageType<Metadata> = new MessageType<Metadata>(() => (
   entries: mapping(string),
 }));
 
-/** UpdateSandboxRequest says what changes. Absent fields stay. */
+/** UpdateSandboxRequest has the new values. Absent fields stay. */
 export interface UpdateSandboxRequest {
   /** The id of the sandbox. */
   sandboxId: string;
@@ -1979,7 +1979,7 @@ export const ChangeSet: MessageType<ChangeSet> = new MessageType<ChangeSet>(() =
   notes: repeated(string),
 }));
 
-/** SessionDiffRequest says what is returned. */
+/** SessionDiffRequest names a session, and the paths to include. */
 export interface SessionDiffRequest {
   /** The id of the session. */
   sessionId: string;
@@ -2018,7 +2018,7 @@ export const FileSelection: MessageType<FileSelection> = new MessageType<FileSel
   hunks: repeated(int),
 }));
 
-/** AcceptChangesRequest says what is accepted. */
+/** AcceptChangesRequest selects the changes to accept. */
 export interface AcceptChangesRequest {
   /** The id of the session. */
   sessionId: string;
@@ -2042,7 +2042,7 @@ export const AcceptChangesRequest: MessageType<AcceptChangesRequest> = new Messa
   message: string,
 }));
 
-/** AcceptChangesResponse is what was delivered. */
+/** AcceptChangesResponse describes the delivered work. */
 export interface AcceptChangesResponse {
   /** The commit. */
   commit: string;
