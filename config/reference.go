@@ -10,7 +10,7 @@ import (
 )
 
 // Template returns a file of settings in which every line is a comment but the headers,
-// for a person to begin with.
+// as a starting point.
 func Template() ([]byte, error) {
 	sections, err := Catalog{}.sections(namedTables{})
 	if err != nil {
@@ -18,7 +18,7 @@ func Template() ([]byte, error) {
 	}
 	var out strings.Builder
 	out.WriteString("# Settings of aibox. Take the # away before a line to set it; the value is the\n" +
-		"# default or an example. `aibox config show` tells what holds, and where it came from.\n")
+		"# default or an example. `aibox config show` shows each value and its source.\n")
 	for _, s := range sections {
 		if s.name == "images.versions" {
 			fmt.Fprintf(&out, "\n# Other versions of agents than aibox's own; `aibox bake` builds them.\n[%s]\n# codex = \"0.169.0\"\n", s.name)

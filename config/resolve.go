@@ -45,8 +45,8 @@ func (o Override) value(field spec.Field, scratch any) (any, error) {
 	return words, nil
 }
 
-// Resolve merges the sources. What a person got wrong, and what a repository's
-// file may not do, is a Usage fault that names the place.
+// Resolve merges the sources. A mistake of the user, or a setting that a repository's file
+// may not change, is a Usage fault that names the place.
 func (c Catalog) Resolve(in Input) (*Resolved, error) {
 	c.named = tablesIn(in.User)
 	sections, err := c.sections(c.named)
