@@ -187,6 +187,8 @@ func checkPermissions(p *session.Permissions) error {
 			return err
 		}
 	}
+	// These are shell globs, which aibox-init expands with filepath.Glob. The patterns of
+	// .gitignore match at any depth, so they would need a walk of the whole image.
 	for _, pattern := range p.Files.Hidden {
 		if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) || strings.Contains(pattern, "..") || len(pattern) > maxPathLength || strings.ContainsFunc(pattern, isControl) {
 			return fault.New(fault.Usage, "%q is not a pattern of hidden files: an absolute path that may hold *, ? and [", pattern)

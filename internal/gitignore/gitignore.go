@@ -1,6 +1,6 @@
 // Package gitignore parses the patterns of .gitignore files (gitignore(5)) and matches paths
-// like git on a case-sensitive file system. All patterns that users give to aibox have this
-// syntax. It does no I/O, and works on bytes, so that names need not be UTF-8.
+// like git on a case-sensitive file system. The user's patterns of files in a repository have
+// this syntax. It does no I/O, and works on bytes, so that names need not be UTF-8.
 //
 // It is written by hand because patterns and names can come from an agent: its time is at
 // most the length of the name times the length of the pattern. go-git's matcher is based on
