@@ -60,7 +60,7 @@ type logPosition struct {
 	size int64      // of the log then
 }
 
-// visitLogs follows the logs of running sessions, and visits what was added to others.
+// visitLogs follows the logs of running sessions, and visits new events of others.
 func (f *auditFollow) visitLogs(ctx context.Context) error {
 	logs, err := f.sessions.store.auditLogs()
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *auditFollow) follow(ctx context.Context, id ID, at *logPosition) {
 	f.check(f.sessions.Watch(ctx, id, at.next, func(e audit.Event) error { return f.event(id, e, at) }))
 }
 
-// read visits what was added to a log.
+// read visits the new events of a log.
 func (f *auditFollow) read(log AuditLog, at *logPosition) {
 	info, err := os.Stat(log.Path)
 	if err != nil || info.Size() == at.size {

@@ -39,7 +39,7 @@ func (s Store) keepPrevious(id ID) {
 	_ = os.Link(current, previous)
 }
 
-// history is what a session's event log reports about its course.
+// history holds the facts about a session that its event log records.
 type history struct {
 	started   audit.Event // session.started
 	agent     time.Time   // when the agent started
@@ -60,7 +60,7 @@ type agentEnd struct {
 // history reads the session's event log, up to the first damaged event.
 func (s Store) history(id ID) history {
 	var h history
-	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // what was read before an error counts
+	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // events before an error count
 		var data struct {
 			ID      string          `json:"id"`
 			Sandbox runtime.Process `json:"sandbox"`

@@ -40,7 +40,7 @@ func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
 	return saved, nil
 }
 
-// SaveDraft stores the decisions of a review; empty ones remove what is stored. It takes
+// SaveDraft stores the decisions of a review; empty ones remove the stored draft. It takes
 // no lock: the file is replaced at once, and the last review wins.
 func (s *deliveries) SaveDraft(id ID, saved *decision.Saved) error {
 	if saved.Empty() {

@@ -1,6 +1,6 @@
 package session
 
-// ModelUsage is what a session used of one model.
+// ModelUsage is a session's usage of one model.
 type ModelUsage struct {
 	Model  string `json:"model"` // raw
 	Tokens Tokens `json:"tokens"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// NotifyEvent is what a user can be notified of.
+// NotifyEvent is an event that a user can be notified of.
 type NotifyEvent string
 
 // The events.

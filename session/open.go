@@ -16,7 +16,7 @@ type OpenRequest struct {
 	Size    screen.Size // of the terminal; zero means 24 by 80
 }
 
-// shell is what an OpenRequest without a command runs.
+// shell is the command of an OpenRequest without one.
 var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"}
 
 // Opened is an open workspace. Close must be called.

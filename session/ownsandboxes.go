@@ -68,7 +68,7 @@ func (spec *Spec) ProcessShares() (own, each int) {
 	return spec.Pids - spec.OwnSandboxes()*each, each
 }
 
-// Share is what a sandbox of the agent's own takes from the limits of its session while it
+// Share is the part of its session's limits that a sandbox of the agent's own takes while it
 // runs, in bytes. 0 takes nothing.
 type Share struct {
 	Memory   int64
@@ -85,9 +85,9 @@ type Host interface {
 	Policy() netguard.Policy
 	// TimeLeft returns the time until the session's limit; limited is false without one.
 	TimeLeft() (left time.Duration, limited bool)
-	// Lend takes a share from the session's limits. Of what is limited it gives at most what is
-	// asked for, never 0, and less of the traffic if less is left. A share that does not fit is
-	// a Limit fault. giveBack returns what of the share was not spent; only its first call
+	// Lend takes a share from the session's limits. Where there is a limit, it gives at most the
+	// requested amount, never 0, and less traffic if less is left. A share that does not fit is
+	// a Limit fault. giveBack returns the unused part of the share; only its first call
 	// counts.
 	Lend(want Share) (granted Share, giveBack func(spent Share), err error)
 	// Record logs an event.

@@ -29,7 +29,7 @@ const queueFile = "queue.lock"
 // it for a few milliseconds.
 const queueTimeout = 10 * time.Second
 
-// Resource is what a queued session waits for.
+// Resource is a resource that a queued session waits for.
 type Resource string
 
 // The resources.

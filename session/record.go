@@ -252,7 +252,7 @@ type Tokens struct {
 	Unknown int `json:"unknown,omitempty"`
 	// Cached is the part of Input that came from the server's cache.
 	Cached int `json:"cached,omitempty"`
-	// Cost is what the tokens cost in US dollars, by list prices or the user's own.
+	// Cost is the cost of the tokens in US dollars, by list prices or the user's own.
 	Cost float64 `json:"cost_usd,omitempty"`
 	// Unpriced is the number of requests to models whose price is unknown. They are not in
 	// Cost.

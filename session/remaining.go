@@ -68,7 +68,7 @@ func (r Remaining) Lines() []string {
 }
 
 // alreadyDecided is the error for a choice whose changes were all delivered before, or, with
-// rejected, left out because they are rejected. It names what is left.
+// rejected, left out because they are rejected. It lists the remaining changes.
 func alreadyDecided(session *Session, target accept.Target, rejected bool, left Remaining) error {
 	where := ""
 	if target == accept.ToBranch && session.State.Branch != "" {

@@ -48,7 +48,7 @@ type AccessRequest struct {
 	Port   int    `json:"port"`
 	Method string `json:"method"` // "CONNECT", or that of a plain HTTP request; raw
 	Reason string `json:"reason"` // why the policy refuses it, a clause
-	Allow  string `json:"allow"`  // the entry of the allow list that a yes stands for
+	Allow  string `json:"allow"`  // the entry of an allow list that permits it
 }
 
 // Answer is an answer to a Request.
@@ -101,7 +101,7 @@ func (r *Request) choices() string {
 	return text + " or " + string(answers[len(answers)-1])
 }
 
-// Allows reports whether the answer grants what was requested.
+// Allows reports whether the answer grants the request.
 func (a Answer) Allows() bool {
 	return a == AnswerYes || a == AnswerOnce || a == AnswerSession || a == AnswerAlways
 }

@@ -62,7 +62,8 @@ type Service struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // how long it may take to be ready
 }
 
-// SandboxChange is what an update replaces in a running sandbox. Nil leaves it unchanged.
+// SandboxChange has the new values of an update of a running sandbox. Nil leaves a value
+// unchanged.
 type SandboxChange struct {
 	Labels *Labels `json:"labels,omitempty"`
 	// Timeout ends the sandbox this long after now; 0 means never.
@@ -76,7 +77,7 @@ type VolumeMount struct {
 	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
-// OnTimeout is what happens to a sandbox at the end of its time. The zero value is Destroy.
+// OnTimeout is the action at the end of a sandbox's time. The zero value is Destroy.
 type OnTimeout string
 
 // What happens at the end of the time.

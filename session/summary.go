@@ -49,7 +49,7 @@ type Summary struct {
 	// Prompting reports that the agent of a running session waits for the user (see
 	// Live.Waiting).
 	Prompting bool `json:"prompting,omitempty"`
-	// Usage is what a running session's sandbox uses, if it was measured (see Usages).
+	// Usage is the resource usage of a running session's sandbox, if measured (see Usages).
 	Usage Usage `json:"usage,omitzero"`
 	// Position and Queue are for a queued session: its place in the queue, from 1, and what it
 	// waits for, a clause.

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// Removed stands for the end of a record in transitions. It is never stored.
+// Removed marks the end of a record in transitions. It is never stored.
 const Removed Phase = "removed"
 
 // PhaseRule describes a stored phase.

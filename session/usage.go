@@ -8,7 +8,7 @@ import (
 	"aibox/session/control"
 )
 
-// Usage is what a running session's sandbox uses. It is zero if it was not measured lately.
+// Usage is the resource usage of a running session's sandbox. It is zero if it was not measured lately.
 type Usage struct {
 	Memory      int64     `json:"memory,omitempty"`       // bytes
 	CPU         float64   `json:"cpu,omitempty"`          // percent of one processor, now

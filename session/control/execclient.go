@@ -180,7 +180,7 @@ type ProcessReader struct {
 	in      *bufio.Reader
 	buf     []byte // of the data of the last frame
 	last    uint64 // the last frame that was returned
-	untaken int    // bytes since the last report of what was taken
+	untaken int    // bytes since the last report of bytes taken
 	ended   bool
 
 	silence *time.Timer // closes conn when the supervisor has sent nothing for wait

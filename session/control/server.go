@@ -34,7 +34,7 @@ import (
 //	GET  /v1/events?from=N    events of the log from number N on and, between them,
 //	                          LiveChanged, as lines of JSON, until the log ends
 //	POST /v1/answer?id=N&answer=WORD
-//	                          answer a request; yes=BOOL stands for answer=yes or no
+//	                          answer a request; yes=BOOL is short for answer=yes or no
 //	GET  /v1/attend           the open requests as a line of JSON, and again whenever they
 //	                          change; while a client reads this, the session asks the user
 //	POST /v1/policy?allow=ENTRY&deny=ENTRY&reason=TEXT

@@ -18,8 +18,8 @@ const (
 	maxTaskText = 64 << 10 // bytes
 )
 
-// task is what the session was asked to do, without secrets: the prompt, or the command
-// of a session without one. Escape it before printing.
+// task is the session's task without secrets: the prompt, or the command of a session
+// without one. Escape it before printing.
 type task struct {
 	text    string
 	command bool

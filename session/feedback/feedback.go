@@ -207,7 +207,7 @@ func (f *Feedback) drop(hunk review.HunkID) {
 // MarkSent marks the unsent feedback as sent to a session.
 func (f *Feedback) MarkSent(to string) { f.replaceSent("", to) }
 
-// MarkUnsent marks what was sent to a session as unsent. It reports whether there was any.
+// MarkUnsent marks the feedback sent to a session as unsent. It reports whether there was any.
 func (f *Feedback) MarkUnsent(to string) bool { return f.replaceSent(to, "") }
 
 // replaceSent reports whether it changed anything.

@@ -35,7 +35,7 @@ const (
 	indexPiece  = 64 << 10 // bytes
 )
 
-// indexFile is what an indexWriter writes to.
+// indexFile is the file that an indexWriter writes.
 type indexFile interface {
 	io.Writer
 	Truncate(size int64) error

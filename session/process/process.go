@@ -1,5 +1,5 @@
 // Package process defines the processes that run in a session's sandbox besides the agent:
-// the request for one, what is known about it, and the record of its output as numbered
+// the request for one, its state, and the record of its output as numbered
 // frames. It starts nothing and knows no session.
 package process
 
@@ -19,13 +19,12 @@ const (
 // MaxRequest is the maximum size of a request as JSON, in bytes.
 const MaxRequest = 2 << 20
 
-// Overflow is what happens when the record of a process is full of frames that no reader
-// has taken.
+// Overflow defines what happens when the record of a process is full of unread frames.
 type Overflow string
 
 const (
-	// Hold makes the process wait until a reader has taken frames. It is the default, but for
-	// a process with a terminal, which is what is read then: its default is Drop.
+	// Hold makes the process wait until a reader has taken frames. It is the default,
+	// except for a process with a terminal: its default is Drop.
 	Hold Overflow = "hold"
 	// DropUnread drops the oldest frames while nothing reads, and makes the process wait
 	// for its readers otherwise, and for the first one. So a process continues without a

@@ -37,7 +37,7 @@ type Snapshot struct {
 	ImageID runtime.ImageID `json:"image_id"`
 	Facts   Facts           `json:"facts"`
 	Spec    session.Spec    `json:"spec"`
-	// Proof is what PID 1 of a restored sandbox shows to its supervisor. Only PID 1 knows it.
+	// Proof identifies PID 1 of a restored sandbox to its supervisor. Only PID 1 knows it.
 	Proof     []byte    `json:"proof"`
 	Processes []Process `json:"processes,omitempty"` // that run in it
 	Files     []File    `json:"files"`               // sorted by name

@@ -89,7 +89,7 @@ func (t *counters) addRefusal(r session.Refusal, log func(session.Refusal) sessi
 	return known.event
 }
 
-// otherRefusals stands for all refusals of one kind of access that are not counted one by one.
+// otherRefusals returns the entry that counts all other refusals of one kind of access.
 func otherRefusals(what string) session.Refusal {
 	return session.Refusal{What: what, Target: "others", Reason: "too many different ones to log each"}
 }

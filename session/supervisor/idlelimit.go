@@ -39,7 +39,7 @@ type idleTracker struct {
 	requested time.Time     // the activity before the idle time that the user was asked about
 }
 
-// idleStep is what is due.
+// idleStep is an action of the idle limit.
 type idleStep int
 
 const (
@@ -49,7 +49,7 @@ const (
 	idleEnd               // end the session
 )
 
-// step returns what is due at now after the last activity, and when the next step is.
+// step returns the action due at now after the last activity, and the time of the next one.
 func (t *idleTracker) step(now, last time.Time) (due idleStep, next time.Time) {
 	stop := last.Add(t.limit)
 	warn := stop.Add(-min(t.limit/10, maxNoticeBefore))

@@ -32,7 +32,7 @@ const (
 
 var errNotRunning = fault.New(fault.Conflict, "the session does not run yet")
 
-// memoryLeft returns the limit of the sandbox's memory without what is lent; 0 without a limit.
+// memoryLeft returns the sandbox's memory limit minus the lent memory; 0 without a limit.
 func (s *sandbox) memoryLeft() int64 {
 	limit := s.resourceLimits().Memory
 	if limit == 0 {

@@ -47,7 +47,7 @@ type Inference interface {
 	Serve(ctx context.Context, listener net.Listener, access ModelAccess) error
 }
 
-// ModelAccess is what a session may do with its model server.
+// ModelAccess defines how a session may use its model server.
 type ModelAccess struct {
 	Placeholder secret.Value // what requests must carry
 	// Models returns the session's models; requests to others are refused. It may wait

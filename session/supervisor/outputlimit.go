@@ -36,8 +36,8 @@ func (l *outputLimit) raise(by int64) int64 {
 	return l.limit
 }
 
-// startOutputLimit starts the limit on the agent's output. The recorder drops what is
-// beyond it.
+// startOutputLimit starts the limit on the agent's output. The recorder drops
+// output beyond it.
 func (s *limits) startOutputLimit() {
 	if limit := s.launch.Spec.MaxOutput.Bytes(); limit > 0 {
 		s.record.SetLimit(s.output.raise(limit))

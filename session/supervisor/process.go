@@ -20,8 +20,8 @@ import (
 	"aibox/session/terminal"
 )
 
-// running is a process in the sandbox besides the agent, and what is kept of it after its
-// end.
+// running is a process in the sandbox besides the agent, with the data that is kept after
+// its end.
 type running struct {
 	request process.Request
 	line    *lifeline.Conn

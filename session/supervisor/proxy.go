@@ -25,7 +25,7 @@ type Proxy interface {
 	// Transferred returns the number of bytes that passed to and from hosts.
 	Transferred() int64
 	// Lend takes bytes from the budgets for the proxy of another sandbox, at most as many as are
-	// asked for, and returns how many. Return gives back what was not used.
+	// asked for, and returns how many. Return gives back unused bytes.
 	Lend(upload, download int64) (uploaded, downloaded int64)
 	Return(upload, download int64)
 	// HostKeys returns the host keys that the user knows of these SSH servers, as lines of
@@ -33,7 +33,7 @@ type Proxy interface {
 	HostKeys(servers []netguard.Destination) []string
 }
 
-// ProxyAccess is what a session's proxy may do, and where it reports. Its functions are
+// ProxyAccess defines what a session's proxy may do, and where it reports. Its functions are
 // called from any goroutine.
 type ProxyAccess struct {
 	Policy *netguard.Matcher
@@ -66,7 +66,7 @@ type ProxyEvent struct {
 	Type   audit.Type
 	Egress audit.Egress
 	End    audit.EgressEnd // without Allowed
-	// AllowedID is what Record returned for the request that has ended.
+	// AllowedID is the id that Record returned for the request that has ended.
 	AllowedID string
 	// Repeated is the number of equal events that were left out before this one.
 	Repeated int

@@ -58,7 +58,7 @@ const (
 	// percent.
 	memoryWarning = 85
 	// fastestGrowth bounds how fast a sandbox can use more memory, in bytes per second. The
-	// next measurement comes before it could use what is left.
+	// next measurement comes before it could use the rest.
 	fastestGrowth = 4 << 30
 )
 

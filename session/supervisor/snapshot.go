@@ -99,7 +99,7 @@ func (p *pauser) snapshot(ctx context.Context, request snapshot.Request) error {
 	return nil
 }
 
-// describe returns the manifest without what is known only once the sandbox stands still.
+// describe returns the manifest as far as it is known before the sandbox is frozen.
 func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec session.Spec, request snapshot.Request) (snapshot.Snapshot, error) {
 	info, err := backend.Info(ctx)
 	if err != nil {
