@@ -19,7 +19,7 @@ import (
 
 // CustomAgents are the agents that the user's own files define, besides the built-in
 // ones. The files come from the user's configuration alone, never from a repository:
-// a file decides what is built on the host's Docker and which of the user's variables
+// a file decides which image the host's Docker builds and which of the user's variables
 // an agent gets.
 type CustomAgents struct {
 	Files   map[string]string // the path of each agent's file, by the agent's name

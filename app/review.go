@@ -15,7 +15,7 @@ type Review struct {
 	edit EditFunc
 }
 
-// EditFunc lets the user edit a commit message. part is what the message is about.
+// EditFunc lets the user edit a commit message. part holds the changes that the message describes.
 type EditFunc func(ctx context.Context, text string, part *review.ChangeSet) (string, error)
 
 // Review returns the use cases of a review.

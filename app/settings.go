@@ -16,7 +16,7 @@ import (
 	"aibox/workspace"
 )
 
-// Catalog is what settings can be about: the options of every agent and the images
+// Catalog returns the subjects of settings: the options of every agent and the images
 // that take a version.
 func (a *App) Catalog() config.Catalog {
 	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, Auto: machineLimits(), Version: func(text string) error {

@@ -28,7 +28,7 @@ type AcceptRequest struct {
 	Digest string
 }
 
-// Accepted is what an accept delivered.
+// Accepted describes the work that an accept delivered.
 type Accepted struct {
 	*accept.Result
 	Remaining session.Remaining

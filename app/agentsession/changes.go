@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// Changes is what a session changed, and what of it is still open.
+// Changes are the changes of a session, and those that are still open.
 type Changes struct {
 	Session session.Session
 	Set     *review.ChangeSet

@@ -20,7 +20,7 @@ type Request struct {
 	Agent      string // empty: the user's default agent
 	Repository string // an absolute path or a URL; empty with Resumes or Tree
 	Tree       string // an uploaded tree, in place of Repository
-	Branch     string // a branch, tag or commit; empty: what is checked out
+	Branch     string // a branch, tag or commit; empty: the checked-out one
 	Prompt     string
 	Resumes    session.ID // continue the work and the conversation of this session, with the feedback on it
 	Settings   config.RunOverrides

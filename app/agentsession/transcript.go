@@ -54,7 +54,7 @@ type transcriptPart struct {
 	decoder  *session.Conversation
 	renderer conversation.TextRenderer
 	most     int
-	end      int64 // of what was read
+	end      int64 // of the text read so far
 }
 
 // add adds events. It returns false when the part is full; Next is then the first event

@@ -15,8 +15,8 @@ import (
 // A cleanup removes:
 //
 //   - A session with its record, its agent's conversations and its workspace, if it has
-//     ended, its work is fully reviewed (or there is none), its workspace holds what was
-//     reviewed, and nothing has happened to it during the retention. The content of the
+//     ended, its work is fully reviewed (or there is none), its workspace holds only
+//     reviewed work, and nothing has happened to it during the retention. The content of the
 //     workspace is saved before it is removed.
 //   - A session that another session continued, once that one was removed.
 //   - The audit log of a removed session when the time to keep it is over.
@@ -52,9 +52,9 @@ func newCleaner(dirs paths.Dirs, docker func(context.Context) (session.Docker, e
 	}
 }
 
-// run removes what is no longer needed. It may be killed at any point, and runs beside
-// all other commands: what is in use stays. It refuses to run beside another cleanup. An
-// error with a report says what could not be removed.
+// run removes everything that is no longer needed. It may be killed at any point, and runs
+// beside all other commands without removing anything in use. It refuses to run beside
+// another cleanup. An error with a report says what could not be removed.
 func (c *cleaner) run(ctx context.Context) (*Report, error) {
 	if c.options.OlderThan < 0 {
 		return nil, fault.New(fault.Usage, "%v is not a valid age", c.options.OlderThan).Hint("--older-than 0s removes everything that was reviewed")

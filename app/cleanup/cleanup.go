@@ -23,7 +23,7 @@ type App interface {
 
 // Options select what a cleanup removes.
 type Options struct {
-	OlderThan time.Duration // the retention; 0 also removes what was reviewed just now
+	OlderThan time.Duration // the retention; 0 also removes sessions that were reviewed just now
 	DryRun    bool          // only report
 	AuditKeep time.Duration // how long logs of removed sessions are kept; 0 is forever
 

@@ -132,8 +132,8 @@ func (c *cleaner) recent(s *session.Session) bool {
 	return min(time.Since(s.State.Ended), c.store.Age(s.ID)) < c.options.OlderThan
 }
 
-// workspace removes the workspace of an unneeded session if it holds only what was
-// reviewed. If done is false, the workspace stays, and the session with it.
+// workspace removes the workspace of an unneeded session if it holds only reviewed
+// work. If done is false, the workspace stays, and the session with it.
 func (c *cleaner) workspace(ctx context.Context, s *session.Session, ws *workspace.Workspace) (done bool, err error) {
 	gone, err := ws.Gone()
 	if gone || err != nil {

@@ -30,7 +30,7 @@ func NewRepositories(a *app.App, sessions *session.Sessions, runner *run.Runner,
 	return Repositories{a, sessions, runner, dirs}
 }
 
-// Place is a repository, with what is set and remembered for it.
+// Place is a repository, with its settings and remembered choices.
 type Place struct {
 	workspace.Place
 	Settings *config.Resolved
@@ -41,8 +41,8 @@ type Place struct {
 	Resumed *run.Request
 }
 
-// CheckSetting reports what is wrong with the value that draft, a pointer to settings, has
-// for a list of hosts or patterns.
+// CheckSetting reports an error in a list of hosts or patterns of draft, a pointer to
+// settings.
 func (p *Place) CheckSetting(draft any, field spec.Field) error {
 	if !config.IsProxySetting(field.Key) && field.Key != "hide" {
 		return nil
@@ -54,7 +54,7 @@ func (p *Place) CheckSetting(draft any, field spec.Field) error {
 	return setting.Check(field.Value(draft))
 }
 
-// Folder is a folder whose path begins with what was typed.
+// Folder is a folder whose path begins with the typed text.
 type Folder struct {
 	Path       string // in the form that was typed, raw
 	Repository bool
@@ -94,7 +94,7 @@ func currentDirectory() string {
 	return here
 }
 
-// Look returns what is known of a repository without cloning it.
+// Look returns the known facts about a repository, without cloning it.
 func (r Repositories) Look(ctx context.Context, repository string) (Place, error) {
 	at, err := workspace.Look(ctx, r.expand(repository), r.dirs)
 	if err != nil {

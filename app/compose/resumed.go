@@ -32,7 +32,7 @@ func (r Repositories) Resumed(request run.Request) (ResumedRepository, error) {
 // Path is the path or URL of the repository.
 func (r ResumedRepository) Path() string { return r.session.Repository }
 
-// Look returns what is known of the repository. A session can be resumed without it,
+// Look returns the known facts about the repository. A session can be resumed without it,
 // since its workspace is kept.
 func (r ResumedRepository) Look(ctx context.Context, repository string) (Place, error) {
 	place, err := r.Repositories.Look(ctx, repository)

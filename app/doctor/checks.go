@@ -41,7 +41,7 @@ type BrokenAgent struct {
 type Guard struct {
 	Up            bool     // the locks are in place
 	Bridges       int      // networks that are locked
-	Drift         []string // what is missing or wrong, raw; empty when Up
+	Drift         []string // missing or wrong locks, raw; empty when Up
 	Tool, Backend string   // of its firewall
 }
 

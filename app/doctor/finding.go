@@ -1,5 +1,5 @@
 // Package doctor examines the machine that aibox runs on: checks that run concurrently,
-// their findings, the steps to a first run, the setup that fixes what is missing, and
+// their findings, the steps to a first run, the setup that fixes failed requirements, and
 // a proof in a real sandbox of what a sandbox can reach. It prints nothing.
 package doctor
 
@@ -23,7 +23,7 @@ const (
 // severity orders states.
 func (s State) severity() int { return slices.Index([]State{OK, Warning, Missing}, s) }
 
-// Part is what a finding is about.
+// Part is the subject of a finding.
 type Part int
 
 // The parts.
@@ -43,8 +43,8 @@ type Finding struct {
 	Fix    string `json:"mend,omitempty"` // the command or step that fixes it, for the user
 	Part   Part   `json:"-"`
 	Image  string `json:"-"` // the image it is about; "" is none
-	// Replaces is what another program installed and the setup would replace with
-	// aibox's own to fix the finding; "" is nothing.
+	// Replaces describes another program's installation that the setup would replace with
+	// aibox's own to fix the finding; "" is none.
 	Replaces string `json:"replaces,omitempty"`
 	Agent    bool   `json:"-"` // Image is an agent's, and not the base below those
 }

@@ -1,6 +1,6 @@
 package doctor
 
-// LimitEnforcer is what enforces the limits of a sandbox's memory and processors.
+// LimitEnforcer describes the mechanism that limits a sandbox's memory and processors.
 type LimitEnforcer struct {
 	Name string
 	// NoScope is why it is not a scope of the user's systemd; nil if it is one.

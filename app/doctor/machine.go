@@ -12,8 +12,8 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// machine is what the findings about the kernel, systemd and the user's account are
-// read from. It reads files and runs nothing.
+// machine is the source of the findings about the kernel, systemd and the user's account.
+// It reads files and runs nothing.
 type machine struct {
 	files  fs.FS // the root of the file system
 	user   string

@@ -6,7 +6,7 @@ import (
 	"aibox/internal/probe"
 )
 
-// Proof is what a real sandbox could and could not reach.
+// Proof records what a real sandbox could and could not reach.
 type Proof struct {
 	Kernel  string         `json:"kernel"` // as the sandbox reports it; "" when no agent could be started in it
 	Results []probe.Result `json:"results"`

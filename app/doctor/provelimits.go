@@ -28,7 +28,7 @@ type limitProbe struct {
 	judge func(limitTrial) (ok bool, detail string)
 }
 
-// limitTrial is what became of a limitProbe.
+// limitTrial is the outcome of a limitProbe.
 type limitTrial struct {
 	result  *session.Result // nil if the session has none
 	printed string

@@ -61,7 +61,7 @@ func daemonFinding(info runtime.Info, err error, system bool) Finding {
 	return Finding{Name: "Docker", State: OK, Detail: detail}
 }
 
-// dockerFix is what to type where the daemon cannot be used.
+// dockerFix returns the command to run if the daemon cannot be used.
 func dockerFix(system bool) string {
 	host := os.Getenv("DOCKER_HOST")
 	switch {

@@ -23,7 +23,7 @@ var runscRelease = lazyregexp.New(`release-([0-9]{8})\.`)
 // pinnedRelease matches the date of the release that the setup installs.
 var pinnedRelease = lazyregexp.New(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
-// runtimeProblems returns what is wrong with the runtime that Docker starts sandboxes with.
+// runtimeProblems returns the problems of the runtime that Docker starts sandboxes with.
 // The setup makes the same checks before it keeps a registered runtime (runtime_problems in
 // its script).
 func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {

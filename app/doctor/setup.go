@@ -60,7 +60,7 @@ func OpenSetup() (*Setup, error) {
 // Close removes the script.
 func (s *Setup) Close() { os.RemoveAll(filepath.Dir(s.script)) }
 
-// Command is what Run runs.
+// Command returns the command that Run runs.
 func (s *Setup) Command() []string { return append([]string{"bash", s.script}, s.args()...) }
 
 // Plan returns what Run would do, a raw line for each step.

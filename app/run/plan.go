@@ -31,7 +31,7 @@ func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.Requi
 
 // Resolve validates a request and fills in what it leaves open: from the session that it
 // resumes, from the settings, and from the environment. It starts nothing and changes
-// nothing. When it fails, the plan holds what was known by then.
+// nothing. When it fails, the plan holds the results up to then.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
 	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.secrets, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
@@ -248,7 +248,7 @@ func (s *resolution) environment() (err error) {
 	return err
 }
 
-// atEnd checks what is to be done with the changes.
+// atEnd checks the settings for the end of the session: what to do with the changes.
 func (s *resolution) atEnd() error {
 	launched := &s.plan.Launch.Spec
 	if launched.Accept == "none" {

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/shellquote"
 )
 
-// The preview's stand-ins for what is known only when the session runs.
+// The preview's placeholders for values that are known only when the session runs.
 const (
 	standInGateway = "http://10.200.200.1:11434"
 	standInModel   = "MODEL"

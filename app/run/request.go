@@ -22,7 +22,7 @@ import (
 type Request struct {
 	Agent       string `json:"agent,omitempty"`       // empty: the default agent; several, separated by commas: see Members
 	Repository  string `json:"-"`                     // a path or a URL; empty: the current directory
-	Branch      string `json:"-"`                     // a branch, tag or commit; empty: what is checked out
+	Branch      string `json:"-"`                     // a branch, tag or commit; empty: the checked-out one
 	Prompt      string `json:"-"`                     // the task
 	Interactive bool   `json:"interactive,omitempty"` // on a terminal, with the user
 	Detached    bool   `json:"-"`                     // nothing waits for the end

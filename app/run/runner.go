@@ -31,7 +31,7 @@ type Runner struct {
 	WatchesRequests bool
 }
 
-// Sessions is what a Runner needs of *session.Sessions.
+// Sessions are the methods of *session.Sessions that a Runner uses.
 type Sessions interface {
 	Find(prefix string) (session.Session, error)
 	Feedback(id session.ID) (feedback.Feedback, error)

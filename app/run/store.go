@@ -34,7 +34,7 @@ func (s Store) file(repository string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// Last returns what was chosen last for the repository, an absolute path or a URL. A file
+// Last returns the last choices for the repository, an absolute path or a URL. A file
 // that Save did not write counts as none.
 func (s Store) Last(repository string) (Request, bool) {
 	data, err := paths.ReadSmall(s.file(repository), largest)

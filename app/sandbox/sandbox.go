@@ -58,7 +58,7 @@ type Limits struct {
 	Processes int
 }
 
-// Network is what a sandbox can reach.
+// Network is the network policy of a sandbox.
 type Network struct {
 	Policy string // none, local, allowlist or public
 	Allow  []session.ListEntry

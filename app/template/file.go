@@ -46,7 +46,7 @@ type StartDefinition struct {
 // Text returns the file.
 func (d *Definition) Text() ([]byte, error) { return toml.Marshal(d) }
 
-// Error lists what is wrong with a file.
+// Error lists the problems of a file.
 type Error struct{ Problems []string }
 
 func (e *Error) Error() string { return strings.Join(e.Problems, "; ") }

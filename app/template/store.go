@@ -19,7 +19,7 @@ const suffix = ".toml"
 const maxFiles = 500
 
 // Store keeps the user's own templates as files in a folder of the user's configuration. A
-// repository has no templates: a file decides what is built on the host's container daemon.
+// repository has no templates: a file decides which image the host's container daemon builds.
 type Store struct{ Dir string }
 
 // Path returns the file of a template.
@@ -104,7 +104,7 @@ func Check(set Set, name string, d *Definition) (Template, error) {
 	if err != nil {
 		return Template{}, err
 	}
-	t, err := Parse(name, data) // what is stored is what will be read
+	t, err := Parse(name, data) // a stored template can be read again
 	if err != nil {
 		return Template{}, fault.New(fault.Usage, "the template %q cannot be used: %w", name, err)
 	}

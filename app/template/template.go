@@ -10,7 +10,7 @@ import (
 	"aibox/config"
 )
 
-// Template is what a sandbox is made from. It is immutable and safe for concurrent use.
+// Template defines a sandbox: its image and how it starts. It is immutable and safe for concurrent use.
 type Template struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`

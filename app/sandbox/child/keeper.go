@@ -58,7 +58,7 @@ func New(host session.Host, sessions Sessions) *Keeper {
 // Tenant is the owner of the sandboxes.
 func (k *Keeper) Tenant() session.Tenant { return session.OwnTenant(k.host.Parent().Session) }
 
-// Limit returns a Launch that refuses what is not within the session.
+// Limit returns a Launch that refuses sandboxes that exceed the session.
 func (k *Keeper) Limit(launch sandbox.Launch) sandbox.Launch {
 	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
 		id, err := k.start(ctx, l, step, launch)

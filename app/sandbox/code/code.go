@@ -2,8 +2,8 @@
 // variables. An interpreter of the sandbox runs it; the scripts that drive the interpreters
 // are sent to their input, so nothing is installed.
 //
-// The scripts run in the same interpreter as the code. So all that a result says is what the
-// code wants it to say: it is data for the caller, and decides nothing. The findings of
+// The scripts run in the same interpreter as the code. So the code can forge every
+// part of a result: a result is data for the caller, and decides nothing. The findings of
 // Check are advice.
 package code
 
@@ -46,7 +46,7 @@ const (
 	TimedOut  Status = "TIMEOUT"   // it was ended at its time limit
 )
 
-// Validation is what happens with the findings of Check before code runs.
+// Validation defines how findings of Check are treated before code runs.
 type Validation string
 
 // The validations.

@@ -13,7 +13,7 @@ import (
 //go:embed drivers
 var drivers embed.FS
 
-// mode is what a driver does with code.
+// mode selects what a driver does with code.
 type mode string
 
 const (

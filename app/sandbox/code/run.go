@@ -114,7 +114,7 @@ type execution struct {
 	timedOut       bool
 }
 
-// driverAnswer is what a driver reports.
+// driverAnswer is the report of a driver.
 type driverAnswer struct {
 	Value    string    `json:"value"`
 	Error    string    `json:"error"`
