@@ -218,7 +218,7 @@ func nothingToAccept(id session.ID) error {
 		Hint("`aibox logs %s` shows the agent's output", id)
 }
 
-// printAccepted prints where the work was delivered and what was left out.
+// printAccepted prints where the work was delivered, and the files that were left out.
 func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Result) error {
 	if o.json {
 		if err := printJSON(o.out, accepted); err != nil {

@@ -10,7 +10,7 @@ import (
 	"aibox/session"
 )
 
-// printPlaced reports what was merged into the working tree.
+// printPlaced reports the files that were merged into the working tree.
 func (c *console) printPlaced(accepted *accept.Result) {
 	fmt.Fprintf(c.err, "%s %s in your working tree %s\n", c.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }

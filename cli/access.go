@@ -15,7 +15,7 @@ import (
 // accessChoices are the answers to a question about access, as prompts show them.
 const accessChoices = "[o]nce [s]ession [a]lways [d]eny"
 
-// answerer is what answering a question needs of session.Sessions.
+// answerer is the part of session.Sessions that answers a question.
 type answerer interface {
 	Answer(ctx context.Context, id session.ID, request int, answer session.Answer) error
 }
@@ -23,8 +23,8 @@ type answerer interface {
 // canAsk reports whether questions can be shown and answered on the terminal.
 func (c *console) canAsk() bool { return c.errTerm.interactive && terminalOf(c.in).interactive }
 
-// accessQuestion returns a question about access in one line, escaped: what is asked for,
-// and why the policy refuses it.
+// accessQuestion returns a question about access in one line, escaped: the request, and
+// why the policy refuses it.
 func accessQuestion(r *session.Request) string {
 	return termtext.Escape(fmt.Sprintf("%s asks for %s (%s)", r.Access.Agent, accessTarget(r), r.Access.Method))
 }
@@ -57,7 +57,7 @@ func (a *cli) rememberHost(ctx context.Context, id session.ID, entry string) (fi
 }
 
 // answerRequest sends an answer, adds the host to the user's settings if that was the
-// answer, and returns what was done, escaped.
+// answer, and returns the outcome, escaped.
 func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Request, answer session.Answer) (done string, err error) {
 	answer, err = r.Understand(answer)
 	if err != nil {

@@ -35,7 +35,7 @@ type agentOutput struct {
 	transcript *transcript // of an agent that prints events; nil otherwise
 }
 
-// agentMark is what each row of an agent's output begins with on a terminal.
+// agentMark begins each row of an agent's output on a terminal.
 const (
 	agentMark      = "│ "
 	plainAgentMark = "| " // for terminals that are read aloud or have ASCII only
@@ -132,7 +132,7 @@ func (o *agentOutput) write(text []byte, stderr bool) error {
 	return err
 }
 
-// writeAll prints rendered events: messages on standard output, and what is about the work
+// writeAll prints rendered events: messages on standard output, and notes about the work
 // on standard error.
 func (o *agentOutput) writeAll(all []conversation.Rendered) error {
 	for _, one := range all {

@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// agentPolicy is what a tenant of the API can ask for. The machine's user can do what the
+// agentPolicy returns the policy for the requests of a tenant of the API. The machine's user can do what the
 // command line can. Any other tenant works on trees that it uploads, with settings that are
 // at most as free as the user's own.
 func agentPolicy(tenant session.Tenant) agentsession.Policy {

@@ -58,7 +58,7 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 	return code
 }
 
-// cli is what every command works with: the console and the app.
+// cli holds the console and the app, which every command uses.
 type cli struct {
 	*console
 	app          *app.App

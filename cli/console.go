@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// console is what commands print to and read from.
+// console holds the streams that commands print to and read from.
 type console struct {
 	in            *os.File
 	out, err      io.Writer // results and progress

@@ -47,7 +47,7 @@ func (c *console) unpack(ctx context.Context, sandbox, source, dest string, o ar
 	return c.reportCopy(result, dest)
 }
 
-// reportCopy prints what was copied and what was not.
+// reportCopy prints how much was copied, and the files that were not.
 func (c *console) reportCopy(result archive.Result, dest string) error {
 	fmt.Fprintf(c.err, "copied %s (%s) to %s\n", amount.Of(result.Files, "file"), amount.Bytes(result.Bytes), safe(dest))
 	if result.Git.Count+result.Refused.Count == 0 {

@@ -15,7 +15,7 @@ import (
 	"aibox/session/output"
 )
 
-// followed is what following a session needs of session.Sessions.
+// followed is the part of session.Sessions that follows a session.
 type followed interface {
 	Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error)
 	Signal(ctx context.Context, id session.ID, number int) error

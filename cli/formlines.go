@@ -16,7 +16,7 @@ import (
 	"aibox/workspace"
 )
 
-// task is what is asked first when the command line has no task.
+// task is the first question when the command line has no task.
 type task struct {
 	Prompt string `label:"Prompt" help:"What the agent should do" type:"text"`
 	Model  string `label:"Model" help:"The model it uses; required if the server has several" type:"model"`

@@ -84,7 +84,7 @@ func (o *gcOptions) retention() (time.Duration, error) {
 	return age, nil
 }
 
-// printFreed prints what was removed and what stays.
+// printFreed prints what was removed and what was kept.
 func (o *gcOptions) printFreed(report *cleanup.Report) error {
 	for _, kept := range report.Kept {
 		fmt.Fprintf(o.err, "%s kept: %s: %s\n", o.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))

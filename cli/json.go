@@ -33,7 +33,7 @@ func encodeJSON(out io.Writer, value any, indent string) error {
 type jsonOutput struct {
 	out   io.Writer
 	lines bool   // each line is a value, so nothing is held back
-	first byte   // of what was written, 0 before
+	first byte   // of the written text, 0 before
 	end   []byte // the last of it, at most longestEnd
 }
 

@@ -30,5 +30,5 @@ func (l *length) Set(text string) error {
 	return err
 }
 
-// Type is what the help calls it.
+// Type returns its name in the help.
 func (l *length) Type() string { return "duration" }

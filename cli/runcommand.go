@@ -106,7 +106,7 @@ func hideFlags(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// read completes the request with what is not bound to a flag: the agent's name, the
+// read completes the request with the values that no flag is bound to: the agent's name, the
 // arguments after "--", and --set.
 func (o *runOptions) read(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -122,8 +122,7 @@ func (o *runOptions) read(cmd *cobra.Command, args []string) error {
 	return o.readFlags(cmd)
 }
 
-// readFlags completes the request with the agent's options, and leaves open what was not
-// given.
+// readFlags completes the request with the agent's options, and leaves missing ones open.
 func (o *runOptions) readFlags(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("repo") {
 		o.request.Repository = ""

@@ -106,7 +106,7 @@ func (o *topOptions) refresh(ctx context.Context, service *session.Sessions, ids
 }
 
 // frame returns the control sequences that replace the screen by the lines, without
-// flicker: each line is overwritten, and what is left of it and below is erased.
+// flicker: each line is overwritten, and the rest of it and of the screen is erased.
 func frame(text string) string {
 	const home, eraseLine, eraseBelow = "\x1b[H", "\x1b[K", "\x1b[J"
 	return home + strings.ReplaceAll(text, "\n", eraseLine+"\r\n") + eraseBelow

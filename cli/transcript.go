@@ -22,7 +22,7 @@ func (t *transcript) add(chunk output.Chunk) []conversation.Rendered {
 	return t.render(t.conversation.Add(chunk))
 }
 
-// close returns the text of what is incomplete.
+// close returns the text of incomplete events.
 func (t *transcript) close() []conversation.Rendered {
 	all := t.render(t.conversation.Close())
 	if end := t.renderer.Close(); end != "" {

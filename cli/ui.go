@@ -53,8 +53,8 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	return err
 }
 
-// uiHost is what the terminal UI asks of the command line: to run requests and commands on
-// the whole terminal, or between its own lines.
+// uiHost runs requests and commands for the terminal UI: on the whole terminal, or between
+// its own lines.
 type uiHost struct{ *cli }
 
 // bakedImage finds the image of a session, and does not offer to bake a missing one.

@@ -84,7 +84,7 @@ func (c *console) editFeedback(ctx context.Context, text string, fork bool) (str
 	return editedText(string(data), fork)
 }
 
-// editedText returns what is above the scissors in an edited text.
+// editedText returns the part of an edited text above the scissors line.
 func editedText(data string, fork bool) (string, error) {
 	edited, _, _ := strings.Cut("\n"+data, "\n"+scissors)
 	edited = strings.TrimSpace(edited)
