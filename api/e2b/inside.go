@@ -27,7 +27,7 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// routeInside adds what is inside a sandbox.
+// routeInside adds the routes to the inside of a sandbox.
 func (s *Server) routeInside() {
 	limit := connect.WithReadMaxBytes(maxMessage)
 	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, limit)

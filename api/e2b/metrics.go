@@ -14,7 +14,7 @@ import (
 // maxMeasured is the number of sandboxes that one call can measure.
 const maxMeasured = 100
 
-// metricJSON is what a sandbox uses at one moment. Sizes are in bytes.
+// metricJSON is the resource usage of a sandbox at one moment. Sizes are in bytes.
 type metricJSON struct {
 	Time        time.Time `json:"timestamp"`
 	Unix        int64     `json:"timestampUnix"`

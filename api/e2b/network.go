@@ -13,7 +13,7 @@ import (
 // everything are the entries that stand for all addresses.
 var everything = []string{"0.0.0.0/0", "::/0"}
 
-// networkJSON is what a sandbox can reach, and who can reach it.
+// networkJSON defines what a sandbox can reach, and who can reach it.
 type networkJSON struct {
 	AllowOut *[]string `json:"allowOut,omitempty"`
 	DenyOut  *[]string `json:"denyOut,omitempty"`

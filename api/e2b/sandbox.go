@@ -29,7 +29,7 @@ const (
 // another tenant.
 var errNoSandbox = &apiError{http.StatusNotFound, "there is no such sandbox"}
 
-// accessJSON is what a caller needs to reach the inside of a sandbox.
+// accessJSON holds the data that a caller needs to reach the inside of a sandbox.
 type accessJSON struct {
 	SandboxID    string `json:"sandboxID"`
 	TemplateID   string `json:"templateID"`

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// purpose is what a sealed token is for.
+// purpose is the purpose of a sealed token.
 type purpose string
 
 const (
@@ -65,11 +65,11 @@ func (t *tokens) cipher() cipher.AEAD {
 	return aead
 }
 
-// bound is what a token is bound to. No id of a sandbox and no purpose has a NUL.
+// bound returns the data that a token is bound to. No sandbox id and no purpose has a NUL.
 func bound(p purpose, sandbox string) []byte { return []byte(string(p) + "\x00" + sandbox) }
 
 // issue returns the token of a caller for a sandbox. It is always the same, so the nonce is
-// computed from what is sealed.
+// computed from the sealed data.
 func (t *tokens) issue(p purpose, sandbox, caller string) string {
 	aead := t.cipher()
 	mac := hmac.New(sha256.New, t.nonce)
@@ -119,7 +119,7 @@ func (t *tokens) open(p purpose, sandbox, token string) (caller string, err erro
 	return string(plain), nil
 }
 
-// signed is what the signature of a URL covers.
+// signed is the data that the signature of a URL covers.
 type signed struct {
 	path, operation, user string
 	signature, expires    string // as in the URL; expires may be empty

@@ -196,7 +196,7 @@ func (f *Forwarder) watch(ctx context.Context, cancel func(), caller credential)
 	}
 }
 
-// hop is what the proxy must know about a request.
+// hop holds the facts about a request that the proxy needs.
 type hop struct {
 	target target
 	caller credential

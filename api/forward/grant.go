@@ -28,7 +28,7 @@ const (
 	cookieLifetime = 12 * time.Hour
 )
 
-// use is what a grant can be used for, so that one kind never counts as another.
+// use is the purpose of a grant, so that one kind never counts as another.
 type use string
 
 const (

@@ -25,7 +25,7 @@ type listChangesInput struct {
 	From    int    `json:"from,omitempty" jsonschema:"number of files to skip; 0 if absent"`
 }
 
-// changesFacts is what answers say about a change set.
+// changesFacts describes a change set in answers.
 type changesFacts struct {
 	Session   session.ID `json:"session"`
 	Files     int        `json:"files"`

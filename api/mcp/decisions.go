@@ -28,7 +28,7 @@ type acceptChangesInput struct {
 	Message string   `json:"message,omitempty" jsonschema:"commit message; a summary of the work if absent"`
 }
 
-// acceptedFacts is what an accept delivered.
+// acceptedFacts describes the result of an accept in answers.
 type acceptedFacts struct {
 	Session   session.ID `json:"session"`
 	Files     int        `json:"accepted_files"`

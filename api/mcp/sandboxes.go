@@ -18,8 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Sandboxes is what the tools for sandboxes work with. Their calls are those of the API, so
-// that tenants, rights, quotas and the record are, too.
+// Sandboxes serves the tools for sandboxes. The tools call the API, so its tenants, rights,
+// quotas and records apply.
 type Sandboxes struct {
 	// API returns the client for a call and its context. header is that of the request over
 	// HTTP; nil on stdio.
@@ -120,7 +120,7 @@ func (in *createSandboxInput) settings() (config.RunOverrides, error) {
 	return given, nil
 }
 
-// sandboxFacts is what answers say about a sandbox.
+// sandboxFacts describes a sandbox in answers.
 type sandboxFacts struct {
 	ID       string     `json:"sandbox"`
 	Name     string     `json:"name,omitempty"`

@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Config is what a server works with.
+// Config configures a server.
 type Config struct {
 	Version   string     // of aibox
 	Sessions  Sessions   // nil: no tools for coding agents

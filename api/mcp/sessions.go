@@ -63,7 +63,7 @@ func addSessionTools(server *mcp.Server, config Config) {
 	addTool(server, config, stopSessionTool, t.stopSession)
 }
 
-// sessionFacts is what answers say about a session.
+// sessionFacts describes a session in answers.
 type sessionFacts struct {
 	ID        session.ID     `json:"session"`
 	Agent     string         `json:"agent"`

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// effect is what a tool does outside of itself, for the annotations of the protocol.
+// effect classifies the side effects of a tool, for the annotations of the protocol.
 type effect int
 
 // The effects.

@@ -19,7 +19,7 @@ type Gatherer interface {
 	Gather() ([]*dto.MetricFamily, error)
 }
 
-// maxAnswer bounds what is read of a collector's answer, in bytes.
+// maxAnswer is the maximum number of bytes read of a collector's answer.
 const maxAnswer = 64 << 10
 
 // Run exports the metrics at the interval of the settings, and once more when ctx ends. failed

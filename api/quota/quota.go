@@ -75,7 +75,7 @@ func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota,
 	return used, nil
 }
 
-// inUse is Usage without the disk space of what is stored.
+// inUse is Usage without the disk space of volumes and uploaded trees.
 func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
 	all, err := k.Sessions.Sandboxes(tenant)
 	if err != nil {
@@ -123,7 +123,8 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 	return used, err
 }
 
-// demand is what a sandbox, or a session with the sandboxes of its agent's own, can use at once.
+// demand returns the most that a sandbox, or a session with its agent's own sandboxes, can use
+// at once.
 func demand(spec *session.Spec) store.Quota {
 	q := store.Quota{Sandboxes: 1 + int64(spec.OwnSandboxes()), Memory: int64(spec.Memory), CPUs: spec.CPUs.Float(), Processes: int64(spec.Pids)}
 	if writesDisk(spec) {
@@ -167,7 +168,7 @@ func (k *Keeper) Limit(launch Launch) Launch {
 
 // Claim counts a sandbox or a session of a tenant that is about to start until release is
 // called, which must be once its record counts, or its start has failed. It refuses one that
-// the quota has no room for, and limits spec to what is left of the day's quota.
+// the quota has no room for, and limits spec to the rest of the day's quota.
 func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
 	quota, err := k.Store.Quota(ctx, tenant)
 	if err != nil {
@@ -299,7 +300,7 @@ func check(quota, used, wanted store.Quota) error {
 	return nil
 }
 
-// tighten limits a sandbox to what is left of the day's quota.
+// tighten limits a sandbox to the rest of the day's quota.
 func tighten(spec *session.Spec, quota, used store.Quota) {
 	if quota.UploadBytes > 0 {
 		left := amount.MiB(max((quota.UploadBytes-used.UploadBytes)>>20, 1))

@@ -8,7 +8,7 @@ import (
 	"aibox/session"
 )
 
-// request is what is known about a request.
+// request holds the facts about a request.
 type request struct {
 	id     string
 	server *Server

@@ -58,20 +58,20 @@ type Sandboxes interface {
 	DeleteVolume(ctx context.Context, tenant session.Tenant, name string) error
 }
 
-// Pauser is what Sandboxes can do where sandboxes can be paused.
+// Pauser is implemented by Sandboxes if sandboxes can be paused.
 type Pauser interface {
 	Pause(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
 	Resume(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error)
 }
 
-// Snapshotter is what Sandboxes can do where the state of sandboxes can be stored.
+// Snapshotter is implemented by Sandboxes if the state of sandboxes can be stored.
 type Snapshotter interface {
 	Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error)
 	ListSnapshots(ctx context.Context, tenant session.Tenant) ([]snapshot.Snapshot, error)
 	DeleteSnapshot(ctx context.Context, tenant session.Tenant, id string) error
 }
 
-// Explainer is what Sandboxes can do where decisions of the network can be explained.
+// Explainer is implemented by Sandboxes if decisions of the network can be explained.
 type Explainer interface {
 	Explain(ctx context.Context, tenant session.Tenant, id, host string, port int) (allowed bool, reason, rule string, err error)
 }

@@ -45,7 +45,8 @@ func (s *Server) addUploads(f *fileService) {
 	})
 }
 
-// TreeUploader is what Services.Sessions can do to store trees that are not held in memory.
+// TreeUploader is implemented by Services.Sessions if it can store trees without holding
+// them in memory.
 type TreeUploader interface {
 	AddTree(ctx context.Context, archive io.Reader) (*aiboxv1.Tree, error)
 }

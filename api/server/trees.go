@@ -29,7 +29,7 @@ func (f *fileService) copying(ctx context.Context, sandbox, user string, what pr
 	return &processes{cases: f.processes}, id, info.ID, err
 }
 
-// maxCopyErrors bounds what is reported of a copy that failed, in bytes.
+// maxCopyErrors bounds the error text of a copy that failed, in bytes.
 const maxCopyErrors = 4 << 10
 
 // followCopy passes the archive that a process prints to send, and returns when it has ended.

@@ -27,9 +27,9 @@ type Creation struct {
 	owner string // the process that creates it
 }
 
-// BeginCreation claims the key of a creation. request is a digest of what is to be created,
-// and owner names the process that creates it. If a creation with this key has succeeded, it
-// is returned as Done. If the process of an earlier one has died, it is returned as Abandoned:
+// BeginCreation claims the key of a creation. request is the digest of its request, and owner
+// names the process that creates it. If a creation with this key has succeeded, it is
+// returned as Done. If the process of an earlier one has died, it is returned as Abandoned:
 // its sandbox must be ended, and then the creation, before the key can be claimed. Another
 // request with the key, and one whose creation still runs, is a Conflict; isAlive reports
 // whether an owner still runs. A claimed key must be given to EndCreation.

@@ -76,7 +76,7 @@ func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota
 // day is the day of a time as the database has it.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Used is what a sandbox of a tenant has used since it was created.
+// Used is the usage of a tenant's sandbox since it was created.
 type Used struct {
 	Sandbox     session.ID
 	UploadBytes int64

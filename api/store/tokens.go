@@ -15,7 +15,7 @@ import (
 	"aibox/session"
 )
 
-// Token is what is known about a token. The token itself is shown once, at its creation.
+// Token describes a token. The token itself is shown once, at its creation.
 type Token struct {
 	ID      string
 	Tenant  session.Tenant

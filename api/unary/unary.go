@@ -40,7 +40,7 @@ func NewHandler[Q, A any, PQ pointer[Q], PA pointer[A]](
 	}, options)
 }
 
-// answer is what a method returns; its message is nil if that is nothing.
+// answer is the result of a method; its message is nil if there is none.
 type answer struct {
 	message         proto.Message
 	header, trailer http.Header
