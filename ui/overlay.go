@@ -14,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// overlay is what covers the current screen: the help, the palette or the question
+// overlay covers the current screen: it is the help, the palette or the question
 // whether to quit. It gets all keys and mouse events while it is open.
 type overlay struct {
 	help    *help.Model

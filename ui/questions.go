@@ -10,7 +10,7 @@ import (
 
 // Questions of sessions cover everything else: the open screen, the help and the
 // palette. They appear unasked, so package approvals makes sure that they take no key
-// that was meant for what is below.
+// that was meant for the screen below.
 
 // takeQuestion passes a message to the questions: always their own messages, and also
 // keys and clicks while a question is shown. It returns false for other messages.

@@ -45,7 +45,7 @@ type Sessions interface {
 	approvals.Sessions
 }
 
-// Request is what the UI works with.
+// Request configures the UI.
 type Request struct {
 	In       io.Reader // the user's terminal
 	Out      io.Writer // the same
@@ -86,8 +86,8 @@ type Request struct {
 }
 
 // Run shows the UI until the user leaves it, ctx ends or something panics (a
-// *Crash). The terminal is as it was when it returns. said is what became of the only
-// screen, if that has something to say: escaped, empty for nothing.
+// *Crash). The terminal is as it was when it returns. said is the result of the only
+// screen, if it has one: escaped, or empty.
 func Run(ctx context.Context, r Request) (said string, err error) {
 	app, err := show(ctx, r, func(*app) {})
 	if err != nil {

@@ -368,7 +368,7 @@ func (m *Model) reply(answer session.Answer) tea.Cmd {
 	}
 }
 
-// rememberAccess adds an entry to the user's allow list and returns what was done, escaped.
+// rememberAccess adds an entry to the user's allow list and returns the result, escaped.
 func rememberAccess(ctx context.Context, remember func(context.Context, session.ID, string) (string, error), r session.Request) (note string, good bool) {
 	file, err := remember(ctx, r.Session, r.Access.Allow)
 	if err != nil {

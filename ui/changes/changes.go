@@ -75,7 +75,7 @@ type Model struct {
 	verifications page.Latest           // the answers of verify
 	verified      *session.Verification // the last one of all of the work, or nil
 
-	busy string // what is being waited for
+	busy string // the operation in progress
 }
 
 // New makes the screen for the changes of an ended session. Its commands end with ctx.

@@ -23,7 +23,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// delivery accepts what was decided, after a last question.
+// delivery delivers the selected changes, after a last question.
 type delivery struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
@@ -49,7 +49,7 @@ func (d *delivery) resize(width, height int) {
 	}
 }
 
-// planned brings what is needed for the last question.
+// planned brings the data for the last question.
 type planned struct {
 	part     *review.ChangeSet
 	worktree *worktree.Plan // nil when the working tree cannot be read
@@ -160,7 +160,7 @@ func (d *delivery) takeMessage(msg edited, now time.Time) error {
 // delivered brings the result of an accept.
 type delivered struct {
 	accepted *accept.Result
-	left     string // what is still undecided
+	left     string // the undecided rest
 	err      error
 	unkept   error // why the rejections could not be stored
 }
@@ -239,7 +239,7 @@ func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
 	}, now)
 }
 
-// summary says in a sentence what was delivered.
+// summary describes the delivery in a sentence.
 func (msg delivered) summary() string {
 	a := msg.accepted
 	text := amount.Of(a.Files, "file") + " accepted on branch " + termtext.Escape(a.Branch)
@@ -301,7 +301,7 @@ func (m *Model) deliver() tea.Cmd {
 	return m.plans.Replace(m.delivery.plan())
 }
 
-// planning is what is being waited for before the last question.
+// planning names the operation in progress before the last question.
 const planning = "putting the parts together…"
 
 // goOn handles a key while the last question is being prepared. The user has gone on, so the

@@ -16,7 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// computed brings the change set and what is known about it.
+// computed brings the change set and the facts about it.
 type computed struct {
 	session   session.Session
 	set       *review.ChangeSet

@@ -30,8 +30,8 @@ const maxPrinted = 2000
 type verification struct {
 	answers *page.Latest
 	field   *textinput.Model // for the command; nil once it has started
-	part    bool             // only what is accepted
-	any     bool             // something is accepted
+	part    bool             // only the selected part
+	any     bool             // something is selected
 	command string
 	hidden  bool
 	started bool
@@ -210,7 +210,7 @@ func (v *verification) print(msg printed) tea.Cmd {
 // cutText cuts a line to what can be shown of it.
 func cutText(text string) string { return text[:min(len(text), diff.MaxColumn)] }
 
-// end keeps the result. note is what to say while the output is hidden.
+// end keeps the result. note reports it if the output is hidden.
 func (v *verification) end(msg checked) (note string, err error) {
 	v.ended, v.err = true, msg.err
 	if msg.err != nil {
@@ -223,7 +223,7 @@ func (v *verification) end(msg checked) (note string, err error) {
 	return note, nil
 }
 
-// what names what the command runs on.
+// what names the work that the command runs on.
 func (v *verification) what() string {
 	if v.part {
 		return "the selected part"

@@ -47,7 +47,7 @@ func (m *Model) pressVerify(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// startVerify runs the command on all of the work, or on what is accepted.
+// startVerify runs the command on all of the work, or on the selected part.
 func (m *Model) startVerify() tea.Cmd {
 	set, choice := m.set, review.Choice{}
 	if m.verify.part {

@@ -272,7 +272,7 @@ func took(d time.Duration) string {
 	return amount.Took(d)
 }
 
-// cut reports whether an edit is longer than what is shown of it by default.
+// cut reports whether an edit is longer than its default view.
 func (it *item) cut() bool {
 	for _, edit := range it.edits {
 		if strings.Count(edit.Diff, "\n") > diffShown {

@@ -33,7 +33,7 @@ const (
 	columnCount
 )
 
-// kind is what a column shows and how it sorts.
+// kind defines what a column shows and how it sorts.
 type kind struct {
 	name    string
 	first   string // describes the order

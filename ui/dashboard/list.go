@@ -9,7 +9,7 @@ import (
 	"aibox/ui/widget/cursor"
 )
 
-// grouping is what the list is grouped by.
+// grouping is the property that the list is grouped by.
 type grouping int
 
 // The groupings, in the order in which a key cycles through them.

@@ -149,8 +149,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// severity ranks rows by what the user wants to see first: what is missing, then the
-// model, which every run needs, then what can be fixed.
+// severity ranks rows by what the user wants to see first: failed requirements, then the
+// model, which every run needs, then findings that can be fixed.
 func severity(row checkup.Row) int {
 	switch {
 	case row.Looking || row.State == doctor.OK:

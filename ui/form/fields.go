@@ -305,7 +305,7 @@ func (f *fields) setSuggestions(msg suggested) {
 	}
 }
 
-// setTheme changes the styles, and keeps what was typed.
+// setTheme changes the styles, and keeps the typed text.
 func (f *fields) setTheme(t theme.Theme) {
 	f.theme = t
 	if f.current == nil {

@@ -292,8 +292,7 @@ func (f *fields) editor() []string {
 	return append(lines, f.suggested(f.editorRows()-len(lines))...)
 }
 
-// suggested are the suggestions that match what was typed, around the one that is
-// selected.
+// suggested are the suggestions that match the typed text, around the selected one.
 func (f *fields) suggested(height int) []string {
 	var lines []string
 	matching, at := f.current.matching(), f.current.suggestion

@@ -34,8 +34,8 @@ type Request struct {
 	Mode spec.Mode
 	// Only limits the form to the options with these keys; nil means all.
 	Only []string
-	// Check reports what is wrong with a field of draft, a pointer to a copy of Options,
-	// besides what its tags say. It does no I/O. Nil accepts any value.
+	// Check reports an error in a field of draft, a pointer to a copy of Options, besides the
+	// rules of its tags. It does no I/O. Nil accepts any value.
 	Check func(draft any, field spec.Field) error
 	// Suggest returns values to pick from for models and paths, in a Part for any line of
 	// text. It may be slow, and is called from another goroutine. Nil suggests nothing.

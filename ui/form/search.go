@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// search finds a field by what is typed.
+// search finds a field by the typed text.
 type search struct {
 	open bool
 	text string

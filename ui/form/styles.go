@@ -12,9 +12,9 @@ import (
 type styles struct {
 	Section lipgloss.Style // a heading
 	Current lipgloss.Style // the current question
-	Value   lipgloss.Style // what is set
-	Faint   lipgloss.Style // help, and what is not set
-	Problem lipgloss.Style // what is invalid
+	Value   lipgloss.Style // set values
+	Faint   lipgloss.Style // help, and values that are not set
+	Problem lipgloss.Style // invalid values
 	Rule    lipgloss.Style // lines between the parts
 	Button  lipgloss.Style // the side of a switch that is on
 }

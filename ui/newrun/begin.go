@@ -66,7 +66,7 @@ func (m *Model) setAgents(msg agentsLoaded) tea.Cmd {
 	return m.refill()
 }
 
-// setPlace takes over what is known of a repository. The first one brings its last
+// setPlace takes over the facts about a repository. The first one brings its last
 // choices, and leads to the first step that is not complete.
 func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	if !m.repository.setPlace(msg) {

@@ -198,7 +198,7 @@ func (c *choices) problem() error {
 	return c.model.err
 }
 
-// invalid is what is wrong with the request itself.
+// invalid returns the error in the request itself.
 func (c *choices) invalid() error {
 	switch {
 	case c.repository.err != nil:

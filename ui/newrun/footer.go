@@ -30,7 +30,7 @@ func (m *Model) footer() []string {
 	return append(out, m.message())
 }
 
-// message is one line: the last result, else what is wrong or worth knowing.
+// message is one line: the last result, else a problem or a notice.
 func (m *Model) message() string {
 	if m.note.Text() != "" {
 		return m.note.View(m.theme, m.width)

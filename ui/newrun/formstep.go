@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// formStep is what the steps with a form have in common.
+// formStep is the common part of the steps with a form.
 type formStep struct {
 	*bindings
 	part          *form.Part

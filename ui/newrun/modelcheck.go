@@ -13,7 +13,7 @@ import (
 // modelCheck asks in the background whether a start would find a model. Answers about
 // earlier choices are dropped.
 type modelCheck struct {
-	request run.Request // what was asked about
+	request run.Request // the checked request
 	running bool
 	err     error // why there is no model
 	waiting bool  // the user wants to start as soon as the answer is there

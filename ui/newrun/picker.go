@@ -72,7 +72,7 @@ func (p *picker) filter() {
 	p.cursor.Fit(len(p.shown), max(1, p.height))
 }
 
-// text is what the user typed, without spaces around it.
+// text is the typed text without spaces around it.
 func (p *picker) text() string { return strings.TrimSpace(p.input.Value()) }
 
 // setText replaces the text.

@@ -55,7 +55,7 @@ type (
 		names []string
 		err   error
 	}
-	// foldersFound is what is known of a typed path.
+	// foldersFound brings the facts about a typed path.
 	foldersFound struct {
 		path    string           // raw, as typed
 		folders []compose.Folder // that begin with it

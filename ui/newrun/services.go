@@ -14,7 +14,7 @@ type Places interface {
 	// Recent returns the repositories to offer, paths and URLs: the current one first, then
 	// the last used.
 	Recent(ctx context.Context) ([]string, error)
-	// Look returns what is known of a repository at once.
+	// Look returns at once the known facts about a repository.
 	Look(ctx context.Context, repository string) (compose.Place, error)
 	// Prompts returns the library of prompts for the repository at top.
 	Prompts(ctx context.Context, top string) ([]prompts.Prompt, error)

@@ -50,7 +50,7 @@ type startStep struct {
 	output       []string        // of the bake step that failed, raw
 	id           session.ID      // once it runs
 	batch        session.BatchID // of the sessions that were started, if they are several
-	left         bool            // the user is on the way to what was started
+	left         bool            // the user is on the way to the started session
 	series       page.Latest
 }
 

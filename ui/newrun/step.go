@@ -44,7 +44,7 @@ type step interface {
 	status() (text string, complete bool)
 }
 
-// outcome is what a step asks the screen to do after a message.
+// outcome is the action that a step requests of the screen after a message.
 type outcome int
 
 const (
@@ -61,7 +61,7 @@ const (
 	useScripted          // choose the scripted model, and start the run
 	chooseServer         // go to the setting of the model server
 	setUp                // set up this machine
-	pickAlso             // add or remove what is selected in a list
+	pickAlso             // add or remove the selected item of a list
 	moreTimes            // run the task once more, side by side
 	fewerTimes           // run the task once less
 	listPrompts          // list the prompts of the library

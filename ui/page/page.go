@@ -62,7 +62,7 @@ type (
 	// Snapshots shows the snapshots of sandboxes. Take is a sandbox of which one is taken at
 	// once; empty takes none.
 	Snapshots struct{ Take session.ID }
-	// Network shows what sandboxes reached and what was refused. ID limits it to one
+	// Network shows the allowed and the refused requests of sandboxes. ID limits it to one
 	// session; empty means all.
 	Network struct{ ID session.ID }
 	// Compare sets the results of several sessions side by side.

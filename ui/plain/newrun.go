@@ -10,8 +10,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// newRun asks for what a run needs and starts it. The run itself reports what is wrong
-// with the answers.
+// newRun asks for the values of a run and starts it. The run itself reports errors in the
+// answers.
 func (t *talk) newRun() error {
 	var d run.Request
 	for _, ask := range []func(*run.Request) error{t.repository, t.branch, t.agent, t.task} {

@@ -101,7 +101,7 @@ type (
 		once      bool // it follows an action, and is not repeated
 	}
 	refresh struct{}
-	// acted is the end of an action: what was done, escaped, and to which snapshot.
+	// acted is the end of an action: its result, escaped, and its snapshot.
 	acted struct {
 		done string
 		id   string // the snapshot to select; empty: the selected one stays

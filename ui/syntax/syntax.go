@@ -38,8 +38,8 @@ type Span struct {
 	Class    Class
 }
 
-// State is what continues from one line to the next, such as an open comment or string.
-// The zero value is nothing.
+// State is the state that continues from one line to the next, such as an open comment or
+// string. The zero value is none.
 type State struct {
 	comment bool
 	quote   int8 // index of the open quote in the language, from 1

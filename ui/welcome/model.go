@@ -139,7 +139,7 @@ func (s *modelStep) setNames(msg namesLoaded) {
 	s.names.filter()
 }
 
-// view returns the list of servers, or what is asked for.
+// view returns the list of servers, or the current question.
 func (s *modelStep) view(p bakes.Painter, width, height int) []string {
 	switch {
 	case s.server != nil && s.typing:

@@ -72,7 +72,7 @@ func (m *Model) do(ctx context.Context) tea.Cmd {
 	}
 }
 
-// setUp fixes what is missing on this machine: by aibox's own setup, by a command for root,
+// setUp fixes failed requirements of this machine: by aibox's own setup, by a command for root,
 // or else the user does.
 func (m *Model) setUp() tea.Cmd {
 	r := m.readiness()
@@ -199,7 +199,7 @@ func (m *Model) useModel(ctx context.Context, server firstrun.Server, name strin
 	return m.keep(ctx, [2]string{"inference", server.Inference}, [2]string{"model", name})
 }
 
-// task is the task of a session without a model. It is what the built-in script does.
+// task is the task of a session without a model. The built-in script does it.
 const task = "Write a greeting to hello.txt."
 
 // startSession opens a new run with the choices.

@@ -53,8 +53,8 @@ func (f *File) HiddenAt(at Row, all bool) []gapRange {
 	return asked
 }
 
-// expand shows more lines of a gap. It ignores lines that are no longer next to what is
-// shown.
+// expand shows more lines of a gap. It ignores lines that are no longer next to shown
+// ones.
 func (f *File) expand(r gapRange, lines []review.Line) {
 	gaps := f.gaps()
 	i := slices.IndexFunc(gaps, func(g gap) bool { return g.old == r.gap })

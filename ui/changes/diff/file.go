@@ -31,7 +31,7 @@ type File struct {
 // NewFile makes the view of a file of a draft.
 func NewFile(d *decision.File) *File { return &File{File: d, synced: -1} }
 
-// Sync updates what is derived from the hunks after they changed.
+// Sync updates the data derived from the hunks after they changed.
 func (f *File) Sync() {
 	if f.synced == f.Version() {
 		return
@@ -52,7 +52,7 @@ func (f *File) Sync() {
 	}
 }
 
-// Reset drops what is derived from the hunks.
+// Reset drops the data derived from the hunks.
 func (f *File) Reset() {
 	f.Revision++
 	f.Aligned, f.Layout = nil, Layout{}

@@ -17,7 +17,7 @@ type style struct {
 	width int  // cells of a note, which is wrapped beyond them; 0 is no limit
 }
 
-// kind is what a row of a diff shows.
+// kind is the kind of a row of a diff.
 type kind uint8
 
 const (

@@ -27,7 +27,7 @@ type Line struct {
 	Style   *LineStyle
 	classes []syntax.Span
 	differs []span // what the other version of the line lacks
-	hits    []span // what was searched for
+	hits    []span // matches of the search
 	changed bool   // blanks that are not seen otherwise have marks: at its end, and where it differs
 	tail    string // shown after the text
 	columns int    // of all of it, when known

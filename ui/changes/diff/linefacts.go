@@ -37,10 +37,11 @@ type lineKey struct {
 // runKey names a run of changed lines.
 type runKey struct{ hunk, from int32 }
 
-// versions is what two versions of a line have each, and the other one lacks.
+// versions holds the spans that only the old or only the new version of a line has.
 type versions struct{ old, fresh []span }
 
-// use drops what is known about other lines.
+// use makes f the file of the facts. It drops them if the file has changed or if there are
+// too many.
 func (c *lineFacts) use(f *File) {
 	if c.file == f && c.revision == f.Revision && len(c.differs)+len(c.columns)+len(c.wrapped) < maxFacts {
 		return

@@ -133,7 +133,7 @@ func (p painter) other(r Row, current bool) string {
 	}
 }
 
-// title renders the title of the file, with what was searched for marked.
+// title renders the title of the file, and marks matches of the search.
 func (p painter) title(text string) string {
 	out, at, style := "", 0, p.Styles.tones[titleTone]
 	for _, hit := range matchesIn(p.Match, []byte(text)) {
@@ -251,7 +251,7 @@ func (p painter) side(r Row, s side, n int) []string {
 	return out
 }
 
-// wrapSign stands for the sign where a line continues.
+// wrapSign replaces the sign where a line continues.
 const wrapSign = "↳"
 
 // line returns the line of a side, to be rendered up to a column.
@@ -290,7 +290,7 @@ func matchesIn(match *regexp.Regexp, text []byte) []span {
 	return out
 }
 
-// head renders the heading of a hunk: what was decided, and what the hunk does.
+// head renders the heading of a hunk: the decision, and what the hunk does.
 func (p painter) head(i int) string {
 	hunks := p.f.Hunks()
 	h := &hunks[i]

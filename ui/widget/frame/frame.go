@@ -63,7 +63,7 @@ func Ends(width int, left, right string) string {
 }
 
 // FieldEnds returns a field to type in with a text at the end of the line, which is left out
-// where what was typed needs the room.
+// if the typed text needs the room.
 func FieldEnds(width int, field, text string) string {
 	room := width - ansi.StringWidth(text) - 2
 	if text == "" || room < 0 || strings.TrimSpace(ansi.Strip(ansi.TruncateLeft(field, room, ""))) != "" {

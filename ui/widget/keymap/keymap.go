@@ -98,7 +98,7 @@ func places(width int, keys []key.Binding) []place {
 }
 
 // Press returns the message of a key by its name as in Bind: "a", "enter", "ctrl+s",
-// "shift+tab". An unknown name stands for its first rune.
+// "shift+tab". An unknown name means its first rune.
 func Press(name string) tea.KeyPressMsg {
 	var mod tea.KeyMod
 	rest := name

@@ -1,4 +1,4 @@
-// Package tail is what views of a text that grows have in common: the text while there is
+// Package tail is the common part of views of a growing text: the text while there is
 // nothing to show, the highlighted hits of a search, and the key that leads back to the end.
 // It keeps no text and scrolls nothing.
 package tail
