@@ -230,7 +230,8 @@ func (s *schedule) settle() (problems []string) {
 	if !ended() {
 		o := m.exec(aibox, "stop", "--force", s.id)
 		s.note("stop --force: %s", o.stderr)
-		if o.code != 0 {
+		// Without a supervisor and without work, its own repair has removed the session.
+		if o.code != 0 && !strings.Contains(o.stderr, "cleaned up after "+s.id) {
 			problems = append(problems, "stop --force: "+o.String())
 		}
 	}
