@@ -167,6 +167,12 @@ func TestSandboxCannotReachBeyondItsOrigin(t *testing.T) {
 	if got := path.Header.Values("Content-Security-Policy"); len(got) != 2 || got[1] != "sandbox" {
 		t.Errorf("by path the policy is %q", got)
 	}
+	if got := path.Header.Get("Cross-Origin-Resource-Policy"); got != "same-origin" {
+		t.Errorf("by path, pages of the origins %q may load it", got)
+	}
+	if got := host.Header.Get("Origin-Agent-Cluster"); got != "?1" {
+		t.Errorf("by host name, the origin's agent cluster is %q", got)
+	}
 }
 
 func TestPagesOfOtherOriginsCannotUseThePort(t *testing.T) {
@@ -245,6 +251,7 @@ func TestRedirectStaysAtThePort(t *testing.T) {
 		`/\evil.example/`:               "",
 		"http://localhost:3000//evil/":  "",
 		"http://localhost:3001/":        "",
+		"ftp://localhost:3000/":         "",
 		"http:evil":                     "",
 		"javascript:alert(1)":           "",
 		"../../../../v1/sandboxes":      "",

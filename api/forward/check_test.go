@@ -292,5 +292,8 @@ func TestProgramsMayUseThePathAsTheAPIAllows(t *testing.T) {
 		if got := w.do("GET", byPath+"/", bearer, "Origin: "+origin); got.StatusCode != want {
 			t.Errorf("the origin %q: %d", origin, got.StatusCode)
 		}
+		if got := w.last().Header.Get("Origin"); got != "" {
+			t.Errorf("the sandbox sees the origin %q", got)
+		}
 	}
 }

@@ -201,6 +201,14 @@ func TestRequestReachesThePortByPathAndByHostName(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", target, got.StatusCode, got.text, want)
 		}
 	}
+	w.do("GET", byPath+"/x", bearer)
+	if got := w.last().Header; got.Get("X-Forwarded-Prefix") != "/v1/sandboxes/0dq4f-a/ports/3000" || got.Get("X-Forwarded-Host") != "" {
+		t.Errorf("by path, the program gets %v", got)
+	}
+	w.do("GET", byHost+"/x", bearer)
+	if got := w.last().Header; got.Get("X-Forwarded-Host") != "3000-0dq4f-a.localhost" || got.Get("X-Forwarded-Proto") != "http" || got.Get("X-Forwarded-Prefix") != "" {
+		t.Errorf("by host name, the program gets %v", got)
+	}
 	if got := w.do("GET", "http://127.0.0.1/v1/sandboxes/0dq4f-a/ports/4000/", bearer); got.StatusCode != 502 || !strings.Contains(got.text, "nothing listens on port 4000") {
 		t.Errorf("a port without a server: %d %q", got.StatusCode, got.text)
 	}

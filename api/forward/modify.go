@@ -54,7 +54,7 @@ func (h *hop) redirect(header http.Header) error {
 	switch {
 	case err != nil || strings.ContainsAny(location, "\\\t\r\n") || hasDotSegment(to.EscapedPath()):
 		return errRedirect
-	case to.Host != "" && !h.isOwnHost(to) || to.Host == "" && (to.Scheme != "" || to.Opaque != ""):
+	case to.Host != "" && !h.isOwnHost(to) || to.Host == "" && to.Scheme != "":
 		return errRedirect
 	}
 	to.Scheme, to.Host, to.User = "", "", nil
