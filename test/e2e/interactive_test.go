@@ -288,7 +288,7 @@ func TestAnInteractiveSessionCanStartWithoutATerminal(t *testing.T) {
 	eventually(t, limit, "the agent has a terminal", func() bool {
 		return m.aibox(0, "logs", "--screen", id).stdout == "24 80\n"
 	})
-	if o := m.aibox(2, "attach", id); !strings.Contains(o.stderr, "needs a terminal") {
+	if o := m.aibox(2, "attach", id); !strings.Contains(o.stderr, "needs a terminal") || !strings.Contains(o.stderr, "aibox logs -f "+id) || !strings.Contains(o.stderr, "aibox logs --screen "+id) {
 		t.Errorf("attaching without a terminal prints\n%s", o)
 	}
 	s = m.onTerminal("attach", id)

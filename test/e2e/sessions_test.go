@@ -77,6 +77,10 @@ func TestASessionIsFollowedFromASecondTerminal(t *testing.T) {
 	if o := m.aibox(0, "diff", id); !strings.Contains(o.stderr, "nothing was changed") || !strings.Contains(o.stderr, "changes so far") {
 		t.Errorf("diff prints:\n%s", o)
 	}
+	m.write(filepath.Join(m.record(id).State.Workspace.Path, "new.txt"), "so far\n") // as the agent does
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+so far") || !strings.Contains(o.stderr, "changes so far") {
+		t.Errorf("while it runs, diff prints:\n%s", o)
+	}
 	for _, args := range [][]string{{"accept", id}, {"discard", id}, {"rm", id}, {"rm", "-f", id}} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "still running") {
 			t.Errorf("%q says:\n%s", args, o)
