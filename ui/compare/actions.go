@@ -25,7 +25,7 @@ func acceptText(member *comparison.Member) string {
 
 // accept accepts a member's work on the whole terminal.
 func accept(id session.ID) tea.Cmd {
-	return page.Ask(page.Command{Args: []string{"accept", string(id)}, Wait: true})
+	return page.Ask(page.Accept(id))
 }
 
 func (m *Model) askAccept(member *comparison.Member) {

@@ -81,7 +81,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.base = current.ID
 		m.note.Say("d shows the difference from "+string(current.ID)+" to the selected session", nil)
 	case key.Matches(msg, k.diff):
-		return page.Ask(page.Command{Args: []string{"compare", "--diff", string(m.baseMember().ID), string(current.ID)}, Wait: true})
+		return page.Ask(page.DiffBetween(m.baseMember().ID, current.ID))
 	case key.Matches(msg, k.accept):
 		m.askAccept(current)
 	case key.Matches(msg, k.choose):

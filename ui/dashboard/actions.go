@@ -57,19 +57,19 @@ func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.fork):
 		return page.Ask(page.SendBack{ID: b.ID, Fork: true})
 	case key.Matches(msg, k.diff):
-		return page.Ask(page.Command{Args: []string{"diff", string(b.ID)}, Wait: true})
+		return page.Ask(page.Diff(b.ID))
 	case key.Matches(msg, k.accept):
 		m.askAccept(b)
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: b.ID})
 	case key.Matches(msg, k.enter):
-		return page.Ask(page.Command{Args: []string{"shell", string(b.ID)}})
+		return page.Ask(page.Shell(b.ID))
 	case key.Matches(msg, k.ports):
 		return page.Ask(page.Ports{ID: b.ID})
 	case key.Matches(msg, k.snapshot):
 		return page.Ask(page.Snapshots{Take: b.ID})
 	case key.Matches(msg, k.workspace):
-		return page.Ask(page.Command{Args: []string{"workspace", string(b.ID)}})
+		return page.Ask(page.Workspace(b.ID))
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)
 		m.note.Say("copied: "+command, nil)
@@ -98,7 +98,7 @@ func (m *Model) compared() page.Compare {
 // open opens a session: its agent's terminal if that can be attached to, else its output.
 func (m *Model) open(b *session.Summary) tea.Cmd {
 	if b.Actions().Attach {
-		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
+		return page.Ask(page.Attach(b.ID))
 	}
 	return page.Ask(page.Session{ID: b.ID})
 }
@@ -120,7 +120,7 @@ func commandFor(b *session.Summary) string {
 func (m *Model) askAccept(b *session.Summary) {
 	text := fmt.Sprintf("Commits the open changes of its %s (+%d -%d), except risky files, to the branch aibox/%s. "+
 		"Your files and branches stay unchanged.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
-	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Command{Args: []string{"accept", string(b.ID)}, Wait: true}))
+	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Accept(b.ID)))
 }
 
 func (m *Model) askStop(of []*session.Summary) {

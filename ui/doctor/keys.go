@@ -124,8 +124,7 @@ func (m *Model) fix(row *checkup.Row) tea.Cmd {
 
 // setUp fixes everything that the setup can.
 func setUp() tea.Cmd {
-	args, _ := doctor.Finding{Fix: doctor.SetupCommand}.Command()
-	return page.Ask(page.Command{Args: args, Wait: true})
+	return page.Ask(page.SetUp())
 }
 
 // commandOf returns the command that fixes a row, if there is one.

@@ -112,7 +112,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.checkLocks):
 		return m.checkLocks()
 	case key.Matches(msg, k.up):
-		return page.Ask(page.Command{Args: []string{"netguard", "up"}})
+		return page.Ask(page.CloseNetwork())
 	default:
 		if m.cursor.Press(msg) {
 			m.keepSelection()

@@ -2,11 +2,9 @@ package newrun
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"aibox/app/compose"
-	"aibox/app/doctor"
 	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/form"
@@ -242,7 +240,7 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 	case chooseServer:
 		return m.chooseServer()
 	case setUp:
-		return page.Ask(page.Command{Args: strings.Fields(doctor.SetupCommand)[1:], Wait: true})
+		return page.Ask(page.SetUp())
 	case listPrompts:
 		return tea.Batch(cmd, m.listPrompts())
 	}
@@ -304,7 +302,7 @@ func (m *Model) watch() tea.Cmd {
 	}
 	m.note.Say(string(id)+" is running", nil)
 	if m.request.Interactive {
-		return page.Ask(page.Command{Args: []string{"attach", string(id)}})
+		return page.Ask(page.Attach(id))
 	}
 	return page.Ask(page.Session{ID: id})
 }

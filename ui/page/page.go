@@ -77,14 +77,6 @@ type (
 	Settings struct{ Key string }
 )
 
-// Command runs one of aibox's own commands on the whole terminal.
-type Command struct {
-	Args []string // without the program's name
-	// Wait keeps the command's output on the screen until the user presses a key. The
-	// output of a failed command always stays.
-	Wait bool
-}
-
 // System runs a command of this machine, such as one with sudo, on the whole terminal. It
 // asks before it runs the command, and keeps the output until the user presses a key.
 type System struct{ Command []string }

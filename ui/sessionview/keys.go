@@ -146,9 +146,9 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	id := m.id
 	switch {
 	case key.Matches(msg, k.attach):
-		return page.Ask(page.Command{Args: []string{"attach", string(id)}}), true
+		return page.Ask(page.Attach(id)), true
 	case key.Matches(msg, k.shell):
-		return page.Ask(page.Command{Args: []string{"shell", string(id)}}), true
+		return page.Ask(page.Shell(id)), true
 	case key.Matches(msg, k.ports):
 		return page.Ask(page.Ports{ID: id}), true
 	case key.Matches(msg, k.past):
@@ -156,7 +156,7 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: id}), true
 	case key.Matches(msg, k.diff):
-		return page.Ask(page.Command{Args: []string{"diff", string(id)}, Wait: true}), true
+		return page.Ask(page.Diff(id)), true
 	case key.Matches(msg, k.sendBack):
 		return page.Ask(page.SendBack{ID: id}), true
 	case key.Matches(msg, k.fork):

@@ -98,7 +98,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.reset):
 		return m.unset()
 	case key.Matches(msg, k.open):
-		return page.Ask(page.Command{Args: []string{"config", "edit"}})
+		return page.Ask(page.EditSettings())
 	case key.Matches(msg, k.filter):
 		m.list.filtering = true
 		m.list.filter.Focus()

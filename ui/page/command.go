@@ -1,0 +1,42 @@
+package page
+
+import "aibox/session"
+
+// Command runs one of aibox's own commands on the whole terminal. A failure stays on the
+// screen until the user presses a key. The functions below make all commands of the screens
+// but those of findings.
+type Command struct {
+	Args []string // without the program's name
+	// Wait keeps the command's output on the screen until the user presses a key. The
+	// output of a failed command always stays.
+	Wait bool
+}
+
+// Attach shows the terminal of a session's agent.
+func Attach(id session.ID) Command { return Command{Args: []string{"attach", string(id)}} }
+
+// Shell opens a shell in a session's sandbox.
+func Shell(id session.ID) Command { return Command{Args: []string{"shell", string(id)}} }
+
+// Workspace opens a shell in a session's workspace.
+func Workspace(id session.ID) Command { return Command{Args: []string{"workspace", string(id)}} }
+
+// Diff shows what a session has changed.
+func Diff(id session.ID) Command { return Command{Args: []string{"diff", string(id)}, Wait: true} }
+
+// Accept accepts all changes of a session but the risky ones.
+func Accept(id session.ID) Command { return Command{Args: []string{"accept", string(id)}, Wait: true} }
+
+// DiffBetween shows how the results of two sessions differ.
+func DiffBetween(base, other session.ID) Command {
+	return Command{Args: []string{"compare", "--diff", string(base), string(other)}, Wait: true}
+}
+
+// CloseNetwork brings the network locks up.
+func CloseNetwork() Command { return Command{Args: []string{"netguard", "up"}} }
+
+// EditSettings opens the settings file in the user's editor.
+func EditSettings() Command { return Command{Args: []string{"config", "edit"}} }
+
+// SetUp sets this machine up, after asking.
+func SetUp() Command { return Command{Args: []string{"doctor", "--fix"}, Wait: true} }
