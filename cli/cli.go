@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	goruntime "runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,12 +25,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// memoryLimit is the heap size, in bytes, above which garbage is collected at any cost:
+// an agent decides how large a change set is, and aibox must get by with 100 MB.
+const memoryLimit = 48 << 20
+
 // Main runs aibox with the arguments after the program's name and returns its
 // exit code (see fault.Kind).
 func Main(args []string, in, out, errOut *os.File) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	collectAsCommand()
+	// A command ends before collecting its garbage pays; supervise sets it back.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(memoryLimit)
 	return newCLI(newConsole(in, out, errOut)).perform(ctx, args)
 }
 

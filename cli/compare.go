@@ -100,6 +100,7 @@ func (o *compareOptions) members(service *session.Sessions, args []string) ([]se
 		if err != nil {
 			return nil, err
 		}
+		spareMemory(&one)
 		add(one)
 		if len(args) == 1 && one.Batch != "" {
 			_, members, err := service.Batch(string(one.Batch))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 
 	"aibox/api/client"
@@ -59,7 +60,7 @@ func (o *mcpOptions) run(ctx context.Context) error {
 			Hint("let a client start it: claude mcp add aibox -- aibox mcp").
 			Hint("docs/mcp.md has the settings of other clients")
 	}
-	collectAsService(100, memoryLimit) // it stays for hours, and should be small
+	debug.SetGCPercent(100) // it stays for hours, and should be small
 	repositories, err := o.resolveRepositories()
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -104,7 +105,8 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	collectAsService(200, serverMemory) // it stays, and should be small; but each piece of a large file is garbage soon
+	debug.SetGCPercent(200) // it stays, and should be small; but each piece of a large file is garbage soon
+	debug.SetMemoryLimit(serverMemory)
 	signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
 	var log *calllog.Log
 	api, err := o.openAPI(ctx, func(so *server.Options) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"aibox/app"
 	"aibox/internal/fault"
@@ -21,7 +22,7 @@ func newSuperviseCommand(a *cli) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			collectAsService(100, memoryLimit) // it stays for hours, and should be small
+			debug.SetGCPercent(100) // it stays for hours, and should be small
 			// A client that hangs up takes its pipe and its terminal with it.
 			signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
 			// Its memory holds the key of the model server.

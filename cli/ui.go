@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ import (
 // terminalUI is `aibox` on a terminal: it shows the sessions, or only one screen, until
 // the user leaves.
 func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
-	collectAsService(40, math.MaxInt64) // it stays for hours, and a large diff should take little more than it is
+	debug.SetMemoryLimit(math.MaxInt64)
+	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
 	service, err := a.app.Sessions()
 	if err != nil {
 		return err
