@@ -41,7 +41,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 	if m.read(path, "one.txt") != "one\n" || m.read(mine) != "mine" || filepath.Dir(mine) == path {
 		t.Errorf("the work is back in %s", path)
 	}
-	if o := m.aibox(2, "recover", id, "--to-workspace"); !strings.Contains(o.stderr, "not overwritten") {
+	if o := m.aibox(2, "recover", id, "--to-workspace"); !strings.Contains(o.stderr, "does not overwrite") {
 		t.Errorf("a second time prints\n%s", o)
 	}
 	next := m.ended(m.aibox(0, "run", "--resume", id, "--json", "--", "sh", "-c", "git status --short > two.txt; cat one.txt >> two.txt"))
