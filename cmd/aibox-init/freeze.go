@@ -52,8 +52,8 @@ func (srv *server) freeze(request lifeline.Freeze) error {
 	if !idle || len(request.Proof) != lifeline.ProofSize {
 		return fmt.Errorf("%w: a freeze of a sandbox that has an agent, or without a proof", lifeline.ErrProtocol)
 	}
+	srv.freezer.mu.Lock() // not by the goroutine: a thaw that follows at once must find the freeze
 	go func() {
-		srv.freezer.mu.Lock()
 		defer srv.freezer.mu.Unlock()
 		if srv.freezer.proof != nil {
 			srv.send(lifeline.TypeFrozen, lifeline.Frozen{Error: "the sandbox is frozen already"})

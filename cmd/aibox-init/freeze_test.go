@@ -178,6 +178,23 @@ func TestAFrozenSandboxStandsStillAndThenRunsOn(t *testing.T) {
 	}
 }
 
+// A supervisor whose client is gone sends both at once.
+func TestAThawThatFollowsAFreezeAtOnceEndsIt(t *testing.T) {
+	p, _ := freezable(t)
+	counts := p.run(counter, false)
+	p.has(1, counts)
+	for range 50 {
+		if err := p.SendMessage(lifeline.TypeFreeze, lifeline.Freeze{Proof: proof}); err != nil {
+			t.Fatal(err)
+		}
+		p.thaw()
+		if f := decode[lifeline.Frozen](t, p.await(ofType(lifeline.TypeFrozen), counts)); f.Error != "" {
+			t.Fatalf("the freeze before is not over: %s", f.Error)
+		}
+	}
+	p.has(3, counts)
+}
+
 // stateOfDescendants describes the processes below pid.
 func stateOfDescendants(pid int) string {
 	var text strings.Builder

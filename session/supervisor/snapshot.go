@@ -142,7 +142,8 @@ func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draf
 	return errors.Join(err, p.thaw())
 }
 
-// freeze makes PID 1 stop all processes. After an error they run.
+// freeze makes PID 1 stop all processes. After an error they run. It waits for the answer even
+// if ctx ends, so that the answer is not taken for that of the next freeze.
 func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 	select {
 	case <-p.snapshots.frozen: // of an earlier freeze, which took too long
@@ -157,15 +158,17 @@ func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 	select {
 	case frozen := <-p.snapshots.frozen:
 		if frozen.Error == "" {
-			return nil
+			if ctx.Err() == nil {
+				return nil
+			}
+			err = ctx.Err()
+			break
 		}
 		return fault.New(fault.Conflict, "the processes of the sandbox could not be stopped: %q", frozen.Error).Hint("try again")
 	case <-late.C:
 		err = fault.New(fault.Conflict, "the processes of the sandbox could not be stopped within %v", freezeTimeout).Hint("try again")
 	case <-p.watching.Done():
 		err = fault.New(fault.Conflict, "the sandbox is ending")
-	case <-ctx.Done():
-		err = ctx.Err()
 	}
 	return errors.Join(err, p.thaw())
 }
