@@ -34,7 +34,7 @@ func TestAHostileQuestionIsEscapedInAPrompt(t *testing.T) {
 	if text := accessQuestion(&r); strings.ContainsAny(text, "\x1b\x07\r\n") || !strings.Contains(text, "evil.example") {
 		t.Errorf("%q", text)
 	}
-	line := &questionLine{changed: make(chan struct{}, 1)}
+	line := &questionLine{openQuestions: newOpenQuestions()}
 	_ = line.update([]session.Request{r, accessRequest("b.example"), {What: session.RequestTime}})
 	if text := line.text(); strings.ContainsAny(text, "\x1b\x07\r\n") || !strings.Contains(text, "and 1 more") || !line.isNew() || line.isNew() {
 		t.Errorf("%q", text)

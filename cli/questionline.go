@@ -17,31 +17,17 @@ import (
 // questionLine is the open questions of an attached session for which something waits, for
 // the last row of its terminal. On a nil questionLine there are none. It is safe for concurrent use.
 type questionLine struct {
-	changed chan struct{} // there are others
-
-	mu    sync.Mutex
-	open  []session.Request
-	known int // the highest number that was shown
+	*openQuestions
+	known int // the highest number that was shown; openQuestions.mu guards it
 }
 
 // watchQuestions watches the questions of a session until stop is called.
 func watchQuestions(ctx context.Context, service requestWatcher, id session.ID) (*questionLine, func()) {
-	l := &questionLine{changed: make(chan struct{}, 1)}
+	l := &questionLine{openQuestions: newOpenQuestions()}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { _ = service.WatchRequests(ctx, id, l.update) }) // if that fails, the session refuses at once
 	return l, func() { cancel(); watching.Wait() }
-}
-
-func (l *questionLine) update(open []session.Request) error {
-	l.mu.Lock()
-	l.open = waitingRequests(open)
-	l.mu.Unlock()
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
-	return nil
 }
 
 // first returns the oldest open question, and how many there are.

@@ -30,7 +30,7 @@ func TestQuestionAboutABudgetIsAskedAndAnswered(t *testing.T) {
 
 func TestAttachedTerminalShowsAQuestionAboutABudget(t *testing.T) {
 	budget := session.Request{Session: "0aaaa-codex", ID: 4, What: session.RequestTokens, Question: "It has used up its limit of 500 tokens.\x1b", Yes: "give it 500 tokens more", No: "let it end", Until: time.Now().Add(time.Minute)}
-	line := &questionLine{changed: make(chan struct{}, 1)}
+	line := &questionLine{openQuestions: newOpenQuestions()}
 	_ = line.update([]session.Request{{What: session.RequestTime}, budget})
 	if text := line.text(); strings.Contains(text, "\x1b") || !strings.Contains(text, "ctrl-p ctrl-a answers") || !strings.Contains(text, "used up its limit of 500 tokens") || !line.isNew() {
 		t.Errorf("%q", text)

@@ -32,7 +32,7 @@ func (a *cli) watchRequests(ctx context.Context, service requestWatcher, id sess
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	p := questionPrompt{cli: a, service: service, output: output, changed: make(chan struct{}, 1), shown: map[int]bool{}}
+	p := questionPrompt{cli: a, service: service, output: output, openQuestions: newOpenQuestions(), shown: map[int]bool{}}
 	var running sync.WaitGroup
 	running.Go(func() {
 		// If that fails, the session refuses at once, and says why.
@@ -45,22 +45,30 @@ func (a *cli) watchRequests(ctx context.Context, service requestWatcher, id sess
 // questionPrompt asks the questions of one session on the terminal, one after the other.
 type questionPrompt struct {
 	*cli
+	*openQuestions
 	service requestWatcher
 	output  *agentOutput
-	changed chan struct{} // open has changed
 	shown   map[int]bool
+}
+
+// openQuestions are the questions of a session for which something waits. It is safe for
+// concurrent use.
+type openQuestions struct {
+	changed chan struct{} // of length 1: open has changed
 
 	mu   sync.Mutex
 	open []session.Request
 }
 
+func newOpenQuestions() *openQuestions { return &openQuestions{changed: make(chan struct{}, 1)} }
+
 // update takes the open questions.
-func (p *questionPrompt) update(open []session.Request) error {
-	p.mu.Lock()
-	p.open = waitingRequests(open)
-	p.mu.Unlock()
+func (q *openQuestions) update(open []session.Request) error {
+	q.mu.Lock()
+	q.open = waitingRequests(open)
+	q.mu.Unlock()
 	select {
-	case p.changed <- struct{}{}:
+	case q.changed <- struct{}{}:
 	default:
 	}
 	return nil

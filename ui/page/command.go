@@ -1,6 +1,11 @@
 package page
 
-import "aibox/session"
+import (
+	"strings"
+
+	"aibox/app/doctor"
+	"aibox/session"
+)
 
 // Command runs one of aibox's own commands on the whole terminal. A failure stays on the
 // screen until the user presses a key. The functions below make all commands of the screens
@@ -39,4 +44,6 @@ func CloseNetwork() Command { return Command{Args: []string{"netguard", "up"}} }
 func EditSettings() Command { return Command{Args: []string{"config", "edit"}} }
 
 // SetUp sets this machine up, after asking.
-func SetUp() Command { return Command{Args: []string{"doctor", "--fix"}, Wait: true} }
+func SetUp() Command {
+	return Command{Args: strings.Fields(doctor.SetupCommand)[1:], Wait: true}
+}
