@@ -44,6 +44,10 @@ func run(m *testing.M) int {
 	if aibox, err = build(dir); err != nil {
 		return fail("building aibox", err)
 	}
+	flag.Parse()
+	if *walkBare {
+		return m.Run() // the test itself installs Docker
+	}
 	if err := command(os.Stderr, aibox, append([]string{"bake", "base"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
@@ -68,7 +72,6 @@ func run(m *testing.M) int {
 // is given: these tests spend much of their time waiting for limits and for agents that
 // retry.
 func oneMoreAtOnce() error {
-	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if chosen {

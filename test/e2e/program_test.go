@@ -32,7 +32,7 @@ const limit = 4 * time.Minute
 
 // longest is how long a program may run: the flags of a test can make it long.
 func longest() time.Duration {
-	if *walkEmpty {
+	if *walkEmpty || *walkBare {
 		return longestWalk
 	}
 	if *creationsAll > creationsInCI {
