@@ -49,7 +49,8 @@ var bootID = sync.OnceValue(func() string {
 // fromEarlierBoot reports whether the machine was rebooted since p was found.
 func (p Process) fromEarlierBoot() bool { return p.Boot != "" && p.Boot != bootID() }
 
-// Alive reports whether the process still runs. A zombie does not.
+// Alive reports whether the process still runs. A zombie does not, unless it has other
+// threads: until the last has ended, the process holds its locks and open files.
 func (p Process) Alive() bool {
 	if p.PID <= 0 || p.fromEarlierBoot() {
 		return false
@@ -111,13 +112,15 @@ func (p Process) Stopped() bool {
 	return err == nil && fields[19] == strconv.FormatUint(p.StartTime, 10) && (fields[0] == "T" || fields[0] == "t")
 }
 
-// startTime returns field 22 of /proc/PID/stat. A zombie is an error.
+// startTime returns field 22 of /proc/PID/stat. It fails for a process that has ended, a
+// zombie whose other threads have ended too.
 func startTime(pid int) (uint64, error) {
 	fields, err := stat(pid)
 	if err != nil {
 		return 0, err
 	}
-	if fields[0] == "Z" || fields[0] == "X" {
+	const threads = 17 // field 20
+	if fields[0] == "X" || fields[0] == "Z" && (fields[threads] == "0" || fields[threads] == "1") {
 		return 0, fmt.Errorf("process %d is dead", pid)
 	}
 	return strconv.ParseUint(fields[19], 10, 64)

@@ -202,6 +202,46 @@ func TestZombieIsNotAlive(t *testing.T) {
 	}
 }
 
+// leaderless makes this program end its first thread and go on with the others.
+const leaderless = "AIBOX_TEST_LEADERLESS"
+
+func init() { // which runs on the first thread
+	if os.Getenv(leaderless) != "" {
+		_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
+	}
+}
+
+// A killed process with many threads looks like this for a moment.
+func TestProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), leaderless+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	p, err := FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for state := ""; state != "Z"; {
+		fields, err := stat(p.PID)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("the first thread is in state %q: %v", state, err)
+		}
+		state = fields[0]
+	}
+	if !p.Alive() {
+		t.Error("a process with a running thread looks dead")
+	}
+	if err := KillProcess(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AwaitEnd(time.Minute); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNoProcessMeansNoKill(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1} {
 		if err := KillProcess(Process{PID: pid}); err == nil {
