@@ -115,6 +115,7 @@ var agents = []struct{ prefix, name string }{
 	{"opencode", "opencode"},
 	{"charm-crush", "crush"},
 	{"litellm", "aider"},
+	{"openai/python", "aider"}, // litellm's at a server of OpenAI's dialect
 	{"openai/js", "copilot"},
 	{"anthropic/js", "copilot"},
 	{"curl/", "curl"},

@@ -13,24 +13,31 @@ func (s Script) withoutTools(c Conversation) Turn {
 	case c.Schema != nil:
 		return Turn{Text: string(encode(sampleValue(*c.Schema, 0)))}
 	case strings.Contains(all, "*file listing*"):
-		return Turn{Text: s.listing(c, wholeFile)}
+		return Turn{Text: s.listing(c, wholeFile), Slow: s.slow()}
 	case strings.Contains(all, "*SEARCH/REPLACE block*"):
-		return Turn{Text: s.listing(c, searchReplace)}
+		return Turn{Text: s.listing(c, searchReplace), Slow: s.slow()}
 	}
 	var said []string
-	var slow *Slow
 	for _, step := range s.Steps {
 		if !step.hasAction() {
 			said = append(said, step.Say)
-			if step.Slow != nil {
-				slow = step.Slow
-			}
 		}
 	}
 	if len(said) == 0 {
 		return Turn{Text: "Scripted task: " + s.Name}
 	}
-	return Turn{Text: c.fill(said), Slow: slow}
+	return Turn{Text: c.fill(said), Slow: s.slow()}
+}
+
+// slow is how slowly the last step without an action that has this is said, nil if there is none.
+func (s Script) slow() *Slow {
+	var slow *Slow
+	for _, step := range s.Steps {
+		if !step.hasAction() && step.Slow != nil {
+			slow = step.Slow
+		}
+	}
+	return slow
 }
 
 // hasAction reports whether the step has more than a text.
@@ -38,7 +45,7 @@ func (s Step) hasAction() bool {
 	return s.Write != nil || s.Edit != nil || s.Run != "" || s.Reach != "" || s.Fail != nil
 }
 
-// listing returns all writes and edits of the script in one answer, in Aider's format.
+// listing returns all writes, edits and texts of the script in one answer, in Aider's format.
 func (s Script) listing(c Conversation, form func(name, old, text string) string) string {
 	var parts []string
 	for _, step := range s.Steps {
@@ -47,6 +54,8 @@ func (s Script) listing(c Conversation, form func(name, old, text string) string
 			parts = append(parts, step.Say, form(step.Write.Path, "", c.fill([]string{step.Write.Content})))
 		case step.Edit != nil:
 			parts = append(parts, step.Say, searchReplace(step.Edit.Path, step.Edit.Old, step.Edit.New))
+		case !step.hasAction():
+			parts = append(parts, step.Say)
 		}
 	}
 	return c.fill(append(parts, s.end()))
