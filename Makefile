@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench fuzz soak docs api locks pictures secrets lint fmt vuln setup clean walk
+.PHONY: help demo test build install test-unit test-matrix bench fuzz soak docs api locks pictures secrets lint fmt vuln setup clean walk elsewhere
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -36,6 +36,9 @@ bench: ## compare aibox with plain Docker and git, as a table and as JSON
 
 walk: ## walk through a first run with an empty Docker, and print the time of each step
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestAWalkFromAnEmptyMachineToABranchIsTimed -count=1 -v -timeout 1h -walk.empty
+
+elsewhere: ## test the real Aider and Crush from their sources (AIDER=DIR CRUSH=DIR)
+	@AIDER=$(AIDER) CRUSH=$(CRUSH) scripts/elsewhere.sh
 
 soak: ## run 300 sessions, create 1,000 sandboxes, run 1,000 random schedules of faults; count failures, leftovers and lost work
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25

@@ -32,33 +32,39 @@ func TestAnAgentFromNpmDoesATaskContinuesAndEndsAtTheFirstCtrlC(t *testing.T) {
 	for _, agent := range fromNpm {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			m := newMachine(t)
-			m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
-			o := m.aibox(0, "run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
-				"--inference", m.script(`
+			agentContinues(t, agent)
+		})
+	}
+}
+
+// agentContinues runs both sessions of an agent that has tools.
+func agentContinues(t *testing.T, agent string) {
+	t.Helper()
+	m := newMachine(t)
+	m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
+	o := m.aibox(0, append([]string{"run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
+		"--inference", m.script(`
 [[step]]
 write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
-`))
-			first := m.ended(o)
-			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
-				t.Errorf("the model received %q, not %q:\n%s", told, want, o)
-			}
-			if len(first.Files) != 1 {
-				t.Errorf("the agent left more than its work: %+v", first.Files)
-			}
-			second := m.start("run", "--resume", first.ID, "--prompt", "and the next one", "--inference", m.script(`
+`)}, imageArgs(agent)...)...)
+	first := m.ended(o)
+	if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
+		t.Errorf("the model received %q, not %q:\n%s", told, want, o)
+	}
+	if len(first.Files) != 1 {
+		t.Errorf("the agent left more than its work: %+v", first.Files)
+	}
+	second := m.start("run", "--resume", first.ID, "--prompt", "and the next one", "--inference", m.script(`
 [[step]]
 write = { path = "again.txt", content = "before {received:& $HOME}, now {received:and the next one}, sandbox {received:short-lived Linux sandbox}\n" }
 `+stalled))
-			ws := m.record(first.ID).State.Workspace.Path
-			second.awaitFile(filepath.Join(ws, "again.txt"))
-			if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
-				t.Errorf("the model received %q, not %q", told, want)
-			}
-			_ = second.Process.Signal(interrupt)
-			m.interrupted(second)
-		})
+	ws := m.record(first.ID).State.Workspace.Path
+	second.awaitFile(filepath.Join(ws, "again.txt"))
+	if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
+		t.Errorf("the model received %q, not %q", told, want)
 	}
+	_ = second.Process.Signal(interrupt)
+	m.interrupted(second)
 }
 
 // Nobody types anything: a question would keep the file from being written.

@@ -17,7 +17,8 @@ import (
 
 // Without aibox, some of these agents retry for an hour, and some report success. With
 // -update, every agent runs with every failure, and the table for docs/agents.md is
-// written. The times in it are not compared.
+// written. The times in it are not compared. Agents of the flags -aider and -crush always
+// run with every failure.
 func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
 	t.Parallel()
 	known := knownFailedRuns(t)
@@ -27,8 +28,8 @@ func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
 		t.Cleanup(func() { writeFailedRuns(t, append(measured, known...)) })
 	}
 	for _, failure := range modelFailures() {
-		for _, agent := range fromNpm {
-			if !golden.Update() && !slices.Contains(failure.always, agent) {
+		for _, agent := range installed() {
+			if !golden.Update() && !slices.Contains(failure.always, agent) && !slices.Contains(fromElsewhere(), agent) {
 				continue
 			}
 			t.Run(failure.name+" "+agent, func(t *testing.T) {
@@ -54,7 +55,7 @@ func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 		server += "/v1beta" // its dialect alone
 	}
 	args := []string{"run", agent, "--repo", m.repo("p", nil), "--inference", server, "--model", scripted.Model, "--prompt", "go", "--json"}
-	o := m.aibox(1, append(args, f.args...)...)
+	o := m.aibox(1, slices.Concat(args, imageArgs(agent), f.args)...)
 	took := model.since()
 	report := m.ended(o)
 	r := report.result()
@@ -121,7 +122,7 @@ func find(runs []docs.FailedRun, run docs.FailedRun) docs.FailedRun {
 func writeFailedRuns(t *testing.T, runs []docs.FailedRun) {
 	t.Helper()
 	var lines []string
-	for _, agent := range fromNpm {
+	for _, agent := range slices.Concat(fromNpm, []string{"aider", "crush"}) {
 		for _, failure := range docs.Failures() {
 			run := find(runs, docs.FailedRun{Agent: agent, Failure: failure.Name})
 			if run.Agent == "" {

@@ -54,11 +54,17 @@ func run(m *testing.M) int {
 	if err := oneMoreAtOnce(); err != nil {
 		return fail("choosing how many tests are at work at once", err)
 	}
+	if err := buildElsewhere(dir); err != nil {
+		return fail("building the images of -aider and -crush", err)
+	}
 	before, err := images()
 	if err != nil {
 		return fail("listing images", err)
 	}
 	code := m.Run()
+	if err := removeElsewhere(); err != nil {
+		return fail("removing the images of -aider and -crush", err)
+	}
 	if err := removeImages(before); err != nil {
 		return fail("removing the images of the tests' own agents", err)
 	}

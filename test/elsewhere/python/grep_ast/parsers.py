@@ -1,0 +1,3 @@
+"""Part of the stand-in for grep_ast."""
+
+PARSERS = {}
