@@ -13,7 +13,7 @@ type Asker interface {
 	// Prompts returns the questions of the agent, as its terminal shows them. Those of
 	// Claude, Codex, Gemini, Qwen, Copilot and OpenCode were copied from terminals of the
 	// version in Info; those of Aider and Crush are from their sources, of Aider 0.86.1 and
-	// of Crush 0.90.0.
+	// of Crush 0.90.0, of which test/e2e meets one each on a terminal.
 	Prompts() []Prompt
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -84,9 +85,13 @@ func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 	}
 	return docs.FailedRun{
 		Agent: agent, Failure: f.name, Words: said, ExitCode: o.code,
-		Seconds: int(math.Ceil(took.Seconds())), Ended: !strings.HasPrefix(r.Fault.Message, agent+" ended"),
+		Seconds: int(math.Ceil(took.Seconds())), Ended: !endedItself.MatchString(r.Fault.Message),
 	}
 }
+
+// endedItself matches the messages of runs whose agent gave up, with a failure or with
+// success.
+var endedItself = regexp.MustCompile(`^[a-z]+ (ended with exit code|exited with success)`)
 
 // bound is how long an agent may go on from its first request on: the longest time for
 // which aibox waits, and what a machine at work adds to it.
