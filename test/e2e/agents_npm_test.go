@@ -42,11 +42,12 @@ func agentContinues(t *testing.T, agent string) {
 	t.Helper()
 	m := newMachine(t)
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
-	o := m.aibox(0, append([]string{"run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
-		"--inference", m.script(`
+	talk := m.script(`
 [[step]]
 write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
-`)}, imageArgs(agent)...)...)
+`)
+	args := []string{"run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json", "--inference", talk}
+	o := m.aibox(0, append(args, imageArgs(agent)...)...)
 	first := m.ended(o)
 	if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
 		t.Errorf("the model received %q, not %q:\n%s", told, want, o)

@@ -160,11 +160,12 @@ func aiderContinues(t *testing.T) {
 	repo := m.repo("p", map[string]string{"main.go": greeting})
 	m.git(repo, "update-index", "--index-version=4")
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
-	o := m.aibox(0, append([]string{"run", "aider", "--repo", repo, "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
-		"--inference", m.script(`
+	talk := m.script(`
 [[step]]
 write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
-`)}, imageArgs("aider")...)...)
+`)
+	args := []string{"run", "aider", "--repo", repo, "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json", "--inference", talk}
+	o := m.aibox(0, append(args, imageArgs("aider")...)...)
 	first := m.ended(o)
 	ws := m.record(first.ID).State.Workspace.Path
 	if told, want := m.read(ws, "told.txt"), "aider, team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
