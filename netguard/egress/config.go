@@ -60,8 +60,9 @@ type Inspector interface {
 	// Request may change a request just before it is forwarded to d, for example to add a
 	// secret, or refuse it with an error, whose text is the reason that the client receives.
 	Request(d netguard.Destination, https bool, request *http.Request) error
-	// Response may change the response to a request to d.
-	Response(d netguard.Destination, https bool, response *http.Response)
+	// Response may change the response to a request to d, or refuse it with an error, whose
+	// text is the reason that the client receives.
+	Response(d netguard.Destination, https bool, response *http.Response) error
 	// Transport prepares the transport that forwards decrypted requests, for example with
 	// the certificate authorities to trust.
 	Transport(*http.Transport)

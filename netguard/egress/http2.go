@@ -190,10 +190,14 @@ func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) 
 		}
 	}}
 	response, err := f.proxy.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(out.Context(), trace)))
-	if err == nil && inspector != nil {
-		inspector.Response(f.to, https, response)
+	if err != nil || inspector == nil {
+		return response, err
 	}
-	return response, err
+	if err := inspector.Response(f.to, https, response); err != nil {
+		_ = response.Body.Close()
+		return nil, forbid("unredacted", "%v", err).withStatus(http.StatusBadGateway)
+	}
+	return response, nil
 }
 
 // countedBody counts the bytes of a body.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"aibox/internal/redact"
 	"aibox/netguard"
@@ -20,23 +22,48 @@ func (i *Inspector) Request(d netguard.Destination, https bool, request *http.Re
 		request.Header[h.name] = []string{h.value.Reveal()}
 		delete(request.Trailer, h.name)
 	}
-	// Nothing can be redacted in a compressed response.
+	// Nothing can be redacted in a compressed response, so Response refuses one.
 	request.Header.Set("Accept-Encoding", "identity")
 	return nil
 }
 
-// Response redacts the secrets for d in the response to a request to it.
-func (i *Inspector) Response(d netguard.Destination, https bool, response *http.Response) {
+// The errors name nothing that the server sent, which could be the secret.
+var (
+	errEncoded  = errors.New("the server sent a compressed or encoded answer, although the proxy asked for a plain one, and aibox cannot redact the secret for this host in it")
+	errSwitched = errors.New("the server switched to another protocol, such as WebSocket, and aibox cannot redact the secret for this host in it")
+)
+
+// Response redacts the secrets for d in the response to a request to it. It returns an error
+// if the response could hold one where redact does not see it.
+func (i *Inspector) Response(d netguard.Destination, https bool, response *http.Response) error {
 	injected := i.secrets[target{d, https}]
 	if injected == nil {
-		return
+		return nil
+	}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return errSwitched
+	}
+	if encoded(response) {
+		return errEncoded
 	}
 	response.Status = injected.redact.Text(response.Status)
 	redactHeader(injected.redact, response.Header)
-	if response.StatusCode == http.StatusSwitchingProtocols || response.Body == nil || response.Body == http.NoBody {
-		return
+	if response.Body != nil && response.Body != http.NoBody {
+		response.Body = &redactedBody{injected.redact.Reader(response.Body), injected.redact, response}
 	}
-	response.Body = &redactedBody{injected.redact.Reader(response.Body), injected.redact, response}
+	return nil
+}
+
+// encoded reports whether a response has a body in another encoding than the one that
+// Request asks for.
+func encoded(response *http.Response) bool {
+	isHead := response.Request != nil && response.Request.Method == http.MethodHead
+	if isHead || response.StatusCode == http.StatusNotModified || response.ContentLength == 0 {
+		return false
+	}
+	return slices.ContainsFunc(response.Header["Content-Encoding"], func(encoding string) bool {
+		return encoding != "" && !strings.EqualFold(encoding, "identity")
+	})
 }
 
 // redactedBody also redacts the trailers, which exist once the body has ended.

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -118,6 +119,76 @@ func TestAnEchoedSecretIsRedacted(t *testing.T) {
 					t.Errorf("TRACE: %v, %v", response, err)
 				}
 			}
+		}
+	}
+}
+
+// Nothing is redacted in a compressed answer.
+func TestAnAnswerInWhichNothingCanBeRedactedIsRefused(t *testing.T) {
+	encoding := "gzip"
+	compress := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", encoding)
+		if r.Method == http.MethodHead {
+			return
+		}
+		if encoding != "gzip" {
+			fmt.Fprint(w, r.Header.Get("Authorization"))
+			return
+		}
+		writer := gzip.NewWriter(w)
+		fmt.Fprint(writer, r.Header.Get("Authorization"))
+		_ = writer.Close()
+	}
+	for _, outside := range []bool{false, true} {
+		w := newWorld(t, setup{
+			allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{"T=api.example.org:Authorization"},
+			servers: map[string]*httptest.Server{
+				api:                   secureServer(t, compress, outside, "api.example.org"),
+				"www.example.org:443": secureServer(t, compress, outside, "www.example.org"),
+			},
+		})
+		for _, http2 := range []bool{false, true} {
+			for sent, want := range map[string]int{"gzip": 502, "X-Gzip": 502, "identity, br": 502, canary: 502, "Identity": 200, "": 200} {
+				encoding = sent
+				response, err := w.client(http2).Get("https://api.example.org/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				have := dump(t, response)
+				w.findCanary(have)
+				if response.StatusCode != want || want == 502 && !strings.Contains(have, "cannot redact the secret") {
+					t.Errorf("%q: %s", sent, have)
+				}
+			}
+			encoding = "gzip"
+			if response, err := w.client(http2).Head("https://api.example.org/"); err != nil || response.StatusCode != 200 {
+				t.Errorf("an answer without a body: %v, %v", response, err)
+			}
+			if response, err := w.client(http2).Get("https://www.example.org/"); err != nil || response.StatusCode != 200 {
+				t.Errorf("a host without a secret: %v, %v", response, err)
+			}
+		}
+	}
+}
+
+func TestAWebSocketToAHostWithASecretIsRefused(t *testing.T) {
+	for entry, want := range map[string]int{"T=api.example.org:Authorization": 502, "T=www.example.org:Authorization": 101} {
+		w := newWorld(t, setup{
+			allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{entry},
+			servers: map[string]*httptest.Server{api: secureServer(t, func(w http.ResponseWriter, r *http.Request) {
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n%s", r.Header.Get("Authorization"))
+			}, false, "api.example.org")},
+		})
+		status, body := w.raw("api.example.org:443", "GET / HTTP/1.1\r\nHost: api.example.org\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		w.findCanary(body)
+		if status != want || want == 502 && !strings.Contains(body, "cannot redact the secret") {
+			t.Errorf("%s: %d %q", entry, status, body)
 		}
 	}
 }
