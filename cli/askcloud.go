@@ -17,8 +17,12 @@ func (a *cli) resolve(ctx context.Context, runner *run.Runner, request run.Reque
 		return plan, err
 	}
 	info := unaccepted.Agent
-	fmt.Fprintf(a.err, "%s %s talks to its vendor's servers:\n", a.errTerm.warn("!"), termtext.Escape(info.Title))
-	for _, host := range info.Hosts {
+	what := "its vendor's servers"
+	if unaccepted.More() {
+		what = "more of its vendor's servers than you have accepted"
+	}
+	fmt.Fprintf(a.err, "%s %s talks to %s:\n", a.errTerm.warn("!"), termtext.Escape(info.Title), what)
+	for _, host := range unaccepted.Hosts() {
 		fmt.Fprintf(a.err, "    %s\n", termtext.Escape(host))
 	}
 	fmt.Fprint(a.err, "  The agent can send them anything in the workspace. aibox sees how much it sends, not what.\n")

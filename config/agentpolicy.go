@@ -13,7 +13,7 @@ type AgentPolicy struct {
 	Network string   `label:"Network" help:"Set what this agent can reach" choices:"none local allowlist public" scope:"at-most"`
 	Allow   []string `label:"Allowed hosts" help:"Allow these hosts to this agent" scope:"at-most"`
 	Deny    []string `label:"Denied hosts" help:"Deny these hosts to this agent" scope:"at-least"`
-	Cloud   bool     `label:"Cloud" help:"Let this agent talk to its vendor's servers, where aibox does not see its traffic"`
+	Cloud   []string `label:"Cloud" help:"Let this agent talk to these servers of its vendor, where aibox does not see its traffic" placeholder:"HOST"`
 }
 
 // policySection returns the section of an agent's policy, without the keys that are options
@@ -30,12 +30,25 @@ func (c Catalog) policySection(agent Agent) (*section, error) {
 	return s, nil
 }
 
-// AcceptsCloud reports whether the user has accepted that the agent talks to its vendor's
-// servers.
-func (r *Resolved) AcceptsCloud(agent string) bool {
-	return slices.ContainsFunc(r.all, func(s Setting) bool {
-		return s.section.policy && s.Key == CloudKey(agent) && s.Value == true
-	})
+// AcceptedCloud returns the hosts of the agent's vendor that the user has accepted, as
+// entries of an allow list.
+func (r *Resolved) AcceptedCloud(agent string) []string {
+	for _, s := range r.all {
+		if s.section.policy && s.Key == CloudKey(agent) {
+			hosts, _ := s.Value.([]string)
+			return hosts
+		}
+	}
+	return nil
+}
+
+// withoutHosts returns the value of e in the user's file. The key cloud was true or false
+// once. That named no host, so it accepts none.
+func (e entry) withoutHosts(d *Document, value any) any {
+	if _, isBool := value.(bool); isBool && d.kind == UserFile && e.section.policy && e.field.Key == "cloud" {
+		return []any{}
+	}
+	return value
 }
 
 // CloudKey returns the key of the setting that accepts the agent's cloud.

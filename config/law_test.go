@@ -230,7 +230,7 @@ func unharmed(t *testing.T, d *Document) {
 func FuzzSettingsFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "timeout = \"1h\"", "[agents.painter]\ncolor = \"red\"", "images = { base = \"x\" }", "hide = [\n\"a\", # b\n]",
-		"a.b.c = 1", "[[x]]", "x = {}", "\xef\xbb\xbfpids = 1", "[x]\r\ny = '''\n'''", "pids = 0x10", "allow = []\ndeny = [\"*\"]\nnetwork = \"none\"", "allow = [\"npm\", \"*.example.org:22\"]", "[agents.painter]\nallow = [\"npm\"]\nnetwork = \"public\"\ncloud = true",
+		"a.b.c = 1", "[[x]]", "x = {}", "\xef\xbb\xbfpids = 1", "[x]\r\ny = '''\n'''", "pids = 0x10", "allow = []\ndeny = [\"*\"]\nnetwork = \"none\"", "allow = [\"npm\", \"*.example.org:22\"]", "[agents.painter]\nallow = [\"npm\"]\nnetwork = \"public\"\ncloud = [\"example.org\"]",
 		"secret = [\"A=example.org:Authorization\"]", "\"a\\u0000\" = 1", "é = ",
 	} {
 		f.Add([]byte(seed))

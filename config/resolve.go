@@ -199,7 +199,7 @@ func (e entry) inFile(d *Document) (*said, error) {
 	if e.field.Type == spec.Secret {
 		return nil, nil //nolint:nilnil // refused by check already
 	}
-	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, raw) })
+	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, e.withoutHosts(d, raw)) })
 	if err != nil {
 		return nil, d.blame(it.value, e, err)
 	}

@@ -3,28 +3,61 @@ package run
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aibox/agents"
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 	"aibox/netguard"
 )
 
-// UnacceptedCloud reports that an agent needs its vendor's servers, which the user has not
+// UnacceptedCloud reports that an agent needs servers of its vendor that the user has not
 // accepted yet.
-type UnacceptedCloud struct{ Agent agents.Info }
+type UnacceptedCloud struct {
+	Agent    agents.Info
+	Accepted []string // entries that the user has accepted, of this version's hosts or others
+}
+
+// Hosts returns the agent's hosts that the user has not accepted.
+func (u UnacceptedCloud) Hosts() []string {
+	var accepted []netguard.Pattern
+	for _, entry := range u.Accepted {
+		if p, err := netguard.ParseAllow(entry); err == nil {
+			accepted = append(accepted, p)
+		}
+	}
+	var hosts []string
+	for _, host := range u.Agent.Hosts {
+		wanted, err := netguard.ParseAllow(host)
+		covers := func(p netguard.Pattern) bool { return p.Covers(wanted) }
+		if err != nil || !slices.ContainsFunc(accepted, covers) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// More reports whether the user has accepted other hosts of the agent before.
+func (u UnacceptedCloud) More() bool { return len(u.Hosts()) < len(u.Agent.Hosts) }
 
 // Error describes what the user has to accept.
 func (u UnacceptedCloud) Error() string {
-	return fmt.Sprintf("%s talks to its vendor's servers (%s), where aibox does not see its traffic, and you have not accepted that yet", u.Agent.Title, strings.Join(u.Agent.Hosts, ", "))
+	hosts := strings.Join(u.Hosts(), ", ")
+	if u.More() {
+		return fmt.Sprintf("%s talks to more of its vendor's servers than you have accepted (%s), where aibox does not see its traffic either", u.Agent.Title, hosts)
+	}
+	return fmt.Sprintf("%s talks to its vendor's servers (%s), where aibox does not see its traffic, and you have not accepted that yet", u.Agent.Title, hosts)
 }
 
-// Accept returns the setting and the value that accept the cloud.
-func (u UnacceptedCloud) Accept() (key, value string) { return config.CloudKey(u.Agent.Name), "true" }
+// Accept returns the setting and the value that accept the hosts besides those before.
+func (u UnacceptedCloud) Accept() (key, value string) {
+	return config.CloudKey(u.Agent.Name), strings.Join(slices.Concat(u.Accepted, u.Hosts()), ",")
+}
 
 // CheckCloud returns a Refused fault that wraps UnacceptedCloud if an agent uses its
-// vendor's servers under an inference and the user's settings do not accept them.
+// vendor's servers under an inference and the user's settings do not accept all of them.
 func CheckCloud(info agents.Info, inference string, settings *config.Resolved) error {
 	if !info.UsesCloud(inference) {
 		return nil
@@ -32,12 +65,12 @@ func CheckCloud(info agents.Info, inference string, settings *config.Resolved) e
 	if err := info.CheckCloud(); err != nil {
 		return err
 	}
-	if settings.AcceptsCloud(info.Name) {
+	unaccepted := UnacceptedCloud{info, settings.AcceptedCloud(info.Name)}
+	if len(unaccepted.Hosts()) == 0 {
 		return nil
 	}
-	unaccepted := UnacceptedCloud{info}
 	key, value := unaccepted.Accept()
-	return fault.New(fault.Refused, "%w", unaccepted).Hint("aibox config set %s %s   # accepts it, for every run of %s", key, value, info.Name)
+	return fault.New(fault.Refused, "%w", unaccepted).Hint("aibox config set %s %s   # accepts it, for every run of %s", key, shellquote.Quote(value), info.Name)
 }
 
 // IsUnacceptedCloud returns the UnacceptedCloud that err wraps.

@@ -18,6 +18,7 @@ func ListChecks() map[string]func(word string) error {
 			_, err := preset.ParseDeny(word)
 			return err
 		},
+		"cloud":     checkCloudHost,
 		"inspect":   checkInspected,
 		"secret":    checkSecretRule,
 		"ssh-agent": checkSSHLogin,
@@ -27,6 +28,17 @@ func ListChecks() map[string]func(word string) error {
 func checkSSHLogin(word string) error {
 	if _, err := netguard.ParseSSHLogin(word); err != nil {
 		return fault.New(fault.Usage, "%w", err).Hint("--ssh-agent USER@HOST, such as git@github.com")
+	}
+	return nil
+}
+
+func checkCloudHost(word string) error {
+	if word == "true" || word == "false" { // as it was once
+		return fault.New(fault.Usage, "option \"cloud\" lists the hosts that you accept, and is neither true nor false").
+			Hint("`aibox run AGENT` names the hosts, and the command that accepts them")
+	}
+	if _, err := netguard.ParseAllow(word); err != nil {
+		return fault.New(fault.Usage, "%w", err).Hint("write HOST, HOST:PORT or *.DOMAIN")
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func TestAnAgentsOwnPolicyGoesOverTheGeneralOne(t *testing.T) {
 			t.Errorf("%s: %s, %q, %q, %v", name, spec.Network, spec.Allow, spec.Deny, err)
 		}
 	}
-	for _, file := range []string{"[agents.shell]\nnetwork = \"public\"", "[agents.shell]\nallow = [\"npm\"]", "[agents.shell]\ncloud = true", "[agents.codex]\nnetwork = \"allowlist\""} {
+	for _, file := range []string{"[agents.shell]\nnetwork = \"public\"", "[agents.shell]\nallow = [\"npm\"]", "[agents.shell]\ncloud = true", "[agents.shell]\ncloud = [\"example.org\"]", "[agents.codex]\nnetwork = \"allowlist\""} {
 		if _, err := resolved(t, "", file, nil); err == nil || !strings.Contains(err.Error(), ".aibox.toml:2:") {
 			t.Errorf("%s: %v", file, err)
 		}

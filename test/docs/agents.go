@@ -6,6 +6,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/shellquote"
 )
 
 // writeAgents writes a table of all agents and a section for each.
@@ -49,7 +50,7 @@ func examples(info agents.Info, fields []spec.Field) string {
 		return "aibox run shell -- make test\naibox run shell -i\n"
 	}
 	if info.OwnCloud {
-		return fmt.Sprintf("aibox config set agents.%s.cloud true\naibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Name, info.Image, info.Name)
+		return fmt.Sprintf("aibox config set agents.%s.cloud %s\naibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Name, shellquote.Quote(strings.Join(info.Hosts, ",")), info.Image, info.Name)
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "aibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Image, info.Name)

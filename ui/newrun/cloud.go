@@ -25,11 +25,15 @@ func (m *Model) askCloud(err error) bool {
 	}
 	ctx, services, info := m.ctx, m.services, unaccepted.Agent
 	var hosts []string
-	for _, host := range info.Hosts {
+	for _, host := range unaccepted.Hosts() {
 		hosts = append(hosts, "  "+termtext.Escape(host))
 	}
+	servers := "its vendor's servers"
+	if unaccepted.More() {
+		servers = "more of " + servers
+	}
 	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Let " + termtext.Escape(info.Title) + " talk to its vendor's servers?", Yes: "allow",
+		Title: "Let " + termtext.Escape(info.Title) + " talk to " + servers + "?", Yes: "allow",
 		Text: strings.Join(hosts, "\n") + "\nThe agent can send them anything in the workspace. aibox sees how much it sends, not what. Your settings keep the answer.",
 		Do: func() tea.Msg {
 			if err := services.Choices.AcceptCloud(ctx, unaccepted); err != nil {

@@ -48,6 +48,17 @@ func TestTheCloudOfAnAgentIsAcceptedOnce(t *testing.T) {
 	}
 }
 
+func TestTheQuestionAboutACloudNamesTheNewHosts(t *testing.T) {
+	w := newWorld(t)
+	w.clouds, w.hosts = true, []string{"amp.example"}
+	p := open(t, w)
+	p.Type("amp")
+	p.Press("enter")
+	p.Sees("Let Amp talk to more of its vendor's servers?")
+	p.Sees(`evil\x1b[2J.example`)
+	p.DoesNotSee("amp.example")
+}
+
 func TestTheCloudOfARunIsAcceptedAtTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.clouds, w.unwritable = true, errors.New("the settings are read-only")

@@ -47,7 +47,8 @@ type world struct {
 	asked    int      // how often the model server was asked
 	output   []string // of the bake that fails
 	delivers bool
-	clouds   bool // the user can accept the clouds of agents
+	clouds   bool     // the user can accept the clouds of agents
+	hosts    []string // the hosts of clouds that the user has accepted before
 
 	accepted   map[string]bool // the clouds that are accepted, by agent
 	unwritable error           // of the user's settings
@@ -149,7 +150,7 @@ func (w *world) unserved(name string) error {
 	case w.accepted[name]:
 		return nil
 	}
-	return fault.New(fault.Refused, "%w", run.UnacceptedCloud{Agent: agents.Info{Name: name, Title: strings.ToUpper(name[:1]) + name[1:], Hosts: []string{name + ".example", "evil\x1b[2J.example"}}})
+	return fault.New(fault.Refused, "%w", run.UnacceptedCloud{Accepted: w.hosts, Agent: agents.Info{Name: name, Title: strings.ToUpper(name[:1]) + name[1:], Hosts: []string{name + ".example", "evil\x1b[2J.example"}}})
 }
 
 func (w *world) AcceptCloud(_ context.Context, cloud run.UnacceptedCloud) error {
