@@ -111,7 +111,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
-		Transport:      retrier{transport, len(c.ServerTools) > 0, new(atomic.Bool)},
+		Transport:      retrier{transport, new(atomic.Bool)},
 		FlushInterval:  -1, // each piece of a stream at once
 		ModifyResponse: g.inspect,
 		ErrorHandler:   g.fail,

@@ -24,12 +24,13 @@ const (
 )
 
 // retrier sends a request again where that is safe: as long as the agent has received
-// nothing, and the server either has not read the request, has refused it for a short
-// time, or has dropped it before its answer began. Answers are not stored, so a dropped
-// request leaves nothing behind, unless it could use a tool that acts on the server.
+// nothing, and the server either was not reached or has refused the request for a short
+// time. A server that drops a connection may have computed an answer, which costs, so the
+// agent decides about another try. A connection that turns out to be closed before anything
+// was written to it is replaced by http.Transport itself. (It would also repeat what it knows
+// to be idempotent; no header that says so of a POST passes the gateway.)
 type retrier struct {
 	http.RoundTripper
-	acts bool // server-side tools are open
 	// busy means that the server stayed busy through all tries of the latest request.
 	// Agents try again as well, so until the server answers, each of their requests is
 	// sent once: the tries would multiply.
@@ -62,7 +63,7 @@ func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t retrier) retries(c *call, response *http.Response, err error) (time.Duration, bool) {
 	again := c.event.Retries < retryLimit
 	if err != nil {
-		return retryPause << c.event.Retries, again && (neverSent(err) || !t.acts && c.event.Retries == 0 && dropped(err))
+		return retryPause << c.event.Retries, again && neverSent(err)
 	}
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, 529:
@@ -91,11 +92,6 @@ type readCloser struct {
 func neverSent(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && operation.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// dropped reports whether the server closed the connection before its answer began.
-func dropped(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // replay gives the request a new copy of its body, and reports whether it could.

@@ -41,17 +41,17 @@ func TestRequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 		tries   int32
 		status  int
 	}{
-		"429 with a short wait":            {busy(429, "0.01", ""), 1, false, 2, 200},
-		"503 with a short wait":            {busy(503, "0.01", ""), 2, false, 3, 200},
-		"529 with a short wait":            {busy(529, "0.01", ""), 9, false, 3, 529},
-		"a busy server although it acts":   {busy(529, "0.01", ""), 1, true, 2, 200},
-		"429 with a long wait":             {busy(429, "6", ""), 1, false, 1, 429},
-		"429 without a wait":               {busy(429, "", ""), 1, false, 1, 429},
-		"an account without money":         {busy(429, "0.01", `{"error":{"type":"insufficient_quota","message":"pay"}}`), 1, false, 1, 429},
-		"a refusal":                        {busy(400, "0.01", ""), 1, false, 1, 400},
-		"a broken server":                  {busy(500, "0.01", ""), 1, false, 1, 500},
-		"hung up before the answer":        {hangUp, 1, false, 2, 200},
-		"hung up before the answer, twice": {hangUp, 2, false, 2, 502},
+		"429 with a short wait":          {busy(429, "0.01", ""), 1, false, 2, 200},
+		"503 with a short wait":          {busy(503, "0.01", ""), 2, false, 3, 200},
+		"529 with a short wait":          {busy(529, "0.01", ""), 9, false, 3, 529},
+		"a busy server although it acts": {busy(529, "0.01", ""), 1, true, 2, 200},
+		"429 with a long wait":           {busy(429, "6", ""), 1, false, 1, 429},
+		"429 without a wait":             {busy(429, "", ""), 1, false, 1, 429},
+		"an account without money":       {busy(429, "0.01", `{"error":{"type":"insufficient_quota","message":"pay"}}`), 1, false, 1, 429},
+		"a refusal":                      {busy(400, "0.01", ""), 1, false, 1, 400},
+		"a broken server":                {busy(500, "0.01", ""), 1, false, 1, 500},
+		// It may have computed an answer, which costs.
+		"hung up before the answer":        {hangUp, 1, false, 1, 502},
 		"hung up by a server that may act": {hangUp, 1, true, 1, 502},
 		"hung up after the answer has begun": {func(t *testing.T, w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -90,6 +90,37 @@ func TestRequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The server read the request, on a connection that it kept open after the one before.
+func TestRequestThatWasReadIsNeverSentAgain(t *testing.T) {
+	for name, fail := range map[string]func(net.Conn){
+		"closed": func(net.Conn) {},
+		"reset":  func(conn net.Conn) { _ = conn.(*net.TCPConn).SetLinger(0) },
+	} {
+		var tries atomic.Int32
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if tries.Add(1) != 2 {
+				fmt.Fprint(w, `{"choices":[{"message":{"content":"hi"}}]}`)
+				return
+			}
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			fail(conn)
+			_ = conn.Close()
+		}, nil)
+		for i, want := range []int{200, 502, 200} {
+			answer := b.send(t, "POST", chat, ask(1), "Idempotency-Key", "a")
+			_, _ = io.Copy(io.Discard, answer.Body)
+			if event := b.last(t); answer.StatusCode != want || int(tries.Load()) != i+1 || event.Retries != 0 {
+				t.Errorf("%s: after request %d: %d, %d tries, %+v", name, i+1, answer.StatusCode, tries.Load(), event)
+			}
+		}
 	}
 }
 
