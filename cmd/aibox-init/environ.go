@@ -57,6 +57,9 @@ func writeFiles(home string, files []lifeline.File) error {
 		if f.Mode == 0 {
 			mode = 0o600
 		}
+		if _, err := os.Lstat(path); err == nil && f.Keep {
+			continue
+		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}

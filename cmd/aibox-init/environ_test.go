@@ -9,6 +9,32 @@ import (
 	"aibox/internal/lifeline"
 )
 
+func TestWritingFilesKeepsThoseOfTheImage(t *testing.T) {
+	home := t.TempDir()
+	for name, content := range map[string]string{"there": "of the image", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("nowhere", filepath.Join(home, "dangling")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"there": "of the image", "empty": "", "absent": "ours"} {
+		if err := writeFiles(home, []lifeline.File{{Path: "~/" + name, Mode: 0o644, Data: []byte("ours"), Keep: true}}); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(home, name)); err != nil || string(data) != want {
+			t.Errorf("%s holds %q, %v", name, data, err)
+		}
+	}
+	if err := writeFiles(home, []lifeline.File{{Path: "~/dangling", Data: []byte("ours"), Keep: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(filepath.Join(home, "dangling")); to != "nowhere" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+}
+
 func TestWritingFilesReplacesLinksAndPipes(t *testing.T) {
 	home := t.TempDir()
 	other := filepath.Join(home, "other")

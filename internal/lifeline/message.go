@@ -84,6 +84,7 @@ type File struct {
 	Path string `json:"path"`           // absolute, or "~/…"
 	Mode uint32 `json:"mode,omitempty"` // permission bits; 0 means 0600
 	Data []byte `json:"data"`
+	Keep bool   `json:"keep,omitempty"` // leaves a file of the image as it is
 }
 
 // Resize sets the size of the PTY.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/internal/lifeline"
+	"aibox/internal/shellquote"
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
@@ -57,12 +58,38 @@ const sshConfigFile = "/etc/ssh/ssh_config.d/aibox.conf"
 // sshKnownHosts is read by every OpenSSH besides the user's own file.
 const sshKnownHosts = "/etc/ssh/ssh_known_hosts"
 
-// proxyFiles returns the files for programs that have no variable for a proxy. ssh trusts
-// the key of a new host because the proxy has checked it. With the known keys it asks the
-// server for a key of a type that the proxy can check.
+// Files for programs that run without the variables, such as by env -i, su - or sudo. Other
+// tools have no file that can be added: curl reads the user's only, an image has its own npmrc
+// in a place that npm alone knows, and with a proxy in a file pip ignores NO_PROXY.
+const (
+	aptConfigFile = "/etc/apt/apt.conf.d/99aibox"
+	// gitConfigFile is git's only file for the whole system, so the image's own one stays.
+	gitConfigFile = "/etc/gitconfig"
+	// profileFile is read by login shells.
+	profileFile = "/etc/profile.d/aibox.sh"
+)
+
+// profile returns a script that exports the variables of proxyEnv, unless they are set.
+func profile() string {
+	var script strings.Builder
+	for _, entry := range proxyEnv() {
+		name, value, _ := strings.Cut(entry, "=")
+		fmt.Fprintf(&script, "[ -n \"${%[1]s+x}\" ] || export %[1]s=%[2]s\n", name, shellquote.Quote(value))
+	}
+	return script.String()
+}
+
+// proxyFiles returns the files for programs that have no variable for a proxy, or that run
+// without it. ssh trusts the key of a new host because the proxy has checked it. With the
+// known keys it asks the server for a key of a type that the proxy can check.
 func proxyFiles(hostKeys []string) []lifeline.File {
 	config := fmt.Sprintf("Host *\n\tProxyCommand %s connect %s %%h %%p\n\tStrictHostKeyChecking accept-new\n", runtime.InitPath, proxyAddress())
-	files := []lifeline.File{{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)}}
+	files := []lifeline.File{
+		{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)},
+		{Path: aptConfigFile, Mode: 0o644, Data: fmt.Appendf(nil, "Acquire::http::Proxy \"%[1]s\";\nAcquire::https::Proxy \"%[1]s\";\n", proxyURL())},
+		{Path: gitConfigFile, Mode: 0o644, Data: fmt.Appendf(nil, "[http]\n\tproxy = %s\n", proxyURL()), Keep: true},
+		{Path: profileFile, Mode: 0o644, Data: []byte(profile())},
+	}
 	if len(hostKeys) > 0 {
 		files = append(files, lifeline.File{Path: sshKnownHosts, Mode: 0o644, Data: []byte(strings.Join(hostKeys, "\n") + "\n")})
 	}

@@ -1,9 +1,12 @@
 package supervisor
 
 import (
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
+	"aibox/internal/lifeline"
 	"aibox/netguard"
 )
 
@@ -32,7 +35,52 @@ func TestProgramsFindTheProxyAndReachTheGatewayDirectly(t *testing.T) {
 	if options := env["JAVA_TOOL_OPTIONS"]; !strings.Contains(options, "-Dhttps.proxyHost=10.200.200.1 -Dhttps.proxyPort=3128") || !strings.Contains(options, "|10.200.200.1|") {
 		t.Errorf("Java gets %q", options)
 	}
-	if config := string(proxyFiles(nil)[0].Data); !strings.Contains(config, "ProxyCommand /.aibox/init connect 10.200.200.1:3128 %h %p\n") {
-		t.Errorf("ssh gets %q", config)
+	for path, want := range map[string]string{
+		"/etc/ssh/ssh_config.d/aibox.conf": "ProxyCommand /.aibox/init connect 10.200.200.1:3128 %h %p\n",
+		"/etc/apt/apt.conf.d/99aibox":      "Acquire::https::Proxy \"http://10.200.200.1:3128\";\n",
+		"/etc/gitconfig":                   "[http]\n\tproxy = http://10.200.200.1:3128\n",
+		"/etc/profile.d/aibox.sh":          "[ -n \"${https_proxy+x}\" ] || export https_proxy='http://10.200.200.1:3128'\n",
+	} {
+		file := fileAt(t, path)
+		if !strings.Contains(string(file.Data), want) || file.Mode != 0o644 {
+			t.Errorf("%s is %q, with mode %o", path, file.Data, file.Mode)
+		}
+		if file.Keep != (path == "/etc/gitconfig") {
+			t.Errorf("%s replaces what the image has: %v", path, !file.Keep)
+		}
+	}
+}
+
+func fileAt(t *testing.T, path string) lifeline.File {
+	t.Helper()
+	for _, file := range proxyFiles(nil) {
+		if file.Path == path {
+			return file
+		}
+	}
+	t.Fatalf("there is no %s", path)
+	return lifeline.File{}
+}
+
+// A login shell gets what the agent gets, and keeps what is set already.
+func TestALoginShellFindsTheProxy(t *testing.T) {
+	script := string(fileAt(t, "/etc/profile.d/aibox.sh").Data)
+	command := exec.Command("sh", "-ec", script+"env")
+	command.Env = []string{"http_proxy=mine", "HTTPS_PROXY="}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	have := strings.Split(string(out), "\n")
+	for _, entry := range proxyEnv() {
+		switch name, _, _ := strings.Cut(entry, "="); name {
+		case "http_proxy":
+			entry = "http_proxy=mine"
+		case "HTTPS_PROXY":
+			entry = "HTTPS_PROXY="
+		}
+		if !slices.Contains(have, entry) {
+			t.Errorf("no %s in\n%s", entry, out)
+		}
 	}
 }

@@ -130,11 +130,21 @@ var tools = []struct{ name, script, want, requests string }{
 	{"curl, plain", `curl -sS -m 20 "http://$HOST/hello"`, "hello from $HOST", "/hello"},
 	{"python", `python3 -c 'import os, urllib.request; print(urllib.request.urlopen("https://" + os.environ["HOST"] + "/hello", timeout=20).read().decode().strip())'`, "hello from $HOST", "/hello"},
 	{"node's fetch", `node -e 'fetch("https://" + process.env.HOST + "/hello").then(async r => { console.log((await r.text()).trim()); process.exit(r.ok ? 0 : 1) }).catch(e => { console.error(e, e.cause); process.exit(1) })'`, "hello from $HOST", "/hello"},
+	{"node's http", `node -e 'require("http").get("http://" + process.env.HOST + "/hello", r => { r.pipe(process.stdout); r.on("end", () => process.exit(r.statusCode == 200 ? 0 : 1)) }).on("error", e => { console.error(e); process.exit(1) })'`, "hello from $HOST", "/hello"},
+	{"node's https", `node -e 'require("https").get("https://" + process.env.HOST + "/hello", r => { r.pipe(process.stdout); r.on("end", () => process.exit(r.statusCode == 200 ? 0 : 1)) }).on("error", e => { console.error(e); process.exit(1) })'`, "hello from $HOST", "/hello"},
 	{"npm", `mkdir -p /tmp/npm && cd /tmp/npm && npm install --no-audit --no-fund --registry "https://$HOST/npm/" --fetch-retries=0 small && node -p 'require("small")'`, "small from npm", "/npm/small-1.0.0.tgz"},
 	{"pip", `pip install --disable-pip-version-check --root-user-action ignore --retries 1 --target /tmp/pip --index-url "https://$HOST/pip/" small && PYTHONPATH=/tmp/pip python3 -m small`, "small from pip", "/small-1.0-py3-none-any.whl"},
 	{"git", `git clone -q "https://$HOST/git/small.git" /tmp/git && cat /tmp/git/small.txt`, "small from git", "/info/refs"},
 	{"apt", `rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*; echo "deb [trusted=yes] https://$HOST/apt ./" >/etc/apt/sources.list
 		apt-get -qq -o Acquire::Retries=0 update && apt-get -qq -o Acquire::Retries=0 install -y small >/dev/null && cat /usr/share/small.txt`, "small from apt", "/apt/small.deb"},
+	{"git without variables", `env -i PATH="$PATH" HOME=/root git -c http.sslCAInfo=/tmp/ca.pem clone -q "https://$HOST/git/small.git" /tmp/git && cat /tmp/git/small.txt`, "small from git", "/info/refs"},
+	{"apt without variables", `rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*; echo "deb [trusted=yes] https://$HOST/apt ./" >/etc/apt/sources.list
+		env -i PATH="$PATH" apt-get -qq -o Acquire::Retries=0 update && env -i PATH="$PATH" apt-get -qq -o Acquire::Retries=0 install -y small >/dev/null && cat /usr/share/small.txt`, "small from apt", "/apt/small.deb"},
+	{"curl in a login shell", `env -i HOST="$HOST" sh -lc 'curl -sS -m 20 --cacert /tmp/ca.pem "https://$HOST/hello"'`, "hello from $HOST", "/hello"},
+	{"curl by su -", `su - root -c "curl -sS -m 20 --cacert /tmp/ca.pem https://$HOST/hello"`, "hello from $HOST", "/hello"},
+	{"node in a login shell", `env -i HOST="$HOST" NODE_EXTRA_CA_CERTS=/tmp/ca.pem sh -lc 'node -e "require(\"https\").get(\"https://\" + process.env.HOST + \"/hello\", r => { r.pipe(process.stdout); r.on(\"end\", () => process.exit(r.statusCode == 200 ? 0 : 1)) }).on(\"error\", e => { console.error(e); process.exit(1) })"'`, "hello from $HOST", "/hello"},
+	{"npm in a login shell", `mkdir -p /tmp/npm && cd /tmp/npm && env -i HOST="$HOST" npm_config_cafile=/tmp/ca.pem sh -lc 'npm install --no-audit --no-fund --registry "https://$HOST/npm/" --fetch-retries=0 small' && node -p 'require("small")'`, "small from npm", "/npm/small-1.0.0.tgz"},
+	{"pip in a login shell", `env -i HOST="$HOST" PIP_CERT=/tmp/ca.pem sh -lc 'pip install --disable-pip-version-check --root-user-action ignore --retries 1 --target /tmp/pip --index-url "https://$HOST/pip/" small' && PYTHONPATH=/tmp/pip python3 -m small`, "small from pip", "/small-1.0-py3-none-any.whl"},
 	{"go", `mkdir -p /tmp/go && cd /tmp/go && printf 'module x\n\ngo 1.21\n\nrequire example.org/small v1.0.0\n' >go.mod
 		export GOROOT=/tmp GOPROXY="https://$HOST/go" GONOSUMDB='*' GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPATH=/tmp/gopath GOCACHE=/tmp/gocache
 		/workspace/go mod download example.org/small && tail -c 20 /tmp/gopath/pkg/mod/example.org/small@v1.0.0/small.go | sed 's,.*// ,,'`, "small from go", "/v1.0.0.zip"},
