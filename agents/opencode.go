@@ -44,6 +44,7 @@ func (*OpenCode) Info() Info {
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
 		Notes: []string{
 			"Contacts its package registry once per run; the refusal does no harm.",
+			"Does not run with --inference cloud: aibox knows no login to its vendor's cloud that works in a sandbox. Use that cloud's API as a model server, with --inference URL.",
 			"Its snapshots and /undo are off: use aibox diff and discard instead.",
 			"Needs about 600 MB of memory, a terminal session about 1 GB.",
 		},

@@ -58,6 +58,7 @@ func (*Qwen) Info() Info {
 		Notes: []string{
 			"Asks for no permission, because it runs inside a sandbox; --approval-mode plan or default changes that.",
 			"Sends about 18,000 tokens before the prompt.",
+			"Does not run with --inference cloud: aibox knows no login to its vendor's cloud that works in a sandbox. Use that cloud's API as a model server, with --inference URL.",
 			"Retries a failing model seven times, for over a minute; aibox ends such a run earlier.",
 		},
 	}
