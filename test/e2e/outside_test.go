@@ -36,7 +36,7 @@ type outside struct {
 func newOutside(t testing.TB, handler http.Handler) *outside {
 	t.Helper()
 	o := &outside{Host: testnet.NewHost(t, 443, 80), began: make(chan struct{}, 1)}
-	certificate, authority := issue(t, o.Name)
+	certificate, authority := issue(t, o.Name, o.Vendor)
 	o.CA = authority
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "hello from %s\n", r.Host) })
@@ -70,6 +70,13 @@ func (o *outside) asked() string {
 	return strings.Join(o.requests, "\n")
 }
 
+// forget removes the requests so far.
+func (o *outside) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.requests = nil
+}
+
 // requested reports whether a path with this end was requested.
 func (o *outside) requested(end string) bool {
 	o.mu.Lock()
@@ -77,15 +84,15 @@ func (o *outside) requested(end string) bool {
 	return slices.ContainsFunc(o.requests, func(request string) bool { return strings.HasSuffix(request, end) })
 }
 
-// issue makes an authority and a certificate of it for a host.
-func issue(t testing.TB, host string) (certificate tls.Certificate, authority string) {
+// issue makes an authority and a certificate of it for a host with these names.
+func issue(t testing.TB, names ...string) (certificate tls.Certificate, authority string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of " + host}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of " + names[0]}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	root, err := x509.CreateCertificate(rand.Reader, ca, ca, &key.PublicKey, key)
@@ -93,7 +100,7 @@ func issue(t testing.TB, host string) (certificate tls.Certificate, authority st
 		t.Fatal(err)
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, key)

@@ -107,6 +107,53 @@ func agentOutput(text string) string {
 	return strings.Join(lines, "")
 }
 
+// A sandbox reaches an accepted cloud and nothing else. aibox passes the TLS connection on
+// without a look at it, logs the host, and says so. Amp's only host is its vendor's own, so its
+// server here is one that a company runs itself.
+func TestAgentsReachTheirAcceptedCloudInTunnelsThatAiboxDoesNotSee(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	image := m.standins()
+	server, other := newOutside(t, nil), newOutside(t, nil)
+	repo := m.repo("p", map[string]string{"ca.pem": server.CA + other.CA})
+	for agent, c := range map[string]struct {
+		accepted, host, other string
+		options               func(host string) []string
+		rule                  string
+	}{
+		"cursor": {"cursor.com,*.cursor.sh", server.Vendor, other.Name, func(host string) []string { return []string{"--set", "endpoint=https://" + host} }, "*.cursor.sh"},
+		"amp": {"ampcode.com", server.Name, other.Name, func(host string) []string {
+			return []string{"--allow", server.Name, "--set", "amp-url=https://" + host + "/"}
+		}, server.Name},
+	} {
+		run := func(host string) []string {
+			args := append([]string{"run", agent, "--image", image, "--repo", repo, "--prompt", "p"}, trustIn("/workspace/ca.pem")...)
+			return append(args, c.options(host)...)
+		}
+		if o := m.aibox(4, run(c.host)...); !strings.Contains(o.stderr, "agents."+agent+".cloud") || server.asked() != "" {
+			t.Errorf("%s runs without its cloud accepted: %q\n%s", agent, server.asked(), o)
+		}
+		m.aibox(0, "config", "set", "agents."+agent+".cloud", c.accepted)
+		o := m.aibox(0, run(c.host)...)
+		if !strings.Contains(o.stdout+o.stderr, "model 200 OK: hello from "+c.host) || server.asked() != "GET /hello" {
+			t.Errorf("%s does not reach its cloud: %q\n%s", agent, server.asked(), o)
+		}
+		if !strings.Contains(o.stderr, "talks to its vendor's servers") || !strings.Contains(o.stderr, "aibox sees how much it sends, not what") {
+			t.Errorf("%s: the run does not say that its traffic is not seen:\n%s", agent, o)
+		}
+		stored := m.stored()
+		log := m.aibox(0, "netguard", "log", "--allowed", "--json", string(stored[len(stored)-1].ID)).stdout
+		if !strings.Contains(log, c.host+":443") || !strings.Contains(log, c.rule) || strings.Contains(log, "/hello") {
+			t.Errorf("%s: the log is\n%s", agent, log)
+		}
+		refused := m.exec(aibox, run(c.other)...)
+		if !strings.Contains(refused.stdout+refused.stderr, "aibox refused "+c.other) || other.asked() != "" {
+			t.Errorf("%s reaches another host: %q\n%s", agent, other.asked(), refused)
+		}
+		server.forget()
+	}
+}
+
 // Cursor and Amp live in their vendors' clouds, so `aibox run` refuses them. What it
 // would run is tried all the same, in a sandbox without a network.
 func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {

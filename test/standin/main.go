@@ -63,7 +63,9 @@ func printTask(out io.Writer, name string, given arguments) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "model", status)
+		if status != "" {
+			fmt.Fprintln(out, "model", status)
+		}
 	}
 	return os.WriteFile("made-by-"+name, []byte(name+"\n"), 0o600)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,7 +11,30 @@ import (
 )
 
 // models ask the model once, where and with what key the agent would.
-var models = map[string]func(arguments) (string, error){"aider": aider, "crush": crush}
+var models = map[string]func(arguments) (string, error){"aider": aider, "crush": crush, "cursor-agent": cursor, "amp": amp}
+
+// cursor and amp ask the vendor's server that they are told, if there is a proxy to it.
+func cursor(given arguments) (string, error) {
+	if endpoint := given.values["--endpoint"]; endpoint != nil {
+		return greet(endpoint[0])
+	}
+	return "", nil
+}
+
+func amp(arguments) (string, error) { return greet(os.Getenv("AMP_URL")) }
+
+func greet(server string) (string, error) {
+	if server == "" || os.Getenv("HTTPS_PROXY") == "" {
+		return "", nil
+	}
+	answer, err := http.Get(strings.TrimSuffix(server, "/") + "/hello") //nolint:gosec // a test's server
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.Status + ": " + strings.TrimSpace(string(text)), err
+}
 
 // aider goes by the provider before the model's name and that one's variables.
 func aider(given arguments) (string, error) {

@@ -4,6 +4,8 @@
 #
 #   11.11.0.0/16         is routed to this machine itself, and belongs to no interface
 #   nN.egress.test       is 11.11.0.N, for N from 0 to 255; other names below are special
+#   nN.egress-test.cursor.sh is the same address, under a name that aibox knows as one of a
+#                        vendor's cloud; the vendor has no such name
 #   ports from 0         are open to unprivileged users, since tests serve 80 and 443
 #
 # It needs root, but to find out that nothing is left to do.
@@ -11,9 +13,10 @@ set -euo pipefail
 
 readonly net=11.11.0.0/16
 marker='# aibox: hosts of the egress tests'
+vendor='# aibox: hosts of the egress tests that pose as those of a vendor'
 
 ready() {
-	grep -qxF "$marker" /etc/hosts && (($(</proc/sys/net/ipv4/ip_unprivileged_port_start) == 0)) &&
+	grep -qxF "$marker" /etc/hosts && grep -qxF "$vendor" /etc/hosts && (($(</proc/sys/net/ipv4/ip_unprivileged_port_start) == 0)) &&
 		ip route show table local "$net" 2>/dev/null | grep -q .
 }
 
@@ -29,4 +32,8 @@ grep -qxF "$marker" /etc/hosts || {
 	echo "10.1.2.3 private.egress.test"
 	echo "169.254.169.254 metadata.egress.test"
 	echo "100.64.0.1 shared.egress.test"
+} >>/etc/hosts
+grep -qxF "$vendor" /etc/hosts || {
+	echo "$vendor"
+	for n in {0..255}; do echo "11.11.0.$n n$n.egress-test.cursor.sh"; done
 } >>/etc/hosts

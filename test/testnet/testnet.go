@@ -29,6 +29,7 @@ const hosts = 256
 // Host is a host that one test has for itself.
 type Host struct {
 	Name    string // nN.egress.test
+	Vendor  string // nN.egress-test.cursor.sh, one of the hosts of Cursor's cloud for aibox
 	Address netip.Addr
 
 	t         testing.TB
@@ -41,7 +42,7 @@ func NewHost(t testing.TB, ports ...int) *Host {
 	t.Helper()
 	for _, n := range rand.Perm(hosts) {
 		h := &Host{
-			Name: fmt.Sprintf("n%d.egress.test", n), Address: netip.AddrFrom4([4]byte{11, 11, 0, byte(n)}),
+			Name: fmt.Sprintf("n%d.egress.test", n), Vendor: fmt.Sprintf("n%d.egress-test.cursor.sh", n), Address: netip.AddrFrom4([4]byte{11, 11, 0, byte(n)}),
 			t: t, listeners: map[int]net.Listener{},
 		}
 		err := h.listen(ports)
@@ -70,12 +71,14 @@ func (h *Host) listen(ports []int) error {
 	return nil
 }
 
-// resolve fails the test if the host's name leads elsewhere.
+// resolve fails the test if one of the host's names leads elsewhere.
 func (h *Host) resolve() {
 	h.t.Helper()
-	found, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip4", h.Name)
-	if err != nil || len(found) != 1 || found[0].Unmap() != h.Address {
-		h.t.Fatalf("%s is %v, not %s (%v): run test/testnet/setup.sh as root", h.Name, found, h.Address, err)
+	for _, name := range []string{h.Name, h.Vendor} {
+		found, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip4", name)
+		if err != nil || len(found) != 1 || found[0].Unmap() != h.Address {
+			h.t.Fatalf("%s is %v, not %s (%v): run test/testnet/setup.sh as root", name, found, h.Address, err)
+		}
 	}
 }
 
