@@ -24,12 +24,16 @@ func (i *Inspector) Request(d netguard.Destination, https bool, request *http.Re
 	}
 	// Nothing can be redacted in a compressed response, so Response refuses one.
 	request.Header.Set("Accept-Encoding", "identity")
+	// Nor in a part of one that begins or ends within the secret.
+	request.Header.Del("Range")
+	request.Header.Del("If-Range")
 	return nil
 }
 
 // The errors name nothing that the server sent, which could be the secret.
 var (
 	errEncoded  = errors.New("the server sent a compressed or encoded answer, although the proxy asked for a plain one, and aibox cannot redact the secret for this host in it")
+	errPartial  = errors.New("the server sent a part of an answer, although the proxy asked for all of it, and aibox cannot redact the secret for this host in it")
 	errSwitched = errors.New("the server switched to another protocol, such as WebSocket, and aibox cannot redact the secret for this host in it")
 )
 
@@ -42,6 +46,9 @@ func (i *Inspector) Response(d netguard.Destination, https bool, response *http.
 	}
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return errSwitched
+	}
+	if response.StatusCode == http.StatusPartialContent {
+		return errPartial
 	}
 	if encoded(response) {
 		return errEncoded

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestASecretReachesItsHostAlone(t *testing.T) {
@@ -168,6 +169,47 @@ func TestAnAnswerInWhichNothingCanBeRedactedIsRefused(t *testing.T) {
 				t.Errorf("a host without a secret: %v, %v", response, err)
 			}
 		}
+	}
+}
+
+// A part of an answer can begin within the secret.
+func TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret(t *testing.T) {
+	ignoresAll := false
+	parts := func(w http.ResponseWriter, r *http.Request) {
+		value := r.Header.Get("Authorization")
+		if ignoresAll {
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, value[len(value)/2:])
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(value))
+	}
+	w := newWorld(t, setup{
+		allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{"T=api.example.org:Authorization"},
+		servers: map[string]*httptest.Server{
+			api:                   secureServer(t, parts, true, "api.example.org"),
+			"www.example.org:443": secureServer(t, parts, true, "www.example.org"),
+		},
+	})
+	get := func(host string) (int, string) {
+		t.Helper()
+		request, _ := http.NewRequest(http.MethodGet, "https://"+host+"/", nil)
+		request.Header.Set("Range", "bytes=2-")
+		response, err := w.client(false).Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, dump(t, response)
+	}
+	if code, have := get("api.example.org"); code != http.StatusOK || !strings.Contains(have, "****") {
+		t.Errorf("the whole answer is %d: %s", code, have)
+	}
+	ignoresAll = true
+	if code, have := get("api.example.org"); code != http.StatusBadGateway || !strings.Contains(have, "a part of an answer") {
+		t.Errorf("a part is %d: %s", code, have)
+	}
+	if code, have := get("www.example.org"); code != http.StatusPartialContent {
+		t.Errorf("without a secret, a part is %d: %s", code, have)
 	}
 }
 
