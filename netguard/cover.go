@@ -18,6 +18,11 @@ func (p Pattern) coversHost(q Pattern) bool {
 	if p.host == q.host && p.wild == q.wild {
 		return true
 	}
+	return p.isAbove(q) && q.host.ownedBelow(p.host.name)
+}
+
+// isAbove reports whether p is a wildcard, and the host of q is below its domain.
+func (p Pattern) isAbove(q Pattern) bool {
 	return p.wild && p.host.name != "" && strings.HasSuffix(q.host.name, "."+p.host.name)
 }
 
@@ -32,8 +37,10 @@ func (p Pattern) coversPort(q Pattern) bool {
 	}
 }
 
-// meets reports whether some host matches both patterns.
-func (p Pattern) meets(q Pattern) bool { return p.coversHost(q) || q.coversHost(p) }
+// meets reports whether some host matches both patterns, as entries of a deny list.
+func (p Pattern) meets(q Pattern) bool {
+	return p.host == q.host && p.wild == q.wild || p.isAbove(q) || q.isAbove(p)
+}
 
 // Narrows reports whether an allow list with the entries of next allows at most what one
 // with those of now allows, under each mode. It can be false for lists of which that is

@@ -9,7 +9,7 @@ import (
 
 // drawnPattern is an entry of an allow list about few hosts and ports, so that entries meet.
 func drawnPattern(t *rapid.T, label string) Pattern {
-	host := rapid.SampledFrom([]string{"example.org", "a.example.org", "b.a.example.org", "example.net", "8.8.8.8", "user.github.io"}).Draw(t, label+" host")
+	host := rapid.SampledFrom([]string{"example.org", "a.example.org", "b.a.example.org", "example.net", "8.8.8.8", "user.github.io", "amazonaws.com", "a.s3.amazonaws.com", "s3.amazonaws.com"}).Draw(t, label+" host")
 	if host != "8.8.8.8" && rapid.Bool().Draw(t, label+" wild") {
 		host = "*." + host
 	}
@@ -70,7 +70,7 @@ func rulesOf(patterns []Pattern) []Rule {
 // isSubset checks that one policy allows no request that the other refuses.
 func isSubset(t *rapid.T, inside, outside Policy) {
 	inner, outer := NewMatcher(inside), NewMatcher(outside)
-	for _, host := range []string{"example.org", "a.example.org", "b.a.example.org", "c.b.a.example.org", "example.net", "8.8.8.8", "user.github.io", "x.user.github.io"} {
+	for _, host := range []string{"example.org", "a.example.org", "b.a.example.org", "c.b.a.example.org", "example.net", "8.8.8.8", "user.github.io", "x.user.github.io", "s3.amazonaws.com", "a.s3.amazonaws.com", "b.a.s3.amazonaws.com", "sts.amazonaws.com"} {
 		for _, port := range []string{":443", ":80", ":22", ":8443"} {
 			d, err := ParseDestination(host + port)
 			if err != nil {
@@ -109,6 +109,10 @@ func TestCoversFollowsHostsAndPorts(t *testing.T) {
 		{"example.org", "GET https://example.org/x", true},
 		{"GET https://example.org/x", "example.org", false},
 		{"8.8.8.8", "8.8.8.8:80", true},
+		{"*.amazonaws.com", "sts.amazonaws.com", true},
+		{"*.amazonaws.com", "a.s3.amazonaws.com", false},
+		{"*.amazonaws.com", "*.a.s3.amazonaws.com", false},
+		{"*.a.s3.amazonaws.com", "b.a.s3.amazonaws.com", true},
 	} {
 		outer, err := ParseAllow(c.outer)
 		inner, err2 := ParseAllow(c.inner)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // Host is a DNS name or an IP address in canonical form: a name has only lower-case letters,
@@ -15,8 +16,9 @@ import (
 // the end; an address is as netip prints it. Two spellings of one host are equal. The zero
 // value is no host, which no policy allows.
 type Host struct {
-	name string     // set for a name
-	addr netip.Addr // set for an address
+	name   string     // set for a name
+	suffix uint8      // the length of name's public suffix
+	addr   netip.Addr // set for an address
 }
 
 // Limits of a DNS name (RFC 1035, section 2.3.4).
@@ -52,8 +54,19 @@ func ParseHost(text string) (Host, error) {
 	if looksNumeric(name) {
 		return Host{}, fmt.Errorf("%q is not a host name: programs read it as an address in different ways", clip(text))
 	}
-	return Host{name: name}, nil
+	return nameHost(name), nil
 }
+
+// nameHost returns the host of a canonical name. It looks up the public suffix, private ones
+// included, because that would allocate in Decide.
+func nameHost(name string) Host {
+	suffix, _ := publicsuffix.PublicSuffix(name)
+	return Host{name: name, suffix: uint8(len(suffix))} // at most maxName
+}
+
+// ownedBelow reports whether the owner of domain, which h is below, answers for h. Names
+// below a public suffix have other owners: anyone can get one below s3.amazonaws.com.
+func (h Host) ownedBelow(domain string) bool { return int(h.suffix) <= len(domain) }
 
 func addressHost(addr netip.Addr) (Host, error) {
 	if addr.Zone() != "" {

@@ -7,7 +7,8 @@ import (
 )
 
 // ParseInspect parses an entry of the list of hosts whose TLS the proxy inspects: HOST,
-// HOST:PORT, HOST:* or *.DOMAIN, as in an allow list. Without a port it means port 443.
+// HOST:PORT, HOST:* or *.DOMAIN, as in an allow list. Without a port it means port 443. A
+// wildcard matches every name below its domain: to see more is never wider.
 func ParseInspect(text string) (Pattern, error) {
 	if strings.Contains(text, "://") {
 		return Pattern{}, fmt.Errorf("%q is not a host: leave out the scheme and the path", clip(text))

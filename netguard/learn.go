@@ -91,10 +91,10 @@ func entryFor(d Destination) (Pattern, error) {
 // cover names of many owners.
 func (p Pattern) above() (Pattern, bool) {
 	_, domain, ok := strings.Cut(p.host.name, ".")
-	if !ok || p.wild {
+	if !ok || p.wild || !p.host.ownedBelow(domain) {
 		return Pattern{}, false
 	}
-	wildcard := Pattern{host: Host{name: domain}, wild: true, port: p.port}
+	wildcard := Pattern{host: nameHost(domain), wild: true, port: p.port}
 	checked, err := ParseAllow(wildcard.String())
 	return checked, err == nil && checked == wildcard
 }

@@ -35,7 +35,8 @@ const (
 
 // ParseAllow parses an entry of an allow list: HOST, HOST:PORT or HOST:*, where HOST is a
 // name, an IP address or *.DOMAIN. A wildcard matches one or more labels below DOMAIN, never
-// DOMAIN itself. Without a port, it allows ports 443 and 80. An entry that would allow names
+// DOMAIN itself, and no name that belongs to another owner: *.amazonaws.com does not match
+// bucket.s3.amazonaws.com, because the public suffix s3.amazonaws.com is below it. Without a port, it allows ports 443 and 80. An entry that would allow names
 // of many owners ("*", "*.com", "*.github.io") is an error, as is an address that no policy
 // ever allows.
 //
@@ -65,6 +66,9 @@ func ParseAllow(text string) (Pattern, error) {
 		}
 		return p, nil
 	}
+	if p.wild && !nameHost("any."+p.host.name).ownedBelow(p.host.name) {
+		return Pattern{}, fmt.Errorf("%q would allow the names of many owners: list the hosts by their names", clip(text))
+	}
 	suffix, icann := publicsuffix.PublicSuffix(p.host.name)
 	if suffix != p.host.name {
 		return p, nil
@@ -80,7 +84,7 @@ func ParseAllow(text string) (Pattern, error) {
 
 // ParseDeny parses an entry of a deny list. It has the form of an entry of an allow list.
 // Without a port it denies every port; "*" denies every host, and a wildcard can be as wide
-// as *.com.
+// as *.com. It denies every name below its domain.
 func ParseDeny(text string) (Pattern, error) { return parsePattern(text) }
 
 func parsePattern(text string) (Pattern, error) {

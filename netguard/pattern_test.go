@@ -22,7 +22,7 @@ func TestPatternPrintsInItsCanonicalForm(t *testing.T) {
 }
 
 func TestAnEntryThatIsTooWideIsRefused(t *testing.T) {
-	for _, text := range []string{"*", "*:443", "*.com", "*.co.uk", "*.github.io", "*.s3.amazonaws.com", "com", "co.uk", "*.internal", "127.0.0.1", "10.0.0.1:443", "[::1]:80", "169.254.169.254", "[::ffff:8.8.8.8]"} {
+	for _, text := range []string{"*", "*:443", "*.com", "*.co.uk", "*.github.io", "*.s3.amazonaws.com", "*.run.app", "com", "co.uk", "*.internal", "127.0.0.1", "10.0.0.1:443", "[::1]:80", "169.254.169.254", "[::ffff:8.8.8.8]"} {
 		if p, err := ParseAllow(text); err == nil {
 			t.Errorf("%q is allowed as %q", text, p)
 		}

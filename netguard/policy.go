@@ -40,7 +40,7 @@ type Matcher struct {
 
 // NewMatcher returns the matcher of a policy. It copies the lists.
 func NewMatcher(p Policy) *Matcher {
-	return &Matcher{p.Mode, newIndex(p.Allow), newIndex(p.Deny), newIndex(p.Inspect)}
+	return &Matcher{p.Mode, newIndex(p.Allow).owned(), newIndex(p.Deny), newIndex(p.Inspect)}
 }
 
 // Mode returns the policy's mode.
@@ -67,14 +67,22 @@ func (m *Matcher) Decide(d Destination) Verdict {
 	if rule := m.allow.find(d, Pattern.allowsPort); rule != nil {
 		return Verdict{Allowed: true, Reason: AllowedByRule, Rule: rule}
 	}
+	beyond := m.allow.beyond(d)
 	if m.mode == Public {
-		if d.Port == portHTTPS || d.Port == portHTTP {
+		usual := d.Port == portHTTPS || d.Port == portHTTP
+		if beyond != nil && (!usual || beyond.Pattern.Restricted()) { // what is restricted must not become free
+			return Verdict{Reason: OtherOwner, Rule: beyond}
+		}
+		if usual {
 			return Verdict{Allowed: true, Reason: AllowedByPolicy}
 		}
 		return Verdict{Reason: PortNotUsual}
 	}
 	if rule := m.allow.find(d, anyPortMatches); rule != nil {
 		return Verdict{Reason: PortNotListed, Rule: rule}
+	}
+	if beyond != nil {
+		return Verdict{Reason: OtherOwner, Rule: beyond}
 	}
 	return Verdict{Reason: NotListed}
 }
@@ -102,6 +110,8 @@ type index struct {
 	exact map[Host][]*Rule
 	below map[string][]*Rule // by the domain of a wildcard
 	all   []*Rule
+	// isOwned reports that a wildcard matches no names of other owners; see Host.ownedBelow.
+	isOwned bool
 }
 
 func newIndex(rules []Rule) index {
@@ -118,6 +128,19 @@ func newIndex(rules []Rule) index {
 		}
 	}
 	return x
+}
+
+// owned returns an index of an allow list.
+func (x index) owned() index {
+	x.isOwned = true
+	return x
+}
+
+// beyond returns the rule of an allow list whose wildcard would decide about d if all names
+// below a domain had one owner.
+func (x index) beyond(d Destination) *Rule {
+	x.isOwned, x.exact = false, nil
+	return x.find(d, Pattern.allowsPort)
 }
 
 // find returns the rule that decides about d. One that allows all requests comes before
@@ -146,6 +169,9 @@ func (x index) level(d Destination, hasPort func(Pattern, uint16) bool) []*Rule 
 	}
 	for domain := d.Host.name; domain != ""; {
 		_, domain, _ = strings.Cut(domain, ".")
+		if x.isOwned && !d.Host.ownedBelow(domain) {
+			break // the domains that follow are shorter
+		}
 		if rules := x.below[domain]; anyHasPort(rules, d.Port, hasPort) {
 			return rules
 		}

@@ -94,10 +94,12 @@ func TestTheDenyListHoldsForResolvedAddresses(t *testing.T) {
 }
 
 func TestDecideAllocatesNothing(t *testing.T) {
-	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", "*.example.net", "example.org"), Deny: rules(t, ParseDeny, "--deny", "*.bad.example.net")})
-	d := destination(t, "a.very.deep.name.below.example.net:443")
-	if n := testing.AllocsPerRun(100, func() { m.Decide(d) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", "*.example.net", "example.org", "*.amazonaws.com"), Deny: rules(t, ParseDeny, "--deny", "*.bad.example.net")})
+	for _, text := range []string{"a.very.deep.name.below.example.net:443", "anyones-bucket.s3.amazonaws.com:443"} {
+		d := destination(t, text)
+		if n := testing.AllocsPerRun(100, func() { m.Decide(d) }); n != 0 {
+			t.Errorf("%s: %v allocations", text, n)
+		}
 	}
 }
 
@@ -113,5 +115,45 @@ func BenchmarkDecide(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Decide(d)
+	}
+}
+
+func TestAnAllowedWildcardEndsWhereNamesOfOtherOwnersBegin(t *testing.T) {
+	entries := []string{"*.amazonaws.com", "*.windows.net:*", "GET https://*.core.windows.net/x", "listed.s3.amazonaws.com", "*.own.s3.amazonaws.com", "*.user.github.io"}
+	cases := map[string]Reason{
+		"sts.amazonaws.com:443": AllowedByRule, "a.sts.amazonaws.com:443": AllowedByRule, "login.windows.net:22": AllowedByRule, "a.user.github.io:443": AllowedByRule,
+		"anyones-bucket.s3.amazonaws.com:443": OtherOwner, "a.anyones-bucket.s3.amazonaws.com:443": OtherOwner, "s3.amazonaws.com:443": OtherOwner,
+		"anyones-bucket.s3.amazonaws.com:8443": NotListed, "anyone.blob.core.windows.net:443": OtherOwner, "anyone.blob.core.windows.net:22": OtherOwner,
+		"listed.s3.amazonaws.com:443": AllowedByRule, "listed.s3.amazonaws.com:22": PortNotListed, "a.own.s3.amazonaws.com:443": AllowedByRule,
+	}
+	m := NewMatcher(Policy{Mode: Allowlist, Allow: rules(t, ParseAllow, "--allow", entries...)})
+	for text, want := range cases {
+		if v := m.Decide(destination(t, text)); v.Reason != want || v.Allowed != (want == AllowedByRule) {
+			t.Errorf("%s: %v %q, want %q", text, v.Allowed, v.Reason.Name(), want.Name())
+		}
+	}
+	if v := m.Decide(destination(t, "anyones-bucket.s3.amazonaws.com:443")); v.Rule.String() != "*.amazonaws.com (--allow)" || !v.Reason.Askable() {
+		t.Errorf("the refusal names the entry %v", v.Rule)
+	}
+	// A deny list and the list of inspected hosts lose nothing.
+	m = NewMatcher(Policy{Mode: Public, Deny: rules(t, ParseDeny, "--deny", "*.amazonaws.com"), Inspect: rules(t, ParseInspect, "--inspect", "*.windows.net")})
+	if v := m.Decide(destination(t, "anyones-bucket.s3.amazonaws.com:443")); v.Reason != DeniedByRule {
+		t.Errorf("a denied wildcard: %q", v.Reason.Name())
+	}
+	if !m.Inspects(destination(t, "anyone.blob.core.windows.net:443")) {
+		t.Error("an inspected wildcard does not inspect")
+	}
+	// Under public, an entry that restricts requests must not end in an unrestricted host.
+	m = NewMatcher(Policy{Mode: Public, Allow: rules(t, ParseAllow, "--allow", "GET https://*.amazonaws.com/x", "*.windows.net:22")})
+	for text, want := range map[string]Reason{
+		"anyones-bucket.s3.amazonaws.com:443": OtherOwner, "anyone.blob.core.windows.net:443": AllowedByPolicy, "anyone.blob.core.windows.net:22": OtherOwner,
+	} {
+		if v := m.Decide(destination(t, text)); v.Reason != want {
+			t.Errorf("public, %s: %q, want %q", text, v.Reason.Name(), want.Name())
+		}
+	}
+	request := Request{Destination: destination(t, "anyones-bucket.s3.amazonaws.com:443"), TLS: true, Method: "GET", Path: "/x"}
+	if v, _ := m.DecideRequest(request); v.Allowed {
+		t.Error("a request is allowed at a host that the wildcard does not reach")
 	}
 }

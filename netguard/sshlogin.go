@@ -61,5 +61,5 @@ func (l SSHLogin) String() string { return l.User + "@" + l.Destination.String()
 // SSHAgent is where the egress proxy passes on requests to the user's ssh-agent. No host can
 // have this name.
 func SSHAgent() Destination {
-	return Destination{Host: Host{name: "ssh-agent.aibox.internal"}, Port: portSSH}
+	return Destination{Host: nameHost("ssh-agent.aibox.internal"), Port: portSSH}
 }

@@ -18,6 +18,7 @@ const (
 	DeniedByRule                        // an entry of the deny list
 	NotListed                           // the policy is Allowlist, and no entry names the host
 	PortNotListed                       // an entry names the host, but not the port
+	OtherOwner                          // only a wildcard names the host, and names below its public suffix have other owners
 	PortNotUsual                        // the policy is Public, and the port is neither 443 nor 80
 	RequestNotListed                    // the entries for the host allow other methods or paths
 	RequestOverridden                   // a header of the request names another method or path
@@ -42,6 +43,7 @@ var reasons = [...]string{
 	DeniedByRule:      "an entry of the deny list names it",
 	NotListed:         "no entry of the allow list names this host",
 	PortNotListed:     "the allow list has this host, but not this port",
+	OtherOwner:        "a wildcard of the allow list does not include names that belong to other owners: the list must have this host by its name",
 	PortNotUsual:      "the policy allows ports 443 and 80 only, unless the allow list names the port",
 	RequestNotListed:  "the allow list has this host, but not this method and path",
 	RequestOverridden: "a header of the request names another method or path",
@@ -71,7 +73,7 @@ func (r Reason) String() string {
 // names of the reasons in JSON.
 var reasonNames = [...]string{
 	AllowedByRule: "allowed-by-rule", AllowedByPolicy: "allowed-by-policy", DeniedByRule: "denied-by-rule",
-	NotListed: "not-listed", PortNotListed: "port-not-listed", PortNotUsual: "port-not-usual",
+	NotListed: "not-listed", PortNotListed: "port-not-listed", OtherOwner: "other-owner", PortNotUsual: "port-not-usual",
 	RequestNotListed: "request-not-listed", RequestOverridden: "request-overridden", PathAmbiguous: "path-ambiguous",
 	NotInspected: "not-inspected", NoEgress: "no-egress",
 	NoHost: "no-host", LoopbackAddress: "loopback-address", PrivateAddress: "private-address",
@@ -90,4 +92,6 @@ func (r Reason) Name() string {
 
 // Askable reports whether the user can allow what was refused for this reason. Addresses
 // that are not public, and what the user has denied, can never be allowed by an answer.
-func (r Reason) Askable() bool { return r == NotListed || r == PortNotListed || r == PortNotUsual }
+func (r Reason) Askable() bool {
+	return r == NotListed || r == PortNotListed || r == OtherOwner || r == PortNotUsual
+}
