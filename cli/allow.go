@@ -28,7 +28,7 @@ func newAllowCommand(a *cli) *cobra.Command {
 		Use:   "allow ID HOST…",
 		Short: "Let a running session reach hosts",
 		Long: `Let a running session reach hosts, until it ends. HOST is a name, an address or
-*.DOMAIN, which matches every name below DOMAIN. Without a port, it allows ports 443
+*.DOMAIN, which matches the names below DOMAIN. Without a port, it allows ports 443
 and 80; HOST:PORT allows another one. Hosts that the session's own settings deny stay
 denied.`,
 		Example: "  aibox allow 0dq4f example.org\n  aibox allow 0dq4f git.example.org:22 --always",

@@ -158,14 +158,19 @@ func (p Pattern) Restricted() bool { return p.requests != requestRule{} }
 // inspects the host.
 func (p Pattern) TLS() bool { return p.requests.scheme == "https" }
 
+// WholeHost returns the entry without its restriction to some requests.
+func (p Pattern) WholeHost() Pattern {
+	q := p.requests
+	p.requests = requestRule{}
+	if p.port == portHTTPS && q.scheme == "https" || p.port == portHTTP && q.scheme == "http" {
+		p.port = usualPorts
+	}
+	return p
+}
+
 // requestString returns the canonical form of an entry with restricted requests.
 func (p Pattern) requestString() string {
-	q := p.requests
-	plain := p
-	plain.requests = requestRule{}
-	if p.port == portHTTPS && q.scheme == "https" || p.port == portHTTP && q.scheme == "http" {
-		plain.port = usualPorts
-	}
+	q, plain := p.requests, p.WholeHost()
 	host := plain.String()
 	if plain.port == usualPorts && p.host.addr.Is6() {
 		host = "[" + host + "]"

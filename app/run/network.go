@@ -125,7 +125,7 @@ func checkInspection(spec *session.Spec) error {
 		return err
 	}
 	for _, rule := range policy.Uninspected() {
-		host, _ := rule.Pattern.Host()
+		host := rule.Pattern.WholeHost()
 		return fault.New(fault.Usage, "%q allows single requests, which the egress proxy sees only if it decrypts the traffic to the host", rule.Pattern).
 			Hint("allow the whole host: --allow %s", host).
 			Hint("or have aibox decrypt its traffic: --inspect %s", host)

@@ -173,8 +173,13 @@ func (p *policy) allowCommand(d netguard.Destination) string {
 	if err != nil { // no allow list can have it
 		return ""
 	}
-	id, _, _ := strings.Cut(string(p.session.id), "-") // the number alone is unique
-	return shellquote.Join([]string{"aibox", "allow", id, pattern.String()})
+	return shellquote.Join([]string{"aibox", "allow", p.number(), pattern.String()})
+}
+
+// number returns the session's id for commands: the number alone is unique.
+func (p *policy) number() string {
+	number, _, _ := strings.Cut(string(p.session.id), "-")
+	return number
 }
 
 // agentStarts notes that what the sandbox requests from now on comes from the agent.
@@ -248,6 +253,9 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 	if proxy == nil {
 		return session.PolicyChanged{}, fault.New(fault.Conflict, "the session's network is not ready yet")
 	}
+	for _, rule := range (netguard.Policy{Allow: allow, Inspect: rules.Inspect}).Uninspected() {
+		return session.PolicyChanged{}, p.uninspectedFault(rule.Pattern)
+	}
 	rules.Allow = addRules(withoutRules(rules.Allow, deny, addedRule), allow)
 	rules.Deny = addRules(withoutRules(rules.Deny, allow, addedRule), deny)
 	for _, rule := range allow {
@@ -260,6 +268,16 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 	added := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny})
 	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
 	return p.apply(rules, proxy, event)
+}
+
+// uninspectedFault refuses an entry that could allow nothing, and would refuse what wider
+// entries allow. Which hosts are inspected is fixed when the sandbox starts, because its
+// programs must trust the session's authority.
+func (p *policy) uninspectedFault(entry netguard.Pattern) error {
+	host := entry.WholeHost().String()
+	return fault.New(fault.Usage, "%q allows single requests, which the egress proxy sees only if it decrypts the traffic to the host, and this session does not inspect it", entry).
+		Hint("%s   # allows the whole host", shellquote.Join([]string{"aibox", "allow", p.number(), host})).
+		Hint("%s …   # starts a session that decrypts its traffic", shellquote.Join([]string{"aibox", "run", "--inspect", host, "--allow", entry.String()}))
 }
 
 // apply logs a change and makes rules the policy. p.changing is held.

@@ -136,6 +136,28 @@ func TestAllowedHostsOfARunningSessionChange(t *testing.T) {
 	}
 }
 
+func TestSingleRequestsInTLSAreAllowedLaterOnlyAtAnInspectedHost(t *testing.T) {
+	sessions, s, proxy := proxiedWith(t, netguard.Allowlist, session.Launch{Spec: session.Spec{Run: config.Run{Allow: []string{"*.example.org"}, Inspect: []string{"seen.example.net"}}}})
+	open := destination(t, "api.example.org:443")
+	proxy.open = []netguard.Destination{open}
+	for entry, hint := range map[string]string{
+		"GET https://api.example.org/**":      "aibox allow " + s.policy.number() + " api.example.org",
+		"GET https://*.example.org:8443/v1/*": "aibox allow " + s.policy.number() + " '*.example.org:8443'",
+	} {
+		_, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}})
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "does not inspect") || !strings.Contains(strings.Join(fault.Hints(err), "\n"), hint) {
+			t.Errorf("%s: %v, %q", entry, err, fault.Hints(err))
+		}
+	}
+	if !s.policy.decide(open).Allowed || len(proxy.open) != 1 {
+		t.Error("an entry that was refused closed connections that the policy allows")
+	}
+	changed, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"GET https://seen.example.net/x", "GET http://plain.example.net/x"}})
+	if err != nil || len(changed.Allow) != 3 {
+		t.Errorf("%+v, %v", changed, err)
+	}
+}
+
 func TestDeniedHostsOfTheSettingsCannotBeAllowedLater(t *testing.T) {
 	sessions, s, _ := proxied(t, netguard.Public)
 	pattern, err := netguard.ParseDeny("a.example")
