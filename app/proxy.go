@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"net/netip"
 	"os"
 
 	"aibox/audit"
@@ -53,6 +54,11 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 		Budgets:   egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},
 	})
 	return inspectingProxy{proxy, inspector, known}, nil
+}
+
+// DecideAddresses is the run.AddressCheck of the egress proxies on this machine.
+func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict {
+	return egress.DecideAddresses(policy, port, found)
 }
 
 // inspectingProxy is a proxy with what the programs in the sandbox must know of it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/app"
 	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -58,7 +59,8 @@ allow it. With the id of a running session, the session's current lists decide; 
 those of a run with these flags. The port is 443 unless you name another one.
 
 No name is looked up, unless you pass --resolve: then each address of the host is checked
-as the egress proxy checks it.
+as the egress proxy checks it. The proxy connects only to those that are allowed, and
+refuses a host that has none.
 
 Exits with code 0 if the host is allowed, and with 4 if it is refused.`,
 		Example: "  aibox netguard explain registry.example.org\n  aibox netguard explain git.example.org:22 --allow '*.example.org'\n  aibox netguard explain example.org 0dq4f",
@@ -89,7 +91,7 @@ func (o *explainOptions) explain(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := run.Explain(&launched, lists, id, d, addresses...)
+	e, err := run.Explain(&launched, lists, id, d, app.DecideAddresses, addresses...)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (o *explainOptions) addresses(ctx context.Context, d netguard.Destination) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", d.Host.Name())
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", d.Host.Name()+".") // no search domains, as in the proxy
 	if err != nil {
 		return nil, fault.New(fault.Environment, "%s cannot be looked up: %w", d.Host, err)
 	}
@@ -185,7 +187,11 @@ func (o *explainOptions) printExplanation(e run.Explanation, launched *session.S
 		rows = append(rows, []string{"note", fmt.Sprintf("the image names the hosts of %s; the first lines of a run show them", strings.Join(e.Presets, ", "))})
 	}
 	for _, address := range e.Addresses {
-		rows = append(rows, []string{"address", address.Address + ": " + address.Explanation})
+		text := address.Address + ": allowed"
+		if !address.Allowed {
+			text = address.Address + ": refused, " + address.Explanation
+		}
+		rows = append(rows, []string{"address", text})
 	}
 	if e.Command != "" {
 		rows = append(rows, []string{"to allow it", termtext.Escape(e.Command)})
@@ -240,7 +246,7 @@ func (o *explainOptions) test(args []string, file string) error {
 	failed := 0
 	for i := range cases {
 		c := &cases[i]
-		if c.Explanation, err = run.Explain(&launched, nil, "", c.destination); err != nil {
+		if c.Explanation, err = run.Explain(&launched, nil, "", c.destination, nil); err != nil {
 			return err
 		}
 		if c.Passed = c.Explanation.Allowed == (c.Expected == "allow"); !c.Passed {

@@ -1,10 +1,18 @@
 package netguard
 
+import "net/netip"
+
 // Verdict is the decision about one destination. The zero value is a refusal.
 type Verdict struct {
 	Allowed bool
 	Reason  Reason
 	Rule    *Rule // the entry that decided; nil if none did
+}
+
+// AddressVerdict is the decision about one address of a destination.
+type AddressVerdict struct {
+	Address netip.Addr
+	Verdict Verdict
 }
 
 // Reason is why a destination is allowed or refused. The zero value is no reason.

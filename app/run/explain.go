@@ -33,10 +33,15 @@ type AddressText struct {
 	Explanation string `json:"explanation"`
 }
 
+// AddressCheck decides about the addresses that a look-up of a host found, as the egress proxy
+// does before it connects to one of those that are allowed.
+type AddressCheck func(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict
+
 // Explain decides about a destination under the policy of a session or of a run that is not
-// started. id is the running session, or empty. addresses are those of the host; none if it
-// was not resolved.
-func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard.Destination, addresses ...netip.Addr) (Explanation, error) {
+// started. id is the running session, or empty. check decides about a destination that is an
+// address, and about addresses, which are those of the host; none if it was not resolved. A
+// nil check skips both.
+func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard.Destination, check AddressCheck, addresses ...netip.Addr) (Explanation, error) {
 	policy, presets, err := spec.Policy()
 	if err != nil {
 		return Explanation{}, err
@@ -49,6 +54,13 @@ func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard
 	}
 	matcher := netguard.NewMatcher(policy)
 	v := matcher.Decide(d)
+	if addr, ok := d.Host.Address(); ok && check != nil && (v.Allowed || v.Reason.Askable()) {
+		for _, decided := range check(matcher, d.Port, []netip.Addr{addr}) {
+			if !decided.Verdict.Allowed {
+				v = decided.Verdict
+			}
+		}
+	}
 	e := Explanation{
 		Destination: d.String(), Policy: spec.Network, Allowed: v.Allowed, Restricted: v.Restricted(),
 		Reason: v.Reason.Name(), Explanation: v.Reason.String(),
@@ -63,12 +75,16 @@ func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard
 		e.Command = allowCommand(spec, id, d, v)
 		return e, nil
 	}
-	for _, address := range addresses {
-		verdict := matcher.DecideAddress(address.Unmap(), d.Port)
-		e.Addresses = append(e.Addresses, AddressText{address.String(), verdict.Allowed, verdict.Reason.String()})
-		if !verdict.Allowed { // the proxy refuses a host of which any address is refused
-			e.Allowed, e.Reason, e.Explanation = false, verdict.Reason.Name(), verdict.Reason.String()
-		}
+	if check == nil || len(addresses) == 0 {
+		return e, nil
+	}
+	decided := check(matcher, d.Port, addresses)
+	for _, address := range decided {
+		e.Addresses = append(e.Addresses, AddressText{address.Address.String(), address.Verdict.Allowed, address.Verdict.Reason.String()})
+	}
+	if !slices.ContainsFunc(decided, func(a netguard.AddressVerdict) bool { return a.Verdict.Allowed }) {
+		reason := decided[0].Verdict.Reason // as the proxy reports it
+		e.Allowed, e.Reason, e.Explanation = false, reason.Name(), reason.String()
 	}
 	return e, nil
 }

@@ -42,6 +42,6 @@ func (s *Service) Explain(_ context.Context, tenant session.Tenant, id, host str
 	if port < 1 || port > 65535 {
 		return false, "", "", fault.New(fault.Usage, "%d is not a port", port)
 	}
-	e, err := run.Explain(&found.Spec, found.State.Lists, found.ID, netguard.Destination{Host: name, Port: uint16(port)})
+	e, err := run.Explain(&found.Spec, found.State.Lists, found.ID, netguard.Destination{Host: name, Port: uint16(port)}, s.CheckAddresses)
 	return e.Allowed, e.Explanation, e.Rule, err
 }

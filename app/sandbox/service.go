@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"aibox/app/run"
 	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -30,6 +31,8 @@ type Service struct {
 	// Defaults returns the settings that a tenant's sandboxes have if a request does not give
 	// them; nil means none.
 	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
+	// CheckAddresses decides about addresses that are named in place of hosts; nil skips it.
+	CheckAddresses run.AddressCheck
 	// Secrets reads the values that the egress proxy adds to a sandbox's requests.
 	Secrets func(ctx context.Context, settings *config.Resolved, spec *session.Spec) (map[string]string, error)
 	// ModelKeys returns the keys of model servers by variable.

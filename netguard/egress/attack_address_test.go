@@ -184,3 +184,30 @@ func TestBothFamiliesAreTried(t *testing.T) {
 		t.Errorf("recorded %v", events)
 	}
 }
+
+func TestAnExplanationOfAddressesDecidesAsTheDialerDoes(t *testing.T) {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mine []netip.Addr
+	for _, address := range own {
+		if prefix, err := netip.ParsePrefix(address.String()); err == nil {
+			mine = append(mine, prefix.Addr())
+		}
+	}
+	policy := netguard.NewMatcher(attackPolicy(t))
+	for _, found := range append([][]netip.Addr{mine, addresses("10.0.0.1", "11.11.1.1"), addresses("::ffff:11.11.1.1"), slices.Repeat(addresses("11.11.1.1"), maxAddresses+1)}, mine) {
+		d := dialer{own: ownAddresses{list: net.InterfaceAddrs}}
+		allowed, _ := d.filter(candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, 443) })
+		var explained []netip.Addr
+		for _, decided := range DecideAddresses(policy, 443, found) {
+			if decided.Verdict.Allowed {
+				explained = append(explained, decided.Address)
+			}
+		}
+		if !slices.Equal(allowed, explained) {
+			t.Errorf("%v: %v would be dialed, and %v explained", found, allowed, explained)
+		}
+	}
+}

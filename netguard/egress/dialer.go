@@ -59,25 +59,34 @@ func (d *dialer) resolve(ctx context.Context, host netguard.Host) ([]netip.Addr,
 	if err == nil && len(found) == 0 {
 		err = errors.New("the name has no address")
 	}
+	return candidates(found), err
+}
+
+// candidates returns those of the found addresses that are checked.
+func candidates(found []netip.Addr) []netip.Addr {
 	var addresses []netip.Addr
 	for _, addr := range found[:min(len(found), maxAddresses)] {
 		addresses = append(addresses, addr.Unmap()) // the resolver maps what it finds in A records
 	}
-	return addresses, err
+	return addresses
+}
+
+// DecideAddresses returns what a proxy on this machine decides about the addresses that it
+// found for a host, which policy allows by name: it connects to one of those that are allowed,
+// and refuses the host if there are none, for the reason of the first.
+func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict {
+	own := ownAddresses{list: net.InterfaceAddrs}
+	return own.decide(candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, port) })
 }
 
 // filter returns the addresses that pass, or the refusal of the first that does not.
 func (d *dialer) filter(addresses []netip.Addr, check addressCheck) (allowed []netip.Addr, refused *refusal) {
-	for _, addr := range addresses {
-		verdict := check(addr)
-		if verdict.Allowed && d.own.contain(addr) {
-			verdict = netguard.Verdict{Reason: netguard.OwnAddress}
-		}
-		if verdict.Allowed {
-			allowed = append(allowed, addr)
+	for _, decided := range d.own.decide(addresses, check) {
+		if decided.Verdict.Allowed {
+			allowed = append(allowed, decided.Address)
 		} else if refused == nil {
-			refused = refuse(verdict)
-			refused.address = addr
+			refused = refuse(decided.Verdict)
+			refused.address = decided.Address
 		}
 	}
 	return allowed, refused
@@ -187,6 +196,20 @@ type ownAddresses struct {
 
 // ownFor is how long the addresses count as current.
 const ownFor = 5 * time.Second
+
+// decide returns the decision about each address. One of this machine is refused whatever
+// check says.
+func (o *ownAddresses) decide(addresses []netip.Addr, check addressCheck) []netguard.AddressVerdict {
+	decided := make([]netguard.AddressVerdict, len(addresses))
+	for i, addr := range addresses {
+		verdict := check(addr)
+		if verdict.Allowed && o.contain(addr) {
+			verdict = netguard.Verdict{Reason: netguard.OwnAddress}
+		}
+		decided[i] = netguard.AddressVerdict{Address: addr, Verdict: verdict}
+	}
+	return decided
+}
 
 // contain reports whether addr is an address of this machine. If they cannot be read, every
 // address counts as one.
