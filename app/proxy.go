@@ -51,7 +51,10 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 		Inspector: inspector,
 		HostKeys:  known,
 		SSHAgent:  agent,
-		Budgets:   egress.Budgets{Upload: access.UploadLimit, Download: access.DownloadLimit},
+		Budgets: egress.Budgets{
+			Upload: access.UploadLimit, Download: access.DownloadLimit,
+			UploadPerHost: access.UploadLimitPerHost, DownloadPerHost: access.DownloadLimitPerHost,
+		},
 	})
 	return inspectingProxy{proxy, inspector, known}, nil
 }

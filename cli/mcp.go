@@ -93,7 +93,7 @@ func (o *mcpOptions) run(ctx context.Context) error {
 // nothing unless a call asks for it.
 func (o *mcpOptions) sandboxSettings() map[string]string {
 	base := map[string]string{}
-	for _, key := range []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "egress-upload", "egress-download"} {
+	for _, key := range []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host"} {
 		if o.settings.Has(key) {
 			base[key] = o.settings.Text(key)
 		}

@@ -144,7 +144,7 @@ func tighter(field spec.Field, was, now any) bool {
 		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
 	case "env":
 		return now != nil && subset(now, was)
-	case "ask-timeout", "egress-upload", "egress-download", "timeout", "max-parallel", "pids", "layers", "max-upload", "max-tokens", "max-cost", "state-size", "model-timeout", "idle-timeout", "disk", "max-output":
+	case "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "timeout", "max-parallel", "pids", "layers", "max-upload", "max-tokens", "max-cost", "state-size", "model-timeout", "idle-timeout", "disk", "max-output":
 		return number(now) <= number(was)
 	case "network":
 		order := []any{"none", "local", "allowlist", "public"}

@@ -14,48 +14,50 @@ import (
 // The record of an earlier version does not have the key of a newer setting. So a json
 // key goes without omitempty, unless zero is what that version did.
 type Run struct {
-	Network        string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local allowlist public" default:"local" scope:"at-most" inherit:"always"`
-	Allow          []string        `json:"allow,omitzero" label:"Allowed hosts" help:"Allow these hosts: HOST, HOST:PORT, *.DOMAIN or a preset such as npm" scope:"at-most" placeholder:"HOST" inherit:"always"`
-	Deny           []string        `json:"deny,omitempty" label:"Denied hosts" help:"Deny these hosts, even if another setting allows them" scope:"at-least" placeholder:"HOST" inherit:"always"`
-	Ask            bool            `json:"ask,omitempty" label:"Ask" help:"Ask you about each host that is not allowed, while the connection waits" scope:"at-most" inherit:"always"`
-	AskTimeout     amount.Duration `json:"ask_timeout" label:"Ask timeout" help:"Refuse a connection that waited this long for an answer" default:"1m" min:"1s" max:"1h" scope:"at-most" inherit:"always"`
-	EgressUpload   amount.MiB      `json:"egress_upload" label:"Egress upload limit" help:"Limit the MiB that a session sends to allowed hosts; 0 for no limit" default:"256" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	EgressDownload amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	Inspect        []string        `json:"inspect,omitempty" label:"Inspected hosts" help:"Decrypt the traffic to these hosts in the egress proxy" placeholder:"HOST" inherit:"always"`
-	Secret         []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME, or of [secrets.NAME] in your settings, to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
-	SSHAgent       []string        `json:"ssh_agent,omitempty" label:"SSH agent" help:"Let your ssh-agent sign the sandbox's logins to this SSH server as this user" placeholder:"USER@HOST" inherit:"always"`
-	Learn          bool            `json:"learn,omitempty" label:"Learn" help:"Propose an allow list after a run under the policy public"`
-	Inference      string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
-	Model          string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
-	Image          string          `json:"image" label:"Image" help:"Use this image instead of the agent's" placeholder:"REF" inherit:"always"`
-	Timeout        amount.Duration `json:"timeout" label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most" inherit:"always"`
-	IdleTimeout    amount.Duration `json:"idle_timeout,omitempty" label:"Idle time limit" help:"End a session that neither prints, reads input nor uses the network for this time; 0 for no limit" default:"30m" min:"0s" scope:"at-most" inherit:"always"`
-	Pids           int             `json:"pids" label:"Processes" help:"Limit the processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most" inherit:"always"`
-	Memory         amount.MiB      `json:"memory,omitempty" label:"Memory" help:"Limit the memory of the sandbox in MiB; 0 for no limit" default:"auto" min:"0" max:"1073741824" auto:"a quarter of this machine's memory, from 2 to 8 GiB" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	CPUs           amount.Decimal  `json:"cpus,omitempty" label:"Processors" help:"Limit the processors that the sandbox can use at once, such as 2 or 1.5; 0 for no limit" default:"auto" min:"0" max:"65536" auto:"all of this machine's processors but one, and all if there are fewer than four" scope:"at-most" placeholder:"NUMBER" inherit:"always"`
-	InferenceTools []string        `json:"inference_tools,omitempty" label:"Server-side tools" help:"Allow tools that run on the model's server; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use" placeholder:"TOOLS" inherit:"rerun"`
-	MaxUpload      amount.MiB      `json:"max_upload,omitempty" label:"Upload limit" help:"Limit the MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	MaxTokens      int             `json:"max_tokens,omitempty" label:"Token limit" help:"Limit the tokens that a session reads and writes; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most" placeholder:"TOKENS" inherit:"always"`
-	MaxCost        amount.USD      `json:"max_cost,omitempty" label:"Cost limit" help:"Limit the US dollars that a session's model costs; 0 for no limit" default:"0" min:"0" max:"1000000" scope:"at-most" placeholder:"USD" inherit:"always"`
-	ModelTimeout   amount.Duration `json:"model_timeout" label:"Model timeout" help:"End a session if its model sends nothing for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most" inherit:"always"`
-	StateSize      amount.MiB      `json:"state_limit" label:"Conversation folders" help:"Limit the MiB in the agent's conversation folders; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	Disk           amount.MiB      `json:"disk_limit,omitempty" label:"Workspace growth" help:"Limit the MiB that the workspace grows by; 0 for no limit" default:"auto" min:"0" max:"1048576" auto:"a quarter of the free disk space, and at most 10240" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	MaxOutput      amount.MiB      `json:"output_limit,omitempty" label:"Output limit" help:"Limit the MiB that the agent prints; 0 for no limit" default:"256" min:"0" max:"65536" scope:"at-most" placeholder:"MIB" inherit:"always"`
-	Hide           []string        `json:"hide" label:"Hidden files" help:"Hide files that match these .gitignore patterns, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
-	Env            []string        `json:"env,omitempty" label:"Environment" help:"Pass these of your environment variables to the agent" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
-	System         []string        `json:"-" label:"System prompts" help:"Put these system prompts before the task" scope:"repository" placeholder:"NAME" inherit:"always"`
-	Clean          bool            `json:"clean,omitempty" label:"Clean" help:"Leave out uncommitted and untracked files" scope:"at-least" inherit:"always"`
-	Accept         string          `json:"-" label:"Accept" help:"Accept the changes when the agent is done" choices:"none branch worktree" default:"none" scope:"at-most"`
-	RequireChanges bool            `json:"-" label:"Require changes" help:"Exit with code 1 if the agent changed nothing" scope:"at-least"`
-	Verify         string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
-	VerifyTimeout  amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
-	Sandboxes      int             `json:"sandboxes,omitempty" label:"Own sandboxes" help:"Let the agent create up to this many sandboxes of its own, within its own limits" default:"0" min:"0" max:"16" zero:"none" scope:"at-most" placeholder:"NUMBER" inherit:"always"`
-	MaxParallel    int             `json:"max_parallel,omitempty" label:"Sessions at once" help:"Queue a session while this many others run; 0 for no limit" default:"0" min:"0" max:"1000" scope:"at-most" placeholder:"NUMBER"`
-	AllowDegraded  bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
+	Network            string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local allowlist public" default:"local" scope:"at-most" inherit:"always"`
+	Allow              []string        `json:"allow,omitzero" label:"Allowed hosts" help:"Allow these hosts: HOST, HOST:PORT, *.DOMAIN or a preset such as npm" scope:"at-most" placeholder:"HOST" inherit:"always"`
+	Deny               []string        `json:"deny,omitempty" label:"Denied hosts" help:"Deny these hosts, even if another setting allows them" scope:"at-least" placeholder:"HOST" inherit:"always"`
+	Ask                bool            `json:"ask,omitempty" label:"Ask" help:"Ask you about each host that is not allowed, while the connection waits" scope:"at-most" inherit:"always"`
+	AskTimeout         amount.Duration `json:"ask_timeout" label:"Ask timeout" help:"Refuse a connection that waited this long for an answer" default:"1m" min:"1s" max:"1h" scope:"at-most" inherit:"always"`
+	EgressUpload       amount.MiB      `json:"egress_upload" label:"Egress upload limit" help:"Limit the MiB that a session sends to allowed hosts; 0 for no limit" default:"256" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	EgressDownload     amount.MiB      `json:"egress_download" label:"Egress download limit" help:"Limit the MiB that a session receives from allowed hosts; 0 for no limit" default:"10240" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	EgressUploadHost   amount.MiB      `json:"egress_upload_host,omitempty" label:"Egress upload limit per host" help:"Limit the MiB that a session sends to each of the allowed hosts; 0 for no limit" default:"0" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	EgressDownloadHost amount.MiB      `json:"egress_download_host,omitempty" label:"Egress download limit per host" help:"Limit the MiB that a session receives from each of the allowed hosts; 0 for no limit" default:"0" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	Inspect            []string        `json:"inspect,omitempty" label:"Inspected hosts" help:"Decrypt the traffic to these hosts in the egress proxy" placeholder:"HOST" inherit:"always"`
+	Secret             []string        `json:"secret,omitempty" label:"Injected secrets" help:"Add the value of your environment variable NAME, or of [secrets.NAME] in your settings, to requests to HOST, outside the sandbox" placeholder:"NAME=HOST:HEADER" inherit:"always"`
+	SSHAgent           []string        `json:"ssh_agent,omitempty" label:"SSH agent" help:"Let your ssh-agent sign the sandbox's logins to this SSH server as this user" placeholder:"USER@HOST" inherit:"always"`
+	Learn              bool            `json:"learn,omitempty" label:"Learn" help:"Propose an allow list after a run under the policy public"`
+	Inference          string          `json:"inference" label:"Inference" help:"Use this model server: auto, a provider's name or a URL" default:"auto" placeholder:"SERVER" inherit:"always"`
+	Model              string          `json:"model,omitempty" label:"Model" help:"Use this model; required if the server has several" type:"model" placeholder:"ID" inherit:"always"`
+	Image              string          `json:"image" label:"Image" help:"Use this image instead of the agent's" placeholder:"REF" inherit:"always"`
+	Timeout            amount.Duration `json:"timeout" label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most" inherit:"always"`
+	IdleTimeout        amount.Duration `json:"idle_timeout,omitempty" label:"Idle time limit" help:"End a session that neither prints, reads input nor uses the network for this time; 0 for no limit" default:"30m" min:"0s" scope:"at-most" inherit:"always"`
+	Pids               int             `json:"pids" label:"Processes" help:"Limit the processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most" inherit:"always"`
+	Memory             amount.MiB      `json:"memory,omitempty" label:"Memory" help:"Limit the memory of the sandbox in MiB; 0 for no limit" default:"auto" min:"0" max:"1073741824" auto:"a quarter of this machine's memory, from 2 to 8 GiB" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	CPUs               amount.Decimal  `json:"cpus,omitempty" label:"Processors" help:"Limit the processors that the sandbox can use at once, such as 2 or 1.5; 0 for no limit" default:"auto" min:"0" max:"65536" auto:"all of this machine's processors but one, and all if there are fewer than four" scope:"at-most" placeholder:"NUMBER" inherit:"always"`
+	InferenceTools     []string        `json:"inference_tools,omitempty" label:"Server-side tools" help:"Allow tools that run on the model's server; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use" placeholder:"TOOLS" inherit:"rerun"`
+	MaxUpload          amount.MiB      `json:"max_upload,omitempty" label:"Upload limit" help:"Limit the MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	MaxTokens          int             `json:"max_tokens,omitempty" label:"Token limit" help:"Limit the tokens that a session reads and writes; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most" placeholder:"TOKENS" inherit:"always"`
+	MaxCost            amount.USD      `json:"max_cost,omitempty" label:"Cost limit" help:"Limit the US dollars that a session's model costs; 0 for no limit" default:"0" min:"0" max:"1000000" scope:"at-most" placeholder:"USD" inherit:"always"`
+	ModelTimeout       amount.Duration `json:"model_timeout" label:"Model timeout" help:"End a session if its model sends nothing for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most" inherit:"always"`
+	StateSize          amount.MiB      `json:"state_limit" label:"Conversation folders" help:"Limit the MiB in the agent's conversation folders; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	Disk               amount.MiB      `json:"disk_limit,omitempty" label:"Workspace growth" help:"Limit the MiB that the workspace grows by; 0 for no limit" default:"auto" min:"0" max:"1048576" auto:"a quarter of the free disk space, and at most 10240" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	MaxOutput          amount.MiB      `json:"output_limit,omitempty" label:"Output limit" help:"Limit the MiB that the agent prints; 0 for no limit" default:"256" min:"0" max:"65536" scope:"at-most" placeholder:"MIB" inherit:"always"`
+	Hide               []string        `json:"hide" label:"Hidden files" help:"Hide files that match these .gitignore patterns, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
+	Env                []string        `json:"env,omitempty" label:"Environment" help:"Pass these of your environment variables to the agent" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
+	System             []string        `json:"-" label:"System prompts" help:"Put these system prompts before the task" scope:"repository" placeholder:"NAME" inherit:"always"`
+	Clean              bool            `json:"clean,omitempty" label:"Clean" help:"Leave out uncommitted and untracked files" scope:"at-least" inherit:"always"`
+	Accept             string          `json:"-" label:"Accept" help:"Accept the changes when the agent is done" choices:"none branch worktree" default:"none" scope:"at-most"`
+	RequireChanges     bool            `json:"-" label:"Require changes" help:"Exit with code 1 if the agent changed nothing" scope:"at-least"`
+	Verify             string          `json:"verify,omitempty" label:"Verify" help:"Verify the agent's work with this command, in a separate sandbox" placeholder:"COMMAND" inherit:"always"`
+	VerifyTimeout      amount.Duration `json:"verify_timeout,omitzero" label:"Verification time limit" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s" inherit:"always"`
+	Sandboxes          int             `json:"sandboxes,omitempty" label:"Own sandboxes" help:"Let the agent create up to this many sandboxes of its own, within its own limits" default:"0" min:"0" max:"16" zero:"none" scope:"at-most" placeholder:"NUMBER" inherit:"always"`
+	MaxParallel        int             `json:"max_parallel,omitempty" label:"Sessions at once" help:"Queue a session while this many others run; 0 for no limit" default:"0" min:"0" max:"1000" scope:"at-most" placeholder:"NUMBER"`
+	AllowDegraded      bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
 }
 
 // proxySettings are the settings that have an effect only under a policy with a proxy.
-var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "inspect", "secret", "ssh-agent", "learn"}
+var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn"}
 
 // IsProxySetting reports whether the setting has an effect only under a network policy with
 // an egress proxy.

@@ -43,7 +43,7 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 
 // choosesNetwork reports whether a request names what the sandbox can reach.
 func choosesNetwork(m *aiboxv1.CreateSandboxRequest) bool {
-	for _, key := range []string{"network", "allow", "deny", "egress-upload", "egress-download", "inspect", "secret", "inference", "inference-tools"} {
+	for _, key := range []string{"network", "allow", "deny", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "inference", "inference-tools"} {
 		if _, ok := m.GetSettings()[key]; ok {
 			return true
 		}

@@ -69,6 +69,8 @@ func (r *Reader) Network(p *aiboxv1.NetworkPolicy) {
 	r.hosts("deny", p.Deny)
 	r.number("egress-upload", p.UploadMib)
 	r.number("egress-download", p.DownloadMib)
+	r.number("egress-upload-host", p.UploadMibPerHost)
+	r.number("egress-download-host", p.DownloadMibPerHost)
 }
 
 // Limits reads the limits of a sandbox.

@@ -39,8 +39,9 @@ func ToLimits(given config.RunOverrides) *aiboxv1.Limits {
 func ToNetwork(given config.RunOverrides) *aiboxv1.NetworkPolicy {
 	out := &aiboxv1.NetworkPolicy{
 		Mode: ToMode(given.Text("network")), UploadMib: toNumber(given, "egress-upload"), DownloadMib: toNumber(given, "egress-download"),
+		UploadMibPerHost: toNumber(given, "egress-upload-host"), DownloadMibPerHost: toNumber(given, "egress-download-host"),
 	}
-	found := out.Mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED || out.UploadMib != nil || out.DownloadMib != nil
+	found := out.Mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED || out.UploadMib != nil || out.DownloadMib != nil || out.UploadMibPerHost != nil || out.DownloadMibPerHost != nil
 	if given.Has("allow") {
 		out.Allow, found = &aiboxv1.HostList{Hosts: given.Words("allow")}, true
 	}

@@ -130,6 +130,7 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	run := &resolved.Settings.Run
 	spec.Run = config.Run{
 		Network: run.Network, Allow: run.Allow, Deny: run.Deny, EgressUpload: run.EgressUpload, EgressDownload: run.EgressDownload,
+		EgressUploadHost: run.EgressUploadHost, EgressDownloadHost: run.EgressDownloadHost,
 		Inspect: run.Inspect, Secret: run.Secret, AskTimeout: run.AskTimeout, Image: run.Image, Timeout: run.Timeout, IdleTimeout: run.IdleTimeout,
 		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, AllowDegraded: run.AllowDegraded,
 		MaxUpload: run.MaxUpload, MaxTokens: run.MaxTokens, MaxCost: run.MaxCost, ModelTimeout: run.ModelTimeout,

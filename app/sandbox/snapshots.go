@@ -139,7 +139,8 @@ func restoredSpec(r *Request, found *snapshot.Snapshot, now *session.Spec) sessi
 		"timeout": func() { spec.Timeout = now.Timeout }, "idle-timeout": func() { spec.IdleTimeout = now.IdleTimeout },
 		"memory": func() { spec.Memory, spec.DefaultMemory = now.Memory, false }, "cpus": func() { spec.CPUs = now.CPUs },
 		"pids": func() { spec.Pids = now.Pids }, "egress-upload": func() { spec.EgressUpload = now.EgressUpload },
-		"egress-download": func() { spec.EgressDownload = now.EgressDownload }, "max-upload": func() { spec.MaxUpload = now.MaxUpload },
+		"egress-download": func() { spec.EgressDownload = now.EgressDownload }, "egress-upload-host": func() { spec.EgressUploadHost = now.EgressUploadHost },
+		"egress-download-host": func() { spec.EgressDownloadHost = now.EgressDownloadHost }, "max-upload": func() { spec.MaxUpload = now.MaxUpload },
 		"max-tokens": func() { spec.MaxTokens = now.MaxTokens }, "max-cost": func() { spec.MaxCost = now.MaxCost },
 		"model-timeout": func() { spec.ModelTimeout = now.ModelTimeout }, "ask-timeout": func() { spec.AskTimeout = now.AskTimeout },
 	} {

@@ -247,7 +247,7 @@ func (c *checker) start(d *StartDefinition, t *Template) {
 
 // SettingKeys are the settings that a template can give.
 var SettingKeys = []string{
-	"network", "allow", "deny", "egress-upload", "egress-download", "timeout", "idle-timeout", "pids", "memory", "cpus",
+	"network", "allow", "deny", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "timeout", "idle-timeout", "pids", "memory", "cpus",
 	"model", "max-upload", "max-tokens", "max-cost", "model-timeout",
 }
 

@@ -66,6 +66,7 @@ func (p *policy) openProxy() (Proxy, error) {
 	access := ProxyAccess{
 		Policy: p.current(), Record: p.session.recordEgress, Allow: p.allowCommand,
 		UploadLimit: spec.EgressUpload.Bytes(), DownloadLimit: spec.EgressDownload.Bytes(),
+		UploadLimitPerHost: spec.EgressUploadHost.Bytes(), DownloadLimitPerHost: spec.EgressDownloadHost.Bytes(),
 	}
 	if p.ask != nil {
 		access.Ask = p.askOnceRunning

@@ -52,6 +52,8 @@ type ProxyAccess struct {
 	SSHLogins []netguard.SSHLogin
 	// Limits on the bytes that all requests of the session send and receive; 0 is no limit.
 	UploadLimit, DownloadLimit int64
+	// Limits on the bytes that all requests to one host send and receive; 0 is no limit.
+	UploadLimitPerHost, DownloadLimitPerHost int64
 }
 
 // ProxySecret is a secret that the proxy adds to requests. It never enters the sandbox.

@@ -74,3 +74,36 @@ try parallel sh -c 'for i in 1 2 3 4 5 6 7 8; do curl -s -m 20 -T /tmp/big https
 		t.Errorf("without a limit, the host has received %d bytes", n)
 	}
 }
+
+// A host that has received its own limit gets nothing more, and others still do.
+func TestAnUploadEndsAtTheLimitOfItsHost(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	var received [2]atomic.Int64
+	var hosts [2]*outside
+	for i := range hosts {
+		hosts[i] = newOutside(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n, _ := io.Copy(io.Discard, r.Body)
+			received[i].Add(n)
+			_, _ = io.WriteString(w, "taken\n")
+		}))
+	}
+	repo := m.repo("p", map[string]string{"one.pem": hosts[0].CA, "other.pem": hosts[1].CA, "upload.sh": `
+head -c 600000 /dev/urandom >/tmp/half; head -c 4000000 /dev/urandom >/tmp/big
+echo "first: $(curl -sS -m 20 --cacert one.pem -T /tmp/half https://$ONE/ 2>&1)"
+echo "big: $(curl -sS -m 20 --cacert one.pem -T /tmp/big https://$ONE/ 2>&1)"
+echo "other: $(curl -sS -m 20 --cacert other.pem -T /tmp/half https://$OTHER/ 2>&1)"
+`})
+	o := m.aibox(0, "run", "shell", "--network", "allowlist", "--allow", hosts[0].Name+","+hosts[1].Name, "--egress-upload-host", "1", "--inference", m.script("[[step]]\nsay = \"hi\"\n"),
+		"--repo", repo, "--env", "ONE="+hosts[0].Name, "--env", "OTHER="+hosts[1].Name, "--", "sh", "upload.sh")
+	if n := received[0].Load(); n < 600_000 || n > 1<<20 || !strings.Contains(o.stdout, "first: taken") || strings.Contains(o.stdout, "big: taken") {
+		t.Errorf("the first host has received %d bytes: %s", n, o.stdout)
+	}
+	if n := received[1].Load(); n != 600_000 || !strings.Contains(o.stdout, "other: taken") {
+		t.Errorf("the other host has received %d bytes: %s", n, o.stdout)
+	}
+	stored := m.stored()
+	if reasons := strings.Join(m.refusals(stored[len(stored)-1].ID), "\n"); !strings.Contains(reasons, "upload budget of 1048576 bytes for "+hosts[0].Name) {
+		t.Errorf("the log does not say why: %s", reasons)
+	}
+}

@@ -237,9 +237,13 @@ type NetworkPolicy struct {
 	// Limits the MiB sent to allowed hosts. Absent: the default; 0: no limit.
 	UploadMib *int64 `protobuf:"varint,4,opt,name=upload_mib,json=uploadMib,proto3,oneof" json:"upload_mib,omitempty"`
 	// Limits the MiB received from allowed hosts. Absent: the default; 0: no limit.
-	DownloadMib   *int64 `protobuf:"varint,5,opt,name=download_mib,json=downloadMib,proto3,oneof" json:"download_mib,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DownloadMib *int64 `protobuf:"varint,5,opt,name=download_mib,json=downloadMib,proto3,oneof" json:"download_mib,omitempty"`
+	// Limits the MiB sent to each host. Absent: the default; 0: no limit.
+	UploadMibPerHost *int64 `protobuf:"varint,6,opt,name=upload_mib_per_host,json=uploadMibPerHost,proto3,oneof" json:"upload_mib_per_host,omitempty"`
+	// Limits the MiB received from each host. Absent: the default; 0: no limit.
+	DownloadMibPerHost *int64 `protobuf:"varint,7,opt,name=download_mib_per_host,json=downloadMibPerHost,proto3,oneof" json:"download_mib_per_host,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *NetworkPolicy) Reset() {
@@ -303,6 +307,20 @@ func (x *NetworkPolicy) GetUploadMib() int64 {
 func (x *NetworkPolicy) GetDownloadMib() int64 {
 	if x != nil && x.DownloadMib != nil {
 		return *x.DownloadMib
+	}
+	return 0
+}
+
+func (x *NetworkPolicy) GetUploadMibPerHost() int64 {
+	if x != nil && x.UploadMibPerHost != nil {
+		return *x.UploadMibPerHost
+	}
+	return 0
+}
+
+func (x *NetworkPolicy) GetDownloadMibPerHost() int64 {
+	if x != nil && x.DownloadMibPerHost != nil {
+		return *x.DownloadMibPerHost
 	}
 	return 0
 }
@@ -540,16 +558,20 @@ const file_aibox_v1_policy_proto_rawDesc = "" +
 	"\bPortList\x12\x14\n" +
 	"\x05ports\x18\x01 \x03(\rR\x05ports\")\n" +
 	"\vPatternList\x12\x1a\n" +
-	"\bpatterns\x18\x01 \x03(\tR\bpatterns\"\xf8\x01\n" +
+	"\bpatterns\x18\x01 \x03(\tR\bpatterns\"\x96\x03\n" +
 	"\rNetworkPolicy\x12)\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x15.aibox.v1.NetworkModeR\x04mode\x12(\n" +
 	"\x05allow\x18\x02 \x01(\v2\x12.aibox.v1.HostListR\x05allow\x12&\n" +
 	"\x04deny\x18\x03 \x01(\v2\x12.aibox.v1.HostListR\x04deny\x12\"\n" +
 	"\n" +
 	"upload_mib\x18\x04 \x01(\x03H\x00R\tuploadMib\x88\x01\x01\x12&\n" +
-	"\fdownload_mib\x18\x05 \x01(\x03H\x01R\vdownloadMib\x88\x01\x01B\r\n" +
+	"\fdownload_mib\x18\x05 \x01(\x03H\x01R\vdownloadMib\x88\x01\x01\x122\n" +
+	"\x13upload_mib_per_host\x18\x06 \x01(\x03H\x02R\x10uploadMibPerHost\x88\x01\x01\x126\n" +
+	"\x15download_mib_per_host\x18\a \x01(\x03H\x03R\x12downloadMibPerHost\x88\x01\x01B\r\n" +
 	"\v_upload_mibB\x0f\n" +
-	"\r_download_mib\"\x8e\x01\n" +
+	"\r_download_mibB\x16\n" +
+	"\x14_upload_mib_per_hostB\x18\n" +
+	"\x16_download_mib_per_host\"\x8e\x01\n" +
 	"\x06Limits\x12\"\n" +
 	"\n" +
 	"memory_mib\x18\x01 \x01(\x03H\x00R\tmemoryMib\x88\x01\x01\x12\x17\n" +

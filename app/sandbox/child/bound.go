@@ -31,6 +31,8 @@ func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides,
 		{"pids", int64(processes)},
 		{"egress-upload", int64(spec.EgressUpload) / int64(parts)},
 		{"egress-download", int64(spec.EgressDownload) / int64(parts)},
+		{"egress-upload-host", int64(partOf(&spec, spec.EgressUploadHost))},
+		{"egress-download-host", int64(partOf(&spec, spec.EgressDownloadHost))},
 	} {
 		if setting.value > 0 {
 			if err := given.Set(setting.key, strconv.FormatInt(setting.value, 10)); err != nil {
@@ -164,6 +166,8 @@ func boundLimits(spec, parent *session.Spec) error {
 		{"processes", float64(processes), float64(spec.Pids)},
 		{"MiB of uploads", float64(parent.EgressUpload), float64(spec.EgressUpload)},
 		{"MiB of downloads", float64(parent.EgressDownload), float64(spec.EgressDownload)},
+		{"MiB of uploads to a host", float64(partOf(parent, parent.EgressUploadHost)), float64(spec.EgressUploadHost)},
+		{"MiB of downloads from a host", float64(partOf(parent, parent.EgressDownloadHost)), float64(spec.EgressDownloadHost)},
 	} {
 		if limit.bound > 0 && (limit.asks == 0 || limit.asks > limit.bound) {
 			asks := fmt.Sprint(limit.asks)
@@ -173,11 +177,17 @@ func boundLimits(spec, parent *session.Spec) error {
 			return fault.New(fault.Limit, "a sandbox of this session can have up to %v %s, not %s", limit.bound, limit.what, asks)
 		}
 	}
-	spec.Disk = parent.Disk / amount.MiB(parent.OwnSandboxes()+1)
-	if parent.Disk > 0 && spec.Disk == 0 {
-		spec.Disk = 1
-	}
+	spec.Disk = partOf(parent, parent.Disk)
 	return nil
+}
+
+// partOf returns the part of a session's limit that each of its sandboxes can have at most; 0,
+// no limit, only of 0.
+func partOf(parent *session.Spec, limit amount.MiB) amount.MiB {
+	if limit == 0 {
+		return 0
+	}
+	return max(1, limit/amount.MiB(parent.OwnSandboxes()+1))
 }
 
 // boundTime ends a sandbox no later than the session.

@@ -170,7 +170,7 @@ type fixture struct {
 }
 
 func newFixture() *fixture {
-	h := &host{spec: session.Spec{Run: config.Run{Network: "allowlist", Sandboxes: 2, Memory: 3000, Pids: 300, CPUs: 200, Disk: 300, EgressUpload: 30, EgressDownload: 300}}, left: time.Hour}
+	h := &host{spec: session.Spec{Run: config.Run{Network: "allowlist", Sandboxes: 2, Memory: 3000, Pids: 300, CPUs: 200, Disk: 300, EgressUpload: 30, EgressDownload: 300, EgressUploadHost: 12}}, left: time.Hour}
 	h.policy = policyOf(h.spec.Network, []string{"example.org", "*.example.net", "example.com:*"}, []string{"no.example.net"})
 	f := &fixture{host: h, sessions: newSessions()}
 	f.Keeper = New(h, f.sessions)
@@ -271,6 +271,8 @@ func TestWhatIsWiderThanTheSessionIsRefused(t *testing.T) {
 		"no limit of processors":  func(l *session.Launch) { l.Spec.CPUs = 0 },
 		"more processes":          func(l *session.Launch) { l.Spec.Pids = 101 },
 		"no limit of processes":   func(l *session.Launch) { l.Spec.Pids = 0 },
+		"more uploads to a host":  func(l *session.Launch) { l.Spec.EgressUploadHost = 5 },
+		"a host without a limit":  func(l *session.Launch) { l.Spec.EgressUploadHost = 0 },
 		"more uploads":            func(l *session.Launch) { l.Spec.EgressUpload = 31 },
 		"no limit of uploads":     func(l *session.Launch) { l.Spec.EgressUpload = 0 },
 		"no limit of downloads":   func(l *session.Launch) { l.Spec.EgressDownload = 0 },

@@ -702,6 +702,12 @@ class NetworkPolicy(Message):
     download_mib: int | None = optional("downloadMib", INT64)
     """Limits the MiB received from allowed hosts. Absent: the default; 0: no limit."""
 
+    upload_mib_per_host: int | None = optional("uploadMibPerHost", INT64)
+    """Limits the MiB sent to each host. Absent: the default; 0: no limit."""
+
+    download_mib_per_host: int | None = optional("downloadMibPerHost", INT64)
+    """Limits the MiB received from each host. Absent: the default; 0: no limit."""
+
 
 @dataclass(kw_only=True)
 class Limits(Message):

@@ -503,6 +503,10 @@ export interface NetworkPolicy {
   uploadMib?: number;
   /** Limits the MiB received from allowed hosts. Absent: the default; 0: no limit. */
   downloadMib?: number;
+  /** Limits the MiB sent to each host. Absent: the default; 0: no limit. */
+  uploadMibPerHost?: number;
+  /** Limits the MiB received from each host. Absent: the default; 0: no limit. */
+  downloadMibPerHost?: number;
 }
 export const NetworkPolicy: MessageType<NetworkPolicy> = new MessageType<NetworkPolicy>(() => ({
   mode: enumeration<NetworkMode>("NETWORK_MODE_"),
@@ -510,6 +514,8 @@ export const NetworkPolicy: MessageType<NetworkPolicy> = new MessageType<Network
   deny: optional(message(() => HostList)),
   uploadMib: optional(int64),
   downloadMib: optional(int64),
+  uploadMibPerHost: optional(int64),
+  downloadMibPerHost: optional(int64),
 }));
 
 /**
