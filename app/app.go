@@ -90,7 +90,7 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser, o
 			return openInference(ctx, value, env, a.providers())
 		},
 		Names:  serveNames,
-		Proxy:  openProxy,
+		Proxy:  a.openProxy,
 		Limits: limitEnforcer,
 
 		OwnSandboxes: a.openOwn(deps, own),

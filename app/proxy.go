@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"aibox/audit"
+	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/netguard/egress"
 	"aibox/netguard/egress/inspect"
@@ -16,7 +17,11 @@ import (
 )
 
 // openProxy adapts egress.Proxy to supervisor.Deps.
-func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
+func (a *App) openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
+	own, err := a.ownAddresses()
+	if err != nil {
+		return nil, err
+	}
 	var ask func(context.Context, egress.Question) egress.Answer
 	if access.Ask != nil {
 		ask = func(ctx context.Context, q egress.Question) egress.Answer {
@@ -48,6 +53,7 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 		Ask:       ask,
 		Record:    func(e egress.Event) string { return access.Record(proxyEvent(e)) },
 		Allow:     access.Allow,
+		Own:       own,
 		Inspector: inspector,
 		HostKeys:  known,
 		SSHAgent:  agent,
@@ -59,9 +65,31 @@ func openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error) {
 	return inspectingProxy{proxy, inspector, known}, nil
 }
 
-// DecideAddresses is the run.AddressCheck of the egress proxies on this machine.
-func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict {
-	return egress.DecideAddresses(policy, port, found)
+// ownAddresses returns the addresses that the user's settings name as their own.
+func (a *App) ownAddresses() ([]netip.Prefix, error) {
+	settings, err := a.UserSettings()
+	if err != nil {
+		return nil, err
+	}
+	var own []netip.Prefix
+	for _, word := range settings.Settings.OwnAddresses {
+		prefix, err := netguard.ParseOwnAddress(word)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "the setting own-addresses: %w", err)
+		}
+		own = append(own, prefix)
+	}
+	return own, nil
+}
+
+// DecideAddresses is the run.AddressCheck of the egress proxies on this machine. If the
+// settings cannot be read, every address counts as the machine's own, as no proxy would start.
+func (a *App) DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict {
+	own, err := a.ownAddresses()
+	if err != nil {
+		own = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	}
+	return egress.DecideAddresses(policy, port, found, own...)
 }
 
 // inspectingProxy is a proxy with what the programs in the sandbox must know of it.

@@ -23,7 +23,7 @@ func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
 	service := &sandbox.Service{
 		Sessions: sessions, Templates: templates{a}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
 		Settings: func(overrides ...config.Override) (*config.Resolved, error) { return a.Settings("", overrides...) },
-		Secrets:  run.ReadSecrets, CheckAddresses: DecideAddresses,
+		Secrets:  run.ReadSecrets, CheckAddresses: a.DecideAddresses,
 		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage,
 	}
 	service.Launch = service.ClaimOr(sessions.Launch)

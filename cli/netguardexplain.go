@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"aibox/app"
 	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -91,7 +90,7 @@ func (o *explainOptions) explain(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := run.Explain(&launched, lists, id, d, app.DecideAddresses, addresses...)
+	e, err := run.Explain(&launched, lists, id, d, o.app.DecideAddresses, addresses...)
 	if err != nil {
 		return err
 	}

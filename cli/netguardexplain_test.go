@@ -19,10 +19,12 @@ func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
 		"a.example.org --deny *.org":  {Reason: "denied-by-rule", Rule: "*.org", Source: "--deny"},
 		"example.org --network local": {Reason: "no-egress", Command: "aibox run '--allow=*.example.org' --allow=example.org"},
 		"127.0.0.1 --network public":  {Reason: "loopback-address"},
+		"8.8.8.8 --allow 8.8.8.8":     {Reason: "own-address"},
+		"8.8.8.9":                     {Reason: "own-address"},
 		"example.org --allow npm":     {Reason: "not-listed", Presets: []string{"npm"}, Command: "aibox run --allow=npm --allow=example.org"},
 	} {
 		a, out, _ := testApp(t)
-		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n[agents.codex]\nallow = []\n", "")
+		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\nown-addresses = [\"8.8.8.0/24\"]\n[agents.codex]\nallow = []\n", "")
 		err := a.execute(t.Context(), append([]string{"netguard", "explain", "--json"}, strings.Fields(line)...))
 		var got run.Explanation
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {

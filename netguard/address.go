@@ -1,6 +1,9 @@
 package netguard
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+)
 
 // addressRange is a range of addresses that the egress proxy never connects to.
 type addressRange struct {
@@ -68,4 +71,18 @@ func CheckAddress(addr netip.Addr) Reason {
 		return 0
 	}
 	return ReservedAddress
+}
+
+// ParseOwnAddress parses an address or a prefix, such as 8.8.8.8 or 2001:4860::/32, of the
+// user's own machines.
+func ParseOwnAddress(text string) (netip.Prefix, error) {
+	addr, err := netip.ParseAddr(text)
+	prefix := netip.PrefixFrom(addr, addr.BitLen())
+	if err != nil {
+		prefix, err = netip.ParsePrefix(text)
+	}
+	if err != nil || addr.Zone() != "" || prefix.Addr().Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("%q is neither an IP address nor a prefix such as 8.8.8.0/24", clip(text))
+	}
+	return prefix.Masked(), nil
 }

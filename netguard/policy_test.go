@@ -157,3 +157,14 @@ func TestAnAllowedWildcardEndsWhereNamesOfOtherOwnersBegin(t *testing.T) {
 		t.Error("a request is allowed at a host that the wildcard does not reach")
 	}
 }
+
+func TestOwnAddressesAreAddressesOrPrefixes(t *testing.T) {
+	for text, want := range map[string]string{
+		"8.8.8.8": "8.8.8.8/32", "8.8.8.8/24": "8.8.8.0/24", "2606:4700::1": "2606:4700::1/128", "2606:4700::/32": "2606:4700::/32",
+		"": "", "example.org": "", "8.8.8": "", "8.8.8.8/33": "", "fe80::1%lo": "", "::ffff:8.8.8.8": "", "8.8.8.8:443": "",
+	} {
+		if p, err := ParseOwnAddress(text); err == nil && p.String() != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %v, %v", text, p, err)
+		}
+	}
+}

@@ -42,7 +42,7 @@ const (
 	MulticastAddress                    // a group of machines
 	EmbeddedAddress                     // an IPv4 address inside an IPv6 address
 	ReservedAddress                     // not an address of a public machine
-	OwnAddress                          // one of this machine's own public addresses
+	OwnAddress                          // one of this machine's own public addresses, or of the user's other machines
 )
 
 var reasons = [...]string{
@@ -67,7 +67,7 @@ var reasons = [...]string{
 	MulticastAddress:  "it is a multicast address",
 	EmbeddedAddress:   "it is an IPv6 address with an IPv4 address inside",
 	ReservedAddress:   "it is not a public address",
-	OwnAddress:        "it is an address of this machine",
+	OwnAddress:        "it is an address of this machine, or one that the setting own-addresses names",
 }
 
 // String returns the reason as a clause that follows a colon, or "" for no reason.

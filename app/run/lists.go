@@ -6,7 +6,7 @@ import (
 	"aibox/netguard/preset"
 )
 
-// ListChecks returns a check for each list of a run whose words have a syntax of their
+// ListChecks returns a check for each list of a run, and of this machine, whose words have a syntax of their
 // own, by the setting's key, for config.Catalog.
 func ListChecks() map[string]func(word string) error {
 	return map[string]func(string) error{
@@ -22,6 +22,10 @@ func ListChecks() map[string]func(word string) error {
 		"inspect":   checkInspected,
 		"secret":    checkSecretRule,
 		"ssh-agent": checkSSHLogin,
+		"own-addresses": func(word string) error {
+			_, err := netguard.ParseOwnAddress(word)
+			return err
+		},
 	}
 }
 

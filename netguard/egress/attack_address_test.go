@@ -211,3 +211,30 @@ func TestAnExplanationOfAddressesDecidesAsTheDialerDoes(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout(t *testing.T) {
+	u := &user{answers: make(chan Answer, 10)}
+	for range 10 {
+		u.answers <- Answer{Allowed: true}
+	}
+	policy := attackPolicy(t)
+	listed, err := netguard.ParseAllow("11.11.7.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.Allow = append(policy.Allow, netguard.Rule{Pattern: listed, Source: "--allow"})
+	w := newWorld(t, policy, func(c *Config) {
+		c.Ask, c.Own = u.ask, []netip.Prefix{netip.MustParsePrefix("11.11.7.0/24"), netip.MustParsePrefix("2606:4700::9/128")}
+	})
+	w.Name("good.example.org", addresses("11.11.7.2", "2606:4700::9")...)
+	for _, to := range []string{"good.example.org:443", "11.11.7.1:443", "11.11.7.3:443", "[2606:4700::9]:443"} {
+		responses := w.say("CONNECT "+to+" HTTP/1.1\r\n\r\n", 1)
+		events := w.recorded(Refused)
+		if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden || events[len(events)-1].Code != "own-address" {
+			t.Errorf("%s: %v, %+v", to, responses, events)
+		}
+	}
+	if u.questions() != 0 || len(w.Dialed()) != 0 {
+		t.Errorf("asked %v, dialed %v", u.asked, w.Dialed())
+	}
+}

@@ -26,6 +26,9 @@ type Config struct {
 	// Allow returns the command with which the user can allow a destination, for refusals;
 	// nil or "" names none.
 	Allow func(netguard.Destination) string
+	// Own are more addresses of this machine than those of its interfaces, such as that of the
+	// router in front of it. The proxy refuses them whatever Policy and Ask say.
+	Own []netip.Prefix
 	// Inspector decrypts tunnels and changes HTTP requests; nil leaves tunnels opaque and
 	// requests unchanged.
 	Inspector Inspector

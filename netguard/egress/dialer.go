@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -73,9 +74,9 @@ func candidates(found []netip.Addr) []netip.Addr {
 
 // DecideAddresses returns what a proxy on this machine decides about the addresses that it
 // found for a host, which policy allows by name: it connects to one of those that are allowed,
-// and refuses the host if there are none, for the reason of the first.
-func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict {
-	own := ownAddresses{list: net.InterfaceAddrs}
+// and refuses the host if there are none, for the reason of the first. more is Config.Own.
+func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr, more ...netip.Prefix) []netguard.AddressVerdict {
+	own := ownAddresses{list: net.InterfaceAddrs, more: more}
 	return own.decide(candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, port) })
 }
 
@@ -188,6 +189,7 @@ func interleave(addresses []netip.Addr) []netip.Addr {
 // machine's firewall may open to itself only.
 type ownAddresses struct {
 	list func() ([]net.Addr, error) // net.InterfaceAddrs
+	more []netip.Prefix             // that no interface has
 
 	mu      sync.Mutex
 	known   map[netip.Addr]struct{}
@@ -214,6 +216,9 @@ func (o *ownAddresses) decide(addresses []netip.Addr, check addressCheck) []netg
 // contain reports whether addr is an address of this machine. If they cannot be read, every
 // address counts as one.
 func (o *ownAddresses) contain(addr netip.Addr) bool {
+	if slices.ContainsFunc(o.more, func(prefix netip.Prefix) bool { return prefix.Contains(addr) }) {
+		return true
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := time.Now(); o.known == nil || now.After(o.refresh) {

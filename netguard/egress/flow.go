@@ -102,6 +102,15 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 // decide returns the current policy's verdict about the flow, and the path to forward. The
 // caller holds proxy.mu.
 func (f *flow) decide() (netguard.Verdict, string) {
+	verdict, path := f.decideByPolicy()
+	if addr, ok := f.to.Host.Address(); ok && (verdict.Allowed || verdict.Reason.Askable()) && f.proxy.dialer.own.contain(addr) {
+		return netguard.Verdict{Reason: netguard.OwnAddress}, "" // so that no user is asked about it
+	}
+	return verdict, path
+}
+
+// decideByPolicy is decide without this machine's own addresses.
+func (f *flow) decideByPolicy() (netguard.Verdict, string) {
 	if f.request != nil {
 		return f.proxy.policy.DecideRequest(*f.request)
 	}

@@ -92,6 +92,7 @@ func TestAnUploadEndsAtTheLimitOfItsHost(t *testing.T) {
 head -c 600000 /dev/urandom >/tmp/half; head -c 4000000 /dev/urandom >/tmp/big
 echo "first: $(curl -sS -m 20 --cacert one.pem -T /tmp/half https://$ONE/ 2>&1)"
 echo "big: $(curl -sS -m 20 --cacert one.pem -T /tmp/big https://$ONE/ 2>&1)"
+echo "again: $(curl -sS -m 20 --cacert one.pem -T /tmp/half https://$ONE/ 2>&1)"
 echo "other: $(curl -sS -m 20 --cacert other.pem -T /tmp/half https://$OTHER/ 2>&1)"
 `})
 	o := m.aibox(0, "run", "shell", "--network", "allowlist", "--allow", hosts[0].Name+","+hosts[1].Name, "--egress-upload-host", "1", "--inference", m.script("[[step]]\nsay = \"hi\"\n"),

@@ -13,7 +13,7 @@ var groups = []struct {
 	keys  []string
 }{
 	{"sandbox", []string{"agent", "image", "network", "hide", "env", "clean", "system"}},
-	{"egress proxy", []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn"}},
+	{"egress proxy", []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn", "own-addresses"}},
 	{"limits", []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "disk", "state-size", "max-output", "sandboxes", "allow-degraded"}},
 	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-cost", "max-upload"}},
 	{"review", []string{"accept", "require-changes", "verify", "verify-timeout", "pager"}},
