@@ -129,7 +129,7 @@ func proxyEvent(e egress.Event) supervisor.ProxyEvent {
 	}
 	event.Egress = audit.Egress{
 		Host: e.Host, Port: int(e.Destination.Port), Method: e.Method, Path: e.Path, Rule: e.Rule, Reason: e.Reason,
-		Command: e.Command,
+		Command: e.Command, Hint: e.Hint,
 	}
 	if e.Address.IsValid() {
 		event.Egress.Address = e.Address.String()

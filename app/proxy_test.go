@@ -19,7 +19,7 @@ func TestNoPolicyReachesTheAddressesThatTheSettingsNameAsOwn(t *testing.T) {
 	a := withSettings(t, "own-addresses = [\"8.8.8.0/24\", \"9.9.9.9\"]\n")
 	policy := netguard.NewMatcher(netguard.Policy{Mode: netguard.Public})
 	proxy, err := a.openProxy(supervisor.ProxyAccess{
-		Policy: policy, Record: func(supervisor.ProxyEvent) string { return "" }, Allow: func(netguard.Destination) string { return "" },
+		Policy: policy, Record: func(supervisor.ProxyEvent) string { return "" }, Allow: func(netguard.Request, netguard.Verdict) string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ type Egress struct {
 	Rule    string `json:"rule,omitempty"`    // the rule that decided
 	Reason  string `json:"reason,omitempty"`  // of a refusal: a clause
 	Command string `json:"command,omitempty"` // of a refusal: the command that would allow it, if any
+	Hint    string `json:"hint,omitempty"`    // of a refusal: what to do instead, if anything
 }
 
 // Target returns the host and port, or the host alone if the request names no port.
@@ -40,9 +41,11 @@ type EgressEnd struct {
 
 // Query is the data of DNSRefused: one question to the name server.
 type Query struct {
-	Name   string `json:"name"`   // raw
-	Record string `json:"record"` // the record type, such as "A"
-	Reason string `json:"reason"`
+	Name    string `json:"name"`   // raw
+	Record  string `json:"record"` // the record type, such as "A"
+	Reason  string `json:"reason"`
+	Hint    string `json:"hint,omitempty"`    // what to do instead
+	Command string `json:"command,omitempty"` // that would allow the host to programs that use the proxy, if any
 }
 
 // AccessQuestion is the data of AccessAsked: a request of the sandbox that waits for the

@@ -40,7 +40,11 @@ func auditDetail(e session.Logged) string {
 		}
 	default:
 		if access, ok := session.AccessOf(e.Session, e.Event); ok {
-			return traffic.Say(access).String()
+			text := traffic.Say(access).String()
+			for _, remedy := range remedies(access.Hint, access.Command) {
+				text += ": " + termtext.Escape(remedy)
+			}
+			return text
 		}
 	}
 	return fieldsDetail(e.Event)
@@ -89,10 +93,19 @@ func egressDetail(r audit.Egress) string {
 	if r.Rule != "" {
 		parts = append(parts, "rule "+r.Rule)
 	}
-	if r.Command != "" {
-		parts = append(parts, "allow with "+r.Command)
+	return termtext.Escape(strings.Join(append(parts, remedies(r.Hint, r.Command)...), ": "))
+}
+
+// remedies returns what the user can do about a refusal.
+func remedies(hint, command string) []string {
+	var parts []string
+	if hint != "" {
+		parts = append(parts, hint)
 	}
-	return termtext.Escape(strings.Join(parts, ": "))
+	if command != "" {
+		parts = append(parts, "allow with "+command)
+	}
+	return parts
 }
 
 // egressEndDetail describes the end of a request.

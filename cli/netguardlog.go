@@ -65,6 +65,7 @@ type accessLine struct {
 	Reason  string     `json:"reason"`
 	Rule    string     `json:"rule,omitempty"`
 	Command string     `json:"command,omitempty"`
+	Hint    string     `json:"hint,omitempty"`
 }
 
 func (o *networkLogOptions) run(ctx context.Context, args []string) error {
@@ -127,7 +128,7 @@ func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(se
 		}
 		return encodeJSON(o.out, accessLine{
 			ID: e.ID().String(), Time: access.Time.UTC(), Session: access.Session, Allowed: access.Allowed,
-			What: access.What, Target: access.Target, Reason: access.Why, Rule: access.Rule, Command: access.Command,
+			What: access.What, Target: access.Target, Reason: access.Why, Rule: access.Rule, Command: access.Command, Hint: access.Hint,
 		}, "")
 	}
 }

@@ -168,6 +168,30 @@ func (p Pattern) WholeHost() Pattern {
 	return p
 }
 
+// maxEntryPath bounds the path of an entry that ForRequest makes, in bytes.
+const maxEntryPath = 512
+
+// ForRequest returns an entry that allows a request beside those that p, an entry which
+// restricts requests, allows. It has the hosts and ports of p: an entry for one host would go
+// over all entries of a wildcard. An error reports that no entry is for that path alone.
+func (p Pattern) ForRequest(r Request) (Pattern, error) {
+	path, err := canonicalPath(r.Path)
+	switch {
+	case err != nil:
+		return Pattern{}, err
+	case strings.Contains(path, "*") || len(path) > maxEntryPath:
+		return Pattern{}, errors.New("the path cannot be an entry")
+	}
+	p.requests = requestRule{scheme: "http", methods: r.Method, path: pathGlob(path)}
+	if r.TLS {
+		p.requests.scheme = "https"
+	}
+	if again, err := ParseAllow(p.String()); err != nil || again != p {
+		return Pattern{}, errors.New("the request cannot be an entry")
+	}
+	return p, nil
+}
+
 // requestString returns the canonical form of an entry with restricted requests.
 func (p Pattern) requestString() string {
 	q, plain := p.requests, p.WholeHost()

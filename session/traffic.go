@@ -30,7 +30,8 @@ type Access struct {
 	Why     string    // of a refusal: raw
 	Rule    string    // of AskedEgress: the entry of a list that decided, and its source; may be empty
 	Event   EventID   // of the first in the log; empty if it is not known
-	Command string    // of AskedEgress: the command that would allow it, raw
+	Command string    // of AskedEgress and AskedName: the command that would allow it, raw
+	Hint    string    // of the same: what to do instead, raw
 	Times   int       // how often, if known
 	Call    ModelCall // of AskedModel
 }
@@ -54,13 +55,14 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 			return Access{}, false
 		}
 		a.What, a.Target, a.Why = AskedName, q.Name, q.Reason
+		a.Hint, a.Command = q.Hint, q.Command
 	case audit.EgressAllowed, audit.EgressRefused:
 		var r audit.Egress
 		if json.Unmarshal(e.Data, &r) != nil {
 			return Access{}, false
 		}
 		a.What, a.Target, a.Why = AskedEgress, r.Target(), r.Reason
-		a.Rule, a.Command, a.Allowed = r.Rule, r.Command, e.Type == audit.EgressAllowed
+		a.Rule, a.Command, a.Hint, a.Allowed = r.Rule, r.Command, r.Hint, e.Type == audit.EgressAllowed
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false

@@ -23,9 +23,9 @@ type Config struct {
 	// Record records an event and returns its id, which a refusal shows; nil records
 	// nothing. It must not call the proxy.
 	Record func(Event) (id string)
-	// Allow returns the command with which the user can allow a destination, for refusals;
-	// nil or "" names none.
-	Allow func(netguard.Destination) string
+	// Allow returns the command with which the user can allow a request that was refused with
+	// a verdict; nil or "" names none.
+	Allow func(netguard.Request, netguard.Verdict) string
 	// Own are more addresses of this machine than those of its interfaces, such as that of the
 	// router in front of it. The proxy refuses them whatever Policy and Ask say.
 	Own []netip.Prefix

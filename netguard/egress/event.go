@@ -31,6 +31,7 @@ type Event struct {
 	Code        string               // why, as a word: a netguard.Reason's name or one of this package's
 	Reason      string               // why, as a clause; for Closed, empty if either end closed it
 	Command     string               // of Refused: that would allow it, as in the answer; may be empty
+	Hint        string               // of Refused: what to do instead, as in the answer; may be empty
 	Repeated    int                  // events like this one that were left out since the last
 
 	// Of Closed only.

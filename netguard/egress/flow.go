@@ -81,7 +81,9 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 	defer p.mu.Unlock()
 	verdict, path := f.decide()
 	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
-		return verdict, refuse(verdict)
+		problem := refuse(verdict)
+		problem.request = f.request
+		return verdict, problem
 	}
 	f.forward = path
 	if n := p.perHost[f.to.Host]; n >= p.limits.PerHost {

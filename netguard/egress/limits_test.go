@@ -65,6 +65,13 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 			if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden {
 				t.Errorf("after that: %v", responses)
 			}
+			setting := map[string]string{
+				"download-budget": "egress-download", "download-budget-host": "egress-download-host",
+				"upload-budget": "egress-upload", "upload-budget-host": "egress-upload-host",
+			}[name]
+			if events := w.recorded(Refused); len(events) != 1 || !strings.Contains(events[0].Hint, "aibox config set "+setting+" ") || !strings.Contains(responses[0].Status, setting) {
+				t.Errorf("what raises the limit is not said: %+v, %q", events, responses[0].Status)
+			}
 			other := w.say("CONNECT ok.wild.example.org:443 HTTP/1.1\r\n\r\n", 1)
 			if perHost := strings.HasSuffix(name, "host"); len(other) != 1 || (other[0].StatusCode == http.StatusOK) != perHost {
 				t.Errorf("another host: %v", other)

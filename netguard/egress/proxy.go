@@ -194,12 +194,16 @@ func (p *Proxy) explain(h head, to netguard.Destination, path string, problem *r
 		host = h.target
 	}
 	var command string
-	if problem.askable && p.config.Allow != nil {
-		command = p.config.Allow(to)
+	if problem.verdict.Reason != 0 && p.config.Allow != nil {
+		request := netguard.Request{Destination: to, Method: h.method}
+		if problem.request != nil {
+			request = *problem.request
+		}
+		command = p.config.Allow(request, problem.verdict)
 	}
 	id, _ := p.recorder.add(Event{
 		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
-		Rule: problem.rule, Code: problem.code, Reason: problem.reason, Command: command,
+		Rule: problem.rule, Code: problem.code, Reason: problem.reason, Command: command, Hint: problem.hint,
 	}, false)
 	return problem.body(h.method, to, id, command)
 }

@@ -35,7 +35,12 @@ func newWorld(t testing.TB, policy netguard.Policy, change func(*Config)) *world
 	w := &world{t: t, Internet: egresstest.NewInternet()}
 	config := Config{
 		Policy: netguard.NewMatcher(policy), Resolver: w, Dial: w.Dial, Record: w.record,
-		Allow: func(d netguard.Destination) string { return "aibox allow k3f9-codex " + d.String() },
+		Allow: func(r netguard.Request, v netguard.Verdict) string {
+			if !v.Reason.Askable() {
+				return ""
+			}
+			return "aibox allow k3f9-codex " + r.Destination.String()
+		},
 	}
 	if change != nil {
 		change(&config)

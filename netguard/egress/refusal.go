@@ -15,21 +15,21 @@ import (
 
 // refusal is why the proxy does not do what a request asks for.
 type refusal struct {
-	status int
-	code   string // a word
-	reason string // a clause
-	rule   string
-	hint   string // what to do instead; empty if allowing the destination helps
-	// askable reports that allowing the destination would help.
-	askable bool
-	address netip.Addr // that was refused; may be invalid
+	status  int
+	code    string // a word
+	reason  string // a clause
+	rule    string
+	hint    string            // what to do instead; empty if allowing the destination helps
+	address netip.Addr        // that was refused; may be invalid
+	verdict netguard.Verdict  // of the policy; the zero value if a rule of the proxy refuses
+	request *netguard.Request // that the verdict is about; nil if only the destination counts
 }
 
 func (r *refusal) Error() string { return r.reason }
 
 // refuse returns the refusal of a verdict.
 func refuse(v netguard.Verdict) *refusal {
-	return &refusal{status: http.StatusForbidden, code: v.Reason.Name(), reason: v.Reason.String(), rule: v.Rule.String(), askable: v.Reason.Askable()}
+	return &refusal{status: http.StatusForbidden, code: v.Reason.Name(), reason: v.Reason.String(), rule: v.Rule.String(), verdict: v}
 }
 
 // forbid returns a refusal by a rule of the proxy itself.
@@ -97,6 +97,8 @@ func (a refusalBody) phrase() string {
 	text := a.Error + " (" + a.Reason + ")"
 	if a.Command != "" {
 		text += "; allow it with: " + a.Command
+	} else if a.Hint != "" {
+		text += "; " + a.Hint
 	}
 	const limit = 300
 	text = printable(text)

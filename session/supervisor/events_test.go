@@ -103,13 +103,13 @@ func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 		return live
 	}
 	next(session.LiveChanged)
-	s.nameRefused("example.org", "A")
+	s.nameRefused(s.policy.refusedName("example.org", "A"))
 	if e := next(audit.DNSRefused); e.Seq != 0 {
 		t.Errorf("%+v", e)
 	}
 	s.modelCalled(session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
 	next(audit.ModelAnswered)
-	s.nameRefused("example.org", "A") // again: only a number grows
+	s.nameRefused(s.policy.refusedName("example.org", "A")) // again: only a number grows
 	for {
 		if l := live(next(session.LiveChanged)); len(l.Refused) == 1 && l.Refused[0].Times == 2 && l.Tokens.Input == 5 && l.Calls == 1 {
 			break

@@ -165,16 +165,58 @@ func (p *policy) askOnceRunning(ctx context.Context, d netguard.Destination, met
 	return p.ask(ctx, d, method, verdict)
 }
 
-// allowCommand returns the command that allows a destination in this session.
-func (p *policy) allowCommand(d netguard.Destination) string {
-	pattern, err := netguard.ParseAllow(d.Host.String())
-	if d.Port != 443 && d.Port != 80 {
-		pattern, err = netguard.ParseAllow(d.String())
-	}
-	if err != nil { // no allow list can have it
+// allowCommand returns the command that allows, in this session, a request that was refused
+// with a verdict; "" if none can.
+func (p *policy) allowCommand(r netguard.Request, v netguard.Verdict) string {
+	pattern, err := entryFor(r, v)
+	if err != nil {
 		return ""
 	}
 	return shellquote.Join([]string{"aibox", "allow", p.number(), pattern.String()})
+}
+
+// errNoEntry reports that no entry of the allow list allows a request.
+var errNoEntry = errors.New("no entry can allow it")
+
+// entryFor returns the entry of an allow list that would allow a refused request.
+func entryFor(r netguard.Request, v netguard.Verdict) (netguard.Pattern, error) {
+	switch {
+	case v.Reason == netguard.RequestNotListed:
+		return v.Rule.Pattern.ForRequest(r)
+	case v.Reason == netguard.DeniedByRule && v.Rule.Source == sourceDeny: // it undoes aibox deny
+		return netguard.ParseAllow(v.Rule.Pattern.String())
+	case !v.Reason.Askable():
+		return netguard.Pattern{}, errNoEntry
+	case r.Destination.Port == 443 || r.Destination.Port == 80:
+		return netguard.ParseAllow(r.Destination.Host.String())
+	default:
+		return netguard.ParseAllow(r.Destination.String())
+	}
+}
+
+// refusedName describes a DNS query that was refused, and what the user can do: programs that
+// use the proxy need no answer, and reach the hosts that the policy allows.
+func (p *policy) refusedName(name, record string) audit.Query {
+	q := audit.Query{Name: name, Record: record, Reason: unresolved(record)}
+	matcher := p.current()
+	if !matcher.Mode().HasProxy() {
+		q.Hint = "only sessions with an egress proxy reach hosts: aibox run --allow HOST"
+		return q
+	}
+	q.Hint = "programs reach allowed hosts through the proxy in HTTPS_PROXY"
+	if host, err := netguard.ParseHost(name); err == nil {
+		r := netguard.Request{Destination: netguard.Destination{Host: host, Port: 443}}
+		q.Command = p.allowCommand(r, matcher.Decide(r.Destination))
+	}
+	return q
+}
+
+// noRoute returns why a packet was refused that went past the proxy.
+func (p *policy) noRoute() string {
+	if p.current().Mode().HasProxy() {
+		return "the sandbox has no route but the proxy"
+	}
+	return "the sandbox has no route out"
 }
 
 // number returns the session's id for commands: the number alone is unique.

@@ -245,7 +245,8 @@ func TestARefusalNamesTheCommandThatAllowsIt(t *testing.T) {
 		"co.uk:443":                 "",
 		"[2606:4700:4700::1111]:22": "aibox allow " + number + " '[2606:4700:4700::1111]:22'",
 	} {
-		if got := proxy.access.Allow(destination(t, text)); got != want {
+		d := destination(t, text)
+		if got := proxy.access.Allow(netguard.Request{Destination: d, Method: "CONNECT"}, s.policy.decide(d)); got != want {
 			t.Errorf("%s: %q, not %q", text, got, want)
 		}
 	}
@@ -284,5 +285,65 @@ func TestTheProxyGetsTheLimitsOfTheSessionAndOfEachHost(t *testing.T) {
 	a := proxy.access
 	if got := [...]int64{a.UploadLimit, a.DownloadLimit, a.UploadLimitPerHost, a.DownloadLimitPerHost}; got != [...]int64{4 << 20, 3 << 20, 2 << 20, 1 << 20} {
 		t.Error(got)
+	}
+}
+
+func TestARefusedMethodOrPathAndWhatWasDeniedLaterNameTheCommand(t *testing.T) {
+	sessions, s, proxy := proxiedWith(t, netguard.Allowlist, session.Launch{Spec: session.Spec{Run: config.Run{
+		Allow: []string{"GET https://api.example.org/v1/**", "GET https://*.wild.example.org/x", "a.example"}, Inspect: []string{"api.example.org", "*.wild.example.org"},
+		Deny: []string{"own.example"},
+	}}})
+	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{"a.example", "*.b.example"}}); err != nil {
+		t.Fatal(err)
+	}
+	allow := "aibox allow " + s.policy.number() + " "
+	for _, c := range []struct {
+		method, host, path, want string
+	}{
+		{"POST", "api.example.org", "/v1//issues", allow + "'POST https://api.example.org/v1/issues'"},
+		{"GET", "api.example.org", "/v2", allow + "'GET https://api.example.org/v2'"},
+		{"GET", "api.example.org", "/v2/a*b", ""}, // would be a pattern
+		{"GET", "api.example.org", "/v1/../v2", ""},
+		// An entry for the host alone would go over those of the wildcard.
+		{"POST", "a.wild.example.org", "/x", allow + "'POST https://*.wild.example.org/x'"},
+		{"GET", "a.example", "/", allow + "a.example"},
+		{"GET", "x.b.example", "/", allow + "'*.b.example'"},
+		{"GET", "own.example", "/", ""},
+	} {
+		r := netguard.Request{Destination: destination(t, c.host+":443"), TLS: true, Method: c.method, Path: c.path}
+		v, _ := s.policy.current().DecideRequest(r)
+		got := proxy.access.Allow(r, v)
+		if v.Allowed || got != c.want {
+			t.Errorf("%s %s%s: %v, %q, not %q", c.method, c.host, c.path, v.Reason, got, c.want)
+		}
+		if _, entry, ok := strings.Cut(got, allow); ok {
+			if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{strings.Trim(entry, "'")}}); err != nil {
+				t.Errorf("%s: %v", got, err)
+			}
+			if v, _ := s.policy.current().DecideRequest(r); !v.Allowed && c.host != "x.b.example" {
+				t.Errorf("after %s: %v", got, v.Reason)
+			}
+		}
+	}
+}
+
+func TestARefusedNameSaysWhatToDo(t *testing.T) {
+	for mode, want := range map[netguard.Mode]struct{ hint, command string }{
+		netguard.Allowlist: {"HTTPS_PROXY", "aibox allow NUMBER new.example"},
+		netguard.Public:    {"HTTPS_PROXY", ""}, // the proxy reaches it
+		netguard.Local:     {"aibox run --allow HOST", ""},
+	} {
+		_, s, _ := proxied(t, mode)
+		q := s.policy.refusedName("new.example", "A")
+		if !strings.Contains(q.Hint, want.hint) || q.Command != strings.ReplaceAll(want.command, "NUMBER", s.policy.number()) {
+			t.Errorf("%s: %+v", mode, q)
+		}
+	}
+	_, s, _ := proxied(t, netguard.Allowlist)
+	if q := s.policy.refusedName("not a host", "A"); q.Command != "" {
+		t.Errorf("%+v", q)
+	}
+	if why := s.policy.noRoute(); why != "the sandbox has no route but the proxy" {
+		t.Error(why)
 	}
 }

@@ -42,8 +42,9 @@ type ProxyAccess struct {
 	Ask func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	// Record records an event and returns its id, which a refusal shows; it may be empty.
 	Record func(ProxyEvent) (id string)
-	// Allow returns the command with which the user can allow a destination in this session.
-	Allow func(netguard.Destination) string
+	// Allow returns the command with which the user can allow, in this session, a request that
+	// was refused with a verdict; "" if none can.
+	Allow func(netguard.Request, netguard.Verdict) string
 	// Inspect are the hosts whose TLS is inspected.
 	Inspect []netguard.Pattern
 	// Secrets are added to requests.

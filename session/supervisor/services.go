@@ -23,11 +23,11 @@ func gatewayURL() string {
 func (s *sandbox) serve(ctx context.Context, res *resources) error {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, res.sockets.Packet(netguard.PortDNS), res.sockets.Listener(netguard.PortDNS),
-			func(name, kind string) { s.nameRefused(name, kind) })
+			func(name, kind string) { s.nameRefused(s.policy.refusedName(name, kind)) })
 	})
 	s.service(ctx, "refusals", func() error {
 		return res.sockets.Refuse(ctx, func(protocol, destination string) {
-			s.refused(session.Refusal{What: protocol, Target: destination, Reason: "the sandbox has no route out"})
+			s.refused(session.Refusal{What: protocol, Target: destination, Reason: s.policy.noRoute()})
 		})
 	})
 	if s.launch.Spec.Mode().HasProxy() {
@@ -81,10 +81,8 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 }
 
 // nameRefused records a refused DNS query.
-func (s *modelWatch) nameRefused(name, record string) {
-	reason := unresolved(record)
-	s.logRefusal(session.Refusal{What: session.AskedName, Target: name, Reason: reason, Times: 1},
-		audit.DNSRefused, audit.Query{Name: name, Record: record, Reason: reason})
+func (s *modelWatch) nameRefused(q audit.Query) {
+	s.logRefusal(session.Refusal{What: session.AskedName, Target: q.Name, Reason: q.Reason, Times: 1}, audit.DNSRefused, q)
 }
 
 // refused records a refused packet.

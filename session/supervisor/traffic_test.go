@@ -41,7 +41,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	sessions, s := watched(t)
 	first := refusedSession(t, s.store, "one.example", "two.example")
 	second := refusedSession(t, s.store, "three.example")
-	s.nameRefused("now.example", "A")
+	s.nameRefused(s.policy.refusedName("now.example", "A"))
 	ctx, cancel := context.WithCancel(t.Context())
 	news := make(chan session.Traffic, 100)
 	ended := make(chan error, 1)
@@ -73,7 +73,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	if slices.Index(order, second) > slices.Index(order, first) {
 		t.Errorf("visited %v", order)
 	}
-	s.nameRefused("later.example", "A")
+	s.nameRefused(s.policy.refusedName("later.example", "A"))
 	await("later.example")
 	third := refusedSession(t, s.store, "new.example")
 	await("new.example")
