@@ -22,6 +22,7 @@ func (srv *server) startIdle(s lifeline.Start) {
 	srv.idle = true // before the supervisor can ask for anything
 	srv.send(lifeline.TypeStarted, lifeline.Started{Home: home})
 	go srv.others.launchers.prepare()
+	go srv.watchTasks(s.Nproc)
 	if srv.stopped {
 		go srv.endIdle()
 	}

@@ -43,6 +43,7 @@ type server struct {
 	resize  *lifeline.Resize
 	stopped bool
 	grace   time.Duration // of the stop
+	tasks   uint64        // that exceeded the limit of processes; 0 if none did
 	done    bool          // the exit was sent
 	code    int
 
@@ -241,6 +242,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 	srv.files.setHome(lookup(env, "HOME"))
 	srv.others.setEnvironment(env) // before the supervisor can request a process that needs it
 	srv.send(lifeline.TypeStarted, lifeline.Started{PID: a.pid})
+	go srv.watchTasks(s.Nproc)
 	var copying sync.WaitGroup
 	copying.Go(func() { srv.copyOut(a.stdout, lifeline.TypeStdout) })
 	if a.stderr != nil {
@@ -313,6 +315,7 @@ func (srv *server) copyOut(file *os.File, kind lifeline.Type) {
 func (srv *server) exit(e lifeline.Exit) {
 	srv.mu.Lock()
 	srv.done, srv.code = true, e.Code
+	e.Tasks = srv.tasks
 	srv.mu.Unlock()
 	srv.send(lifeline.TypeExit, e)
 }

@@ -68,6 +68,8 @@ const (
 
 	TypeFrozen   Type = 0x4c // Frozen
 	TypeRestored Type = 0x4d // Restored
+
+	TypeTasks Type = 0x4e // Tasks
 )
 
 const (
@@ -101,7 +103,7 @@ func (t Type) carriesJSON() bool {
 	switch t {
 	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeProcess, TypeProcessResize, TypeProcessSignal,
 		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeProcessStarted, TypeProcessExit,
-		TypeFreeze, TypeRestore, TypeFrozen, TypeRestored:
+		TypeFreeze, TypeRestore, TypeFrozen, TypeRestored, TypeTasks:
 		return true
 	}
 	return t.isPortMessage()

@@ -9,7 +9,7 @@ import (
 
 // Version is the protocol's version. The init is embedded in aibox, so the two
 // sides always agree; another number means a foreign binary.
-const Version = 6
+const Version = 7
 
 // Hello is the first frame, from init.
 type Hello struct {
@@ -117,6 +117,14 @@ type Exit struct {
 	Signal  int      `json:"signal,omitempty"`
 	Left    bool     `json:"left,omitempty"`    // it left running processes, which were ended
 	Commits []string `json:"commits,omitempty"` // "abbreviated-id subject", newest first, at most 200; the agent's bytes: escape
+	Tasks   uint64   `json:"tasks,omitempty"`   // as Tasks.Count, if they exceeded the limit
+}
+
+// Tasks reports that the sandbox has nearly as many tasks, which are processes and threads, as
+// Start.Nproc allows, or that it had more.
+type Tasks struct {
+	Count uint64 `json:"count"`
+	Ended bool   `json:"ended,omitempty"` // they exceeded the limit, so init has killed them
 }
 
 // Error reports what init could not do. It is followed by Exit when it was about

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/lifeline"
 	"aibox/runtime"
 	"aibox/runtime/limit"
 )
@@ -128,6 +130,22 @@ func (s *sandbox) memoryFault() error {
 	s.audit(audit.LimitReached, map[string]string{"limit": "memory", "value": text})
 	return fault.New(fault.Limit, "the sandbox reached its memory limit of %s, so it was ended", text).
 		Hint("%s", s.hintKept("--memory sets another limit, in MiB"))
+}
+
+// limitProcesses warns that the sandbox is near its limit of processes, or ends the session
+// because it was beyond. Then PID 1, which counts them, has killed them already: the sandbox's
+// kernel holds each user at the limit, but not all users together.
+func (s *limits) limitProcesses(tasks lifeline.Tasks) {
+	allowed, _ := s.launch.Spec.ProcessShares()
+	switch {
+	case !tasks.Ended:
+		s.postNotice(fmt.Sprintf("the sandbox has %d processes and threads, and its limit is %d; at the limit a new one fails, and beyond it the session is ended",
+			tasks.Count, allowed))
+	case !s.isEnding():
+		s.audit(audit.LimitReached, map[string]string{"limit": "processes", "value": strconv.Itoa(allowed)})
+		s.end(fault.New(fault.Limit, "the sandbox had %d processes and threads, more than its process limit of %d, so it was ended", tasks.Count, allowed).
+			Hint("%s", s.hintKept("--pids sets another limit")))
+	}
 }
 
 // kernelReportTime is how long the kernel's report that it ended a sandbox for memory can

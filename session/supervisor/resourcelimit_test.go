@@ -1,8 +1,13 @@
 package supervisor
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
 )
 
 func TestMemoryIsMeasuredMoreOftenTheCloserItIsToItsLimit(t *testing.T) {
@@ -16,5 +21,18 @@ func TestMemoryIsMeasuredMoreOftenTheCloserItIsToItsLimit(t *testing.T) {
 		if got := memoryPause(left); got != want {
 			t.Errorf("with %d bytes left it waits %v, not %v", left, got, want)
 		}
+	}
+}
+
+func TestASandboxWithTooManyProcessesIsWarnedOfAndThenEnded(t *testing.T) {
+	_, s := watched(t)
+	s.launch.Spec.Run = config.Run{Pids: 100}
+	s.limitProcesses(lifeline.Tasks{Count: 81})
+	if s.isEnding() || s.record.Size() == 0 {
+		t.Fatalf("it ends with %v after %d bytes of notices", s.cause, s.record.Size())
+	}
+	s.limitProcesses(lifeline.Tasks{Count: 145, Ended: true})
+	if fault.KindOf(s.cause) != fault.Limit || !strings.Contains(s.cause.Error(), "145 processes and threads, more than its process limit of 100") {
+		t.Errorf("it ends with %v", s.cause)
 	}
 }

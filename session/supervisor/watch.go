@@ -163,6 +163,9 @@ func (s *supervisor) receive() sandboxOutcome {
 		case lifeline.TypeExit:
 			exit, decodeErr := lifeline.Decode[lifeline.Exit](frame)
 			if decodeErr == nil {
+				if exit.Tasks > 0 {
+					s.limitProcesses(lifeline.Tasks{Count: exit.Tasks, Ended: true})
+				}
 				out.exit = &exit
 				return out
 			}
@@ -171,6 +174,12 @@ func (s *supervisor) receive() sandboxOutcome {
 			frozen, decodeErr := lifeline.Decode[lifeline.Frozen](frame)
 			if decodeErr == nil {
 				s.pauser.snapshots.answered(frozen)
+			}
+			err = decodeErr
+		case lifeline.TypeTasks:
+			tasks, decodeErr := lifeline.Decode[lifeline.Tasks](frame)
+			if decodeErr == nil {
+				s.limitProcesses(tasks)
 			}
 			err = decodeErr
 		default: // of a program or a connection that the user has started

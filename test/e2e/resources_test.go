@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -147,6 +148,7 @@ func TestAPartOfAProcessorIsRefusedWithoutSystemdUnlessTheUserAllowsIt(t *testin
 // end. It prints the most it has seen once 100 counts found no more.
 const forkBomb = `
 $| = 1;
+syscall($unshare, 0x10000000) == 0 or die "unshare: $!" if $unshare; # CLONE_NEWUSER
 if (!fork) { while (1) { fork; select undef, undef, undef, 0.05 } }
 my ($most, $same) = (0, 0);
 while (1) {
@@ -160,10 +162,24 @@ while (1) {
 
 func TestAForkBombIsHeldAndStoppedBesideOthers(t *testing.T) {
 	t.Parallel()
+	for name, unshare := range map[string]int{
+		"as root":             0,
+		"in a user namespace": map[string]int{"amd64": 272, "arm64": 97}[runtime.GOARCH],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holdsForkBomb(t, fmt.Sprintf("my $unshare = %d;", unshare)+forkBomb)
+		})
+	}
+}
+
+// holdsForkBomb runs a bomb beside others, and stops it.
+func holdsForkBomb(t *testing.T, bomb string) {
+	t.Helper()
 	const pids = 100
 	m := newMachine(t)
 	b := m.start("run", "shell", "--network", "none", "--pids", fmt.Sprint(pids), "--repo", m.repo("p", nil), "--", "sh", "-c",
-		`echo work > work.txt; exec perl -e "$0"`, forkBomb)
+		`echo work > work.txt; exec perl -e "$0"`, bomb)
 	b.stdout.await(t, "processes\n")
 	id := m.stored()[0].ID
 	var most int
@@ -180,6 +196,43 @@ func TestAForkBombIsHeldAndStoppedBesideOthers(t *testing.T) {
 	b.wait()
 	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is lost:\n%s", o)
+	}
+	m.tidied()
+}
+
+// manyUsers starts processes that the kernel's limit, which is one for each user, does not
+// count, and counts those of the sandbox.
+const manyUsers = `
+$| = 1;
+my $user = 1000;
+while (1) {
+  $user++;
+  if (!fork) { $( = $user; $) = "$user $user"; $< = $user; $> = $user; for (1..20) { last if !fork } sleep 1000; exit }
+  opendir my $proc, "/proc" or next;
+  print scalar(grep { /^[0-9]+$/ } readdir $proc), " processes\n";
+  select undef, undef, undef, 0.01;
+}
+`
+
+func TestAForkBombOfManyUsersEndsTheSession(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(5, "run", "shell", "--network", "none", "--timeout", "1m", "--pids", "100", "--repo", m.repo("p", nil), "--", "sh", "-c",
+		`echo work > work.txt; exec perl -e "$0"`, manyUsers)
+	if !strings.Contains(o.stderr, "more than its process limit of 100") || !strings.Contains(o.stderr, "--pids sets another limit") || !strings.Contains(o.stderr, "work.txt") {
+		t.Errorf("the output is\n%s", o)
+	}
+	if !strings.Contains(o.stderr, "and its limit is 100; at the limit") {
+		t.Errorf("nothing warns:\n%s", o)
+	}
+	for line := range strings.Lines(o.stdout) {
+		var n int
+		if _, err := fmt.Sscanf(line, "%d processes", &n); err == nil && n > 1000 {
+			t.Errorf("in the sandbox were %d processes", n)
+		}
+	}
+	if text := m.read(m.sessions(), m.stored()[0].ID, "audit.jsonl"); !strings.Contains(text, `"limit":"processes"`) {
+		t.Errorf("the log has\n%s", text)
 	}
 	m.tidied()
 }
