@@ -342,6 +342,41 @@ func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
 	}
 }
 
+func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T) {
+	d := newFixture(t)
+	create := func(id ID, network string) runtime.Sandbox {
+		t.Helper()
+		d.worked(id, Ended)
+		made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName(id), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: network}})
+		d.must(err)
+		return made
+	}
+	is := func(sandbox runtime.Sandbox) runtime.Status {
+		t.Helper()
+		state, err := sandbox.State(t.Context())
+		d.must(err)
+		return state.Status
+	}
+	left, ending := create("00001-shell", "1"), create("00002-shell", "2")
+	held, err := d.store.Lock("00002-shell") // by its supervisor, which removes the sandbox last
+	d.must(err)
+	problems := d.Unrepaired(t.Context())
+	if len(problems) != 1 || !strings.Contains(problems[0], left.ID()[:min(12, len(left.ID()))]) {
+		t.Errorf("reported is %q", problems)
+	}
+	if _, err := d.Repair(t.Context()); err != nil || is(left) == runtime.Gone {
+		t.Errorf("without a reason every command asks the daemon: %v, %v", is(left), err)
+	}
+	d.must(d.store.ExpectContainer()) // as a supervisor does that could not remove it
+	if _, err := d.Repair(t.Context()); err != nil || is(left) != runtime.Gone || is(ending) == runtime.Gone {
+		t.Errorf("the one left is %v, the one that ends %v: %v", is(left), is(ending), err)
+	}
+	d.must(held.Close())
+	if n, err := d.store.RemoveOrphans(t.Context(), d.daemon); n != 1 || err != nil || is(ending) != runtime.Gone {
+		t.Errorf("removed are %d, %v", n, err)
+	}
+}
+
 func TestWhatCannotBeRepairedIsReported(t *testing.T) {
 	d := newFixture(t)
 	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {
@@ -355,7 +390,7 @@ func TestWhatCannotBeRepairedIsReported(t *testing.T) {
 	other, err := d.daemon.Create(t.Context(), runtime.Spec{Session: "00003-shell-000000", Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "2"}})
 	d.must(err)
 	problems := d.Unrepaired(t.Context())
-	if len(problems) != 2 || !strings.Contains(problems[0], "00002-shell") || !strings.Contains(problems[1], "belongs to no session") {
+	if len(problems) != 2 || !strings.Contains(problems[0], "00002-shell") || !strings.Contains(problems[1], "belongs to no session that runs") {
 		t.Errorf("reported is %q", problems)
 	}
 	if n, err := d.store.RemoveOrphans(t.Context(), d.daemon); n != 1 || err != nil {

@@ -12,8 +12,9 @@ import (
 	"aibox/runtime"
 )
 
-// Orphans lists the sandboxes of sessions that are not on record. A session is on record
-// before its sandbox is created, so nothing else will remove them.
+// Orphans lists the sandboxes that nothing else will remove: those of sessions that are not on
+// record, where a session is before its sandbox is created, and those of sessions that have
+// ended and whose supervisor, which removes the sandbox last, is gone.
 func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.Sandbox, error) {
 	all, err := backend.Sandboxes(ctx)
 	if err != nil {
@@ -25,15 +26,15 @@ func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.
 		if !ours {
 			continue
 		}
-		if _, err := os.Lstat(s.Dir(id)); errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Lstat(s.Dir(id))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && s.ended(id) && !isLocked(s.Dir(id)) {
 			orphans = append(orphans, sandbox)
 		}
 	}
 	return orphans, nil
 }
 
-// RemoveOrphans removes the sandboxes of sessions that are not on record, and returns how
-// many there were.
+// RemoveOrphans removes the sandboxes that Orphans lists, and returns how many there were.
 func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int, error) {
 	orphans, err := s.Orphans(ctx, backend)
 	for _, orphan := range orphans {
@@ -42,9 +43,9 @@ func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int,
 	return len(orphans), err
 }
 
-// lateContainerFile is a file of the user's state that says since when a container may appear
-// for a session that is no longer on record: the daemon was asked to create it, and had not
-// done so when the session was repaired.
+// lateContainerFile is a file of the user's state that says since when there may be a container
+// of a session that is no longer on record or has ended: the daemon was asked to create it, and
+// had not done so when the session was repaired, or it was asked to remove it and did not.
 const lateContainerFile = "late-container"
 
 // lateContainerTimeout is how long such a container is awaited.
@@ -52,11 +53,12 @@ const lateContainerTimeout = 10 * time.Minute
 
 func (s Store) lateContainer() string { return filepath.Join(s.dirs.State, lateContainerFile) }
 
-// expectContainer notes that a container may still appear.
-func (s Store) expectContainer() error { return paths.WriteFile(s.lateContainer(), nil) }
+// ExpectContainer notes that a container may still appear, or be left, for which a later repair
+// looks.
+func (s Store) ExpectContainer() error { return paths.WriteFile(s.lateContainer(), nil) }
 
 // removeLateContainers removes containers that have appeared after their sessions were
-// repaired. It talks to Docker only if one may have.
+// repaired, or were left when they ended. It talks to Docker only if one may have.
 func (s *repairs) removeLateContainers(ctx context.Context) error {
 	info, err := os.Lstat(s.store.lateContainer())
 	if err != nil {
@@ -73,15 +75,15 @@ func (s *repairs) removeLateContainers(ctx context.Context) error {
 	return err
 }
 
-// ExpectsContainer reports whether a repair may have to remove a container that has appeared
-// after its session was repaired.
+// ExpectsContainer reports whether a repair may have to remove a container of a session that
+// was repaired or has ended.
 func (s *repairs) ExpectsContainer() bool {
 	_, err := os.Lstat(s.store.lateContainer())
 	return err == nil
 }
 
 // Unrepaired reports what Repair cannot repair, a sentence each: damaged records, records of
-// newer versions, sandboxes that the daemon cannot remove, and sandboxes of no session.
+// newer versions, sandboxes that the daemon cannot remove, and sandboxes of no session that runs.
 func (s *repairs) Unrepaired(ctx context.Context) []string {
 	var problems []string
 	note := func(err error) {
@@ -104,7 +106,7 @@ func (s *repairs) Unrepaired(ctx context.Context) []string {
 	orphans, err := s.store.Orphans(ctx, docker.Backend)
 	note(err)
 	for _, orphan := range orphans {
-		problems = append(problems, "the container "+orphan.ID()[:min(12, len(orphan.ID()))]+" belongs to no session")
+		problems = append(problems, "the container "+orphan.ID()[:min(12, len(orphan.ID()))]+" belongs to no session that runs")
 	}
 	return problems
 }

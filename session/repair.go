@@ -278,7 +278,7 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 			return containers, nil
 		}
 		if s.store.Age(session.ID) > containerAppearTimeout || time.Since(begin) > containerAppearTimeout {
-			return nil, s.store.expectContainer()
+			return nil, s.store.ExpectContainer()
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -50,7 +50,7 @@ var PhaseRules = []PhaseRule{
 	},
 	{
 		Ended, "the session has ended; its work waits for a review or has had one", "the whole result, then the review",
-		"nothing",
+		"removes a container that its supervisor could not remove",
 	},
 }
 

@@ -88,7 +88,7 @@ func (d *Doctor) sessionFindings(ctx context.Context) []Finding {
 	}
 	findings := make([]Finding, 0, len(problems))
 	for _, problem := range problems {
-		findings = append(findings, Finding{Name: "sessions", State: Warning, Detail: problem, Fix: "`aibox gc` removes what belongs to no session"})
+		findings = append(findings, Finding{Name: "sessions", State: Warning, Detail: problem, Fix: "`aibox gc` removes what belongs to no session that runs"})
 	}
 	return findings
 }

@@ -85,6 +85,9 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	}
 	if _, err := removed(); err != nil {
 		fmt.Fprintln(os.Stderr, "releasing:", err)
+		if err := s.store.ExpectContainer(); err != nil {
+			fmt.Fprintln(os.Stderr, "leaving the sandbox to a later repair:", err)
+		}
 	}
 	s.audit(audit.BoxDestroyed, s.counters.totals())
 	return result
