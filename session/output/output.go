@@ -169,6 +169,13 @@ func (r *Recorder) Dropped() int64 {
 	return r.dropped
 }
 
+// Taken is how much of the limit is taken: by the bytes recorded and by their index.
+func (r *Recorder) Taken() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end + r.index.size
+}
+
 // Size is the number of bytes recorded.
 func (r *Recorder) Size() int64 {
 	r.mu.Lock()

@@ -18,14 +18,21 @@ type outputLimit struct {
 	warned bool
 }
 
-// check reports whether the session, with this much output, is near its limit for the first
-// time, or at it.
-func (l *outputLimit) check(printed, dropped int64) (near, over bool) {
+// check reports whether the session, whose record takes this much, is near its limit for the
+// first time, or at it.
+func (l *outputLimit) check(taken, dropped int64) (near, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	near = !l.warned && nearLimit(printed, l.limit)
+	near = !l.warned && nearLimit(taken, l.limit)
 	l.warned = l.warned || near
 	return near, l.limit > 0 && dropped > 0
+}
+
+// current returns the limit.
+func (l *outputLimit) current() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit
 }
 
 // raise raises the limit and returns the new one.
@@ -48,14 +55,15 @@ func (s *limits) startOutputLimit() {
 func (s *limits) recordOutput(stream output.Stream, data []byte) error {
 	s.noteActivity()
 	err := s.record.Append(stream, data)
-	near, over := s.output.check(s.record.Size(), s.record.Dropped())
+	taken := s.record.Taken() // which the recorder compares with the limit
+	near, over := s.output.check(taken, s.record.Dropped())
 	switch first := s.launch.Spec.MaxOutput.Bytes(); {
 	case over && !s.isEnding():
-		s.audit(audit.LimitReached, map[string]string{"limit": session.RequestOutput, "value": amount.Bytes(s.output.raise(0))})
-		s.end(fault.New(fault.Limit, "the agent has printed more than %s", amount.Bytes(s.output.raise(0))).
+		s.audit(audit.LimitReached, map[string]string{"limit": session.RequestOutput, "value": amount.Bytes(s.output.current())})
+		s.end(fault.New(fault.Limit, "the agent has printed more than %s", amount.Bytes(s.output.current())).
 			Hint("%s", s.hintKept("--max-output sets another limit, in MiB")))
 	case near && !over:
-		s.askToRaise(session.RequestOutput, fmt.Sprintf("the agent has printed %s of %s", amount.Bytes(s.record.Size()), amount.Bytes(first)),
+		s.askToRaise(session.RequestOutput, fmt.Sprintf("the agent has printed %s, and its record takes %s of %s", amount.Bytes(s.record.Size()), amount.Bytes(taken), amount.Bytes(s.output.current())),
 			amount.Bytes(first), func() string {
 				limit := s.output.raise(first)
 				s.record.SetLimit(limit)

@@ -45,3 +45,17 @@ func TestAnAgentThatPrintsTooMuchIsAskedAboutAndThenEnded(t *testing.T) {
 		t.Error("no notice fits after the limit")
 	}
 }
+
+func TestOutputInTinyPiecesIsWarnedOfBeforeItsLimit(t *testing.T) {
+	_, s := watched(t)
+	s.launch.Spec.Run = config.Run{MaxOutput: 1}
+	s.startOutputLimit()
+	for s.record.Dropped() == 0 && len(s.requests.pending()) == 0 { // each piece has an entry in the index
+		if err := s.recordOutput(output.Stderr, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.record.Dropped() > 0 || s.isEnding() {
+		t.Fatalf("without a warning it ends with %v after %d bytes", s.cause, s.record.Size())
+	}
+}
