@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // used is a row of `aibox top --json`.
@@ -116,8 +118,12 @@ func TestASandboxThatBurnsProcessorsIsHeldAtItsLimit(t *testing.T) {
 		t.Errorf("top prints %+v", row)
 	}
 	m.answersSoon("a session that burns processors")
-	if n := boundTo(t, m.record(id).State.Sandbox.PID); n != 1 && !m.hasSystemd() {
+	sandbox := m.record(id).State.Sandbox.PID
+	if n := boundTo(t, sandbox); n != 1 && !m.hasSystemd() {
 		t.Errorf("its threads can use %d processors", n)
+	}
+	if n, err := unix.Getpriority(unix.PRIO_PROCESS, sandbox); (err != nil || n > 15) && !m.hasSystemd() { // 20 minus the nice value
+		t.Errorf("its nice value is %d, %v", 20-n, err)
 	}
 	m.aibox(0, "stop", id)
 }

@@ -37,8 +37,8 @@ func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
 }
 
 // Enforce binds the sandbox's threads to as many processors as its limit allows, rounded
-// up. New threads inherit that, and nothing in the sandbox can change it: gVisor never
-// passes such a call to the host.
+// up, and lowers their priority. New threads inherit both, and nothing in the sandbox can
+// change them: gVisor never passes such a call to the host.
 func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (limit.Control, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
@@ -55,10 +55,10 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 		}
 		return control{}, bind(ctx, s, choose(shared, n, s.ID))
 	}
-	if l.CPUs <= 0 || l.CPUs >= float64(len(processors)) {
-		return control{}, nil
+	var set *unix.CPUSet // nil for all
+	if l.CPUs > 0 && l.CPUs < float64(len(processors)) {
+		set = choose(processors, int(math.Ceil(l.CPUs)), s.ID)
 	}
-	set := choose(processors, int(math.Ceil(l.CPUs)), s.ID)
 	if err := bind(ctx, s, set); err != nil {
 		return nil, fmt.Errorf("limiting the sandbox to %v processors: %w", l.CPUs, err)
 	}
@@ -119,8 +119,12 @@ func choose(processors []int, n int, sandbox string) *unix.CPUSet {
 // rounds bounds how often bind looks for threads that started while it worked.
 const rounds = 20
 
-// bind sets the affinity of all threads of the sandbox. A thread that is not bound yet may
-// start another one, so it repeats until it finds none.
+// niceness is that of a sandbox's threads (sched(7)). Other programs of the machine, and aibox
+// itself, go first when the processors do not suffice for all. Alone, a sandbox is as fast.
+const niceness = 5
+
+// bind sets the affinity, unless set is nil, and the niceness of all threads of the sandbox. A
+// thread that is not bound yet may start another one, so it repeats until it finds none.
 func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
 	for range rounds {
 		if err := ctx.Err(); err != nil {
@@ -145,7 +149,7 @@ func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
 	return errors.New("the sandbox starts threads faster than they can be limited")
 }
 
-// bindProcess sets the affinity of a process's threads, and reports whether it differed.
+// bindProcess binds a process's threads, and reports whether it changed anything.
 func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -159,15 +163,38 @@ func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		var now unix.CPUSet
-		err = unix.SchedGetaffinity(tid, &now)
-		if err == nil && now != *set {
-			changed = true
-			err = unix.SchedSetaffinity(tid, set)
-		}
+		bound, err := bindThread(tid, set)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, err
 		}
+		changed = changed || bound
 	}
 	return changed, nil
+}
+
+// bindThread binds a thread, and reports whether it changed anything.
+func bindThread(tid int, set *unix.CPUSet) (changed bool, err error) {
+	var now unix.CPUSet
+	if set != nil {
+		if err := unix.SchedGetaffinity(tid, &now); err != nil {
+			return false, err
+		}
+		if now != *set {
+			changed = true
+			if err := unix.SchedSetaffinity(tid, set); err != nil {
+				return changed, err
+			}
+		}
+	}
+	nice, err := niceOf(tid)
+	if err != nil || nice >= niceness {
+		return changed, err
+	}
+	return true, unix.Setpriority(unix.PRIO_PROCESS, tid, niceness)
+}
+
+// niceOf returns the niceness of a thread. The system call returns 20 minus that.
+func niceOf(tid int) (int, error) {
+	n, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
+	return 20 - n, err
 }

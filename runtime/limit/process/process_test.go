@@ -65,6 +65,38 @@ func TestProcessesOfASandboxUseOnlyAsManyProcessorsAsAllowed(t *testing.T) {
 	}
 }
 
+func TestASandboxGivesWayToOtherPrograms(t *testing.T) {
+	for _, limits := range []limit.Limits{{}, {CPUs: 1}, {CPUs: 64}} {
+		s := limittest.Start(t)
+		s.Do("child")
+		s.Do("burn 3")
+		c, err := Enforcer{}.Enforce(context.Background(), s.Sandbox, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s.Do("burn 3") // new threads
+		s.Do("child")  // and a new process
+		pids, err := s.Processes()
+		if err != nil || len(pids) != 3 {
+			t.Fatal(pids, err)
+		}
+		for _, pid := range pids {
+			tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, task := range tasks {
+				var tid int
+				_, _ = fmt.Sscan(task.Name(), &tid)
+				if nice, err := niceOf(tid); err == nil && nice < niceness {
+					t.Errorf("with %+v, a thread of process %d has the niceness %d", limits, pid, nice)
+				}
+			}
+		}
+	}
+}
+
 func TestOnlyWholeProcessorsCanBeEnforced(t *testing.T) {
 	all := float64(len(available()))
 	for cpus, gaps := range map[float64]int{0: 0, 1: 0, 0.5: 1, all: 0, all - 0.5: 1, all + 0.5: 0} {

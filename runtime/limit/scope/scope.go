@@ -124,6 +124,10 @@ func (joined) Close() error { return nil }
 // unitPrefix begins the names of the scopes.
 const unitPrefix = "aibox-"
 
+// weight is that of a sandbox on the processors, where others have 100. It is not one of the
+// limits, so it need not be confirmed.
+const weight = 50
+
 // properties are those of the scope. The kernel ends the whole scope when its memory is
 // exhausted, since a sandbox without some of its processes is broken.
 func properties(s limit.Sandbox, l limit.Limits, pids []int) []dbus.Property {
@@ -137,6 +141,7 @@ func properties(s limit.Sandbox, l limit.Limits, pids []int) []dbus.Property {
 	all := []dbus.Property{
 		dbus.PropDescription("aibox session " + s.Session),
 		set("PIDs", numbers),
+		set("CPUWeight", uint64(weight)),
 		// The scope disappears when its processes have ended. The reference of this
 		// connection keeps it until the result was read.
 		set("CollectMode", "inactive-or-failed"), set("AddRef", true),
