@@ -41,6 +41,9 @@ func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Bac
 			return err
 		}
 	}
+	if err := checkDaemonDisk(info); err != nil {
+		return err
+	}
 	lacking := unenforcedLimits(info)
 	var hints []string
 	if len(lacking) > 0 {

@@ -129,19 +129,21 @@ func (s *limits) limitDisk(ctx context.Context, res *resources) {
 			limited = append(limited, l)
 		}
 	}
-	disks := map[string]*hostDisk{s.deps.Dirs.State: {}, s.deps.Dirs.Workspace: {}}
+	daemon, _ := res.docker.Backend.Info(ctx) // the backend has it since the start
+	disks := s.hostDisks(daemon)
+	runsc, _ := daemon.Find(sandboxRuntime)
+	root := rootWarning{limit: runsc.OverlaySize}
 	tick := time.NewTicker(diskCheckInterval)
 	defer tick.Stop()
 	for {
-		for folder, disk := range disks {
-			if fs, ok := statFileSystem(folder); ok {
-				s.limitHostDisk(disk, folder, fs)
-			}
+		for _, disk := range disks {
+			s.limitHostDisk(disk)
 		}
 		for _, l := range limited {
 			s.limitFolders(l)
 		}
 		s.limitRoot()
+		s.warnOfRoot(&root)
 		select {
 		case <-ctx.Done():
 			return

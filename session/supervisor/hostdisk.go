@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/runtime"
 	"aibox/session"
 )
 
@@ -18,9 +21,38 @@ const maxHostReserve = 1 << 30
 // the session's own end have room.
 func hostReserve(fs fileSystem) int64 { return min(fs.total/50, maxHostReserve) }
 
-// hostDisk watches the disks of the host that a session writes to. A session ends before
-// one of them is full: a full disk hurts every program of the user.
-type hostDisk struct{ warned bool }
+// hostDisk watches a disk of the host that a session writes to. A session ends before one of
+// them is full: a full disk hurts every program of the user.
+type hostDisk struct {
+	folder string
+	warned bool
+}
+
+// hostDisks returns the disks of folders, each once. A folder that does not exist yet counts as
+// a disk of its own; an empty name is none.
+func hostDisks(folders ...string) []*hostDisk {
+	var disks []*hostDisk
+	known := map[uint64]bool{}
+	for _, folder := range folders {
+		var st unix.Stat_t
+		err := unix.Stat(folder, &st)
+		if folder == "" || err == nil && known[st.Dev] {
+			continue
+		}
+		if err == nil {
+			known[st.Dev] = true
+		}
+		disks = append(disks, &hostDisk{folder: folder})
+	}
+	return disks
+}
+
+// hostDisks returns the disks of a running session: of its record, of the workspace, of the
+// repositories that aibox keeps, and of Docker, where the root of its sandbox is.
+func (s *limits) hostDisks(daemon runtime.Info) []*hostDisk {
+	dirs := s.deps.Dirs
+	return hostDisks(dirs.State, dirs.Workspace, dirs.Data, daemon.DataRoot)
+}
 
 // hostDiskState says how much room a disk has.
 type hostDiskState int
@@ -57,20 +89,32 @@ func nearlyFull(folder string, fs fileSystem) *fault.Fault {
 // checkHostDisks refuses to start on a disk that is nearly full. A folder that does not
 // exist yet is not checked.
 func (s *run) checkHostDisks() error {
-	for _, folder := range []string{s.deps.Dirs.State, s.deps.Dirs.Workspace} {
-		fs, ok := statFileSystem(folder)
+	for _, disk := range hostDisks(s.deps.Dirs.State, s.deps.Dirs.Workspace, s.deps.Dirs.Data) {
+		fs, ok := statFileSystem(disk.folder)
 		fs.left -= session.ReservedSize // which the session is about to take
-		if ok && new(hostDisk).check(fs) >= diskNearlyFull {
-			return nearlyFull(folder, fs)
+		if ok && disk.check(fs) >= diskNearlyFull {
+			return nearlyFull(disk.folder, fs)
 		}
+	}
+	return nil
+}
+
+// checkDaemonDisk refuses to start if Docker's disk is nearly full.
+func checkDaemonDisk(info runtime.Info) error {
+	if fs, ok := statFileSystem(info.DataRoot); ok && new(hostDisk).check(fs) >= diskNearlyFull {
+		return nearlyFull(info.DataRoot, fs)
 	}
 	return nil
 }
 
 // limitHostDisk warns of a disk with little room, and ends the session when it is nearly
 // full.
-func (s *limits) limitHostDisk(d *hostDisk, folder string, fs fileSystem) {
-	state := d.check(fs)
+func (s *limits) limitHostDisk(d *hostDisk) {
+	fs, ok := statFileSystem(d.folder)
+	if !ok {
+		return
+	}
+	folder, state := d.folder, d.check(fs)
 	switch state {
 	case diskLow:
 		s.postNotice(fmt.Sprintf("the disk of %s has %s left; the session is ended at %s, and its work is kept",

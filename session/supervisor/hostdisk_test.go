@@ -1,9 +1,11 @@
 package supervisor
 
 import (
+	"slices"
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/runtime"
 )
 
 func TestASessionEndsBeforeADiskOfTheHostIsFull(t *testing.T) {
@@ -31,5 +33,20 @@ func TestASessionEndsBeforeADiskOfTheHostIsFull(t *testing.T) {
 	}
 	if f := nearlyFull("/data", low); fault.KindOf(f) != fault.Environment || len(fault.Hints(f)) != 1 {
 		t.Errorf("the fault is %v", f)
+	}
+}
+
+func TestEachDiskThatASessionWritesToIsWatchedOnce(t *testing.T) {
+	_, s := watched(t)
+	s.deps.Dirs.State, s.deps.Dirs.Workspace, s.deps.Dirs.Data = t.TempDir(), t.TempDir(), "/proc"
+	var folders []string
+	for _, disk := range s.hostDisks(runtime.Info{DataRoot: "/sys"}) {
+		folders = append(folders, disk.folder)
+	}
+	if want := []string{s.deps.Dirs.State, "/proc", "/sys"}; !slices.Equal(folders, want) {
+		t.Errorf("watched are %q, not %q", folders, want)
+	}
+	if disks := hostDisks("", "/nonexistent"); len(disks) != 1 {
+		t.Errorf("of a folder that does not exist yet, %d are watched", len(disks))
 	}
 }
