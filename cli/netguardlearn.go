@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"aibox/internal/amount"
 	"aibox/netguard"
@@ -19,9 +18,8 @@ func (o *netguardOptions) learnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "learn ID",
 		Short: "Propose an allow list from what a session reached",
-		Long: `Propose the shortest allow list that would have allowed all that a session reached
-through the egress proxy. Three or more names below one domain become *.DOMAIN, unless
-names of that domain can have different owners.
+		Long: `Propose the smallest allow list that would have allowed all that a session reached
+through the egress proxy: exact hosts, and no wildcards.
 
 Look at each entry: the agent chose these hosts. --accept adds them to the allow list of
 your settings.`,
@@ -56,37 +54,24 @@ your settings.`,
 
 // proposalJSON is an entry of `aibox netguard learn --json`.
 type proposalJSON struct {
-	Entry     string   `json:"entry"`
-	Hosts     []string `json:"hosts"`
-	Requests  int      `json:"requests"`
-	BytesUp   int64    `json:"bytes_up"`
-	BytesDown int64    `json:"bytes_down"`
+	Entry     string `json:"entry"`
+	Requests  int    `json:"requests"`
+	BytesUp   int64  `json:"bytes_up"`
+	BytesDown int64  `json:"bytes_down"`
 }
 
 func learnedJSON(proposals []netguard.Proposal) []proposalJSON {
 	all := make([]proposalJSON, len(proposals))
 	for i, p := range proposals {
-		all[i] = proposalJSON{Entry: p.Pattern.String(), Hosts: hostsOf(p), Requests: p.Requests, BytesUp: p.Up, BytesDown: p.Down}
+		all[i] = proposalJSON{Entry: p.Pattern.String(), Requests: p.Requests, BytesUp: p.Up, BytesDown: p.Down}
 	}
 	return all
-}
-
-func hostsOf(p netguard.Proposal) []string {
-	hosts := make([]string, len(p.Hosts))
-	for i, host := range p.Hosts {
-		hosts[i] = host.String()
-	}
-	return hosts
 }
 
 func printProposals(out io.Writer, proposals []netguard.Proposal) error {
 	rows := make([][]string, len(proposals))
 	for i, p := range proposals {
-		names := ""
-		if len(p.Hosts) > 1 {
-			names = "for " + firstLine(strings.Join(hostsOf(p), ", "), 60)
-		}
-		rows[i] = []string{p.Pattern.String(), amount.Of(p.Requests, "request"), "sent " + amount.Bytes(p.Up), "received " + amount.Bytes(p.Down), names}
+		rows[i] = []string{p.Pattern.String(), amount.Of(p.Requests, "request"), "sent " + amount.Bytes(p.Up), "received " + amount.Bytes(p.Down)}
 	}
 	return table(out, "", rows)
 }

@@ -3,7 +3,6 @@ package netguard
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"aibox/internal/sorting"
 )
@@ -15,23 +14,17 @@ type Use struct {
 	Up, Down    int64 // bytes from and to the sandbox
 }
 
-// Proposal is an entry that an allow list needs for a session's requests. If it is a
-// wildcard, Hosts has the names that it was made for.
+// Proposal is an entry that an allow list needs for a session's requests.
 type Proposal struct {
 	Pattern  Pattern
-	Hosts    []Host
 	Requests int
 	Up, Down int64
 }
 
-// foldFrom is how many names below one domain make a wildcard.
-const foldFrom = 3
-
-// Propose returns the shortest allow list that allows all uses and that a user can check:
-// an entry for each host, and one wildcard for three or more names below one domain. A
-// wildcard never covers names of many owners; see ParseAllow. What one of the known entries
-// allows is left out, as is what no list can allow. Entries are sorted by their requests,
-// most first.
+// Propose returns the smallest allow list that allows all uses: an entry for each host, with
+// its port unless that is 443 or 80. It has no wildcards, which would allow names that nobody
+// used, perhaps of other owners. What one of the known entries allows is left out, as is what
+// no list can allow. Entries are sorted by their requests, most first.
 func Propose(uses []Use, known []Pattern) []Proposal {
 	byEntry := map[Pattern]*Proposal{}
 	for _, use := range uses {
@@ -40,28 +33,9 @@ func Propose(uses []Use, known []Pattern) []Proposal {
 			continue
 		}
 		if byEntry[pattern] == nil {
-			byEntry[pattern] = &Proposal{Pattern: pattern, Hosts: []Host{use.Destination.Host}}
+			byEntry[pattern] = &Proposal{Pattern: pattern}
 		}
 		byEntry[pattern].add(use.Requests, use.Up, use.Down)
-	}
-	siblings := map[Pattern][]*Proposal{} // by the wildcard that would cover them
-	for _, p := range byEntry {
-		if wildcard, ok := p.Pattern.above(); ok {
-			siblings[wildcard] = append(siblings[wildcard], p)
-		}
-	}
-	for wildcard, names := range siblings {
-		if len(names) < foldFrom {
-			continue
-		}
-		folded := &Proposal{Pattern: wildcard}
-		for _, p := range names {
-			folded.Hosts = append(folded.Hosts, p.Hosts...)
-			folded.add(p.Requests, p.Up, p.Down)
-			delete(byEntry, p.Pattern)
-		}
-		sorting.Func(folded.Hosts, func(a, b *Host) int { return cmp.Compare(a.String(), b.String()) })
-		byEntry[wildcard] = folded
 	}
 	all := make([]Proposal, 0, len(byEntry))
 	for _, p := range byEntry {
@@ -85,16 +59,4 @@ func entryFor(d Destination) (Pattern, error) {
 		return ParseAllow(d.Host.String())
 	}
 	return ParseAllow(d.String())
-}
-
-// above returns the wildcard for the names beside the pattern's host; false if it would
-// cover names of many owners.
-func (p Pattern) above() (Pattern, bool) {
-	_, domain, ok := strings.Cut(p.host.name, ".")
-	if !ok || p.wild || !p.host.ownedBelow(domain) {
-		return Pattern{}, false
-	}
-	wildcard := Pattern{host: nameHost(domain), wild: true, port: p.port}
-	checked, err := ParseAllow(wildcard.String())
-	return checked, err == nil && checked == wildcard
 }
