@@ -52,6 +52,7 @@ func (a *App) openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error)
 		Policy:    access.Policy,
 		Ask:       ask,
 		Record:    func(e egress.Event) string { return access.Record(proxyEvent(e)) },
+		Count:     func(e egress.Event, recorded bool) { access.Count(proxyCount(e), recorded) },
 		Allow:     access.Allow,
 		Own:       own,
 		Inspector: inspector,
@@ -110,6 +111,15 @@ func (p inspectingProxy) HostKeys(servers []netguard.Destination) []string {
 		all = append(all, lines...)
 	}
 	return all
+}
+
+// proxyCount returns what one event of the proxy adds to the count of its destination.
+func proxyCount(e egress.Event) audit.EgressCount {
+	count := audit.EgressCount{Host: e.Host, Port: int(e.Destination.Port), BytesUp: e.Up, BytesDown: e.Down, First: e.Time, Last: e.Time}
+	if e.Kind == egress.Allowed {
+		count.Requests = 1
+	}
+	return count
 }
 
 // proxyEvent returns an event of the proxy in the form of the audit log.

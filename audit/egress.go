@@ -3,6 +3,7 @@ package audit
 import (
 	"net"
 	"strconv"
+	"time"
 )
 
 // Egress is the data of EgressAllowed and EgressRefused: one request to the egress proxy.
@@ -37,6 +38,29 @@ type EgressEnd struct {
 	BytesDown int64  `json:"bytes_down"` // to the sandbox
 	Millis    int64  `json:"millis"`
 	Reason    string `json:"reason,omitempty"` // why the proxy closed it; empty if either end did
+}
+
+// EgressCount is the data of EgressCounted: all allowed requests of a session to one
+// destination so far, those that the log has one by one too.
+type EgressCount struct {
+	Host      string    `json:"host,omitempty"` // canonical; empty for Others
+	Port      int       `json:"port,omitempty"`
+	Requests  int       `json:"requests"`
+	BytesUp   int64     `json:"bytes_up"`   // from the sandbox, of requests that have ended
+	BytesDown int64     `json:"bytes_down"` // to the sandbox
+	First     time.Time `json:"first"`      // when the first request began
+	Last      time.Time `json:"last"`       // when the last one began or ended
+	// Others reports that these are requests to further destinations, too many to count each.
+	// Requests that the log has one by one are not among them.
+	Others bool `json:"others,omitempty"`
+}
+
+// Target returns the host and port.
+func (c EgressCount) Target() string {
+	if c.Others {
+		return "other hosts"
+	}
+	return net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
 }
 
 // Query is the data of DNSRefused: one question to the name server.

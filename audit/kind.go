@@ -34,7 +34,7 @@ var kinds = []struct {
 		SessionRepaired, SessionForked, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
 	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied, FileChanged}},
-	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},
+	{KindEgress, []Type{EgressAllowed, EgressRefused, EgressClosed, EgressCounted, AccessRefused, AccessAsked, AccessAnswered, PolicyChanged}},
 	{KindDNS, []Type{DNSRefused}},
 	{KindInference, []Type{ModelAnswered}},
 	{KindProbes, []Type{ProbesRan}},

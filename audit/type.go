@@ -27,6 +27,7 @@ const (
 	EgressAllowed     Type = "egress.allowed" // its data is an Egress
 	EgressRefused     Type = "egress.refused" // its data is an Egress
 	EgressClosed      Type = "egress.closed"  // its data is an EgressEnd
+	EgressCounted     Type = "egress.counted" // requests that the log does not have one by one; its data is an EgressCount
 	AccessRefused     Type = "access.refused" // packets past the proxy; in older logs any refusal
 	AccessAsked       Type = "access.asked"   // its data is an AccessQuestion
 	AccessAnswered    Type = "access.answered"

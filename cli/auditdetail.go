@@ -29,6 +29,12 @@ func auditDetail(e session.Logged) string {
 		if json.Unmarshal(e.Data, &end) == nil {
 			return egressEndDetail(end)
 		}
+	case audit.EgressCounted:
+		var count audit.EgressCount
+		if json.Unmarshal(e.Data, &count) == nil {
+			return fmt.Sprintf("%s so far: %s, %s up, %s down", termtext.Escape(count.Target()),
+				amount.Of(count.Requests, "request"), amount.Bytes(count.BytesUp), amount.Bytes(count.BytesDown))
+		}
 	case audit.ProbesRan:
 		var ran session.AuditSummary
 		ran.Add(e.Event)

@@ -31,10 +31,13 @@ your settings.`,
 			if err != nil {
 				return err
 			}
-			proposals, err := service.Learned(found.ID)
-			switch {
-			case err != nil:
+			learned, err := service.Learned(found.ID)
+			if err != nil {
 				return err
+			}
+			proposals := learned.Proposals
+			o.warnIncomplete(learned)
+			switch {
 			case asJSON:
 				return printJSON(o.out, learnedJSON(proposals))
 			case len(proposals) == 0:
@@ -68,6 +71,13 @@ func learnedJSON(proposals []netguard.Proposal) []proposalJSON {
 	return all
 }
 
+// warnIncomplete says that the list may lack hosts.
+func (a *cli) warnIncomplete(learned session.Learned) {
+	if learned.Incomplete {
+		fmt.Fprintf(a.err, "%s the list may be incomplete: the session sent requests to more hosts than its log names\n", a.errTerm.warn("!"))
+	}
+}
+
 func printProposals(out io.Writer, proposals []netguard.Proposal) error {
 	rows := make([][]string, len(proposals))
 	for i, p := range proposals {
@@ -94,10 +104,12 @@ func (i *invocation) offerLearned(ctx context.Context, ended session.Session) er
 	if !ended.Learn {
 		return nil
 	}
-	proposals, err := i.service.Learned(ended.ID)
+	learned, err := i.service.Learned(ended.ID)
 	if err != nil {
 		return err
 	}
+	proposals := learned.Proposals
+	i.warnIncomplete(learned)
 	if len(proposals) == 0 {
 		fmt.Fprintln(i.err, "the agent reached no host that its allow list does not have")
 		return nil

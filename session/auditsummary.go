@@ -40,6 +40,7 @@ func (a *AuditSummary) Add(e audit.Event) {
 		if json.Unmarshal(e.Data, &end) == nil {
 			a.BytesUp, a.BytesDown = a.BytesUp+max(end.BytesUp, 0), a.BytesDown+max(end.BytesDown, 0)
 		}
+	case audit.EgressCounted: // in the totals
 	case audit.ProbesRan:
 		a.addProbes(e)
 	case audit.ChangesAccepted:

@@ -8,66 +8,124 @@ import (
 	"aibox/netguard"
 )
 
+// Learned is what a session's requests show.
+type Learned struct {
+	// Proposals are the entries that the allow list needs for the requests that were allowed.
+	Proposals []netguard.Proposal
+	// Incomplete reports that the log does not name the hosts of all of these requests.
+	Incomplete bool
+}
+
 // Learned returns the allow list that would have allowed all requests of a session that
 // were allowed, without what the session's own list allows and without hosts that never
 // answered. It reads the session's log;
 // a damaged one is an error.
-func (s *contact) Learned(id ID) ([]netguard.Proposal, error) {
+func (s *contact) Learned(id ID) (Learned, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
-		return nil, err
+		return Learned{}, err
 	}
 	policy, _, err := found.Policy()
 	if err != nil {
-		return nil, err
+		return Learned{}, err
 	}
-	uses := map[netguard.Destination]*netguard.Use{}
-	ended := map[netguard.Destination]int{}
-	of := func(host string, port int) *netguard.Use {
-		parsed, err := netguard.ParseHost(host)
-		if err != nil || port < 1 || port > 65535 {
-			return nil
-		}
-		d := netguard.Destination{Host: parsed, Port: uint16(port)}
-		if uses[d] == nil {
-			uses[d] = &netguard.Use{Destination: d}
-		}
-		return uses[d]
-	}
-	err = s.Events(id, func(e audit.Event) error {
-		switch e.Type {
-		case audit.EgressAllowed:
-			var request audit.Egress
-			if err := json.Unmarshal(e.Data, &request); err != nil {
-				return err
-			}
-			if use := of(request.Host, request.Port); use != nil {
-				use.Requests++
-			}
-		case audit.EgressClosed:
-			var end audit.EgressEnd
-			if err := json.Unmarshal(e.Data, &end); err != nil {
-				return err
-			}
-			if use := of(end.Host, end.Port); use != nil {
-				use.Up, use.Down = use.Up+end.BytesUp, use.Down+end.BytesDown
-				ended[use.Destination]++
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	all := make([]netguard.Use, 0, len(uses))
-	for d, use := range uses {
-		if unreachable := use.Down == 0 && ended[d] >= use.Requests; !unreachable {
-			all = append(all, *use)
-		}
+	seen := observed{uses: map[netguard.Destination]*observedUse{}}
+	if err := s.Events(id, seen.add); err != nil {
+		return Learned{}, err
 	}
 	known := make([]netguard.Pattern, 0, len(policy.Allow))
 	for _, rule := range policy.Allow {
 		known = append(known, rule.Pattern)
 	}
-	return netguard.Propose(all, slices.Clip(known)), nil
+	return Learned{netguard.Propose(seen.reached(), slices.Clip(known)), seen.incomplete()}, nil
+}
+
+// observed is what the events of a log show about allowed requests.
+type observed struct {
+	uses   map[netguard.Destination]*observedUse
+	others bool // there were requests to hosts that the log does not name
+	total  int  // of the session; 0 if it is not known
+}
+
+// observedUse is the use of one destination, first as the log has its requests one by one.
+type observedUse struct {
+	netguard.Use
+	ended   int
+	counted *audit.EgressCount // all of them, if the log does not have each
+}
+
+// of returns the use of a destination; nil if it is none.
+func (o *observed) of(host string, port int) *observedUse {
+	parsed, err := netguard.ParseHost(host)
+	if err != nil || port < 1 || port > 65535 {
+		return nil
+	}
+	d := netguard.Destination{Host: parsed, Port: uint16(port)}
+	if o.uses[d] == nil {
+		o.uses[d] = &observedUse{Use: netguard.Use{Destination: d}}
+	}
+	return o.uses[d]
+}
+
+func (o *observed) add(e audit.Event) error {
+	switch e.Type {
+	case audit.EgressAllowed:
+		var request audit.Egress
+		if err := json.Unmarshal(e.Data, &request); err != nil {
+			return err
+		}
+		if use := o.of(request.Host, request.Port); use != nil {
+			use.Requests++
+		}
+	case audit.EgressClosed:
+		var end audit.EgressEnd
+		if err := json.Unmarshal(e.Data, &end); err != nil {
+			return err
+		}
+		if use := o.of(end.Host, end.Port); use != nil {
+			use.Up, use.Down = use.Up+end.BytesUp, use.Down+end.BytesDown
+			use.ended++
+		}
+	case audit.EgressCounted:
+		var count audit.EgressCount
+		if err := json.Unmarshal(e.Data, &count); err != nil {
+			return err
+		}
+		if use := o.of(count.Host, count.Port); use != nil {
+			use.counted = &count
+		}
+		o.others = o.others || count.Others
+	case audit.BoxDestroyed:
+		var totals Totals
+		if len(e.Data) > 0 && json.Unmarshal(e.Data, &totals) == nil {
+			o.total = totals.Egress.Allowed
+		}
+	}
+	return nil
+}
+
+// reached returns the uses of the hosts that answered, or that may have.
+func (o *observed) reached() []netguard.Use {
+	all := make([]netguard.Use, 0, len(o.uses))
+	for _, use := range o.uses {
+		unreachable := use.Down == 0 && use.ended >= use.Requests
+		if c := use.counted; c != nil {
+			use.Requests, use.Up, use.Down = c.Requests, c.BytesUp, c.BytesDown
+			unreachable = false // not all of its ends are known
+		}
+		if !unreachable {
+			all = append(all, use.Use)
+		}
+	}
+	return all
+}
+
+// incomplete reports whether there were requests to hosts that the log does not name. Logs
+// of earlier versions have fewer requests than their totals then. It follows reached.
+func (o *observed) incomplete() bool {
+	named := 0
+	for _, use := range o.uses {
+		named += use.Requests
+	}
+	return o.others || named < o.total
 }

@@ -63,6 +63,12 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		}
 		a.What, a.Target, a.Why = AskedEgress, r.Target(), r.Reason
 		a.Rule, a.Command, a.Hint, a.Allowed = r.Rule, r.Command, r.Hint, e.Type == audit.EgressAllowed
+	case audit.EgressCounted:
+		var count audit.EgressCount
+		if json.Unmarshal(e.Data, &count) != nil {
+			return Access{}, false
+		}
+		a.What, a.Target, a.Allowed, a.Times = AskedEgress, count.Target(), true, max(count.Requests, 1)
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false

@@ -23,6 +23,10 @@ type Config struct {
 	// Record records an event and returns its id, which a refusal shows; nil records
 	// nothing. It must not call the proxy.
 	Record func(Event) (id string)
+	// Count gets each Allowed and Closed event, those that Record does not get too, without
+	// Repeated. recorded reports that Record got the event and returned an id for it. nil counts
+	// nothing.
+	Count func(e Event, recorded bool)
 	// Allow returns the command with which the user can allow a request that was refused with
 	// a verdict; nil or "" names none.
 	Allow func(netguard.Request, netguard.Verdict) string

@@ -161,7 +161,9 @@ func (f *flow) connected(addr netip.Addr) *refusal {
 // note records that the flow was allowed, once.
 func (f *flow) note() {
 	f.noted.Do(func() {
-		f.id, f.recorded = f.proxy.recorder.add(f.event(Allowed), false)
+		event := f.event(Allowed)
+		f.id, f.recorded = f.proxy.recorder.add(event, false)
+		f.proxy.count(event, f.recorded && f.id != "")
 	})
 }
 
@@ -194,6 +196,14 @@ func (f *flow) end(why *refusal) {
 		}
 	}
 	p.recorder.add(event, f.recorded)
+	p.count(event, f.recorded && f.id != "")
+}
+
+// count counts an Allowed or Closed event.
+func (p *Proxy) count(e Event, recorded bool) {
+	if p.config.Count != nil {
+		p.config.Count(e, recorded)
+	}
 }
 
 // recheck returns why the current policy does not allow the flow, or nil. The caller holds

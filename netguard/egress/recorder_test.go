@@ -2,10 +2,15 @@ package egress
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // TestNoFloodExceedsTheBudgetOfRecords simulates a minute of each flood.
@@ -92,5 +97,63 @@ func TestFrequentEventsKeepTheirOwnSummaryInAFlood(t *testing.T) {
 	last := summaries[len(summaries)-1]
 	if last.Host != OtherHosts || last.Reason == "" || last.Repeated < 4000 {
 		t.Errorf("the rest is %+v", last)
+	}
+}
+
+func TestEveryAllowedRequestOfAFloodIsCountedForItsHost(t *testing.T) {
+	type count struct {
+		requests, recorded, ends int
+		up, down                 int64
+	}
+	var mu sync.Mutex
+	counts := map[string]count{}
+	w := newWorld(t, egresstest.Allowlist(t, "plain.example.org", "rare.example.org"), func(c *Config) {
+		c.Count = func(e Event, recorded bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum := counts[e.Host]
+			if e.Kind == Allowed {
+				sum.requests++
+				if recorded {
+					sum.recorded++
+				}
+			} else {
+				sum.ends++
+			}
+			sum.up, sum.down = sum.up+e.Up, sum.down+e.Down
+			counts[e.Host] = sum
+		}
+	})
+	server := httptest.NewServer(http.HandlerFunc(hello))
+	defer server.Close()
+	for _, name := range []string{"plain.example.org", "rare.example.org"} {
+		w.Route(name, 80, server.Listener.Addr().String())
+	}
+	const flood = 5 * recordsAlike
+	for i := range flood + 1 {
+		name := "plain.example.org"
+		if i == flood {
+			name = "rare.example.org"
+		}
+		response, err := w.client().Get("http://" + name + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		mu.Lock()
+		ends := counts["plain.example.org"].ends + counts["rare.example.org"].ends
+		mu.Unlock()
+		if ends == flood+1 {
+			break
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	plain, rare := counts["plain.example.org"], counts["rare.example.org"]
+	if plain.requests != flood || plain.ends != flood || plain.recorded == flood || plain.recorded < recordsAlike || plain.down == 0 || rare.requests != 1 || rare.ends != 1 {
+		t.Errorf("counted %+v and %+v", plain, rare)
 	}
 }

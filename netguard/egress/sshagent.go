@@ -35,5 +35,8 @@ func (p *Proxy) recordSSHAgent(to netguard.Destination, what, refusal string) {
 	if refusal != "" {
 		e.Kind, e.Rule, e.Reason = Refused, ruleSSHAgent, refusal
 	}
-	p.recorder.add(e, false)
+	id, recorded := p.recorder.add(e, false)
+	if refusal == "" {
+		p.count(e, recorded && id != "")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"sync"
 
+	"aibox/audit"
 	"aibox/internal/sorting"
 	"aibox/session"
 )
@@ -15,6 +16,7 @@ const (
 	maxCalls        = 5000 // requests to the model that are logged one by one
 	maxNotices      = 5    // distinct failures of the model that are reported at once
 	maxEgress       = 5000 // allowed requests to the egress proxy that are logged one by one
+	maxDestinations = 1000 // whose requests beyond that are counted by themselves
 )
 
 // counters counts the network's refusals and the requests to the model while the session
@@ -29,8 +31,10 @@ type counters struct {
 	sent     int64 // bytes that went to the model
 	calls    int
 	egress   session.Egress
-	flags    map[string]bool // names that firstTime has seen
-	model    modelCounters
+	// egressLogged is the number of allowed requests that were to be logged one by one.
+	egressLogged int
+	flags        map[string]bool // names that firstTime has seen
+	model        modelCounters
 }
 
 // loggedRefusal is how often something was refused, and the event of the first time.
@@ -182,13 +186,22 @@ func (t *counters) addUnfinished(c session.ModelCall) {
 	}
 }
 
-// addEgress counts allowed requests to the egress proxy. It reports whether to log them:
-// the log is limited, as the sandbox decides how many it sends.
-func (t *counters) addEgress(times int) (log bool) {
+// logEgress reports whether to log an allowed request to the egress proxy. The log is
+// limited, as the sandbox decides how many it sends.
+func (t *counters) logEgress() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.egress.Allowed += times
-	return t.egress.Allowed <= maxEgress
+	t.egressLogged++
+	return t.egressLogged <= maxEgress
+}
+
+// addEgress counts an allowed request to the egress proxy, or its bytes at its end.
+func (t *counters) addEgress(more audit.EgressCount) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.egress.Allowed += more.Requests
+	t.egress.Up += more.BytesUp
+	t.egress.Down += more.BytesDown
 }
 
 // addEgressRefused counts refused requests to the egress proxy, but not those of the probes.
@@ -198,14 +211,6 @@ func (t *counters) addEgressRefused(times int) {
 	if t.counting {
 		t.egress.Refused += times
 	}
-}
-
-// addEgressBytes counts the bytes of a request that has ended.
-func (t *counters) addEgressBytes(up, down int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.egress.Up += up
-	t.egress.Down += down
 }
 
 // egressResult returns the counts of the egress proxy.

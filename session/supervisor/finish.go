@@ -51,6 +51,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	// longer.
 	dead := s.awaitSandboxEnd()
 	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, res, container) })
+	s.stopProxy()
 	if dead == nil { // otherwise it tries once more when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
@@ -89,6 +90,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 			fmt.Fprintln(os.Stderr, "leaving the sandbox to a later repair:", err)
 		}
 	}
+	s.logDestinations()
 	s.audit(audit.BoxDestroyed, s.counters.totals())
 	return result
 }

@@ -67,11 +67,13 @@ type Calls struct {
 // the model fails permanently or reaches a limit.
 type modelWatch struct {
 	*run
-	counters    counters
-	model       modelHealth
-	budgets     budgets
-	askMore     func(ctx context.Context, limit string, times int64) bool // limits.askForBudget
-	keyVariable string                                                    // Inference.KeyVariable; set before the agent starts
+	counters counters
+	// destinations are those of allowed requests to the egress proxy.
+	destinations destinations
+	model        modelHealth
+	budgets      budgets
+	askMore      func(ctx context.Context, limit string, times int64) bool // limits.askForBudget
+	keyVariable  string                                                    // Inference.KeyVariable; set before the agent starts
 }
 
 // calls receives the gateway's reports on this session's model.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -207,7 +208,7 @@ func TestEventsOfTheProxyAreCountedAndLogged(t *testing.T) {
 		t.Errorf("the ids are %q, %q and %q", id, first, again)
 	}
 	proxy.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{Host: "a.example", Port: 443, BytesUp: 3, BytesDown: 5}})
-	if got, want := s.counters.egressResult(), (session.Egress{Allowed: 1, Refused: 4, Up: 3, Down: 5}); got != want {
+	if got, want := s.counters.egressResult(), (session.Egress{Refused: 4}); got != want {
 		t.Errorf("counted %+v", got)
 	}
 	var types []audit.Type
@@ -226,11 +227,117 @@ func TestEventsOfTheProxyAreCountedAndLogged(t *testing.T) {
 
 func TestTheLogOfAllowedRequestsIsBounded(t *testing.T) {
 	_, s, proxy := proxied(t, netguard.Public)
-	s.counters.egress.Allowed = maxEgress
+	s.counters.egressLogged = maxEgress
 	id := proxy.access.Record(ProxyEvent{Type: audit.EgressAllowed, Egress: audit.Egress{Host: "a.example", Port: 443}})
-	proxy.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{BytesUp: 7}})
-	if id != "" || s.counters.egressResult().Allowed != maxEgress+1 || s.counters.egressResult().Up != 7 {
-		t.Errorf("%q, %+v", id, s.counters.egressResult())
+	closed := proxy.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{BytesUp: 7}})
+	if id != "" || closed != "" {
+		t.Errorf("%q, %q", id, closed)
+	}
+}
+
+// play plays an allowed request of the proxy to host from its begin to its end.
+func (p *fakeProxy) play(host string, at time.Time, up, down int64) {
+	request := ProxyEvent{Type: audit.EgressAllowed, Egress: audit.Egress{Host: host, Port: 443, Method: "CONNECT"}}
+	id := p.access.Record(request)
+	p.access.Count(audit.EgressCount{Host: host, Port: 443, Requests: 1, First: at, Last: at}, id != "")
+	p.access.Record(ProxyEvent{Type: audit.EgressClosed, AllowedID: id, End: audit.EgressEnd{Host: host, Port: 443, BytesUp: up, BytesDown: down}})
+	p.access.Count(audit.EgressCount{Host: host, Port: 443, BytesUp: up, BytesDown: down, First: at, Last: at}, id != "")
+}
+
+// counted returns the counts of destinations in the log.
+func counted(t *testing.T, sessions *session.Sessions, id session.ID) (all []audit.EgressCount) {
+	t.Helper()
+	err := sessions.Events(id, func(e audit.Event) error {
+		if e.Type != audit.EgressCounted {
+			return nil
+		}
+		var count audit.EgressCount
+		err := json.Unmarshal(e.Data, &count)
+		all = append(all, count)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestRequestsBeyondTheLogAreCountedByDestination(t *testing.T) {
+	sessions, s, proxy := proxied(t, netguard.Public)
+	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	proxy.play("a.example", at, 1, 10)
+	if got := counted(t, sessions, s.id); got != nil {
+		t.Errorf("a request that the log has is counted too: %+v", got)
+	}
+	s.counters.egressLogged = maxEgress
+	for i := range 3 {
+		proxy.play("a.example", at.Add(time.Duration(i+1)*time.Second), 2, 20)
+	}
+	proxy.play("late.example", at.Add(time.Minute), 1<<30, 5)
+	first := []audit.EgressCount{
+		{Host: "a.example", Port: 443, Requests: 2, BytesUp: 1, BytesDown: 10, First: at, Last: at.Add(time.Second)},
+		{Host: "late.example", Port: 443, Requests: 1, First: at.Add(time.Minute), Last: at.Add(time.Minute)},
+	}
+	if diff := cmp.Diff(first, counted(t, sessions, s.id)); diff != "" {
+		t.Error(diff)
+	}
+	s.logDestinations()
+	want := []audit.EgressCount{
+		{Host: "a.example", Port: 443, Requests: 4, BytesUp: 7, BytesDown: 70, First: at, Last: at.Add(3 * time.Second)},
+		{Host: "late.example", Port: 443, Requests: 1, BytesUp: 1 << 30, BytesDown: 5, First: at.Add(time.Minute), Last: at.Add(time.Minute)},
+	}
+	if diff := cmp.Diff(append(first, want...), counted(t, sessions, s.id)); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := s.counters.egressResult(), (session.Egress{Allowed: 5, Up: 7 + 1<<30, Down: 75}); got != want {
+		t.Errorf("counted %+v", got)
+	}
+}
+
+// A connection of a sandbox that is gone stays open until the proxy ends it, and its bytes
+// are known only then.
+func TestTheEndOfTheProxyIsAwaited(t *testing.T) {
+	_, s, proxy := proxied(t, netguard.Public)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	s.serveProxy(t.Context(), proxyOf{proxy, func() { proxy.play("a.example", at, 2, 3) }}, listener)
+	s.stopProxy()
+	if got, want := s.counters.egressResult(), (session.Egress{Allowed: 1, Up: 2, Down: 3}); got != want {
+		t.Errorf("counted %+v", got)
+	}
+	if s.isEnding() {
+		t.Error("the session ends because of the proxy")
+	}
+}
+
+// proxyOf is a proxy that calls ended when it ends.
+type proxyOf struct {
+	Proxy
+	ended func()
+}
+
+func (p proxyOf) Serve(ctx context.Context, _ net.Listener) error {
+	<-ctx.Done()
+	p.ended()
+	return nil
+}
+
+func TestTheNumberOfCountedDestinationsIsBounded(t *testing.T) {
+	sessions, s, proxy := proxied(t, netguard.Public)
+	s.counters.egressLogged = maxEgress
+	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	for i := range maxDestinations + 3 {
+		proxy.play(fmt.Sprintf("n%d.example", i), at, 2, 3)
+	}
+	s.logDestinations()
+	got := counted(t, sessions, s.id)
+	want := audit.EgressCount{Others: true, Requests: 3, BytesUp: 6, BytesDown: 9, First: at, Last: at}
+	if len(got) != 2*(maxDestinations+1) || got[len(got)-1] != want {
+		t.Errorf("%d counts, the last is %+v", len(got), got[len(got)-1])
 	}
 }
 

@@ -42,6 +42,9 @@ type ProxyAccess struct {
 	Ask func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	// Record records an event and returns its id, which a refusal shows; it may be empty.
 	Record func(ProxyEvent) (id string)
+	// Count gets what each allowed request adds to the count of its destination: at its begin
+	// one request, at its end its bytes. recorded reports that Record returned an id for it.
+	Count func(more audit.EgressCount, recorded bool)
 	// Allow returns the command with which the user can allow, in this session, a request that
 	// was refused with a verdict; "" if none can.
 	Allow func(netguard.Request, netguard.Verdict) string
@@ -82,14 +85,14 @@ func proxyAddress() string {
 	return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortProxy))
 }
 
-// recordEgress counts and logs an event of the proxy.
+// recordEgress logs an event of the proxy, and counts refusals.
 func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 	s.noteActivity()
 	times := 1 + e.Repeated
 	defer s.publishing.trigger()
 	switch e.Type {
 	case audit.EgressAllowed:
-		if !s.counters.addEgress(times) {
+		if !s.counters.logEgress() {
 			return ""
 		}
 		return s.audit(e.Type, e.Egress).String()
@@ -98,13 +101,27 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 		refusal := session.Refusal{What: session.AskedEgress, Target: e.Egress.Target(), Reason: e.Egress.Reason, Times: times}
 		return s.logRefusal(refusal, e.Type, e.Egress).String()
 	case audit.EgressClosed:
-		s.counters.addEgressBytes(e.End.BytesUp, e.End.BytesDown)
 		allowed, ok := session.ParseEventID(e.AllowedID)
 		if !ok {
-			return "" // its start is not in the log either
+			return "" // its begin is not in the log either
 		}
 		e.End.Allowed = allowed.Number
 		return s.audit(e.Type, e.End).String()
 	}
 	return ""
+}
+
+// countEgress counts an allowed request by its destination. The log gets the count when it
+// does not have the request itself, for the first time for each destination, and at the end.
+func (s *modelWatch) countEgress(more audit.EgressCount, recorded bool) {
+	s.counters.addEgress(more)
+	s.destinations.add(more, recorded, func(count audit.EgressCount) { s.audit(audit.EgressCounted, count) })
+	s.publishing.trigger()
+}
+
+// logDestinations logs the final counts of destinations.
+func (s *modelWatch) logDestinations() {
+	for _, count := range s.destinations.counts() {
+		s.audit(audit.EgressCounted, count)
+	}
 }

@@ -60,6 +60,8 @@ type sandbox struct {
 	// serveOwn serves the sandboxes that the agent creates.
 	serveOwn func(ctx context.Context, listener net.Listener) error
 	loans    loans // what those have of the session's limits
+	// stopProxy ends the egress proxy and its connections, so that it has recorded all of them.
+	stopProxy func()
 
 	agentFolder string // the agent's working folder; set before it runs
 }

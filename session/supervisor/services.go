@@ -2,7 +2,9 @@ package supervisor
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"time"
 
@@ -35,7 +37,7 @@ func (s *sandbox) serve(ctx context.Context, res *resources) error {
 		if err != nil {
 			return err
 		}
-		s.service(ctx, "egress proxy", func() error { return proxy.Serve(ctx, res.sockets.Listener(netguard.PortProxy)) })
+		s.serveProxy(ctx, proxy, res.sockets.Listener(netguard.PortProxy))
 	}
 	if s.launch.Spec.OwnSandboxes() > 0 {
 		s.service(ctx, "server of the agent's sandboxes", func() error { return s.serveOwn(ctx, res.sockets.Listener(netguard.PortSandboxes)) })
@@ -56,6 +58,27 @@ func (s *sandbox) serve(ctx context.Context, res *resources) error {
 	}
 	return nil
 }
+
+// serveProxy starts the egress proxy, and sets what stops it.
+func (s *sandbox) serveProxy(ctx context.Context, proxy Proxy, listener net.Listener) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	s.service(ctx, "egress proxy", func() error {
+		defer close(done)
+		return proxy.Serve(ctx, listener)
+	})
+	s.stopProxy = func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(proxyStopTimeout):
+			fmt.Fprintln(os.Stderr, "the egress proxy does not end")
+		}
+	}
+}
+
+// proxyStopTimeout is how long the end of the session waits for the egress proxy.
+const proxyStopTimeout = 2 * time.Second
 
 // unresolved returns why a DNS query was refused. Address queries are the usual case, so
 // only other record types are named.

@@ -81,7 +81,7 @@ func newSupervisor(r *run) *supervisor {
 	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{warm: newWarmSandbox(), preparation: prepared}
+	sb := &sandbox{stopProxy: func() {}, warm: newWarmSandbox(), preparation: prepared}
 	sb.ports = newOpenPorts(models, &sb.storing)
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
