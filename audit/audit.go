@@ -156,6 +156,13 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 	return e, nil
 }
 
+// Next returns the number of the next event.
+func (l *Log) Next() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next
+}
+
 // Close syncs and closes the file, and ends every Follow.
 func (l *Log) Close() error {
 	l.mu.Lock()

@@ -62,6 +62,16 @@ func readLast(path string) (mark, error) {
 	return parseMark(data), nil
 }
 
+// LastNumber returns the number of the last event of the log at path, as recorded; -1 if there is
+// no record.
+func LastNumber(path string) int {
+	last, err := readLast(path)
+	if err != nil {
+		return unknown.seq
+	}
+	return last.seq
+}
+
 // openLast opens the file that records the end of the log at path, and writes m.
 func openLast(path string, m mark) (*os.File, error) {
 	file, err := os.OpenFile(LastPath(path), os.O_WRONLY|os.O_CREATE, 0o600)

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,18 +54,4 @@ func (e Logged) Denied() bool {
 	}
 	access, ok := AccessOf(e.Session, e.Event)
 	return ok && !access.Allowed
-}
-
-// logTo appends an event to a log that this process opens for it, and passes it to the
-// user's command. A failure of the command becomes an event, not an error.
-func (c AuditCommand) logTo(log *audit.Log, id ID, kind audit.Type, data any) error {
-	e, err := log.Append(kind, data)
-	if err != nil {
-		return err
-	}
-	if err := c.Run(context.Background(), Logged{id, e}); err != nil {
-		_, err := log.Append(audit.NoticeGiven, map[string]string{"text": AuditCommandFailure(fmt.Errorf("event %d: %w", e.Seq, err))})
-		return err
-	}
-	return nil
 }

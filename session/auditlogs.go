@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +34,9 @@ type AuditLog struct {
 
 // archive returns the folder with the logs of removed sessions.
 func (s Store) archive() string { return filepath.Join(s.dirs.State, "audit") }
+
+// archivedPath returns the archived log of a removed session.
+func (s Store) archivedPath(id ID) string { return filepath.Join(s.archive(), string(id)+".jsonl") }
 
 // auditLogs returns the logs of all sessions, removed ones too, oldest first.
 func (s Store) auditLogs() ([]AuditLog, error) {
@@ -122,26 +124,13 @@ func (s Store) ArchiveLog(id ID) (Logged, error) {
 	if err := paths.MakePrivate(s.archive()); err != nil {
 		return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
 	}
-	kept := filepath.Join(s.archive(), string(id)+".jsonl")
-	for _, move := range [][2]string{{audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
+	kept := s.archivedPath(id)
+	for _, move := range [][2]string{{deliveredPath(path), deliveredPath(kept)}, {audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
 		if err := keep(move[0], move[1]); err != nil {
 			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
 		}
 	}
 	return removed, nil
-}
-
-// RemoveKeepingLog removes a session that has ended, after its audit log was archived. The
-// caller holds the session's lock. command receives the log's last event.
-func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand) error {
-	removed, err := s.ArchiveLog(id)
-	if err != nil {
-		return err
-	}
-	if removed.Hash != "" {
-		_ = command.Run(ctx, removed) // its log is closed
-	}
-	return s.Remove(ctx, id)
 }
 
 // keep makes the file from available as to, too. A file that does not exist is no error.
@@ -176,7 +165,7 @@ func (s Store) ArchivedLogs() ([]ArchivedLog, error) {
 			continue
 		}
 		archived := ArchivedLog{AuditLog: log}
-		for _, path := range []string{log.Path, audit.LastPath(log.Path)} {
+		for _, path := range []string{log.Path, audit.LastPath(log.Path), deliveredPath(log.Path)} {
 			files, bytes := workspace.Measure(path)
 			archived.Files, archived.Bytes = archived.Files+files, archived.Bytes+bytes
 		}
@@ -191,5 +180,5 @@ func (l ArchivedLog) Remove() error {
 	if last := os.Remove(audit.LastPath(l.Path)); !errors.Is(last, fs.ErrNotExist) {
 		err = errors.Join(err, last)
 	}
-	return err
+	return errors.Join(err, l.removeDelivered())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"aibox/audit"
@@ -14,7 +13,7 @@ import (
 	"aibox/review/scan"
 )
 
-func (s *reader) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
+func (s *reader) auditPath(id ID) string { return s.store.auditPath(id) }
 
 // changeSets computes and stores the changes of sessions. It writes records only while it
 // holds the session's lock.
@@ -161,7 +160,7 @@ func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.deps.ReadSettings().AuditCommand.logTo(log, id, kind, data), log.Close())
+	return errors.Join(s.deps.ReadSettings().AuditCommand.logTo(log, AuditLog{Session: id, Path: s.auditPath(id)}, kind, data), log.Close())
 }
 
 // now returns the current time as records have it.

@@ -48,7 +48,8 @@ type repairs struct {
 }
 
 // Repair cleans up after crashed supervisors: it ends their sandboxes, returns their
-// networks to the pool, and keeps their workspaces and records. It returns the repaired
+// networks to the pool, and keeps their workspaces and records. It delivers events that the
+// user's audit command did not get. It returns the repaired
 // sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	_, _ = s.RepairWorktrees() // callers that report the result call it themselves
@@ -74,6 +75,7 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	if err := s.removeLateContainers(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("removing containers of earlier sessions: %w", err))
 	}
+	errs = append(errs, s.deliverAudit(ctx))
 	return repaired, errors.Join(errs...)
 }
 

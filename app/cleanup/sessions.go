@@ -62,14 +62,7 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 	c.count(id)
 	c.gone[id] = true
 	return c.do("record "+string(id), func() error {
-		removed, err := c.store.ArchiveLog(id)
-		if err != nil {
-			return err
-		}
-		if removed.Hash != "" {
-			_ = c.options.auditCommand.Run(ctx, removed) // its log is closed
-		}
-		return c.store.Remove(ctx, id)
+		return c.store.RemoveKeepingLog(ctx, id, c.options.auditCommand)
 	})
 }
 

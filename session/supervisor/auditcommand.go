@@ -3,100 +3,131 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
+	"aibox/audit"
 	"aibox/session"
 )
 
-// maxQueued bounds the events that wait for the user's command.
-const maxQueued = 1000
+// commandDrainTimeout is how long the end of the session waits for the user's audit command,
+// and lateDelivery how long the supervisor goes on afterwards, when the session is no longer
+// in use. What is left then is delivered by later commands.
+const (
+	commandDrainTimeout = 3 * time.Second
+	lateDelivery        = time.Minute
+)
 
-// commandDrainTimeout is how long the end of the session waits for the command.
-const commandDrainTimeout = 3 * time.Second
+// commandDelivery passes the events of the session's log to the user's audit command, one at a
+// time and in order. It reads them from the log and never delays the session. Its zero value
+// has no command.
+type commandDelivery struct {
+	notice func(string) // called for the first failure
+	cancel context.CancelFunc
+	done   chan struct{} // closed when all is delivered or cancel was called; nil without a command
 
-// commandQueue passes events to the user's audit command, one at a time and in order. It
-// never delays the session: events that find the queue full are skipped and counted. Its
-// zero value has no command.
-type commandQueue struct {
-	run    func(context.Context, session.Logged) error
-	notice func(string) // called for the first failure and the first skipped event
-
-	mu      sync.Mutex
-	events  chan session.Logged // nil once it is closed
-	done    chan struct{}
-	skipped int
-	failed  int
-
-	reported bool // that events were skipped
+	mu     sync.Mutex
+	next   int           // event to deliver
+	moved  chan struct{} // closed and replaced when next changes
+	failed int
+	quiet  bool // the log is closed, so there are no more notices
 }
 
-// start starts the queue of a command.
-func (q *commandQueue) start(ctx context.Context, size int) {
-	q.events, q.done = make(chan session.Logged, size), make(chan struct{})
-	go func(events <-chan session.Logged) {
+// start starts the delivery of log.
+func (q *commandDelivery) start(log *audit.Log, d *session.AuditDelivery, notice func(string)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	q.notice, q.cancel, q.done = notice, cancel, make(chan struct{})
+	q.next, q.moved = d.Next(), make(chan struct{})
+	go func() {
 		defer close(q.done)
-		for e := range events {
-			q.pass(ctx, e)
+		defer d.Close()
+		err := log.Follow(ctx, d.Next(), func(e audit.Event) error {
+			q.note(d.Pass(ctx, e), e, ctx)
+			return ctx.Err()
+		})
+		if err != nil && ctx.Err() == nil {
+			q.tell("the audit command (setting audit-command) gets no more events: " + err.Error())
 		}
-	}(q.events)
+	}()
 }
 
-// pass runs the command for one event.
-func (q *commandQueue) pass(ctx context.Context, e session.Logged) {
-	err := q.run(ctx, e)
-	q.mu.Lock()
-	failed := err != nil && ctx.Err() == nil
-	switch {
-	case failed:
-		q.failed++
-	case err != nil:
-		q.skipped++
-	}
-	firstFailed, firstSkipped := failed && q.failed == 1, q.skipped > 0 && !q.reported
-	q.reported = q.reported || firstSkipped
-	q.mu.Unlock()
-	if firstFailed {
-		q.notice(session.AuditCommandFailure(err) + "; further failures are only counted")
-	}
-	if firstSkipped {
-		q.notice("the audit command (setting audit-command) is too slow: events are skipped")
-	}
-}
-
-// put passes an event on, and never waits.
-func (q *commandQueue) put(e session.Logged) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.events == nil {
+// note notes the result of the command for an event.
+func (q *commandDelivery) note(err error, e audit.Event, ctx context.Context) {
+	if ctx.Err() != nil {
 		return
 	}
-	select {
-	case q.events <- e:
-	default:
-		q.skipped++
+	q.mu.Lock()
+	q.next = e.Seq + 1
+	close(q.moved)
+	q.moved = make(chan struct{})
+	if err != nil {
+		q.failed++
+	}
+	first := err != nil && q.failed == 1
+	q.mu.Unlock()
+	if first {
+		q.tell(session.AuditCommandFailure(err) + "; further failures are only counted")
 	}
 }
 
-// close waits until the command has received all events, for commandDrainTimeout at most. It
-// returns how many it did not receive, in a sentence; "" if it received all.
-func (q *commandQueue) close(cancel context.CancelFunc) string {
+// tell gives a notice while the log is open.
+func (q *commandDelivery) tell(text string) {
 	q.mu.Lock()
-	events := q.events
-	q.events = nil
+	quiet := q.quiet
 	q.mu.Unlock()
-	if events == nil {
-		return ""
+	if quiet {
+		fmt.Fprintln(os.Stderr, text)
+		return
 	}
-	close(events)
-	timer := time.AfterFunc(commandDrainTimeout, cancel)
-	<-q.done
-	timer.Stop()
-	cancel()
+	q.notice(text)
+}
+
+// await waits until the events before end are delivered, for limit at most. It returns how many
+// are left.
+func (q *commandDelivery) await(end int, limit time.Duration) (left int) {
+	if q.done == nil {
+		return 0
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		q.mu.Lock()
+		left, moved := end-q.next, q.moved
+		q.mu.Unlock()
+		if left <= 0 {
+			return 0
+		}
+		select {
+		case <-moved:
+		case <-q.done:
+			return left
+		case <-timer.C:
+			return left
+		}
+	}
+}
+
+// summary says how often the command failed, and that events are left; "" if there is nothing
+// to say. No notice is given after it.
+func (q *commandDelivery) summary(left int) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.skipped+q.failed == 0 {
+	q.quiet = true
+	switch {
+	case q.failed+left == 0:
 		return ""
+	case left == 0:
+		return fmt.Sprintf("the audit command failed for %d events", q.failed)
+	default:
+		return fmt.Sprintf("the audit command failed for %d events, and %d events are delivered later", q.failed, left)
 	}
-	return fmt.Sprintf("the audit command failed for %d events, and %d events were skipped", q.failed, q.skipped)
+}
+
+// stop ends the delivery. A later command continues it.
+func (q *commandDelivery) stop() {
+	if q.done != nil {
+		q.cancel()
+		<-q.done
+	}
 }

@@ -3,70 +3,115 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/audit"
+	"aibox/internal/paths"
 	"aibox/session"
 )
 
-// queue is a started queue whose command is run, and the notices about it.
-func queue(t *testing.T, size int, run func(context.Context, session.Logged) error) (*commandQueue, context.CancelFunc, chan string) {
+// delivering is a session's log that is delivered to run, and the notices about that.
+func delivering(t *testing.T, run func(context.Context, session.Logged) error) (*commandDelivery, *audit.Log, session.Store, chan string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	store := session.NewStore(paths.Dirs{State: t.TempDir(), Data: t.TempDir()})
+	if err := store.CreateChosen("0dq4f-codex"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.OpenLog("0dq4f-codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := store.DeliverLog(t.Context(), "0dq4f-codex", run)
+	if err != nil {
+		t.Fatal(err)
+	}
 	notices := make(chan string, 100)
-	q := &commandQueue{run: run, notice: func(text string) { notices <- text }}
-	q.start(ctx, size)
-	t.Cleanup(cancel)
-	return q, cancel, notices
+	q := new(commandDelivery)
+	q.start(log, d, func(text string) { notices <- text })
+	t.Cleanup(q.stop)
+	return q, log, store, notices
 }
 
-func eventNumber(seq int) session.Logged {
-	return session.Logged{Session: "0dq4f-codex", Event: audit.Event{Seq: seq, Type: audit.StopRequested}}
-}
-
-func TestTheAuditCommandGetsEveryEventInOrder(t *testing.T) {
-	var got []int
-	q, cancel, notices := queue(t, 100, func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
-	for i := range 50 {
-		q.put(eventNumber(i))
-	}
-	if text := q.close(cancel); text != "" || len(got) != 50 || len(notices) != 0 {
-		t.Errorf("%q, %v", text, got)
-	}
-	for i, seq := range got {
-		if seq != i {
-			t.Errorf("%v", got)
-			break
+func logEvents(t *testing.T, log *audit.Log, n int) {
+	t.Helper()
+	for range n {
+		if _, err := log.Append(audit.StopRequested, nil); err != nil {
+			t.Fatal(err)
 		}
 	}
-	q.put(eventNumber(50)) // after the end
 }
 
-func TestASlowAuditCommandSkipsEventsAndNeverBlocks(t *testing.T) {
-	hold, begun := make(chan struct{}), make(chan struct{}, 100)
-	q, cancel, notices := queue(t, 2, func(context.Context, session.Logged) error { begun <- struct{}{}; <-hold; return nil })
-	q.put(eventNumber(0))
-	<-begun
-	for i := range 9 { // two wait in the queue
-		q.put(eventNumber(i + 1))
+func upTo(n int) []int {
+	var all []int
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+func TestASlowAuditCommandGetsEveryEventInOrderAndNeverBlocks(t *testing.T) {
+	var got []int
+	hold := make(chan struct{})
+	q, log, _, notices := delivering(t, func(_ context.Context, e session.Logged) error {
+		<-hold
+		got = append(got, e.Seq)
+		return nil
+	})
+	logEvents(t, log, 3000) // while the command hangs
+	if left := q.await(log.Next(), time.Millisecond); left != 3000 {
+		t.Errorf("%d are left", left)
 	}
 	close(hold)
-	if text := <-notices; !strings.Contains(text, "too slow") {
-		t.Error(text)
+	if left := q.await(log.Next(), time.Minute); left != 0 || q.summary(left) != "" {
+		t.Errorf("%d are left", left)
 	}
-	if text := q.close(cancel); text != "the audit command failed for 0 events, and 7 events were skipped" || len(notices) != 0 {
-		t.Errorf("%q, %d more notices", text, len(notices))
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
 	}
+	<-q.done
+	if !slices.Equal(got, upTo(3000)) || len(notices) != 0 {
+		t.Errorf("%d events", len(got))
+	}
+}
+
+func TestWhatAnAuditCommandDidNotGetIsDeliveredLater(t *testing.T) {
+	var got []int
+	begun := make(chan struct{}, 100)
+	q, log, store, _ := delivering(t, func(ctx context.Context, e session.Logged) error {
+		if e.Seq == 2 {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		got = append(got, e.Seq)
+		return nil
+	})
+	logEvents(t, log, 5)
+	<-begun
+	if left := q.await(log.Next(), time.Millisecond); left != 3 || q.summary(left) != "the audit command failed for 0 events, and 3 events are delivered later" {
+		t.Errorf("%d are left", left)
+	}
+	q.stop() // as if the supervisor had been killed
+	d, err := store.DeliverLog(t.Context(), "0dq4f-codex", func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again commandDelivery
+	again.start(log, d, nil)
+	if left := again.await(log.Next(), time.Minute); left != 0 || !slices.Equal(got, upTo(5)) {
+		t.Errorf("%v", got)
+	}
+	again.stop()
 }
 
 func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
-	q, cancel, notices := queue(t, 100, func(context.Context, session.Logged) error { return errors.New("exit\x1b status 3") })
-	for i := range 5 {
-		q.put(eventNumber(i))
-	}
-	text := q.close(cancel)
-	if text != "the audit command failed for 5 events, and 0 events were skipped" || len(notices) != 1 {
+	q, log, _, notices := delivering(t, func(context.Context, session.Logged) error { return errors.New("exit\x1b status 3") })
+	logEvents(t, log, 5)
+	text := q.summary(q.await(log.Next(), time.Minute))
+	if text != "the audit command failed for 5 events" || len(notices) != 1 {
 		t.Errorf("%q, %d notices", text, len(notices))
 	}
 	if notice := <-notices; !strings.Contains(notice, `exit\x1b status 3`) {
@@ -75,12 +120,33 @@ func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
 }
 
 func TestTheEndOfASessionDoesNotWaitForAHangingAuditCommand(t *testing.T) {
-	q, cancel, _ := queue(t, 100, func(ctx context.Context, _ session.Logged) error { <-ctx.Done(); return ctx.Err() })
-	for i := range 3 {
-		q.put(eventNumber(i))
+	_, s := watched(t)
+	d, err := s.store.DeliverLog(t.Context(), s.id, func(ctx context.Context, _ session.Logged) error { <-ctx.Done(); return ctx.Err() })
+	if err != nil {
+		t.Fatal(err)
 	}
-	cancel() // as the timer would
-	if text := q.close(cancel); text != "the audit command failed for 0 events, and 3 events were skipped" {
-		t.Error(text)
+	s.commands.start(s.log, d, s.postNotice)
+	s.audit(audit.StopRequested, nil)
+	begin := time.Now()
+	s.closeLog()
+	if took := time.Since(begin); took > 3*commandDrainTimeout {
+		t.Errorf("it took %v", took)
 	}
+	done := make(chan struct{})
+	go func() { defer close(done); s.deliverRest() }()
+	for { // others can use the session meanwhile
+		held, err := s.store.Lock(s.id)
+		if errors.Is(err, session.ErrLocked) {
+			continue
+		}
+		if err == nil {
+			err = held.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	s.commands.cancel() // as lateDelivery would
+	<-done
 }

@@ -95,9 +95,14 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	return result
 }
 
-// closeLog closes the log, after the user's audit command has received all of it.
+// closeLog closes the log, after a short time for the user's audit command to receive it. The
+// command gets the rest afterwards.
 func (s *supervisor) closeLog() {
-	s.stopAuditCommand()
+	left := s.commands.await(s.log.Next(), commandDrainTimeout)
+	if text := s.commands.summary(left); text != "" {
+		fmt.Fprintln(os.Stderr, text)
+		s.audit(audit.NoticeGiven, map[string]string{"text": text})
+	}
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)
 	}

@@ -29,11 +29,9 @@ type run struct {
 	record     *output.Recorder
 	term       *terminal.Terminal // nil unless the session is interactive
 	publishing throttle           // of the running session's counters
-	commands   commandQueue       // of events to the user's audit command
+	commands   commandDelivery    // of the log to the user's audit command
 	activity                      // of the agent and its user
 	notifier   notifier
-	// stopAuditCommand ends commands. It may be called again.
-	stopAuditCommand func()
 
 	mu   sync.Mutex // guards what follows
 	undo undo.Stack // undoes a failed start
@@ -66,9 +64,7 @@ func (s *run) audit(kind audit.Type, data any) session.EventID {
 			Hint("check whether the disk of %s is full", s.deps.Dirs.State))
 		return session.EventID{}
 	}
-	logged := session.Logged{Session: s.id, Event: e}
-	s.commands.put(logged)
-	return logged.ID()
+	return session.Logged{Session: s.id, Event: e}.ID()
 }
 
 // end requests the end of the session; the first cause counts.
@@ -145,23 +141,43 @@ func (s *run) state() session.State {
 	return s.current
 }
 
-// startAuditCommand begins to pass events to the user's audit command, if there is one.
-// stopAuditCommand ends that, and logs what the command did not receive.
-func (s *run) startAuditCommand() {
-	s.stopAuditCommand = func() {}
+// startAuditCommand begins to deliver the log to the user's audit command, if there is one.
+func (s *run) startAuditCommand() error {
 	command := s.deps.ReadSettings().AuditCommand
 	if !command.IsSet() {
+		return nil
+	}
+	d, err := s.store.DeliverLog(context.Background(), s.id, command.Run)
+	if err != nil {
+		return fmt.Errorf("delivering the log to the audit command: %w", err)
+	}
+	s.commands.start(s.log, d, s.postNotice)
+	return nil
+}
+
+// stopAuditCommand ends the delivery, after a short time for what is left.
+func (s *run) stopAuditCommand() {
+	s.commands.await(s.log.Next(), commandDrainTimeout)
+	s.commands.stop()
+}
+
+// deliverRest goes on delivering the log of a session that has ended, for a bounded time. Other
+// processes can use the session meanwhile.
+func (s *supervisor) deliverRest() {
+	if s.commands.done == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.commands.run, s.commands.notice = command.Run, s.postNotice
-	s.commands.start(ctx, maxQueued)
-	s.stopAuditCommand = func() {
-		if text := s.commands.close(cancel); text != "" {
-			fmt.Fprintln(os.Stderr, text)
-			s.audit(audit.NoticeGiven, map[string]string{"text": text})
-		}
+	select {
+	case <-s.commands.done:
+		return
+	default:
 	}
+	if err := s.held.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "releasing the session's lock:", err)
+	}
+	timer := time.AfterFunc(lateDelivery, s.commands.cancel)
+	defer timer.Stop()
+	<-s.commands.done
 }
 
 // postNotice shows a message of aibox itself to the session's followers. text is one

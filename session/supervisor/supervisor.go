@@ -122,6 +122,7 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 	if err != nil {
 		s.report.send(session.LaunchMessage{Failure: session.FailureOf(err)})
 	}
+	s.deliverRest()
 	return err
 }
 
@@ -270,7 +271,9 @@ func (s *supervisor) open() error {
 	if s.record, err = output.NewRecorder(s.dir); err != nil {
 		return err
 	}
-	s.startAuditCommand()
+	if err := s.startAuditCommand(); err != nil {
+		return err
+	}
 	s.onUndo(func(context.Context) error { s.stopAuditCommand(); return nil })
 	if s.launch.Spec.Interactive {
 		s.term, s.scrollback = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,6 +91,29 @@ func TestTheAuditOfASessionOutlivesItAndItsCommandGetsEveryEvent(t *testing.T) {
 	}
 }
 
+func TestTheAuditCommandGetsTheEventsOfASessionWhoseSupervisorWasKilled(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	program, events := filepath.Join(m.home, "record"), filepath.Join(m.home, "events.jsonl")
+	m.write(program, "#!/bin/sh\n[ -e \"$1.fast\" ] || sleep 1\nexec cat >>\"$1\"\n")
+	if err := os.Chmod(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.aibox(0, "config", "set", "audit-command", program+" "+events)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sleep", "1000")
+	if err := syscall.Kill(m.record(id).State.Supervisor.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.write(events+".fast", "")
+	m.aibox(0, "ls") // repairs
+	lines := auditLines(m, m.aibox(0, "audit", id, "--json").stdout)
+	passed := auditLines(m, m.read(events))
+	passed = slices.CompactFunc(passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) // the one at the kill may come twice
+	if !slices.EqualFunc(lines, passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) || lines[len(lines)-1].Type != audit.SessionRepaired {
+		t.Errorf("the audit has %d events, and its command got %d:\n%+v\n%+v", len(lines), len(passed), lines, passed)
+	}
+}
+
 func TestAHangingAuditCommandDelaysNoSession(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -101,7 +125,7 @@ func TestAHangingAuditCommandDelaysNoSession(t *testing.T) {
 	}
 	id := m.stored()[0].ID
 	m.aibox(0, "rm", id) // waits for the end of its supervisor
-	if o := m.aibox(0, "audit", id, "--kind", "notices"); !strings.Contains(o.stdout, "the audit command failed for ") || !strings.Contains(o.stdout, " events were skipped") {
+	if o := m.aibox(0, "audit", id, "--kind", "notices"); !strings.Contains(o.stdout, "the audit command failed for ") || !strings.Contains(o.stdout, " events are delivered later") {
 		t.Errorf("the notices are\n%s", o)
 	}
 }

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/audit"
+)
+
+// recordingCommand is an audit command that records the ids of events in a file, and got
+// returns them.
+func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "record")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec cat >>"+dir+"/events\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return NewAuditCommand(program), func() (ids []string) {
+		data, _ := os.ReadFile(dir + "/events")
+		for line := range strings.Lines(string(data)) {
+			_, rest, _ := strings.Cut(line, `"id":"`)
+			id, _, _ := strings.Cut(rest, `"`)
+			ids = append(ids, id)
+		}
+		return ids
+	}
+}
+
+// killed is a session whose supervisor was killed when it had delivered one of three events.
+func killed(t *testing.T, s *Sessions) ID {
+	t.Helper()
+	id := past(t, s)
+	log, err := audit.Open(s.auditPath(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := log.Append(audit.StopRequested, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(deliveredPath(s.auditPath(id)), encodeCursor(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func numbered(id ID, numbers ...int) (all []string) {
+	for _, n := range numbers {
+		all = append(all, EventID{id, n}.String())
+	}
+	return all
+}
+
+func TestRepairDeliversWhatTheAuditCommandDidNotGet(t *testing.T) {
+	command, got := recordingCommand(t)
+	s := newSessions(withAuditCommand(command), testStore(t))
+	id := killed(t, s)
+	for range 2 { // the second one has nothing to do
+		_, _ = s.Repair(t.Context()) // reports that there is no Docker
+	}
+	if want := numbered(id, 1, 2); !slices.Equal(got(), want) {
+		t.Errorf("%q, want %q", got(), want)
+	}
+}
+
+func TestADecisionDeliversWhatTheAuditCommandDidNotGet(t *testing.T) {
+	command, got := recordingCommand(t)
+	s := newSessions(withAuditCommand(command), testStore(t))
+	id := killed(t, s)
+	if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := numbered(id, 1, 2, 3); !slices.Equal(got(), want) {
+		t.Errorf("%q, want %q", got(), want)
+	}
+}
+
+func TestARemovedSessionIsDeliveredFromTheArchive(t *testing.T) {
+	command, got := recordingCommand(t)
+	s := newSessions(withAuditCommand(command), testStore(t))
+	id := killed(t, s)
+	held, err := openDelivery(t.Context(), AuditLog{Session: id, Path: s.auditPath(id)}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()                                                           // it does not wait
+	if err := s.store.RemoveKeepingLog(ctx, id, command); err != nil { // while another process delivers
+		t.Fatal(err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.deliverAudit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := numbered(id, 1, 2, 3); !slices.Equal(got(), want) {
+		t.Errorf("%q, want %q", got(), want)
+	}
+	if _, err := os.Lstat(deliveredPath(s.store.archivedPath(id))); err == nil {
+		t.Error("the archive still has the file of the delivery")
+	}
+}
+
+func TestAFailingDeliveryIsReportedAndNotRepeated(t *testing.T) {
+	s := newSessions(withAuditCommand(NewAuditCommand("false")), testStore(t))
+	id := killed(t, s)
+	if err := s.deliverAudit(t.Context()); err == nil || !strings.Contains(err.Error(), string(id)+": the audit command (setting audit-command) failed: event 1: ") {
+		t.Error(err)
+	}
+	if err := s.deliverAudit(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADamagedOrLateCursorRepeatsEventsAndSkipsNone(t *testing.T) {
+	for content, first := range map[string]int{"": 0, "x\n": 0, string(encodeCursor(99)): 2, string(encodeCursor(2)): 2} {
+		command, got := recordingCommand(t)
+		s := newSessions(withAuditCommand(command), testStore(t))
+		id := killed(t, s)
+		log := AuditLog{Session: id, Path: s.auditPath(id)}
+		if err := os.WriteFile(deliveredPath(log.Path), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := numbered(id, 0, 1, 2, 3)[first:]
+		if content == "" { // the log was never delivered, so the decision is the first
+			want = numbered(id, 3)
+		}
+		if !slices.Equal(got(), want) {
+			t.Errorf("%q: %q, want %q", content, got(), want)
+		}
+	}
+}
