@@ -96,12 +96,19 @@ func (d *AuditDelivery) store() error {
 // Next returns the number of the next event to deliver.
 func (d *AuditDelivery) Next() int { return d.next }
 
+// ErrLogMoved reports that a log is no longer at its place: its session was removed, and a later
+// command delivers the rest from the archive.
+var ErrLogMoved = errors.New("the session was removed")
+
 // Pass runs the command for an event, unless it was delivered before. An event for which the
 // command fails counts as delivered; the error is the failure. If ctx ends first, the event
 // is delivered again later.
 func (d *AuditDelivery) Pass(ctx context.Context, e audit.Event) error {
 	if e.Seq < d.next {
 		return nil
+	}
+	if _, err := os.Lstat(d.log); errors.Is(err, fs.ErrNotExist) {
+		return ErrLogMoved
 	}
 	err := d.run(ctx, Logged{d.id, e})
 	if ctx.Err() != nil {

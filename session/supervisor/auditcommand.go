@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -43,7 +44,11 @@ func (q *commandDelivery) start(log *audit.Log, d *session.AuditDelivery, notice
 		defer close(q.done)
 		defer d.Close()
 		err := log.Follow(ctx, d.Next(), func(e audit.Event) error {
-			q.note(d.Pass(ctx, e), e, ctx)
+			err := d.Pass(ctx, e)
+			if errors.Is(err, session.ErrLogMoved) {
+				return err
+			}
+			q.note(err, e, ctx)
 			return ctx.Err()
 		})
 		if err != nil && ctx.Err() == nil {

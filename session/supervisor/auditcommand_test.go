@@ -107,6 +107,22 @@ func TestWhatAnAuditCommandDidNotGetIsDeliveredLater(t *testing.T) {
 	again.stop()
 }
 
+func TestDeliveryEndsWhenTheSessionIsRemoved(t *testing.T) {
+	begun, hold := make(chan struct{}, 100), make(chan struct{})
+	q, log, store, _ := delivering(t, func(context.Context, session.Logged) error { begun <- struct{}{}; <-hold; return nil })
+	logEvents(t, log, 5)
+	<-begun
+	q.summary(0)
+	if err := store.RemoveKeepingLog(t.Context(), "0dq4f-codex", session.AuditCommand{}); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	<-q.done
+	if len(begun) != 0 {
+		t.Errorf("%d more events were delivered", len(begun))
+	}
+}
+
 func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
 	q, log, _, notices := delivering(t, func(context.Context, session.Logged) error { return errors.New("exit\x1b status 3") })
 	logEvents(t, log, 5)

@@ -123,8 +123,10 @@ func TestAHangingAuditCommandDelaysNoSession(t *testing.T) {
 	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	id := m.stored()[0].ID
-	m.aibox(0, "rm", id) // waits for the end of its supervisor
+	r := m.stored()[0]
+	id := r.ID
+	m.aibox(0, "rm", id)
+	eventually(t, limit, "its supervisor has ended", func() bool { return !r.State.Supervisor.Alive() })
 	if o := m.aibox(0, "audit", id, "--kind", "notices"); !strings.Contains(o.stdout, "the audit command failed for ") || !strings.Contains(o.stdout, " events are delivered later") {
 		t.Errorf("the notices are\n%s", o)
 	}
