@@ -29,6 +29,7 @@ type fixture struct {
 	daemon   *runtimetest.Fake
 	pool     runtime.Networks
 	noDocker error
+	settings Settings
 
 	duringFork func(ws *workspace.Workspace) // called before the fork's agent works
 }
@@ -48,7 +49,10 @@ func fixtureAt(t testing.TB, home string) *fixture {
 		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
 		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
 	}}
-	d.Sessions = New(Deps{Dirs: d.dirs, Docker: func(context.Context) (Docker, error) { return Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker }})
+	d.Sessions = New(Deps{
+		Dirs: d.dirs, Settings: func() Settings { return d.settings },
+		Docker: func(context.Context) (Docker, error) { return Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker },
+	})
 	return d
 }
 

@@ -2,8 +2,15 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
 )
 
 // NotifyEvent is an event that a user can be notified of.
@@ -38,6 +45,49 @@ type Notifications struct {
 
 // Has reports whether the user wants to be notified of the event.
 func (n *Notifications) Has(event NotifyEvent) bool { return slices.Contains(n.On, string(event)) }
+
+// About returns the notification of an event of the session id, and whether the user wants it.
+// text is untrusted.
+func (n *Notifications) About(id ID, spec *Spec, event NotifyEvent, what, text string) (Notification, bool) {
+	return Notification{
+		Event: event, Session: id, Agent: spec.Agent, Repository: spec.Repository, Time: now(),
+		Title: string(id) + " " + what, Text: termtext.Escape(text),
+	}, n.Has(event) && spec.Verifies == nil && !spec.IsSandbox()
+}
+
+// Send shows a notification on the desktop and runs the user's command, and waits for both,
+// a few seconds at most.
+func (n *Notifications) Send(ctx context.Context, message Notification) (desktop, command error) {
+	var sending sync.WaitGroup
+	if n.Desktop != nil {
+		sending.Go(func() { desktop = n.Desktop(ctx, message.Title, message.Text) })
+	}
+	command = n.Command.Run(ctx, message)
+	sending.Wait()
+	return desktop, command
+}
+
+// NotifyFailure says that the user's command failed, for the log.
+func NotifyFailure(err error) string {
+	return "the notify command (setting notify-command) failed: " + termtext.Escape(strings.TrimSpace(err.Error()))
+}
+
+// Notice returns what to notify the user of at the end of a session: the event, and what
+// follows the session's id in the title. ok is false for a session that the user has stopped.
+func (r *Result) Notice() (event NotifyEvent, what, text string, ok bool) {
+	const ended = "has ended"
+	switch f := r.Fault; {
+	case f != nil:
+		return NotifyFailed, "failed", f.Message, f.Kind != fault.Interrupted.String()
+	case r.Changes.Unknown != "":
+		return NotifyEnded, ended, "what it changed is not known yet", true
+	case !r.Changed:
+		return NotifyEnded, ended, "nothing was changed", true
+	default:
+		text := fmt.Sprintf("%s to review: +%d -%d", amount.Of(r.Changes.Files, "file"), r.Changes.Added, r.Changes.Deleted)
+		return NotifyEnded, ended, text, true
+	}
+}
 
 // NotifyCommand is the user's command that receives each notification. The zero value is
 // none.

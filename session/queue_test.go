@@ -3,7 +3,10 @@ package session
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"aibox/config"
@@ -164,6 +167,46 @@ func TestAQueuedSessionWhoseClientWaitedLeavesNothing(t *testing.T) {
 	d.must(err)
 	if _, found := d.Find(string(dead.id)); len(repaired) != 1 || found == nil {
 		t.Errorf("repaired %+v; found: %v", repaired, found)
+	}
+}
+
+// A session without a supervisor cannot notify its user, so the repair does, and only once.
+func TestARepairNotifiesOfASessionWhoseSupervisorDied(t *testing.T) {
+	d := newFixture(t)
+	var mu sync.Mutex
+	var notes []string
+	received := filepath.Join(d.dirs.Home, "received")
+	on := []string{string(NotifyFailed), string(NotifyEnded)}
+	d.settings = Settings{Notifications: Notifications{On: on, Command: NewNotifyCommand("tee -a " + received), Desktop: func(_ context.Context, title, text string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		notes = append(notes, title+": "+text)
+		return nil
+	}}}
+	d.died("00001-a", Running, nil)
+	d.died("00002-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
+	queued := newQueuer(d, "00003-a")
+	d.must(d.store.WriteSpec(queued.id, queued.spec))
+	d.must(d.store.WriteState(queued.id, State{Phase: Queued, Queue: &Queue{Detached: true}}))
+	d.must(queued.held.Close())
+	d.died("00004-a", Running, nil)
+	_, err := d.Kill(t.Context(), "00004-a", "by the user")
+	d.must(err)
+	for range 2 {
+		_, err := d.Repair(t.Context())
+		d.must(err)
+	}
+	slices.Sort(notes)
+	want := []string{
+		"00001-a failed: the session's supervisor died, so its sandbox was ended", "00002-a has ended: what it changed is not known yet",
+		"00003-a failed: the session's supervisor died before the agent started",
+	}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notified are %q", notes)
+	}
+	lines, err := os.ReadFile(received)
+	if err != nil || strings.Count(string(lines), "\n") != 3 || !strings.Contains(string(lines), `"event":"failed","session":"00001-a"`) {
+		t.Errorf("the command received %s, %v", lines, err)
 	}
 }
 

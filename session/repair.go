@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aibox/audit"
@@ -52,6 +53,8 @@ type repairs struct {
 // user's audit command did not get. It returns the repaired
 // sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
+	var notifying sync.WaitGroup
+	defer notifying.Wait()
 	_, _ = s.RepairWorktrees() // callers that report the result call it themselves
 	ids, removed, err := s.store.folders()
 	if err != nil {
@@ -67,6 +70,7 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 		}
 		if one != nil {
 			repaired = append(repaired, *one)
+			notifying.Go(func() { s.notify(ctx, one) })
 		}
 	}
 	if s.deps.Sweep != nil {
@@ -92,6 +96,27 @@ func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 		return nil, nil
 	}
 	return repaired, err
+}
+
+// notify notifies the user of the end of a session whose supervisor could not. A failure of
+// the user's command is logged.
+func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
+	if repaired.Ended || !repaired.Kept && !repaired.Queued {
+		return
+	}
+	session, err := s.store.Load(repaired.ID)
+	if err != nil || session.State.Result == nil {
+		return
+	}
+	how := s.deps.ReadSettings().Notifications
+	event, what, text, ok := session.State.Result.Notice()
+	message, wanted := how.About(session.ID, &session.Spec, event, what, text)
+	if !ok || !wanted {
+		return
+	}
+	if _, err := how.Send(ctx, message); err != nil {
+		_ = s.append(session.ID, audit.NoticeGiven, map[string]string{"text": NotifyFailure(err)})
+	}
 }
 
 // diedFault is the cause of the end of a session whose supervisor died.

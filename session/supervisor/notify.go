@@ -4,21 +4,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"aibox/audit"
-	"aibox/internal/amount"
-	"aibox/internal/fault"
-	"aibox/internal/termtext"
 	"aibox/session"
 )
 
 const (
-	// notifyPause is the shortest time between two notifications of a running session. The
-	// sandbox causes them, so that others are left out.
+	// notifyPause is the shortest time between two notifications of a running session, because
+	// the sandbox causes them.
 	notifyPause = 10 * time.Second
 	// waitingSettle is how long an agent must wait for the user before a notification:
 	// programs that redraw their prompt seem to wait for a moment.
@@ -36,49 +34,76 @@ type notifier struct {
 
 	mu      sync.Mutex
 	last    time.Time   // of the last notification
+	held    []note      // during the pause after it, oldest first
+	pause   *time.Timer // runs while there are held notes
 	waiting *time.Timer // runs while the agent has begun to wait
+	waits   bool        // the agent waits
 	failed  bool        // the user's command has failed once
+}
+
+// note is a notification of a running session.
+type note struct {
+	event      session.NotifyEvent
+	what, text string
+	holds      func() bool // reports whether its cause still exists
 }
 
 // isWatched reports whether a client shows the session to a user.
 func (n *notifier) isWatched() bool { return n.followers.Load() > 0 || n.session.term.HasViewers() }
 
-// notify notifies the user of an event, unless another notification has just been sent.
-func (n *notifier) notify(event session.NotifyEvent, what, text string) {
+// notify notifies the user of an event. Soon after another notification it waits until the
+// pause is over; then the newest whose cause still exists is sent, and older ones are dropped.
+// A question is newer than any wait: no agent can hide one behind its waiting.
+func (n *notifier) notify(next note) {
 	if n.session == nil {
 		return
 	}
-	now := time.Now()
 	n.mu.Lock()
-	tooSoon := now.Sub(n.last) < notifyPause
-	if !tooSoon {
-		n.last = now
+	defer n.mu.Unlock()
+	left := notifyPause - time.Since(n.last)
+	if n.pause == nil && left <= 0 {
+		n.last = time.Now()
+		n.send(next.event, next.what, next.text)
+		return
 	}
-	n.mu.Unlock()
-	if !tooSoon {
-		n.send(event, what, text)
+	n.held = slices.DeleteFunc(n.held, func(old note) bool { return !old.holds() })
+	if next.event == session.NotifyWaiting {
+		n.held = slices.Insert(n.held, 0, next)
+	} else {
+		n.held = append(n.held, next)
+	}
+	if n.pause == nil {
+		n.pause = time.AfterFunc(left, n.endPause)
+	}
+}
+
+// endPause sends the newest held notification whose cause still exists.
+func (n *notifier) endPause() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	held := n.held
+	n.held, n.pause = nil, nil
+	for _, next := range slices.Backward(held) {
+		if next.holds() {
+			n.last = time.Now()
+			n.send(next.event, next.what, next.text)
+			return
+		}
 	}
 }
 
 // send sends a notification in the background.
 func (n *notifier) send(event session.NotifyEvent, what, text string) {
-	spec, how := &n.session.launch.Spec, n.session.deps.ReadSettings().Notifications
-	if !how.Has(event) || spec.Verifies != nil || spec.IsSandbox() {
-		return
-	}
-	message := session.Notification{
-		Event: event, Session: n.session.id, Agent: spec.Agent, Repository: spec.Repository, Time: time.Now().UTC(),
-		Title: string(n.session.id) + " " + what, Text: termtext.Escape(text),
-	}
-	if how.Desktop != nil {
+	how := n.session.deps.ReadSettings().Notifications
+	message, wanted := how.About(n.session.id, &n.session.launch.Spec, event, what, text)
+	if wanted {
 		n.sending.Go(func() {
-			if err := how.Desktop(context.Background(), message.Title, message.Text); err != nil {
-				fmt.Fprintln(os.Stderr, "notifying the desktop:", err)
+			desktop, command := how.Send(context.Background(), message)
+			if desktop != nil {
+				fmt.Fprintln(os.Stderr, "notifying the desktop:", desktop)
 			}
+			n.noteFailure(command)
 		})
-	}
-	if how.Command.IsSet() {
-		n.sending.Go(func() { n.noteFailure(how.Command.Run(context.Background(), message)) })
 	}
 }
 
@@ -91,8 +116,8 @@ func (n *notifier) noteFailure(err error) {
 	first := !n.failed
 	n.failed = true
 	n.mu.Unlock()
-	if text := "the notify command (setting notify-command) failed: " + termtext.Escape(strings.TrimSpace(err.Error())); first {
-		n.session.audit(audit.NoticeGiven, map[string]string{"text": text})
+	if first {
+		n.session.audit(audit.NoticeGiven, map[string]string{"text": session.NotifyFailure(err)})
 	}
 }
 
@@ -104,14 +129,18 @@ func (n *notifier) setWaiting(waiting bool) {
 		n.waiting.Stop()
 		n.waiting = nil
 	}
+	n.waits = waiting
 	if waiting && n.session != nil {
 		n.waiting = time.AfterFunc(waitingSettle, func() {
 			if !n.isWatched() {
-				n.notify(session.NotifyWaiting, "waits for you", n.subject())
+				n.notify(note{session.NotifyWaiting, "waits for you", n.subject(), n.stillWaits})
 			}
 		})
 	}
 }
+
+// stillWaits reports whether the agent waits and nobody sees that. n.mu is held.
+func (n *notifier) stillWaits() bool { return n.waits && !n.isWatched() }
 
 // subject returns what the session works on.
 func (n *notifier) subject() string {
@@ -124,19 +153,14 @@ func (n *notifier) subject() string {
 }
 
 // notifyEnd notifies the user of the session's end unless a client showed it, and waits
-// until the notification is sent. Who has stopped a session knows that it ended.
+// until the notification is sent. What was held back is no longer of interest.
 func (n *notifier) notifyEnd(result *session.Result, watched bool) {
 	n.setWaiting(false)
-	switch f := result.Fault; {
-	case watched, f != nil && f.Kind == fault.Interrupted.String():
-	case f != nil:
-		n.send(session.NotifyFailed, "failed", f.Message)
-	case result.Changes.Unknown != "":
-		n.send(session.NotifyEnded, "has ended", "what it changed is not known yet")
-	case !result.Changed:
-		n.send(session.NotifyEnded, "has ended", "nothing was changed")
-	default:
-		n.send(session.NotifyEnded, "has ended", fmt.Sprintf("%s to review: +%d -%d", amount.Of(result.Changes.Files, "file"), result.Changes.Added, result.Changes.Deleted))
+	n.mu.Lock()
+	n.held = nil
+	n.mu.Unlock()
+	if event, what, text, ok := result.Notice(); ok && !watched {
+		n.send(event, what, text)
 	}
 	sent := make(chan struct{})
 	go func() { n.sending.Wait(); close(sent) }()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/audit"
@@ -70,7 +71,7 @@ func TestOnlyTheEventsOfTheSettingsAreNotified(t *testing.T) {
 	s, notes := notified(t, "asks")
 	s.notifier.notifyEnd(&session.Result{}, false)
 	s.launch.Spec.Verifies = &session.Verifies{}
-	s.notifier.notify(session.NotifyAsks, "asks", "of a verification")
+	s.notifier.notify(note{session.NotifyAsks, "asks", "of a verification", func() bool { return true }})
 	s.notifier.sending.Wait()
 	if len(notes) > 0 {
 		t.Errorf("notified is %q", <-notes)
@@ -92,6 +93,93 @@ func TestNotificationsOfARunningSessionAreRare(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{string(s.id) + " asks: More time?", string(s.id) + " failed: over"}; !slices.Equal(got, want) {
 		t.Errorf("notified are %q", got)
+	}
+}
+
+// quiet is a supervisor without a control socket, for tests in synthetic time, and what it
+// has notified of.
+func quiet(t *testing.T, on ...string) (*supervisor, chan string) {
+	t.Helper()
+	s, notes := limited(t, time.Hour), make(chan string, 100)
+	s.deps.Settings = notifying(session.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
+		notes <- title + ": " + text
+		return nil
+	}})
+	return s, notes
+}
+
+// askFor asks a question that nobody answers.
+func askFor(s *supervisor, question string) int {
+	r, _ := s.ask(session.Request{What: session.RequestTime, Question: question, Yes: "yes", No: "no"}, func(session.Answer) error { return nil })
+	return r.ID
+}
+
+// after returns the notifications until the time has passed.
+func after(pause time.Duration, notes chan string) string {
+	time.Sleep(pause)
+	synctest.Wait()
+	var got []string
+	for len(notes) > 0 {
+		_, text, _ := strings.Cut(<-notes, " ")
+		got = append(got, text)
+	}
+	return strings.Join(got, ", ")
+}
+
+// An agent that waits just before it asks could suppress the notification of each question.
+func TestAQuestionSoonAfterANotificationIsNotifiedWhenThePauseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, notes := quiet(t, "waiting", "asks")
+		s.notifier.setWaiting(true)
+		if got := after(waitingSettle, notes); got != "waits for you: " {
+			t.Fatalf("notified is %q", got)
+		}
+		askFor(s, "The first?")
+		askFor(s, "The second?")
+		s.notifier.setWaiting(false)
+		s.notifier.setWaiting(true)
+		if got := after(notifyPause-time.Second, notes); got != "" {
+			t.Errorf("notified within the pause is %q", got)
+		}
+		if got := after(time.Second, notes); got != "asks: The second?" {
+			t.Errorf("notified after the pause is %q", got)
+		}
+		third := askFor(s, "The third?")
+		if err := s.Answer(third, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		if got := after(notifyPause, notes); got != "" {
+			t.Errorf("notified of an answered question is %q", got)
+		}
+		askFor(s, "The fourth?")
+		askFor(s, "The fifth?")
+		if got := after(0, notes); got != "asks: The fourth?" {
+			t.Errorf("notified after a quiet time is %q", got)
+		}
+		s.notifier.notifyEnd(&session.Result{}, true)
+		if got := after(notifyPause, notes); got != "" {
+			t.Errorf("notified after the end is %q", got)
+		}
+	})
+}
+
+func TestTheFailedStartOfAQueuedSessionIsNotified(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause error
+		want  string
+	}{
+		"failed":  {fault.New(fault.Environment, "the image is gone"), " failed: the image is gone"},
+		"stopped": {fault.New(fault.Interrupted, "stopped: by the user"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, notes := notified(t, "failed")
+			s.current = session.State{Phase: session.Queued, Queue: &session.Queue{Detached: true}}
+			s.recordFailedStart(c.cause, false)
+			close(notes)
+			if got := <-notes; got != c.want && got != string(s.id)+c.want {
+				t.Errorf("notified is %q", got)
+			}
+		})
 	}
 }
 

@@ -107,8 +107,9 @@ func (s *supervisor) keepsRecord() bool {
 	return state.Queue != nil && state.Queue.Detached
 }
 
-// recordFailedStart stores why a session that was queued never started.
-func (s *supervisor) recordFailedStart(cause error) {
+// recordFailedStart stores why a session that was queued never started, and notifies its
+// user. watched reports whether a client showed it until then.
+func (s *supervisor) recordFailedStart(cause error, watched bool) {
 	result := session.FailedStart(cause, s.id)
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "fault": result.Fault})
 	s.freeReserve(session.ReleaseEndReserve)
@@ -118,6 +119,7 @@ func (s *supervisor) recordFailedStart(cause error) {
 			Phase: session.Ended, Queue: st.Queue, Supervisor: st.Supervisor, ImageID: st.ImageID, Ended: time.Now().UTC(), Result: &result,
 		}
 	})
+	s.notifier.notifyEnd(&result, watched)
 	err = errors.Join(err, s.record.Close(), s.log.Close())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "storing the failed start:", err)

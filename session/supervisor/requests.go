@@ -131,6 +131,11 @@ func (l *requestQueue) pending() []session.Request {
 	return l.list()
 }
 
+// isOpen reports whether a request waits for an answer.
+func (l *requestQueue) isOpen(id int) bool {
+	return slices.ContainsFunc(l.pending(), func(r session.Request) bool { return r.ID == id })
+}
+
 // list is pending. l.mu is held.
 func (l *requestQueue) list() []session.Request {
 	var open []session.Request
@@ -199,7 +204,7 @@ func (s *limits) ask(r session.Request, end func(session.Answer) error) (session
 	} else {
 		s.audit(audit.RequestMade, r)
 	}
-	s.notifier.notify(session.NotifyAsks, "asks", r.Question)
+	s.notifier.notify(note{session.NotifyAsks, "asks", r.Question, func() bool { return s.requests.isOpen(r.ID) }})
 	s.publishing.flush()
 	return r, true
 }

@@ -130,11 +130,12 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 // never started.
 func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer func() {
+		watched := s.notifier.isWatched() // the undo ends the clients' connections
 		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
 			err = errors.Join(err, fmt.Errorf("undoing the start: %w", undoErr))
 		}
 		if err != nil && s.keepsRecord() {
-			s.recordFailedStart(err)
+			s.recordFailedStart(err, watched)
 		}
 	}()
 	if err := s.open(); err != nil {
