@@ -60,12 +60,15 @@ standard output is printed on standard output, and its standard error on standar
 
 The events of --format json have these fields, if they apply: "kind" (start, message,
 reasoning, plan, call, result, error, warning, usage, end; text for a line that is no event, and
-other for an event that aibox does not know), "time" and "offset" (when and where in the
+other for an event that aibox does not know; model, allowed and refused for model calls and
+other network accesses in the session's log), "time" and "offset" (when and where in the
 output its line was printed), "role" (user or agent), "text", "delta" (the text continues
 the previous message), "id" (of a call and its result), "tool", "input", "command", "edits"
 (each with "path", "change" and "diff"), "exit_code", "failed", "tasks" (each with "text"
 and "status"), "usage", "model", "stderr", "name" and "raw" (of an event of kind other), and
-"cut" (bytes of the line that were dropped).
+"cut" (bytes of the line that were dropped). A network access has "name" (model, name, egress or
+a protocol), "target", "text", and of a model call "status" and "usage". Its "time" is when it
+was logged. --follow prints it with the next output.
 
 With --json, each piece of output is one line of JSON with these fields: "time" (when it
 was printed), "offset" (of its first byte in the whole output), "stream" ("stdout",
@@ -124,12 +127,16 @@ func (o *logsOptions) run(ctx context.Context, text string) error {
 	if o.screen {
 		return o.printScreen(ctx, service, found)
 	}
-	p, err := o.printer(service, found)
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p, err := o.printer(watching, service, found)
 	if err != nil {
 		return err
 	}
 	if o.follow {
-		_, err = o.followLogs(ctx, service, found.ID, p)
+		if _, err = o.followLogs(ctx, service, found.ID, p); err != nil {
+			cancel() // the session has not ended
+		}
 	} else {
 		_, err = service.Output(found.ID, 0, p.show)
 	}
@@ -152,7 +159,7 @@ type logPrinter interface {
 }
 
 // printer returns what prints the output in the requested form.
-func (o *logsOptions) printer(service *session.Sessions, found session.Session) (logPrinter, error) {
+func (o *logsOptions) printer(ctx context.Context, service *session.Sessions, found session.Session) (logPrinter, error) {
 	if found.Interactive && (o.format == logJSON || o.format == logMarkdown) {
 		return nil, fault.New(fault.Usage, "%s is interactive: its output is a terminal's, not a conversation", found.ID).
 			Hint("`aibox logs --screen %s` prints its screen", found.ID).
@@ -164,9 +171,12 @@ func (o *logsOptions) printer(service *session.Sessions, found session.Session) 
 	case o.raw || o.format == logRaw:
 		return rawChunks{o.out}, nil
 	case o.format == logJSON:
-		return &eventPrinter{out: o.out, load: func() *session.Session { return reload(service, found) }}, nil
+		return &eventPrinter{
+			out: o.out, load: func() *session.Session { return reload(service, found) },
+			accesses: mergeAccesses(ctx, service, found.ID, o.follow),
+		}, nil
 	case o.format == logMarkdown:
-		return newMarkdownPrinter(o.out, found), nil
+		return newMarkdownPrinter(o.out, found, mergeAccesses(ctx, service, found.ID, false)), nil
 	case o.format == logCast:
 		return newCastPrinter(o.out, found)
 	}

@@ -17,6 +17,7 @@ import (
 type eventPrinter struct {
 	out          io.Writer
 	load         func() *session.Session // the session, when its first output has arrived
+	accesses     *accessMerger
 	conversation *session.Conversation
 }
 
@@ -24,14 +25,15 @@ func (p *eventPrinter) show(chunk output.Chunk) error {
 	if p.conversation == nil {
 		p.conversation = session.NewConversation(p.load())
 	}
-	return p.print(p.conversation.Add(chunk))
+	return p.print(p.accesses.merge(p.conversation.Add(chunk)))
 }
 
 func (p *eventPrinter) close() error {
-	if p.conversation == nil {
-		return nil
+	var rest []conversation.Event
+	if p.conversation != nil {
+		rest = p.accesses.merge(p.conversation.Close())
 	}
-	return p.print(p.conversation.Close())
+	return p.print(append(rest, p.accesses.rest()...))
 }
 
 func (p *eventPrinter) print(events []conversation.Event) error {
@@ -48,14 +50,15 @@ func (p *eventPrinter) print(events []conversation.Event) error {
 // wrote escaped for a terminal.
 type markdownPrinter struct {
 	out          io.Writer
+	accesses     *accessMerger
 	conversation *session.Conversation
 	document     conversation.Markdown
 	head         string // until it is printed
 	prompt       string // until an event shows it
 }
 
-func newMarkdownPrinter(out io.Writer, found session.Session) *markdownPrinter {
-	p := &markdownPrinter{out: out, conversation: session.NewConversation(&found), prompt: found.Task()}
+func newMarkdownPrinter(out io.Writer, found session.Session, accesses *accessMerger) *markdownPrinter {
+	p := &markdownPrinter{out: out, accesses: accesses, conversation: session.NewConversation(&found), prompt: found.Task()}
 	p.head = p.document.Head(string(found.ID), [][2]string{
 		{"Agent", found.Agent},
 		{"Model", found.Model},
@@ -75,11 +78,11 @@ func formatTime(at time.Time) string {
 }
 
 func (p *markdownPrinter) show(chunk output.Chunk) error {
-	return p.print(p.conversation.Add(chunk))
+	return p.print(p.accesses.merge(p.conversation.Add(chunk)))
 }
 
 func (p *markdownPrinter) close() error {
-	err := p.print(p.conversation.Close())
+	err := p.print(append(p.accesses.merge(p.conversation.Close()), p.accesses.rest()...))
 	rest := p.document.Close()
 	if p.head != "" { // there was no event
 		rest = p.start() + rest
@@ -91,7 +94,7 @@ func (p *markdownPrinter) close() error {
 func (p *markdownPrinter) print(events []conversation.Event) error {
 	for _, e := range events {
 		text := p.document.Render(e)
-		if p.head != "" && e.Kind != conversation.Start {
+		if p.head != "" && e.Kind != conversation.Start && e.Kind != conversation.Allowed {
 			if e.Kind == conversation.Message && e.Role == conversation.User {
 				p.prompt = "" // the agent prints it itself
 			}

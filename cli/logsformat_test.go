@@ -6,19 +6,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/agents"
 	"aibox/agents/conversation"
+	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/golden"
 	"aibox/session"
 	"aibox/session/output"
 )
 
+// codexCommand begins an event of codexOutput before which the network was accessed.
+const codexCommand = `{"type":"item.started",`
+
 // codexOutput is what Codex prints in its format of events.
 const codexOutput = `{"type":"thread.started","thread_id":"x"}
 {"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"I look.\n` + "```" + `\n"}}
-{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","status":"in_progress"}}
+` + codexCommand + `"item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","status":"in_progress"}}
 {"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","aggregated_output":"FAIL \u001b]0;x\n","exit_code":1,"status":"failed"}}
 {"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":2}}
 `
@@ -39,23 +45,47 @@ func storeOutput(t *testing.T, printed agents.Output, interactive bool, text str
 			t.Fatal(err)
 		}
 	}
-	record, err := output.NewRecorder(sessionFolder("0dq4f-codex"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(text) > 0 { // an agent prints in pieces
-		n := min(len(text), 100)
-		if err := record.Append(output.Stdout, []byte(text[:n])); err != nil {
+	synctest.Test(t, func(t *testing.T) { recordOutput(t, text) })
+}
+
+// recordOutput records what an agent printed in pieces and a notice, and between them
+// accesses in the session's log, each a second later.
+func recordOutput(t *testing.T, text string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	log, err := audit.Open(filepath.Join(sessionFolder("0dq4f-codex"), "audit.jsonl"))
+	must(err)
+	access := func(kind audit.Type, data any) {
+		t.Helper()
+		time.Sleep(time.Second)
+		_, err := log.Append(kind, data)
+		must(err)
+	}
+	record, err := output.NewRecorder(sessionFolder("0dq4f-codex"))
+	must(err)
+	for len(text) > 0 {
+		if strings.HasPrefix(text, codexCommand) {
+			access(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 200, Input: 12_345, Output: 678, Millis: 4321, Cost: 0.0123})
+			access(audit.DNSRefused, audit.Query{Name: "escape.example", Reason: "outside names\x1b are not resolved"})
+			access(audit.EgressAllowed, audit.Egress{Host: "pkg.example.org", Port: 443})
+		}
+		n := min(len(text), 100)
+		if at := strings.Index(text, codexCommand); at > 0 {
+			n = min(n, at)
+		}
+		time.Sleep(time.Second)
+		must(record.Append(output.Stdout, []byte(text[:n])))
 		text = text[n:]
 	}
-	if err := record.Append(output.Notice, []byte("a notice\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := record.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(record.Append(output.Notice, []byte("a notice\n")))
+	access(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 429, Millis: 30, Outcome: session.Busy, Reason: "slower"})
+	must(record.Close())
+	must(log.Close())
 }
 
 // logs runs `aibox logs` with arguments, and returns both outputs.
@@ -104,9 +134,10 @@ func TestLogsAsEventsHaveOneLineEach(t *testing.T) {
 			t.Errorf("the call is %+v", e)
 		}
 	}
-	if got := strings.Join(kinds, " "); got != "start message call result usage end" || strings.Contains(out, "\x1b") {
+	if got := strings.Join(kinds, " "); got != "start message model refused allowed call result usage end model" || strings.Contains(out, "\x1b") {
 		t.Errorf("the events are %s:\n%s", got, out)
 	}
+	golden.Check(t, "logs.jsonl", out)
 }
 
 func TestLogsAsMarkdownQuoteWhatTheAgentWrote(t *testing.T) {
@@ -119,6 +150,7 @@ func TestLogsAsMarkdownQuoteWhatTheAgentWrote(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
+	golden.Check(t, "logs.md", out)
 }
 
 func TestLogsAsCastCanBePlayed(t *testing.T) {

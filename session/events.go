@@ -15,6 +15,12 @@ import (
 // so its number is -1.
 const LiveChanged audit.Type = "live.changed"
 
+// Logged visits the events in the log of a session so far. A damaged log is audit.ErrBroken,
+// after the events before the damage.
+func (s *contact) Logged(id ID, visit func(audit.Event) error) error {
+	return audit.Read(s.auditPath(id), visit)
+}
+
 // Watch visits the session's events from number from on: the past ones, and while the
 // session runs the new ones, until it has ended. It visits each event of the log once and
 // in order, even if the supervisor dies. Between them it visits LiveChanged events: one at

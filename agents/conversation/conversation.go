@@ -32,6 +32,11 @@ const (
 	End       Kind = "end"       // the agent's own end: Failed; Text is its last answer if it repeats that
 	Text      Kind = "text"      // a line that is not an event: Text, Stderr
 	Other     Kind = "other"     // an event that no decoder knows: Name, Raw
+
+	// Of the session's log, not of the agent. No decoder returns them.
+	ModelCall Kind = "model"   // a request to the model: Model, Status, Usage, Text
+	Allowed   Kind = "allowed" // another network access: Name, Target, Text
+	Refused   Kind = "refused" // a refused access: Name, Target, Text; of a model call that a server refused Usage, too
 )
 
 // Role is the author of a message.
@@ -67,9 +72,12 @@ type Event struct {
 	Usage  *Usage          `json:"usage,omitempty"`
 	Model  string          `json:"model,omitempty"`
 	Stderr bool            `json:"stderr,omitempty"` // it was printed on standard error
-	Name   string          `json:"name,omitempty"`   // the agent's name of an event of kind Other
+	Name   string          `json:"name,omitempty"`   // the agent's name of an event of kind Other; the kind of a network access
 	Raw    json.RawMessage `json:"raw,omitempty"`    // the whole event, if it is JSON
 	Cut    int             `json:"cut,omitempty"`    // bytes of the line that were dropped
+
+	Target string `json:"target,omitempty"` // of a network access
+	Status int    `json:"status,omitempty"` // the HTTP status of a model call
 }
 
 // Edit is the change of one file.
@@ -108,8 +116,8 @@ const (
 	Done    Status = "done"
 )
 
-// Usage is what the agent reports about the use of the model. aibox counts tokens itself;
-// this is the agent's own word.
+// Usage is the use of the model. In the events of an agent it is the agent's own word; in
+// those of the session's log aibox has counted it.
 type Usage struct {
 	Input  int     `json:"input_tokens"`
 	Output int     `json:"output_tokens"`

@@ -100,6 +100,10 @@ func (m *Markdown) part(e Event) string {
 		return "\n### Warning\n\n" + markdown.Block("", e.Text)
 	case Failure:
 		return "\n### Error\n\n" + markdown.Block("", e.Text)
+	case ModelCall:
+		return "\nModel call: " + markdown.Span(oneLine(e.Text)) + "\n"
+	case Refused:
+		return "\nRefused: " + markdown.Span(oneLine(e.Name+" "+e.Text)) + "\n"
 	case Other:
 		return "\n### Other event\n\n" + markdown.Block("json", string(e.Raw))
 	default:

@@ -6,7 +6,6 @@ import (
 
 	events "aibox/agents/conversation"
 	"aibox/audit"
-	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/conversation"
@@ -73,13 +72,10 @@ func (e eventSource) Follow(ctx context.Context, visit func([]events.Event) erro
 // noteOf returns an event of the session's log as an entry of the conversation.
 func noteOf(id session.ID, e audit.Event) (conversation.Note, bool) {
 	if access, ok := session.AccessOf(id, e); ok {
-		w := traffic.Say(access)
-		note := conversation.Note{Time: access.Time, Mark: w.Mark, Text: w.String(), Tone: conversation.Bad}
-		if access.Allowed {
-			note.Tone = conversation.Faint
-		}
-		if cost := access.Call.Cost; cost > 0 {
-			note.Text += " " + amount.Cost(cost)
+		said := traffic.Event(access)
+		note := conversation.Note{Time: said.Time, Mark: "✓", Text: said.Name + " " + said.Text}
+		if said.Failed {
+			note.Mark, note.Tone = "✗", conversation.Bad
 		}
 		return note, true
 	}
