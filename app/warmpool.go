@@ -1,17 +1,14 @@
 package app
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"aibox/app/pool"
 	"aibox/app/sandbox"
 	"aibox/internal/fault"
 	"aibox/runtime"
+	"aibox/runtime/limit"
 	"aibox/session"
 )
 
@@ -79,18 +76,5 @@ func (w warmStarter) Facts(ctx context.Context) (string, error) {
 	return session.Facts(ctx, docker.Backend, init)
 }
 
-// Memory returns MemAvailable of /proc/meminfo.
-func (warmStarter) Memory() (int64, error) {
-	file, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return kilobytes << 10, err
-		}
-	}
-	return 0, fmt.Errorf("/proc/meminfo does not report the available memory")
-}
+// Memory returns the available memory of this machine in bytes.
+func (warmStarter) Memory() (int64, error) { return limit.AvailableMemory() }

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
+	"aibox/runtime/limit"
 )
 
 // Sessions that cannot start yet wait in a queue. There is no process that manages it: each
@@ -35,7 +34,7 @@ type Resource string
 // The resources.
 const (
 	ForPlace  Resource = "place"  // --max-parallel: too many sessions run
-	ForMemory Resource = "memory" // the memory limits of the running sessions leave too little
+	ForMemory Resource = "memory" // the limits of running sessions, or the machine, leave too little
 )
 
 // Queue is the wait of a session for its turn to start.
@@ -49,19 +48,42 @@ type Queue struct {
 
 	// behind are the sessions without which it might start, and whether each is queued too.
 	behind map[ID]bool
+	short  bool // the machine has too little available memory
 }
 
-// queueMember is a session that runs or waits.
+// queueMember is a session that runs or waits, or a sandbox with a memory limit.
 type queueMember struct {
-	id     ID
-	memory int64  // that it reserves, in bytes
-	queue  *Queue // nil if it has a place
+	id      ID
+	memory  int64  // that it reserves, in bytes
+	queue   *Queue // nil if it has a place
+	sandbox bool   // it takes no place, and nobody waits for it but for its memory
 }
+
+// memoryFloor is the available memory in bytes below which no session without a limit of its
+// own starts while others run. A sandbox and a coding agent need about half of it.
+const memoryFloor = 1 << 30
+
+// machineMemory is the memory of this machine, in bytes.
+type machineMemory struct {
+	total, available int64
+}
+
+// memoryOfMachine measures this machine. In a container the container's limits count.
+func memoryOfMachine() (machineMemory, error) {
+	available, err := limit.AvailableMemory()
+	if err != nil {
+		return machineMemory{}, fmt.Errorf("reading the machine's memory: %w", err)
+	}
+	return machineMemory{total: limit.ThisMachine().Memory, available: available}, nil
+}
+
+// short reports whether too little memory is available for one more session.
+func (m machineMemory) short() bool { return m.available < memoryFloor }
 
 // JoinQueue decides whether the session id may start, whose folder the caller has locked. It
 // returns nil if it may, or what it has to wait for. Before that, it passes the result to
 // store, which has to write the session's record, while no other session can decide. A
-// session that could never start is a Usage fault.
+// session that could never start is a Usage fault. Sandboxes do not wait: their creators do.
 func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Queue) error) (*Queue, error) {
 	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
@@ -75,11 +97,14 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 		return nil, fmt.Errorf("entering the queue of sessions: %w", err)
 	}
 	defer turn.Close()
+	if spec.IsSandbox() {
+		return nil, store(nil)
+	}
 	machine, err := memoryOfMachine()
 	if err != nil {
 		return nil, err
 	}
-	queue, err := decideTurn(id, spec.MaxParallel, spec.reservedMemory(), s.queueMembers(id, spec), machine)
+	queue, err := decideTurn(id, spec.MaxParallel, spec.reservedMemory(), s.queueMembers(id, spec, machine.short()), machine)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +113,8 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 
 // queueMembers returns the other sessions that run or wait, oldest first. A session that
 // waits for nothing needs none of them.
-func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
-	if spec.MaxParallel == 0 && spec.reservedMemory() == 0 {
+func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
+	if spec.MaxParallel == 0 && spec.reservedMemory() == 0 && !short {
 		return nil
 	}
 	ids, _ := s.IDs() // without them it starts at once
@@ -99,10 +124,14 @@ func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
 			continue
 		}
 		session, err := s.Load(other)
-		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended || session.IsSandbox() { // a sandbox is not the user's to wait for
+		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended {
 			continue
 		}
-		member := queueMember{id: other, memory: session.reservedMemory()} // a damaged record has a place
+		member := queueMember{id: other, memory: session.reservedMemory(), sandbox: session.IsSandbox()} // a damaged record has a place
+		// A sandbox of an agent is within the limits of the agent's session.
+		if member.sandbox && (member.memory == 0 || session.ParentOf() != "") {
+			continue
+		}
 		if session.State.Phase == Queued {
 			member.queue = session.State.Queue
 		}
@@ -113,21 +142,24 @@ func (s Store) queueMembers(id ID, spec *Spec) []queueMember {
 
 // decideTurn returns what the session has to wait for, or nil if it may start. limit is its
 // --max-parallel and memory what it reserves in bytes, both 0 for none. others are the
-// sessions that run or wait, and machine is the machine's memory in bytes.
+// sessions that run or wait.
 //
 // A session with --max-parallel starts after all that came earlier. One without it passes
 // those that wait for a place, because it takes none, but not those that wait for memory,
-// which would never get it otherwise.
-func decideTurn(id ID, limit int, memory int64, others []queueMember, machine int64) (*Queue, error) {
-	if memory > machine {
-		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine>>20).
+// which would never get it otherwise. One that reserves no memory waits only while the
+// machine has hardly any available, and another session runs that may give it back.
+func decideTurn(id ID, limit int, memory int64, others []queueMember, machine machineMemory) (*Queue, error) {
+	if memory > machine.total {
+		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
 			Hint("give it less with --memory")
 	}
-	var running, earlier []ID
+	var running, earlier, sandboxes []ID
 	var used int64
 	memoryQueued := false
 	for _, other := range others {
 		switch {
+		case other.sandbox:
+			sandboxes, used = append(sandboxes, other.id), used+other.memory
 		case other.queue == nil:
 			running, used = append(running, other.id), used+other.memory
 		case other.id < id:
@@ -136,13 +168,16 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine in
 		}
 	}
 	queue := &Queue{Since: now(), behind: map[ID]bool{}}
-	switch free := machine - used; {
+	switch free := machine.total - used; {
 	case limit > 0 && len(running) >= limit:
 		queue.For = ForPlace
 		queue.Text = fmt.Sprintf("%s running, and at most %d may (--max-parallel)", amount.Of(len(running), "session"), limit)
 	case memory > free:
 		queue.For = ForMemory
-		queue.Text = fmt.Sprintf("it may use %d MiB of memory, and running sessions leave %d of %d MiB", memory>>20, max(free, 0)>>20, machine>>20)
+		queue.Text = fmt.Sprintf("it may use %d MiB of memory, and running sessions leave %d of %d MiB", memory>>20, max(free, 0)>>20, machine.total>>20)
+	case memory == 0 && machine.short() && len(running) > 0:
+		queue.For, queue.short = ForMemory, true
+		queue.Text = fmt.Sprintf("less than %d MiB of this machine's memory is available", memoryFloor>>20)
 	case limit > 0 && len(earlier) > 0:
 		queue.For, queue.Text = ForPlace, amount.Of(len(earlier), "session")+" came earlier"
 	case memory > 0 && memoryQueued:
@@ -154,13 +189,16 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine in
 		queue.behind[earlier[len(earlier)-1]] = true
 		return queue, nil
 	}
+	if queue.For == ForMemory {
+		running = append(running, sandboxes...)
+	}
 	for _, id := range running {
 		queue.behind[id] = false
 	}
 	return queue, nil
 }
 
-// reservedMemory is the memory in bytes that the session reserves: its limit, if the user set
+// reservedMemory is the memory in bytes that the session or sandbox reserves: its limit, if the user set
 // one. The default limit is a ceiling for one session, far above what most need, and reserves
 // nothing.
 func (spec *Spec) reservedMemory() int64 {
@@ -170,22 +208,20 @@ func (spec *Spec) reservedMemory() int64 {
 	return spec.Memory.Bytes()
 }
 
-// memoryOfMachine is the memory of this machine in bytes.
-func memoryOfMachine() (int64, error) {
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return 0, fmt.Errorf("reading the machine's memory: %w", err)
-	}
-	return int64(info.Totalram) * int64(info.Unit), nil //nolint:gosec // a memory of less than 8 EiB
-}
-
-// MustWait reports whether all sessions that a queued session waits for are as they were, so
-// that JoinQueue would return the same. It is fast: queued sessions call it all the time.
+// MustWait reports whether all sessions that a queued session waits for are as they were, and
+// the machine's memory too if it waits for that, so that JoinQueue would return the same. It
+// is fast: queued sessions call it all the time.
 func (s Store) MustWait(queue *Queue) bool {
+	first := true // of those in the queue
 	for id, queued := range queue.behind {
+		first = first && !queued
 		if s.ended(id) || !isLocked(s.Dir(id)) || s.isQueued(id) != queued {
 			return false
 		}
+	}
+	if queue.short && first { // the others start one after the other
+		machine, err := memoryOfMachine()
+		return err == nil && machine.short()
 	}
 	return true
 }

@@ -41,7 +41,7 @@ func (l *Launch) Blueprint(owner runtime.Process) (blueprint Launch, ok bool) {
 		return Launch{}, false
 	}
 	b := Launch{Spec: l.Spec, ImageID: l.ImageID}
-	b.Spec.Env, b.Spec.Timeout, b.Spec.IdleTimeout = nil, 0, 0
+	b.Spec.Env, b.Spec.Timeout, b.Spec.IdleTimeout, b.Spec.DefaultMemory = nil, 0, 0, true
 	sandbox := *l.Spec.Sandbox
 	sandbox.Tenant, sandbox.Labels, sandbox.OnTimeout = "", Labels{}, Destroy
 	sandbox.Warm = &WarmStart{Owner: owner}
@@ -73,7 +73,7 @@ func (l *Launch) WarmKey(facts string) (key string, ok bool) {
 // claimed returns the spec of a warm sandbox once a launch has claimed it.
 func (spec Spec) claimed(by *Spec) Spec {
 	own := spec
-	own.Env, own.Timeout, own.IdleTimeout = by.Env, by.Timeout, by.IdleTimeout
+	own.Env, own.Timeout, own.IdleTimeout, own.DefaultMemory = by.Env, by.Timeout, by.IdleTimeout, by.DefaultMemory
 	sandbox := *spec.Sandbox
 	sandbox.Tenant, sandbox.Labels, sandbox.OnTimeout, sandbox.Warm = by.Sandbox.Tenant, by.Sandbox.Labels, by.Sandbox.OnTimeout, nil
 	own.Sandbox = &sandbox

@@ -135,6 +135,9 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 		Pids: run.Pids, Memory: run.Memory, CPUs: run.CPUs, AllowDegraded: run.AllowDegraded,
 		MaxUpload: run.MaxUpload, MaxTokens: run.MaxTokens, MaxCost: run.MaxCost, ModelTimeout: run.ModelTimeout,
 	}
+	if memory, err := resolved.Find("memory"); err == nil {
+		spec.DefaultMemory = memory.Source().Kind == config.BuiltIn
+	}
 	if len(r.Volumes) > 0 { // the default depends on the free space at the moment
 		spec.Disk = run.Disk
 	}

@@ -1,11 +1,9 @@
 package limit
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,28 +47,34 @@ func (m Machine) Default() Limits {
 	return Limits{Memory: memory, CPUs: float64(cpus)}
 }
 
-// cgroupMemory returns the smallest memory limit of this process's cgroups (cgroups(7),
-// version 2) in bytes; 0 if there is none.
+// cgroupMemory returns the smallest memory limit of this process's cgroups in bytes; 0 if
+// there is none.
 func cgroupMemory(own, root string) int64 {
-	data, err := os.ReadFile(own)
-	if err != nil {
-		return 0
-	}
 	var smallest int64
+	for _, dir := range cgroups(own, root) {
+		if n := readNumber(filepath.Join(dir, "memory.max")); n > 0 && (smallest == 0 || n < smallest) {
+			smallest = n
+		}
+	}
+	return smallest
+}
+
+// cgroups returns the folders of this process's cgroups (cgroups(7), version 2), the
+// innermost first.
+func cgroups(own, root string) []string {
+	data, _ := os.ReadFile(own) //nolint:gosec // a path of the kernel
+	var dirs []string
 	for line := range strings.Lines(string(data)) {
 		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
 		if !ok {
 			continue
 		}
 		for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
-			text, _ := os.ReadFile(filepath.Join(root, dir, "memory.max"))
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n > 0 && (smallest == 0 || n < smallest) {
-				smallest = n
-			}
+			dirs = append(dirs, filepath.Join(root, dir))
 			if dir == "/" {
 				break
 			}
 		}
 	}
-	return smallest
+	return dirs
 }

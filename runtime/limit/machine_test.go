@@ -59,6 +59,18 @@ func TestTheSmallestCgroupLimitCounts(t *testing.T) {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
+	for name, text := range map[string]string{"max": "4096", "current": "3000", "stat": "anon 1\ninactive_file 1000\n"} {
+		write("a/b/memory."+name, text)
+	}
+	if left, limited := cgroupAvailable(filepath.Join(root, "a/b")); left != 2096 || !limited {
+		t.Errorf("the cgroup leaves %d, %v", left, limited)
+	}
+	if left, limited := cgroupAvailable(root); limited {
+		t.Errorf("a cgroup without a limit leaves %d", left)
+	}
+	if n, err := AvailableMemory(); n <= 0 || n > ThisMachine().Memory || err != nil {
+		t.Errorf("available is %d, %v", n, err)
+	}
 	if got := cgroupMemory(filepath.Join(root, "missing"), root); got != 0 {
 		t.Errorf("without a cgroup: %d", got)
 	}

@@ -3,8 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	machinelimit "aibox/runtime/limit"
 )
 
 // batchReport is the JSON of `aibox run` for several sessions.
@@ -98,6 +101,33 @@ func (m *machine) queuedAt(id string, position int) {
 		}
 		return false
 	})
+}
+
+// Two sessions that may each use more than half of the machine's memory run one after the
+// other.
+func TestASessionWaitsForTheMemoryOfAnother(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	memory := strconv.FormatInt(machinelimit.ThisMachine().Memory>>20*6/10, 10)
+	start := func(args ...string) string {
+		o := m.aibox(0, append(append([]string{"run", "-d", "shell", "--network", "none", "--repo", repo}, args...), "--", "sh", "-c", waiting)...)
+		return strings.TrimSpace(o.stdout)
+	}
+	first, second := start("--memory", memory), start("--memory", memory)
+	m.queuedAt(first, 0)
+	m.queuedAt(second, 1)
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "it may use "+memory+" MiB of memory, and running sessions leave") {
+		t.Errorf("ls prints\n%s", o)
+	}
+	m.write(filepath.Join(m.record(first).State.Workspace.Path, "go"), "")
+	eventually(t, hung, "the second one runs", func() bool { return m.record(second).State.Phase == "running" })
+	m.write(filepath.Join(m.record(second).State.Workspace.Path, "go"), "")
+	m.aibox(0, "attach", second)
+	for _, id := range []string{first, second} {
+		m.aibox(0, "discard", id)
+	}
+	m.tidied()
 }
 
 func TestQueuedSessionsStartOneAfterTheOtherWhateverIsKilled(t *testing.T) {
