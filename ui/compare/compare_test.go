@@ -116,6 +116,20 @@ func TestResultsAreShownSideBySide(t *testing.T) {
 	}
 }
 
+// A narrow window hides columns of the list, but none of the values of the selected session.
+func TestWhatNoColumnShowsIsInTheFoot(t *testing.T) {
+	for width := 40; width <= 200; width++ {
+		p := sit(t, batch(), width, 24)
+		p.Press("down")
+		p.Fits("the foot")
+		for _, want := range []string{"qwen3-coder", "$0.42", "12k", "1m33s", "failed", "exited with code 3"} {
+			if width >= 80 && !strings.Contains(p.View(), want) {
+				t.Errorf("%q is missing in %d columns:\n%s", want, width, p.View())
+			}
+		}
+	}
+}
+
 func TestManySessionsHaveAColumnForTheSelectedOne(t *testing.T) {
 	s := &scene{sets: map[session.ID]*review.ChangeSet{}}
 	for i := range 20 {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,11 +20,21 @@ import (
 const (
 	headRows    = frame.HeadRows + 1 // and the names of the columns
 	betweenRows = 2                  // a rule and the names of the columns
-	footRows    = 1                  // the note
 )
 
+// footRows returns the rows of the foot: the note, and before it what no column shows.
+func (m *Model) footRows() int {
+	if m.compared == nil {
+		return 1
+	}
+	if c := m.columns(); c.hidden() {
+		return 2
+	}
+	return 1
+}
+
 // bodyRows returns the rows of both lists.
-func (m *Model) bodyRows() int { return max(2, m.height-headRows-betweenRows-footRows) }
+func (m *Model) bodyRows() int { return max(2, m.height-headRows-betweenRows-m.footRows()) }
 
 // memberRows returns the rows of the list of members: as many as there are, at most half.
 func (m *Model) memberRows() int {
@@ -54,12 +65,26 @@ func (m *Model) View() string {
 	} else {
 		out = append(append(out, m.memberList()...), m.fileList()...)
 	}
-	out = append(frame.Fill(out, m.height-footRows), m.foot())
+	out = append(frame.Fill(out, m.height-m.footRows()), m.foot()...)
 	return m.ask.Over(strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n"), m.theme, m.width, m.height)
 }
 
-// foot returns the note, or why the selected session failed.
-func (m *Model) foot() string {
+// foot returns the values of the selected session that no column shows, if there are any,
+// and the note, or why that session failed.
+func (m *Model) foot() []string {
+	if m.footRows() == 1 {
+		return []string{m.last()}
+	}
+	values := ""
+	if current := m.current(); current != nil {
+		c := m.columns()
+		values = ansi.Truncate("  "+number(current.ID)+": "+strings.Join(c.left(m.cells(current)), " · "), m.width, "…")
+	}
+	return []string{m.theme.Faint.Render(values), m.last()}
+}
+
+// last returns the note, or why the selected session failed.
+func (m *Model) last() string {
 	if current := m.current(); m.note.Text() == "" && current != nil && current.Failure != "" {
 		return m.theme.Bad.Render(ansi.Truncate(string(current.ID)+": "+termtext.Escape(current.Failure), m.width, "…"))
 	}
@@ -125,6 +150,28 @@ func (c *columns) width() int {
 	return width
 }
 
+// names are the names of the columns.
+func (c *columns) names() []string {
+	return []string{"SESSION", "MODEL", "STATE", "EXIT", "CHANGES", "VERIFIED", "COST", "TOKENS", "TIME"}
+}
+
+// hidden reports whether a column is hidden.
+func (c *columns) hidden() bool { return slices.Contains(c.all(), 0) }
+
+// left returns the cells of hidden columns that are not empty, with the names of the columns.
+func (c *columns) left(cells []string) []string {
+	var left []string
+	for i, width := range c.all() {
+		if width == 0 && cells[i] != "" {
+			left = append(left, strings.ToLower(c.names()[i])+" "+cells[i])
+		}
+	}
+	if len(left) == 0 {
+		return []string{"no result yet"}
+	}
+	return left
+}
+
 // line returns a row of the list of members, after a mark of one column.
 func (c *columns) line(mark string, cells ...string) string {
 	var out strings.Builder
@@ -140,7 +187,7 @@ func (c *columns) line(mark string, cells ...string) string {
 // memberList returns the members, under the names of the columns.
 func (m *Model) memberList() []string {
 	c := m.columns()
-	lines := []string{m.theme.Faint.Render(c.line(" ", "SESSION", "MODEL", "STATE", "EXIT", "CHANGES", "VERIFIED", "COST", "TOKENS", "TIME"))}
+	lines := []string{m.theme.Faint.Render(c.line(" ", c.names()...))}
 	from, to := m.members.Window()
 	for i := from; i < to; i++ {
 		lines = append(lines, m.member(&c, &m.compared.Members[i], i == m.members.At()))
@@ -148,18 +195,25 @@ func (m *Model) memberList() []string {
 	return frame.Fill(lines, m.memberRows()+1)
 }
 
-func (m *Model) member(c *columns, one *comparison.Member, selected bool) string {
+// cells returns the values of a member in the order of the columns, escaped.
+func (m *Model) cells(one *comparison.Member) []string {
 	exit, took := "", ""
 	if one.ExitCode != nil {
 		exit, took = strconv.Itoa(*one.ExitCode), amount.Took(one.Took())
 	}
-	state, id := status.Text(one.Status), string(one.ID)
+	id := string(one.ID)
 	if one.ID == m.base {
 		id += "*"
 	}
-	cells := []string{
-		id, termtext.Escape(one.Model), state, exit, changesOf(one), string(one.Verified), one.Tokens.CostText(), amount.Short(one.Tokens.Input + one.Tokens.Output), took,
+	return []string{
+		id, termtext.Escape(one.Model), status.Text(one.Status), exit, changesOf(one), string(one.Verified), one.Tokens.CostText(),
+		amount.Short(one.Tokens.Input + one.Tokens.Output), took,
 	}
+}
+
+func (m *Model) member(c *columns, one *comparison.Member, selected bool) string {
+	cells := m.cells(one)
+	state := cells[2]
 	mark := cursor.HereIn(!m.inFiles, selected)
 	if mark == cursor.Mark {
 		return m.theme.Selected.Render(frame.Pad(c.line(mark, cells...), m.width))
