@@ -40,11 +40,14 @@ walk: ## walk through a first run with an empty Docker, and print the time of ea
 elsewhere: ## test the real Aider and Crush from their sources (AIDER=DIR CRUSH=DIR)
 	@AIDER=$(AIDER) CRUSH=$(CRUSH) scripts/elsewhere.sh
 
-soak: ## run 300 sessions, create 1,000 sandboxes, run 1,000 random schedules of faults; count failures, leftovers and lost work
+soak: ## run 300 sessions and 1,000 plain starts, create 1,000 sandboxes, run 1,000 random schedules of faults and the long floods; count failures, leftovers and lost work
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 5h -runs 0 -runs.plain -runs.lanes 4 -runs.each 250
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManySessionsRunAtOnce -count=1 -v -timeout 1h -many 20 -many.idle 20s
-	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyCreationsLeaveNothing -count=1 -v -timeout 4h -creations 1000 -creations.lanes 4
-	@scripts/with-sandbox.sh go test ./test/e2e -run TestRandomFaults -count=1 -v -timeout 4h -faults 1000 -faults.daemon 40 -faults.disk 60 -faults.time 3h
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyCreationsLeaveNothing -count=1 -v -timeout 5h -creations 1000 -creations.lanes 4
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestOutputArrivesWhole -count=1 -v -timeout 1h -reconnects 50 -reconnects.megabytes 100
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestALimitEndsEachFlood/output -count=1 -v -timeout 1h -floods.output 1024
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestRandomFaults -count=1 -v -timeout 9h -faults 1000 -faults.daemon 40 -faults.disk 60 -faults.time 8h
 
 fuzz: ## run each fuzz target for 10 seconds (TIME=1m FOLDERS="audit netguard"; 15 minutes and more)
 	@scripts/fuzz.sh $(or $(TIME),10s) $(FOLDERS)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,9 +133,11 @@ func TestManyCreationsLeaveNothing(t *testing.T) {
 	c := newCreations(server)
 	begin := time.Now()
 	var lanes sync.WaitGroup
+	var tried atomic.Int64
 	for lane := range *creationsLanes {
 		lanes.Go(func() {
 			for n := lane; n < *creationsAll && time.Since(begin) < *creationsTime; n += *creationsLanes {
+				tried.Add(1)
 				c.one(n)
 			}
 		})
@@ -146,6 +149,9 @@ func TestManyCreationsLeaveNothing(t *testing.T) {
 	left := (&soak{m: m}).left(firewall)
 	delete(left, "records")
 	t.Log(c.table(all, left))
+	if ran := int(tried.Load()); ran < *creationsAll {
+		t.Errorf("%d of %d creations took place in %v (-creations.time)", ran, *creationsAll, *creationsTime)
+	}
 	for _, problem := range c.errors {
 		t.Errorf("a creation failed: %s", problem)
 	}

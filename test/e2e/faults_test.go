@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,10 +53,28 @@ var disasters = []disaster{
 	{name: "tear the state", strike: func(s *schedule) bool { return s.tear("state.json") }, causes: []string{supervisorDied}},
 	{name: "tear the spec", strike: func(s *schedule) bool { return s.tear("spec.json") }, causes: []string{supervisorDied}},
 	{name: "tear the counters", strike: func(s *schedule) bool { return s.tear("live.json") }, causes: []string{supervisorDied}},
+	{name: "tear the log", strike: func(s *schedule) bool { return s.tear("audit.jsonl") }, causes: []string{supervisorDied}},
+	{name: "tear the index of the output", strike: func(s *schedule) bool { return s.tear("output.idx") }, causes: []string{supervisorDied}},
+	{name: tearJournal, strike: (*schedule).tearJournal, causes: []string{supervisorDied}},
 	{name: "kill the repair", strike: func(s *schedule) bool { return kills(s.read().State.Supervisor) && s.killRepair() }, causes: []string{supervisorDied}},
 	{name: "fill the disk", needs: "disk", strike: func(s *schedule) bool { s.lane.disk.fill(); return true }, causes: []string{"full", "room", supervisorDied}},
 	{name: "kill dockerd", needs: "daemon", strike: (*schedule).killDocker, causes: []string{dockerStopped, noReport, noDaemon}},
 	{name: "kill RootlessKit", needs: "daemon", strike: (*schedule).killRootlessKit, causes: []string{dockerStopped, noReport, noDaemon}},
+}
+
+// tearJournal is the name of the fault that check makes up for.
+const tearJournal = "tear the journal"
+
+// tearJournal kills the supervisor and leaves the torn journal of a delivery onto the working
+// tree, as a failing disk does. Nothing can tell what it was about, so aibox names it to the
+// user at each command until it is gone.
+func (s *schedule) tearJournal() bool {
+	heads := glob(s.lane.m.t, filepath.Join(s.lane.m.home, ".local/share/aibox/repos/*/HEAD"))
+	if len(heads) == 0 || os.MkdirAll(filepath.Join(filepath.Dir(heads[0]), "aibox"), 0o700) != nil || !kills(s.read().State.Supervisor) {
+		return false
+	}
+	s.journal = filepath.Join(filepath.Dir(heads[0]), "aibox/worktree.json")
+	return os.WriteFile(s.journal, []byte(`{"session":"`+s.id), 0o600) == nil
 }
 
 // kills kills a process and reports whether there was one.
@@ -167,6 +186,10 @@ func (l *lane) pickDisasters(random *rand.Rand) []disaster {
 		case d.needs == "disk" && l.disk != nil, d.needs == "daemon" && l.daemon != nil:
 			special = append(special, d)
 		}
+	}
+	if *faultKind != "" {
+		kind := regexp.MustCompile(*faultKind)
+		special = slices.DeleteFunc(slices.Clone(disasters), func(d disaster) bool { return d.needs != "" || !kind.MatchString(d.name) })
 	}
 	var picked []disaster
 	if len(special) > 0 { // this is what the lane is for

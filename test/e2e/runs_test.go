@@ -256,6 +256,13 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	s.emptied()
 	left := s.left(firewall)
 	t.Log(s.table(left))
+	ran := 0
+	for _, kind := range s.counts {
+		ran += kind.runs
+	}
+	if asked := *runsInARow + *runsLanes**runsPerLane; ran < asked {
+		t.Errorf("%d of %d runs took place in %v (-runs.time)", ran, asked, *runsTime)
+	}
 	for _, problem := range s.errors {
 		t.Errorf("a run failed: %s", problem)
 	}

@@ -32,6 +32,7 @@ var (
 	faultTime   = flag.Duration("faults.time", time.Hour, "start no more schedules after this time")
 	faultSeed   = flag.Uint64("faults.seed", uint64(time.Now().UnixNano()), "which schedules")
 	faultOnly   = flag.Int("faults.only", -1, "run only the schedule with this number")
+	faultKind   = flag.String("faults.kind", "", "begin each schedule with one of the faults whose name matches this")
 )
 
 // lane is a machine that runs schedules one after the other.
@@ -60,6 +61,7 @@ type schedule struct {
 	lastLine   int      // acknowledged before that
 	struck     []disaster
 	stopped    []runtime.Process
+	journal    string // a torn one, or empty
 	trace      []string
 }
 
@@ -282,6 +284,12 @@ func (s *schedule) check() (problems []string) {
 	if o.code != 0 {
 		wrong("ls: %s", o)
 	}
+	if s.journal != "" {
+		if _, err := os.Stat(s.journal); err == nil && !strings.Contains(o.stderr, s.journal+" is damaged") {
+			wrong("the torn journal is not named: %q", o.stderr)
+		}
+		_ = os.Remove(s.journal)
+	}
 	if again := m.exec(aibox, "ls", "--json"); again.stderr != "" {
 		wrong("it is not repaired at once: %q, then %q", o.stderr, again.stderr)
 	}
@@ -484,5 +492,8 @@ func TestRandomFaultsLoseNothingAndLeaveNothing(t *testing.T) {
 	lanes.Go(func() { work(false, true, within(plain+*faultDaemon, *faultCount, &disks)) })
 	lanes.Wait()
 	t.Log(count)
+	if asked := *faultCount; *faultOnly < 0 && count.schedules < asked {
+		t.Errorf("%d of %d schedules ran in %v (-faults.time)", count.schedules, asked, *faultTime)
+	}
 	t.Logf("again: -faults.seed %d", *faultSeed)
 }
