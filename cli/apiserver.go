@@ -140,10 +140,7 @@ func (s *apiServer) addE2B(ctx context.Context, names []string) error {
 	if s.e2b, err = e2b.New(e2b.Config{API: s.Server, Key: key, Host: names[0], Domains: domains}); err != nil {
 		return err
 	}
-	for _, path := range e2b.Paths() {
-		s.Handle(server.Route{Pattern: path, Public: true, Handler: s.e2b}) // it calls the API with the caller's token
-	}
-	s.Wrap(s.e2b.Wrap)
+	s.e2b.Attach(s.Server)
 	return nil
 }
 

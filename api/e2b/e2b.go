@@ -47,7 +47,8 @@ type Server struct {
 	tokens  *tokens
 	watches *watchers
 	domains []string
-	routes  *http.ServeMux
+	routes  *http.ServeMux // of both planes
+	inside  *http.ServeMux // of the inside of a sandbox alone
 }
 
 // New returns a server.
@@ -57,16 +58,19 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(),
-		domains: c.Domains, routes: http.NewServeMux(),
+		domains: c.Domains, routes: http.NewServeMux(), inside: http.NewServeMux(),
 	}
 	if len(s.domains) == 0 {
 		s.domains = []string{defaultDomain}
 	}
 	s.routeControl()
-	s.routeInside()
-	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, &apiError{http.StatusNotFound, "there is no " + r.Method + " " + strconv.Quote(r.URL.Path)})
-	})
+	s.routeInside(s.routes)
+	s.routeInside(s.inside)
+	for _, routes := range []*http.ServeMux{s.routes, s.inside} {
+		routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			writeError(w, &apiError{http.StatusNotFound, "there is no " + r.Method + " " + strconv.Quote(r.URL.Path)})
+		})
+	}
 	return s, nil
 }
 
@@ -80,7 +84,7 @@ func (s *Server) Close() error {
 // URLs of files.
 func Paths() []string { return []string{Root + "/", filesPath} }
 
-// ServeHTTP answers a request for one of Paths, or for the inside of a sandbox by its host.
+// ServeHTTP answers a request for one of Paths.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, found := strings.CutPrefix(r.URL.Path, Root)
 	if found && (path == "" || path[0] == '/') {

@@ -39,7 +39,7 @@ func exchange(t *testing.T, front *httptest.Server, method, path string, body io
 			r.Host = headers[i+1]
 		}
 	}
-	answer, err := front.Client().Do(r)
+	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestTheTokenForPortsOpensThePortsOfOneSandbox(t *testing.T) {
 	_, s, front := serve(t)
 	a, b := create(t, front, "token-a"), create(t, front, "token-a")
 	var passed []http.Header
-	ports := httptest.NewServer(s.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { passed = append(passed, r.Header) })))
+	ports := httptest.NewServer(s.Wrap(s.inside, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { passed = append(passed, r.Header) })))
 	t.Cleanup(ports.Close)
 	host := "3000-" + a.SandboxID + ".boxes.test:80"
 	for _, token := range []string{"", a.AccessToken, b.TrafficToken, "token-a"} {

@@ -74,7 +74,7 @@ func serve(t *testing.T) (*fakeAPI, *Server, *httptest.Server) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	front := httptest.NewServer(s.Wrap(s))
+	front := httptest.NewServer(s.Wrap(s.inside, s))
 	t.Cleanup(front.Close)
 	return fake, s, front
 }
@@ -293,6 +293,7 @@ type fakeFiles struct {
 	api     *fakeAPI
 	mu      sync.Mutex
 	content map[string][]byte
+	ended   chan error // receives the result of each Read, if it is not nil
 }
 
 func info(name string, size int) *aiboxv1.FileInfo {
@@ -312,14 +313,19 @@ func (f *fakeFiles) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatFil
 	return connect.NewResponse(info(r.Msg.Path, len(data))), nil
 }
 
-func (f *fakeFiles) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadFileRequest], out *connect.ServerStream[aiboxv1.ReadFileResponse]) error {
+func (f *fakeFiles) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadFileRequest], out *connect.ServerStream[aiboxv1.ReadFileResponse]) (err error) {
+	defer func() {
+		if f.ended != nil {
+			f.ended <- err
+		}
+	}()
 	if _, err := f.Stat(ctx, connect.NewRequest(&aiboxv1.StatFileRequest{SandboxId: r.Msg.SandboxId, Path: r.Msg.Path})); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for rest := f.content[r.Msg.Path]; len(rest) > 0; {
-		piece := rest[:min(len(rest), 1<<10)]
+		piece := rest[:min(len(rest), 1<<16)]
 		rest = rest[len(piece):]
 		if err := out.Send(&aiboxv1.ReadFileResponse{Content: &httpbody.HttpBody{Data: piece}}); err != nil {
 			return err

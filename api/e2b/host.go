@@ -19,16 +19,16 @@ const (
 	portsHeader   = "Aibox-Token"
 )
 
-// Wrap returns a handler that answers requests to the host for the inside of a sandbox, and
-// replaces the packages' token for ports by the caller's own, for next. It leaves all others
-// to next.
-func (s *Server) Wrap(next http.Handler) http.Handler {
+// Wrap returns a handler that leaves requests to the host for the inside of a sandbox to
+// inside, and replaces the packages' token for ports by the caller's own, for next. It leaves
+// all others to next.
+func (s *Server) Wrap(inside, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, port, ok := s.parseHost(r.Host)
 		given := r.Header.Values(trafficHeader)
 		switch {
 		case ok && port == insidePort:
-			s.routes.ServeHTTP(w, r)
+			inside.ServeHTTP(w, r)
 		case ok && len(given) > 0:
 			own, err := s.tokens.open(forPorts, id, given[0])
 			if err != nil {

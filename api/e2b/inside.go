@@ -28,19 +28,19 @@ const (
 )
 
 // routeInside adds the routes to the inside of a sandbox.
-func (s *Server) routeInside() {
+func (s *Server) routeInside(routes *http.ServeMux) {
 	limit := connect.WithReadMaxBytes(maxMessage)
 	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, limit)
-	s.routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
 	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, limit)
-	s.routes.HandleFunc(path, s.enter(handler.ServeHTTP))
-	s.routes.HandleFunc("GET "+filesPath, s.enter(s.readFile))
-	s.routes.HandleFunc("POST "+filesPath, s.enter(s.writeFiles))
-	s.routes.HandleFunc("POST "+filesPath+"/compose", s.enter(refuse("aibox does not join files: write the whole file")))
-	s.routes.HandleFunc("GET /health", s.enter(s.health))
-	s.routes.HandleFunc("GET /metrics", s.enter(s.insideMetrics))
+	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	routes.HandleFunc("GET "+filesPath, s.enter(s.readFile))
+	routes.HandleFunc("POST "+filesPath, s.enter(s.writeFiles))
+	routes.HandleFunc("POST "+filesPath+"/compose", s.enter(refuse("aibox does not join files: write the whole file")))
+	routes.HandleFunc("GET /health", s.enter(s.health))
+	routes.HandleFunc("GET /metrics", s.enter(s.insideMetrics))
 	// The values of a sandbox's variables are never stored, so there are none to return.
-	s.routes.HandleFunc("GET /envs", s.enter(func(w http.ResponseWriter, _ *http.Request) {
+	routes.HandleFunc("GET /envs", s.enter(func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, struct{}{})
 	}))
 }

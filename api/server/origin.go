@@ -18,7 +18,12 @@ var loopbackHosts = []string{"localhost", "127.0.0.1", "::1"}
 // checkOrigin refuses requests that a web page caused. A page that rebinds its own name to
 // this server sends that name as Host; any other page sends an Origin.
 func (s *Server) checkOrigin(route *Route, r *http.Request) error {
-	if !isLocal(r.Context()) && !isWithinProcess(r.Context()) {
+	switch {
+	case route.Host != nil:
+		if !route.Host(r.Host) {
+			return errHost
+		}
+	case !isLocal(r.Context()) && !isWithinProcess(r.Context()):
 		hosts := s.options.Hosts
 		if hosts == nil {
 			hosts = loopbackHosts

@@ -28,6 +28,9 @@ type Route struct {
 	// Browser permits requests that a web page of another origin made. The handler must be
 	// safe for them.
 	Browser bool
+	// Host reports whether the route has a host name, in place of the names of the server. Nil
+	// means these names.
+	Host func(host string) bool
 	// Upload permits a body of any size, which the handler bounds.
 	Upload  bool
 	Handler http.Handler
@@ -42,6 +45,15 @@ func (s *Server) Handle(route Route) {
 		panic("the route " + route.Pattern + " has no right")
 	}
 	s.mux.Handle(route.Pattern, s.guard(route))
+}
+
+// Guard returns the handler of a route whose requests Wrap finds by their host name, so that
+// it has no path. Its pattern names it in the metrics.
+func (s *Server) Guard(route Route) http.Handler {
+	if route.Host == nil {
+		panic("the route " + route.Pattern + " has no host name")
+	}
+	return s.guard(route)
 }
 
 // ByToken returns the caller that has a token.

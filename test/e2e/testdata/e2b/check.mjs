@@ -1,6 +1,7 @@
 // Uses the package e2b as its documentation describes, and prints one line of JSON for each
 // check: what was used, and the error if there was one.
 import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import * as e2b from 'e2b'
 
@@ -104,10 +105,13 @@ const works = [
     assert.equal(await sandbox.files.read('/home/user/d/f.txt'), 'content')
     await sandbox.files.write([{ path: 'a', data: 'A' }, { path: '/tmp/b', data: '' }])
     assert.equal((await sandbox.files.read('/tmp/b', { format: 'bytes' })).length, 0)
-    await sandbox.files.write('large', new Blob(['x'.repeat(8_000_000)]).stream())
-    let size = 0
-    for await (const piece of await sandbox.files.read('large', { format: 'stream' })) size += piece.length
-    assert.equal(size, 8_000_000)
+    const large = randomBytes(64_000_000)
+    const digest = createHash('sha256').update(large).digest('hex')
+    await sandbox.files.write('large', new Blob([large]).stream())
+    const read = createHash('sha256')
+    for await (const piece of await sandbox.files.read('large', { format: 'stream' })) read.update(piece)
+    assert.equal(read.digest('hex'), digest)
+    assert.equal((await sandbox.commands.run('sha256sum large && rm large')).stdout, `${digest}  large\n`)
     await sandbox.files.write('z', 'packed', { gzip: true })
     assert.equal(await sandbox.files.read('z'), 'packed')
   }],

@@ -1,0 +1,146 @@
+package e2b
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/api/server"
+)
+
+// attached serves a server of this package behind the guard of the real API server, as `aibox
+// serve` does.
+func attached(t *testing.T, limits server.Limits) (*fakeAPI, *httptest.Server) {
+	t.Helper()
+	fake, s, _ := serve(t)
+	api, err := server.New(server.Options{Hosts: []string{"127.0.0.1", "boxes.test"}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.Close)
+	s.Attach(api)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- api.Serve(ctx, listener, nil, time.Second) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return fake, &httptest.Server{URL: "http://" + listener.Addr().String(), Listener: listener}
+}
+
+// insideHost returns the headers of a request to the host name for the inside of a sandbox.
+func insideHost(a accessJSON, more ...string) []string {
+	return append([]string{"Host", "49983-" + a.SandboxID + ".boxes.test", "X-Access-Token", a.AccessToken}, more...)
+}
+
+func TestAnUploadOfAnySizePassesTheGuardOfTheServer(t *testing.T) {
+	fake, front := attached(t, server.Limits{})
+	a := create(t, front, "token-a")
+	large := bytes.Repeat([]byte("0123456789abcdef"), 24<<20/16)
+	for path, headers := range map[string][]string{
+		"/e2b/files?path=/below": inside(a),
+		"/files?path=/root":      inside(a),
+		"/files?path=/host":      insideHost(a),
+	} {
+		status, body, _ := exchange(t, front, "POST", path, bytes.NewReader(large), append(headers, "Content-Type", octetStream)...)
+		_, name, _ := strings.Cut(path, "=")
+		if status != http.StatusOK || sha256.Sum256(fake.files.content[name]) != sha256.Sum256(large) {
+			t.Errorf("%s: %d %s, and %d bytes", path, status, body, len(fake.files.content[name]))
+		}
+	}
+	status, body := call(t, front, "POST", "/e2b/v2/sandboxes", strings.Repeat(" ", 9<<20)+"{}", "X-API-KEY", "token-a")
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body of the control plane: %d %s", status, body)
+	}
+	message := `{"input": {"stdin": "` + strings.Repeat("A", 9<<20) + `"}}`
+	if _, body = call(t, front, "POST", "/e2b/process.Process/SendInput", message, append(inside(a), "Content-Type", "application/json")...); !strings.Contains(body, "resource_exhausted") {
+		t.Errorf("a message: %s", body)
+	}
+}
+
+func TestNoWebPageCanCallTheHostOfASandbox(t *testing.T) {
+	fake, front := attached(t, server.Limits{})
+	a := create(t, front, "token-a")
+	fake.files.content["/f"] = []byte("content")
+	for name, header := range map[string][]string{
+		"another origin":        {"Origin", "https://evil.example"},
+		"its own origin":        {"Origin", "http://49983-" + a.SandboxID + ".boxes.test"},
+		"no origin":             {"Origin", "null"},
+		"a page's request":      {"Sec-Fetch-Site", "cross-site"},
+		"the page of a sandbox": {"Sec-Fetch-Site", "same-site"},
+	} {
+		for _, request := range []string{"GET /files?path=/f", "POST /files?path=/g", "POST /process.Process/List", "GET /health"} {
+			method, path, _ := strings.Cut(request, " ")
+			status, body := call(t, front, method, path, "{}", insideHost(a, append(header, "Content-Type", octetStream)...)...)
+			if status != http.StatusForbidden {
+				t.Errorf("%s, %s: %d %s", name, request, status, body)
+			}
+		}
+	}
+	if _, ok := fake.files.content["/g"]; ok {
+		t.Error("a file was written")
+	}
+	status, body, header := exchange(t, front, "GET", "/files?path=/f", nil, insideHost(a)...)
+	if status != http.StatusOK || body != "content" || header.Get("Aibox-Request-Id") == "" {
+		t.Errorf("a program: %d %s %v", status, body, header)
+	}
+}
+
+func TestTheHostOfASandboxHasNoControlPlane(t *testing.T) {
+	fake, front := attached(t, server.Limits{})
+	a := create(t, front, "token-a")
+	for _, request := range []string{
+		"POST /sandboxes", "POST /v2/sandboxes", "GET /v2/sandboxes", "GET /sandboxes/" + a.SandboxID, "DELETE /sandboxes/" + a.SandboxID, "POST /sandboxes/" + a.SandboxID + "/pause",
+		"GET /snapshots", "GET /volumes", "POST /e2b/sandboxes", "GET /v1/sandboxes", "POST /aibox.v1.Sandboxes/List", "GET /openapi.yaml",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		status, body := call(t, front, method, path, "{}", insideHost(a, "X-API-KEY", "token-a", "Authorization", "Bearer token-a")...)
+		if status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", request, status, body)
+		}
+	}
+	if len(fake.created) != 1 || len(fake.sandboxes) != 1 {
+		t.Errorf("sandboxes were created: %v", fake.created)
+	}
+	for _, host := range []string{"49983-" + a.SandboxID + ".evil.test", a.SandboxID + ".boxes.test", "49983-" + a.SandboxID + ".boxes.test.evil.test"} {
+		if status, body := call(t, front, "GET", "/health", "", "Host", host, "X-Access-Token", a.AccessToken); status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", host, status, body)
+		}
+	}
+}
+
+func TestAReaderOfASandboxesHostThatStallsIsCutOff(t *testing.T) {
+	fake, front := attached(t, server.Limits{Stall: 200 * time.Millisecond})
+	a := create(t, front, "token-a")
+	fake.files.content["/large"] = make([]byte, 64<<20) // more than all buffers on the way
+	fake.files.ended = make(chan error, 1)
+	for _, host := range []string{"127.0.0.1", "49983-" + a.SandboxID + ".boxes.test"} {
+		conn, err := net.Dial("tcp", front.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET /files?path=/large HTTP/1.1\r\nHost: %s\r\nE2b-Sandbox-Id: %s\r\nX-Access-Token: %s\r\n\r\n", host, a.SandboxID, a.AccessToken)
+		select {
+		case <-fake.files.ended:
+			if n, err := io.Copy(io.Discard, conn); n >= 64<<20 {
+				t.Errorf("%s: %d bytes arrived, %v", host, n, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: the server waits for a reader that has stalled", host)
+		}
+		conn.Close()
+	}
+}
