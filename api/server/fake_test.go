@@ -165,7 +165,12 @@ func (m *machine) Pause(ctx context.Context, tenant session.Tenant, id string) (
 }
 
 func (m *machine) Resume(ctx context.Context, tenant session.Tenant, id string) (sandbox.Sandbox, error) {
-	return m.Get(ctx, tenant, id)
+	s, err := m.find(tenant, id)
+	if err != nil {
+		return sandbox.Sandbox{}, err
+	}
+	s.State = sandbox.Running
+	return *s, nil
 }
 
 func (m *machine) CreateVolume(_ context.Context, tenant session.Tenant, name string) (volume.Volume, error) {

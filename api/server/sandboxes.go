@@ -144,13 +144,13 @@ func (s *sandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Resum
 	if !ok {
 		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
 	}
+	timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout()) // before anything is resumed
+	if err != nil {
+		return nil, err
+	}
 	resumed, err := pauser.Resume(ctx, tenant, r.Msg.GetSandboxId())
 	if err != nil || r.Msg.Timeout == nil {
 		return respond(resumed, err)
-	}
-	timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout())
-	if err != nil {
-		return nil, err
 	}
 	return respond(s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), session.SandboxChange{Timeout: &timeout}))
 }
