@@ -37,8 +37,9 @@ type machine struct {
 	all     []*sandbox.Sandbox
 	running map[session.ID][]*program
 	creates int
-	fail    error // what Create returns
-	panics  bool  // Create panics
+	fail    error                   // what Create returns
+	panics  bool                    // Create panics
+	changes []session.SandboxChange // of Update
 	dir     string
 }
 
@@ -102,7 +103,11 @@ func (m *machine) List(_ context.Context, tenant session.Tenant, _ sandbox.Filte
 	return page, nil
 }
 
-func (m *machine) Update(ctx context.Context, tenant session.Tenant, id string, _ session.SandboxChange) (sandbox.Sandbox, error) {
+func (m *machine) Update(ctx context.Context, tenant session.Tenant, id string, change session.SandboxChange) (sandbox.Sandbox, error) {
+	if change.Timeout != nil && *change.Timeout > 720*time.Hour {
+		return sandbox.Sandbox{}, fault.New(fault.Usage, "a sandbox can be given up to 720h")
+	}
+	m.changes = append(m.changes, change)
 	return m.Get(ctx, tenant, id)
 }
 

@@ -144,15 +144,16 @@ func (s *sandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Resum
 	if !ok {
 		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
 	}
-	timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout()) // before anything is resumed
-	if err != nil {
-		return nil, err
+	if r.Msg.Timeout != nil { // first, so that nothing is resumed if it is refused
+		timeout, err := setting.FromDuration("timeout", r.Msg.GetTimeout())
+		if err == nil {
+			_, err = s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), session.SandboxChange{Timeout: &timeout})
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	resumed, err := pauser.Resume(ctx, tenant, r.Msg.GetSandboxId())
-	if err != nil || r.Msg.Timeout == nil {
-		return respond(resumed, err)
-	}
-	return respond(s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), session.SandboxChange{Timeout: &timeout}))
+	return respond(pauser.Resume(ctx, tenant, r.Msg.GetSandboxId()))
 }
 
 func (s *sandboxes) Snapshot(ctx context.Context, r *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
