@@ -53,14 +53,15 @@ func (n *networkJSON) check() error {
 
 // networkPolicy returns the policy for what a request says; nil, the tenant's default, if it
 // says nothing. As in the packages, an allowed host is allowed although everything is denied.
-// Unlike there, an allow list allows nothing else.
+// Unlike there, an allow list allows nothing else, and an empty one nothing at all.
 func networkPolicy(internet *bool, n *networkJSON) (*aiboxv1.NetworkPolicy, error) {
 	var allow, deny []string
+	listed := n != nil && n.AllowOut != nil
 	if n != nil {
 		if err := n.check(); err != nil {
 			return nil, err
 		}
-		if n.AllowOut != nil {
+		if listed {
 			allow = *n.AllowOut
 		}
 		if n.DenyOut != nil {
@@ -74,7 +75,7 @@ func networkPolicy(internet *bool, n *networkJSON) (*aiboxv1.NetworkPolicy, erro
 	switch {
 	case allowAll && denyAll:
 		return nil, &apiError{http.StatusBadRequest, "the network settings both allow and deny everything"}
-	case !allowAll && (len(allow) > 0 || denyAll):
+	case !allowAll && (listed || denyAll):
 		return policy(aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST, &aiboxv1.HostList{Hosts: allow}, deny), nil
 	case allowAll, internet != nil, len(deny) > 0:
 		return policy(aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC, nil, deny), nil

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if err := checkLimits(&launch.Spec); err != nil {
+	if err := errors.Join(checkLimits(&launch.Spec), checkContradictions(r, &launch.Spec)); err != nil {
 		return session.Launch{}, err
 	}
 	launch.Env, launch.Spec.Env = r.variables()
@@ -212,6 +213,34 @@ func checkLimits(spec *session.Spec) error {
 		return fault.New(fault.Usage, "the memory limit must be at least %d MiB, because gVisor itself needs some", minMemory>>20)
 	case spec.CPUs > 0 && spec.CPUs.Float() < minCPUs:
 		return fault.New(fault.Usage, "the limit of processors must be at least %v", minCPUs)
+	default:
+		return nil
+	}
+}
+
+// checkContradictions refuses what a request gives although it has no effect on the sandbox
+// that spec describes.
+func checkContradictions(r *Request, spec *session.Spec) error {
+	mode, err := netguard.ParseMode(spec.Network)
+	if err != nil {
+		return fault.New(fault.Usage, "%w", err)
+	}
+	if !mode.HasProxy() {
+		hint := "leave it out, or give the network policy allowlist or public"
+		switch {
+		case len(r.Settings.Words("deny")) > 0:
+			return fault.New(fault.Usage, "a deny list has no effect with the network policy %s, which has no way out of the sandbox", mode).Hint("%s", hint)
+		case r.Settings.Has("egress-upload") || r.Settings.Has("egress-download"):
+			return fault.New(fault.Usage, "a limit of traffic has no effect with the network policy %s, which has no way out of the sandbox", mode).Hint("%s", hint)
+		}
+	}
+	own := spec.Sandbox
+	switch {
+	case own.OnTimeout == session.Pause && spec.Timeout == 0 && spec.IdleTimeout == 0:
+		return fault.New(fault.Usage, "a sandbox without a time limit is never paused at its end").Hint("give it a timeout or an idle timeout")
+	case spec.Pids > 0 && own.Permissions.Processes.Max > spec.Pids:
+		return fault.New(fault.Usage, "the permissions allow %d processes, but the sandbox is limited to %d", own.Permissions.Processes.Max, spec.Pids).
+			Hint("raise the limit of processes, or lower the permission")
 	default:
 		return nil
 	}

@@ -151,6 +151,13 @@ func TestOfAContradictionNothingIsStarted(t *testing.T) {
 	f := newFixture(t)
 	wrong := map[string]Request{
 		"an allow list without a proxy": {Tenant: "acme", Settings: settings(t, "network=none", "allow=a.example")},
+		"a deny list without a network": {Tenant: "acme", Settings: settings(t, "network=none", "deny=a.example")},
+		"a deny list for a model alone": {Tenant: "acme", Settings: settings(t, "network=local", "deny=a.example")},
+		"a deny list with the default":  {Tenant: "acme", Settings: settings(t, "deny=a.example")},
+		"an upload without a network":   {Tenant: "acme", Settings: settings(t, "network=none", "egress-upload=5")},
+		"a download for a model alone":  {Tenant: "acme", Settings: settings(t, "network=local", "egress-download=5")},
+		"a pause without a time":        {Tenant: "acme", OnTimeout: session.Pause, Settings: settings(t, "timeout=0", "idle-timeout=0")},
+		"more processes than the limit": {Tenant: "acme", Settings: settings(t, "pids=64"), Permissions: session.Permissions{Processes: session.ProcessPermissions{Max: 65}}},
 		"a model without a network":     {Tenant: "acme", Settings: settings(t, "network=none", "model=m")},
 		"a setting of agents":           {Tenant: "acme", Settings: settings(t, "verify=make test")},
 		"no tenant":                     {},
@@ -185,6 +192,16 @@ func TestOfAContradictionNothingIsStarted(t *testing.T) {
 	}
 	if len(f.launched) > 0 {
 		t.Errorf("%d sandboxes were started", len(f.launched))
+	}
+	for name, r := range map[string]Request{
+		"a deny list with a proxy":   {Tenant: "acme", Settings: settings(t, "network=public", "deny=a.example", "egress-upload=5", "egress-download=5")},
+		"an empty deny list":         {Tenant: "acme", Settings: settings(t, "network=none", "deny=")},
+		"a pause at an idle timeout": {Tenant: "acme", OnTimeout: session.Pause, Settings: settings(t, "timeout=0", "idle-timeout=1m")},
+		"as many processes":          {Tenant: "acme", Settings: settings(t, "pids=64"), Permissions: session.Permissions{Processes: session.ProcessPermissions{Max: 64}}},
+	} {
+		if _, err := f.Create(context.Background(), r, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

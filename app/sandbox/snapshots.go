@@ -82,7 +82,7 @@ func (s *Service) launchRestored(ctx context.Context, r *Request) (session.Launc
 	if _, _, err := launch.Spec.Policy(); err != nil {
 		return session.Launch{}, err
 	}
-	if err := errors.Join(checkLimits(&launch.Spec), found.Fits(launch.ImageID, &launch.Spec)); err != nil {
+	if err := errors.Join(checkLimits(&launch.Spec), checkContradictions(r, &launch.Spec), found.Fits(launch.ImageID, &launch.Spec)); err != nil {
 		return session.Launch{}, err
 	}
 	launch.Env, launch.Spec.Env = r.variables()
