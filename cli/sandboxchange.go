@@ -17,28 +17,62 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// extendSandboxOptions is one call of `aibox sandbox extend`.
+type extendSandboxOptions struct {
+	*cli
+
+	idle string
+}
+
 func newSandboxExtendCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:               "extend ID DURATION",
-		Short:             "Give a sandbox more time",
-		Example:           "  aibox sandbox extend 0dq4f 30m",
-		Args:              sessionAndDuration,
+	o := extendSandboxOptions{cli: a}
+	cmd := &cobra.Command{
+		Use:   "extend ID [DURATION]",
+		Short: "Give a sandbox more time",
+		Long: `Give a sandbox more time until it ends. With --idle-timeout, it can be idle for so long
+from now on.`,
+		Example:           "  aibox sandbox extend 0dq4f 30m\n  aibox sandbox extend 0dq4f --idle-timeout 2h",
 		ValidArgsFunction: a.complete.sandboxes,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			by, err := parseLength("by", args[1])
-			if err != nil {
-				return fault.New(fault.Usage, "%q is not a duration", args[1]).Hint("use one such as 90s, 30m, 1h30m or 2d")
-			}
-			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
-				s, err := c.Extend(cmd.Context(), &aiboxv1.ExtendSandboxRequest{SandboxId: s.GetSandboxId(), By: by})
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "%s has %s left\n", s.GetSandboxId(), leftOf(s))
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.idle != "" && len(args) == 1 {
 				return nil
-			})
+			}
+			return sessionAndDuration(cmd, args)
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
+	cmd.Flags().StringVar(&o.idle, "idle-timeout", "", "end the sandbox after this `TIME` without activity; 0 for no limit")
+	return cmd
+}
+
+func (o *extendSandboxOptions) run(ctx context.Context, args []string) error {
+	idle, err := parseLength("idle-timeout", o.idle)
+	if err != nil {
+		return err
+	}
+	var by *client.Duration
+	if len(args) == 2 {
+		if by, err = parseLength("by", args[1]); err != nil {
+			return fault.New(fault.Usage, "%q is not a duration", args[1]).Hint("use one such as 90s, 30m, 1h30m or 2d")
+		}
+	}
+	return o.withSandbox(ctx, args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
+		if idle != nil {
+			if s, err = c.Update(ctx, &aiboxv1.UpdateSandboxRequest{SandboxId: s.GetSandboxId(), IdleTimeout: idle}); err != nil {
+				return err
+			}
+		}
+		if len(args) == 1 {
+			fmt.Fprintln(o.out, s.GetSandboxId())
+			return nil
+		}
+		s, err := c.Extend(ctx, &aiboxv1.ExtendSandboxRequest{SandboxId: s.GetSandboxId(), By: by})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(o.out, "%s has %s left\n", s.GetSandboxId(), leftOf(s))
+		return nil
+	})
 }
 
 // newSandboxChangeCommand is a command that changes a sandbox and prints its id.

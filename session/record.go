@@ -172,7 +172,11 @@ type State struct {
 	ContinuedBy ID `json:"continued_by,omitempty"`
 	// Labels are a sandbox's name and metadata once they have changed; nil means those of its
 	// spec.
-	Labels  *Labels   `json:"labels,omitempty"`
+	Labels *Labels `json:"labels,omitempty"`
+	// IdleTimeout is how long a sandbox may be idle once that has changed, in nanoseconds; nil
+	// means as in its spec, and 0 without a limit.
+	IdleTimeout *time.Duration `json:"idle_timeout,omitempty"`
+
 	Expires time.Time `json:"expires,omitzero"` // when a sandbox's time is up; zero without a limit and while it is paused
 	Paused  time.Time `json:"paused,omitzero"`  // since when a sandbox is paused; zero if it is not
 }

@@ -52,6 +52,14 @@ func (s *Session) Labels() Labels {
 	}
 }
 
+// IdleLimit returns how long the session may be idle, as it is now; 0 means without a limit.
+func (s *Session) IdleLimit() time.Duration {
+	if s.State.IdleTimeout != nil {
+		return *s.State.IdleTimeout
+	}
+	return time.Duration(s.IdleTimeout)
+}
+
 // Service is a program that a template starts in each of its sandboxes, as the sandbox's user
 // and in its folder.
 type Service struct {
@@ -68,6 +76,8 @@ type SandboxChange struct {
 	Labels *Labels `json:"labels,omitempty"`
 	// Timeout ends the sandbox this long after now; 0 means never.
 	Timeout *time.Duration `json:"timeout,omitempty"`
+	// IdleTimeout ends the sandbox after so long without activity, from now on; 0 means never.
+	IdleTimeout *time.Duration `json:"idle_timeout,omitempty"`
 }
 
 // VolumeMount mounts a volume of the tenant in the sandbox.

@@ -102,6 +102,13 @@ func (s *sandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.Updat
 		}
 		change.Timeout = &timeout
 	}
+	if r.Msg.IdleTimeout != nil {
+		idle, err := setting.FromDuration("idle_timeout", r.Msg.GetIdleTimeout())
+		if err != nil {
+			return nil, err
+		}
+		change.IdleTimeout = &idle
+	}
 	if r.Msg.Metadata != nil || r.Msg.Name != nil {
 		now, err := s.cases.Get(ctx, tenant, r.Msg.GetSandboxId())
 		if err != nil {

@@ -72,7 +72,7 @@ func view(s *session.Session) Sandbox {
 	v := Sandbox{
 		ID: s.ID, Tenant: spec.Tenant, Labels: s.Labels(), Template: spec.Template, ImageID: s.State.ImageID,
 		State: stateOf(s), Created: s.Created, Started: s.State.Started, Ended: s.State.Ended,
-		IdleTimeout: time.Duration(s.IdleTimeout), OnTimeout: spec.OnTimeout,
+		IdleTimeout: s.IdleLimit(), OnTimeout: spec.OnTimeout,
 		Limits:  Limits{Memory: s.Memory.Bytes(), CPUs: s.CPUs.Float(), Processes: s.Pids},
 		Network: networkOf(s), Volumes: spec.Volumes, Permissions: spec.Permissions, User: spec.User, Dir: spec.Dir,
 		Degraded: s.State.Degraded, Snapshot: spec.Snapshot, Parent: s.ParentOf(),

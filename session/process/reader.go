@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Reader struct {
 	rest   []byte // of that block, from at on
 	done   bool   // the last frame was read
 	buf    []byte // of blocks that are in the file
+	closed func() // called when reading ends; may be nil
 	taken  uint64 // guarded by record.mu
 	reads  uint64 // number of the first frame of the block whose memory is read; 0: none. Guarded by record.mu
 }
@@ -168,8 +170,14 @@ func (r *Reader) Take(seq uint64) {
 	r.record.notify()
 }
 
+// OnClose lets Close call f. It is called before the reader is used.
+func (r *Reader) OnClose(f func()) { r.closed = sync.OnceFunc(f) }
+
 // Close ends reading.
 func (r *Reader) Close() {
+	if r.closed != nil {
+		r.closed()
+	}
 	r.record.mu.Lock()
 	defer r.record.mu.Unlock()
 	delete(r.record.readers, r)

@@ -17,16 +17,26 @@ type activity struct {
 	begin time.Time
 	last  atomic.Int64 // nanoseconds since begin
 	open  atomic.Int64 // requests to the model without an outcome
+	calls atomic.Int64 // clients that follow a process
 }
 
 // noteActivity notes that something happened: output, input, a request. It is called for
 // every piece of output, so it leaves all other work to the timer.
 func (a *activity) noteActivity() { a.last.Store(int64(time.Since(a.begin))) }
 
-// lastActive returns when the session was last active. A session that waits for its model
-// is active.
+// beginCall counts a client that follows a process, until end is called.
+func (a *activity) beginCall() (end func()) {
+	a.calls.Add(1)
+	return func() {
+		a.noteActivity()
+		a.calls.Add(-1)
+	}
+}
+
+// lastActive returns when the session was last active. A session that waits for its model,
+// or one of whose processes a client follows, is active.
 func (a *activity) lastActive(now time.Time) time.Time {
-	if a.open.Load() > 0 {
+	if a.open.Load() > 0 || a.calls.Load() > 0 {
 		return now
 	}
 	return a.begin.Add(time.Duration(a.last.Load()))
@@ -128,6 +138,9 @@ func (l *idleLimit) check() {
 // limitIdleTime ends the session when it has been idle for its limit.
 func (s *limits) limitIdleTime() {
 	limit := time.Duration(s.launch.Spec.IdleTimeout)
+	if changed := s.state().IdleTimeout; changed != nil {
+		limit = *changed
+	}
 	s.noteActivity()
 	s.idle.start(limit, s.lastActive, func(due idleStep, stop time.Time) {
 		switch due {
@@ -148,8 +161,35 @@ func (s *limits) limitIdleTime() {
 	})
 }
 
+// checkIdleTimeout refuses an idle time that no sandbox can have.
+func checkIdleTimeout(limit time.Duration) error {
+	if limit < 0 || limit > maxExtension {
+		return fault.New(fault.Usage, "a sandbox can be idle for up to %v, not %v", maxExtension, limit)
+	}
+	return nil
+}
+
+// setIdleTimeout ends the sandbox after so long without activity, from now on; 0 means never.
+func (c sandboxControl) setIdleTimeout(limit time.Duration) error {
+	c.pauser.mu.Lock() // no pause begins or ends meanwhile
+	defer c.pauser.mu.Unlock()
+	if c.pauser.ending || c.isEnding() {
+		return fault.New(fault.Conflict, "the sandbox is ending")
+	}
+	if err := c.save(func(st *session.State) { st.IdleTimeout = &limit }); err != nil {
+		return err
+	}
+	c.audit(audit.LimitExtended, map[string]string{"limit": session.RequestIdle, "value": limit.String(), "from": "now"})
+	if now := c.state(); now.Phase == session.Running && now.Paused.IsZero() {
+		c.idle.stop()
+		c.limitIdleTime()
+	}
+	return nil
+}
+
 // lastActive returns when the session was last active: when it last printed, read input,
-// asked its model, used the egress proxy or had traffic on a dialed port. s.idle.mu is held.
+// asked its model, used the egress proxy or had traffic on a dialed port, or now if a client
+// follows one of its processes. s.idle.mu is held.
 func (s *limits) lastActive(now time.Time) time.Time {
 	if moved := s.policy.egressBytes(); moved != s.idle.bytes {
 		s.idle.bytes = moved

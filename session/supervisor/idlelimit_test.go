@@ -3,6 +3,8 @@ package supervisor
 import (
 	"testing"
 	"time"
+
+	"aibox/session/process"
 )
 
 func TestAnIdleSessionAsksOnceAndThenEnds(t *testing.T) {
@@ -43,5 +45,30 @@ func TestASessionThatWaitsForItsModelIsActive(t *testing.T) {
 	a.noteActivity()
 	if last := a.lastActive(now); now.Sub(last) > time.Minute {
 		t.Errorf("after its answer it was last active %v ago", now.Sub(last))
+	}
+}
+
+func TestASandboxOneOfWhoseProcessesIsFollowedIsActive(t *testing.T) {
+	ps, _ := connected(t)
+	ps.sandbox.begin = time.Now().Add(-time.Hour)
+	ps.sandbox.last.Store(0)
+	info, err := ps.Start(t.Context(), process.Request{Argv: []string{"sleep", "600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps.sandbox.last.Store(0)
+	reader, err := ps.Read(info.ID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if last := ps.sandbox.activity.lastActive(now); !last.Equal(now) {
+		t.Errorf("while a call is open, it was last active %v ago", now.Sub(last))
+	}
+	ps.sandbox.last.Store(0)
+	reader.Close()
+	reader.Close()
+	if last := ps.sandbox.activity.lastActive(now); last.Equal(now) || now.Sub(last) > time.Minute {
+		t.Errorf("after the call it was last active %v ago", now.Sub(last))
 	}
 }

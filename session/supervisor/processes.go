@@ -234,6 +234,7 @@ func (ps *processes) Read(id int, from uint64) (*process.Reader, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "%w", err)
 	}
+	reader.OnClose(ps.sandbox.beginCall()) // the sandbox is not idle meanwhile
 	return reader, nil
 }
 

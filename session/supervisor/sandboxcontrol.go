@@ -27,8 +27,18 @@ func (c sandboxControl) Update(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &change); err != nil {
 		return fault.New(fault.Usage, "the change of the sandbox cannot be read: %w", err)
 	}
+	if change.IdleTimeout != nil {
+		if err := checkIdleTimeout(*change.IdleTimeout); err != nil { // before anything changes
+			return err
+		}
+	}
 	if change.Timeout != nil {
 		if err := c.setTimeout(*change.Timeout); err != nil {
+			return err
+		}
+	}
+	if change.IdleTimeout != nil {
+		if err := c.setIdleTimeout(*change.IdleTimeout); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
@@ -90,6 +91,37 @@ func TestLabelsOfARunningSandboxChange(t *testing.T) {
 	if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != "" || found.Labels().Metadata["a"] != "b" {
 		t.Errorf("%+v, %v", found.Labels(), err)
 	}
+}
+
+func TestTheIdleTimeOfARunningSandboxChanges(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme"}, nil)
+	s.launch.Spec.IdleTimeout = amount.Duration(time.Hour)
+	s.begin = time.Now()
+	s.limitIdleTime()
+	set := func(limit time.Duration) error {
+		return sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{IdleTimeout: &limit})
+	}
+	for _, wrong := range []time.Duration{-1, maxExtension + 1} {
+		if err := set(wrong); fault.KindOf(err) != fault.Usage || s.idle.state.limit != time.Hour {
+			t.Errorf("%v: %v, and the limit is %v", wrong, err, s.idle.state.limit)
+		}
+	}
+	if err := set(2 * time.Hour); err != nil || s.idle.state.limit != 2*time.Hour {
+		t.Errorf("%v, and the limit is %v", err, s.idle.state.limit)
+	}
+	if found, err := sessions.Load(s.id); err != nil || found.IdleLimit() != 2*time.Hour {
+		t.Errorf("the record has %v, %v", found.IdleLimit(), err)
+	}
+	if err := set(0); err != nil || s.idle.take != nil {
+		t.Errorf("%v, and the limit is still %v", err, s.idle.state.limit)
+	}
+	if found, err := sessions.Load(s.id); err != nil || found.IdleLimit() != 0 {
+		t.Errorf("the record has %v, %v", found.IdleLimit(), err)
+	}
+	if err := set(time.Nanosecond); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
 }
 
 func TestProcessesRunAsTheSandboxesUserUnlessRootIsPermitted(t *testing.T) {

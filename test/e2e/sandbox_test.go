@@ -301,7 +301,7 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 	short := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
 	idle := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=6s")})
 	paused := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s"), OnTimeout: session.Pause})
-	hour := time.Hour
+	hour, soon := time.Hour, 6*time.Second
 	var extended sandbox.Sandbox
 	long := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
 	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: long.ID, Change: session.SandboxChange{Timeout: &hour}}, &extended)
@@ -309,7 +309,18 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 	if left := time.Until(extended.Expires); left < hour || left > 3*hour {
 		t.Errorf("the extended sandbox expires in %v", left)
 	}
-	for what, id := range map[string]session.ID{"timeout": short.ID, "idle timeout": idle.ID} {
+	later := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=1h")})
+	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: later.ID, Change: session.SandboxChange{IdleTimeout: &soon}}, &later)
+	kept := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=6s")})
+	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: kept.ID, Change: session.SandboxChange{IdleTimeout: &hour}}, &kept)
+	if later.IdleTimeout != soon || kept.IdleTimeout != hour {
+		t.Errorf("the idle timeouts are %v and %v", later.IdleTimeout, kept.IdleTimeout)
+	}
+	busy := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=4s")})
+	if out := s.sh(busy.ID, "sleep 12; echo done"); out.Text != "done\n" {
+		t.Errorf("a call without output in a sandbox with a shorter idle timeout: %+v", out)
+	}
+	for what, id := range map[string]session.ID{"timeout": short.ID, "idle timeout": idle.ID, "new idle timeout": later.ID, "idle timeout after a call": busy.ID} {
 		eventually(t, hung, "the "+what+" ends the sandbox", func() bool { return s.get(id).State == sandbox.Ended })
 		if ended := s.get(id); ended.Failure == nil || ended.Failure.Kind != "limit" {
 			t.Errorf("%s: %+v", what, ended.Failure)
@@ -319,8 +330,8 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 		t.Error("the time was too short")
 	}
 	eventually(t, hung, "the sandbox is paused", func() bool { return s.get(paused.ID).State == sandbox.Paused })
-	if s.get(long.ID).State != sandbox.Running {
-		t.Error("the extended sandbox has ended")
+	if s.get(long.ID).State != sandbox.Running || s.get(kept.ID).State != sandbox.Running {
+		t.Error("an extended sandbox has ended")
 	}
 	s.must(sandboxCall{Do: "resume", Tenant: "acme", ID: paused.ID}, nil)
 	if out := s.sh(paused.ID, "echo here"); out.Text != "here\n" {

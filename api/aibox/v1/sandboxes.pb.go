@@ -829,7 +829,10 @@ type UpdateSandboxRequest struct {
 	// The new metadata.
 	Metadata *Metadata `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// The new name.
-	Name          *string `protobuf:"bytes,4,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Name *string `protobuf:"bytes,4,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// The sandbox ends after this time without a call, output or traffic, from now on. 0s: no
+	// limit.
+	IdleTimeout   *durationpb.Duration `protobuf:"bytes,5,opt,name=idle_timeout,json=idleTimeout,proto3" json:"idle_timeout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -890,6 +893,13 @@ func (x *UpdateSandboxRequest) GetName() string {
 		return *x.Name
 	}
 	return ""
+}
+
+func (x *UpdateSandboxRequest) GetIdleTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.IdleTimeout
+	}
+	return nil
 }
 
 // ExtendSandboxRequest moves the end of a sandbox.
@@ -1655,13 +1665,14 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\aentries\x18\x01 \x03(\v2\x1f.aibox.v1.Metadata.EntriesEntryR\aentries\x1a:\n" +
 	"\fEntriesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfa\x01\n" +
 	"\x14UpdateSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12.\n" +
 	"\bmetadata\x18\x03 \x01(\v2\x12.aibox.v1.MetadataR\bmetadata\x12\x17\n" +
-	"\x04name\x18\x04 \x01(\tH\x00R\x04name\x88\x01\x01B\a\n" +
+	"\x04name\x18\x04 \x01(\tH\x00R\x04name\x88\x01\x01\x12<\n" +
+	"\fidle_timeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vidleTimeoutB\a\n" +
 	"\x05_name\"`\n" +
 	"\x14ExtendSandboxRequest\x12\x1d\n" +
 	"\n" +
@@ -1819,41 +1830,42 @@ var file_aibox_v1_sandboxes_proto_depIdxs = []int32{
 	24, // 23: aibox.v1.Metadata.entries:type_name -> aibox.v1.Metadata.EntriesEntry
 	26, // 24: aibox.v1.UpdateSandboxRequest.timeout:type_name -> google.protobuf.Duration
 	7,  // 25: aibox.v1.UpdateSandboxRequest.metadata:type_name -> aibox.v1.Metadata
-	26, // 26: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
-	26, // 27: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	25, // 28: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
-	13, // 29: aibox.v1.ListSnapshotsResponse.snapshots:type_name -> aibox.v1.Snapshot
-	25, // 30: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
-	26, // 31: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
-	3,  // 32: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
-	4,  // 33: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
-	5,  // 34: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
-	8,  // 35: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
-	9,  // 36: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
-	10, // 37: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
-	11, // 38: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
-	12, // 39: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
-	14, // 40: aibox.v1.Sandboxes.ListSnapshots:input_type -> aibox.v1.ListSnapshotsRequest
-	16, // 41: aibox.v1.Sandboxes.DeleteSnapshot:input_type -> aibox.v1.DeleteSnapshotRequest
-	17, // 42: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
-	19, // 43: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
-	2,  // 44: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
-	2,  // 45: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
-	6,  // 46: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
-	2,  // 47: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
-	2,  // 48: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
-	2,  // 49: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
-	2,  // 50: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
-	13, // 51: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
-	15, // 52: aibox.v1.Sandboxes.ListSnapshots:output_type -> aibox.v1.ListSnapshotsResponse
-	31, // 53: aibox.v1.Sandboxes.DeleteSnapshot:output_type -> google.protobuf.Empty
-	18, // 54: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
-	31, // 55: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
-	44, // [44:56] is the sub-list for method output_type
-	32, // [32:44] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	26, // 26: aibox.v1.UpdateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
+	26, // 27: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
+	26, // 28: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
+	25, // 29: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
+	13, // 30: aibox.v1.ListSnapshotsResponse.snapshots:type_name -> aibox.v1.Snapshot
+	25, // 31: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
+	26, // 32: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
+	3,  // 33: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
+	4,  // 34: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
+	5,  // 35: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
+	8,  // 36: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
+	9,  // 37: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
+	10, // 38: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
+	11, // 39: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
+	12, // 40: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
+	14, // 41: aibox.v1.Sandboxes.ListSnapshots:input_type -> aibox.v1.ListSnapshotsRequest
+	16, // 42: aibox.v1.Sandboxes.DeleteSnapshot:input_type -> aibox.v1.DeleteSnapshotRequest
+	17, // 43: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
+	19, // 44: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
+	2,  // 45: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
+	2,  // 46: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
+	6,  // 47: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
+	2,  // 48: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
+	2,  // 49: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
+	2,  // 50: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
+	2,  // 51: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
+	13, // 52: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
+	15, // 53: aibox.v1.Sandboxes.ListSnapshots:output_type -> aibox.v1.ListSnapshotsResponse
+	31, // 54: aibox.v1.Sandboxes.DeleteSnapshot:output_type -> google.protobuf.Empty
+	18, // 55: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
+	31, // 56: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
+	45, // [45:57] is the sub-list for method output_type
+	33, // [33:45] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_sandboxes_proto_init() }

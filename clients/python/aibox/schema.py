@@ -1555,6 +1555,11 @@ class UpdateSandboxRequest(Message):
     name: str | None = optional("name", STRING)
     """The new name."""
 
+    idle_timeout: timedelta | None = optional("idleTimeout", DURATION)
+    """The sandbox ends after this time without a call, output or traffic, from now on. 0s: no
+    limit.
+    """
+
 
 @dataclass(kw_only=True)
 class ExtendSandboxRequest(Message):

@@ -154,6 +154,11 @@ export class Sandbox {
     return (this.info = await this.client.sandboxes.update({ ...this.#id(), timeout }));
   }
 
+  /** Lets the sandbox end after this time without a call, output or traffic. 0: no limit. */
+  async setIdleTimeout(idleTimeout: number): Promise<schema.Sandbox> {
+    return (this.info = await this.client.sandboxes.update({ ...this.#id(), idleTimeout }));
+  }
+
   /** Replaces the metadata. */
   async setMetadata(entries: Record<string, string>): Promise<schema.Sandbox> {
     return (this.info = await this.client.sandboxes.update({ ...this.#id(), metadata: { entries } }));

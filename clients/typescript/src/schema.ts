@@ -1467,12 +1467,18 @@ export interface UpdateSandboxRequest {
   metadata?: Metadata;
   /** The new name. */
   name?: string;
+  /**
+   * The sandbox ends after this time without a call, output or traffic, from now on. 0s: no
+   * limit.
+   */
+  idleTimeout?: number;
 }
 export const UpdateSandboxRequest: MessageType<UpdateSandboxRequest> = new MessageType<UpdateSandboxRequest>(() => ({
   sandboxId: string,
   timeout: optional(duration),
   metadata: optional(message(() => Metadata)),
   name: optional(string),
+  idleTimeout: optional(duration),
 }));
 
 /** ExtendSandboxRequest moves the end of a sandbox. */

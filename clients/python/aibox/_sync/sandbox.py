@@ -138,6 +138,13 @@ class Sandbox:
         )
         return self.info
 
+    def set_idle_timeout(self, timeout: float | timedelta) -> schema.Sandbox:
+        """Let the sandbox end after this time without a call, output or traffic. 0: no limit."""
+        self.info = self.client.sandboxes.update(
+            schema.UpdateSandboxRequest(sandbox_id=self.sandbox_id, idle_timeout=duration(timeout))
+        )
+        return self.info
+
     def set_metadata(self, metadata: Mapping[str, str]) -> schema.Sandbox:
         """Replace the metadata."""
         self.info = self.client.sandboxes.update(
