@@ -30,6 +30,8 @@ type SandboxSpec struct {
 	// it was started.
 	Snapshot string     `json:"snapshot,omitempty"`
 	Warm     *WarmStart `json:"warm,omitempty"` // it waits for a claim; nil once it is a tenant's
+	// Claimed reports that it was warm when its tenant claimed it.
+	Claimed bool `json:"claimed,omitempty"`
 	// Parent is the session whose agent created the sandbox; nil if none did.
 	Parent *Parent `json:"parent,omitempty"`
 }

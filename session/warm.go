@@ -44,7 +44,7 @@ func (l *Launch) Blueprint(owner runtime.Process) (blueprint Launch, ok bool) {
 	b.Spec.Env, b.Spec.Timeout, b.Spec.IdleTimeout, b.Spec.DefaultMemory = nil, 0, 0, true
 	sandbox := *l.Spec.Sandbox
 	sandbox.Tenant, sandbox.Labels, sandbox.OnTimeout = "", Labels{}, Destroy
-	sandbox.Warm = &WarmStart{Owner: owner}
+	sandbox.Warm, sandbox.Claimed = &WarmStart{Owner: owner}, false
 	b.Spec.Sandbox = &sandbox
 	return b, true
 }
@@ -76,6 +76,7 @@ func (spec Spec) claimed(by *Spec) Spec {
 	own.Env, own.Timeout, own.IdleTimeout, own.DefaultMemory = by.Env, by.Timeout, by.IdleTimeout, by.DefaultMemory
 	sandbox := *spec.Sandbox
 	sandbox.Tenant, sandbox.Labels, sandbox.OnTimeout, sandbox.Warm = by.Sandbox.Tenant, by.Sandbox.Labels, by.Sandbox.OnTimeout, nil
+	sandbox.Claimed = true
 	own.Sandbox = &sandbox
 	return own
 }

@@ -52,6 +52,9 @@ func TestAClaimSetsWhatBelongsToItsTenantAndNothingElse(t *testing.T) {
 	}
 	want := asked
 	want.Spec.ID, want.Spec.Created = warm.Spec.ID, warm.Spec.Created
+	own := *asked.Spec.Sandbox
+	own.Claimed = true
+	want.Spec.Sandbox = &own
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v %+v\nwant %+v %+v", got, got.Spec.Sandbox, want, want.Spec.Sandbox)
 	}

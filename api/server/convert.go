@@ -11,6 +11,7 @@ import (
 	"aibox/api/setting"
 	"aibox/app/sandbox"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/snapshot"
 )
@@ -39,7 +40,7 @@ func toSandbox(s *sandbox.Sandbox) *aiboxv1.Sandbox {
 		CreateTime: toTime(s.Created), ExpireTime: toTime(s.Expires), EndTime: toTime(s.Ended),
 		OnTimeout: aiboxv1.OnTimeout_ON_TIMEOUT_DESTROY, Network: toNetwork(&s.Network), Limits: toLimits(s.Limits),
 		Permissions: toPermissions(&s.Permissions), Image: string(s.ImageID), User: s.User, Dir: s.Dir,
-		ModelServer: s.Network.Model, Degraded: s.Degraded, SnapshotId: s.Snapshot, ParentId: string(s.Parent),
+		ModelServer: s.Network.Model, Degraded: s.Degraded, SnapshotId: s.Snapshot, ParentId: string(s.Parent), Warm: s.Warm,
 	}
 	if s.OnTimeout == session.Pause {
 		out.OnTimeout = aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE
@@ -111,6 +112,9 @@ func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
 	}
 	for _, entry := range n.Deny {
 		out.Deny.Hosts = append(out.Deny.Hosts, entry.Pattern)
+	}
+	if mode, err := netguard.ParseMode(n.Policy); err == nil && mode.HasProxy() {
+		out.UploadMib, out.DownloadMib = &n.Upload, &n.Download
 	}
 	return out
 }

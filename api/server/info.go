@@ -73,7 +73,7 @@ func (n *network) Set(ctx context.Context, r *connect.Request[aiboxv1.SetNetwork
 		return nil, fault.New(fault.Usage, "the policy is missing")
 	case mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED && setting.Modes[mode] != now.Policy:
 		return nil, fault.New(fault.Usage, "the mode of a sandbox cannot change from %s while it runs", now.Policy).Hint("create a sandbox with that mode")
-	case policy.UploadMib != nil || policy.DownloadMib != nil:
+	case policy.UploadMib != nil && policy.GetUploadMib() != now.Upload || policy.DownloadMib != nil && policy.GetDownloadMib() != now.Download:
 		return nil, fault.New(fault.Usage, "the bounds of traffic cannot change while a sandbox runs")
 	}
 	var lists session.NetworkLists

@@ -47,6 +47,7 @@ type Sandbox struct {
 	Dir         string
 	Snapshot    string           // that it continues from; empty if it was started
 	Parent      session.ID       // the session whose agent created it; empty if none did
+	Warm        bool             // it was claimed from the pool of warm sandboxes
 	Degraded    []string         // limits that this machine cannot enforce, a clause each
 	Failure     *session.Failure // why it ended, if not by a request
 }
@@ -64,6 +65,9 @@ type Network struct {
 	Allow  []session.ListEntry
 	Deny   []session.ListEntry
 	Model  string // the model server; empty for none
+	// Upload and Download are how many MiB the sandbox can send to allowed hosts and receive
+	// from them; 0 without a limit, and under a policy that allows no host.
+	Upload, Download int64
 }
 
 // view returns the sandbox of a session.
@@ -76,6 +80,7 @@ func view(s *session.Session) Sandbox {
 		Limits:  Limits{Memory: s.Memory.Bytes(), CPUs: s.CPUs.Float(), Processes: s.Pids},
 		Network: networkOf(s), Volumes: spec.Volumes, Permissions: spec.Permissions, User: spec.User, Dir: spec.Dir,
 		Degraded: s.State.Degraded, Snapshot: spec.Snapshot, Parent: s.ParentOf(),
+		Warm: spec.Claimed,
 	}
 	if v.State == Running {
 		v.Expires = s.State.Expires
@@ -107,6 +112,9 @@ func networkOf(s *session.Session) Network {
 	n := Network{Policy: s.Network}
 	if s.HasModel() {
 		n.Model = s.Inference
+	}
+	if s.Mode().HasProxy() {
+		n.Upload, n.Download = int64(s.EgressUpload), int64(s.EgressDownload)
 	}
 	lists := s.State.Lists
 	if lists == nil {

@@ -120,7 +120,7 @@ func restoredSpec(r *Request, found *snapshot.Snapshot, now *session.Spec) sessi
 	spec := found.Spec
 	spec.ID, spec.Created = "", time.Time{}
 	own := *spec.Sandbox
-	own.Labels, own.OnTimeout, own.Snapshot, own.Warm = r.Labels, r.OnTimeout, found.ID, nil
+	own.Labels, own.OnTimeout, own.Snapshot, own.Warm, own.Claimed = r.Labels, r.OnTimeout, found.ID, nil, false
 	if !r.Permissions.IsZero() {
 		root := own.User == root // whose sandboxes always have the permission
 		own.Permissions = r.Permissions

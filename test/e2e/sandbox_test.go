@@ -529,7 +529,7 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 	for _, other := range []sandbox.Request{
 		{Settings: sandboxSettings(t, "allow=a.example")}, {Settings: sandboxSettings(t, "memory=300")}, {Permissions: session.Permissions{Root: true}},
 	} {
-		if made := s.create(other); slices.Contains(before, made.ID) {
+		if made := s.create(other); slices.Contains(before, made.ID) || made.Warm {
 			t.Errorf("%+v got a warm sandbox", other)
 		}
 	}
@@ -543,7 +543,7 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 	got := map[session.ID]bool{}
 	for i := range 2 {
 		made := s.create(sandbox.Request{Env: map[string]string{"N": fmt.Sprint(i)}, Settings: sandboxSettings(t, "timeout=20m"), Labels: session.Labels{Name: "claimed"}})
-		if !slices.Contains(before, made.ID) || got[made.ID] || made.Tenant != "acme" || made.Name != "claimed" {
+		if !slices.Contains(before, made.ID) || got[made.ID] || !made.Warm || made.Tenant != "acme" || made.Name != "claimed" {
 			t.Errorf("%+v is not a warm sandbox of %v", made, before)
 		}
 		got[made.ID] = true
