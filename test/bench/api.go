@@ -57,8 +57,14 @@ func (a *api) stop() error {
 
 // create creates a sandbox and returns its id.
 func (a *api) create(ctx context.Context) (string, error) {
+	id, _, err := a.claim(ctx)
+	return id, err
+}
+
+// claim creates a sandbox, and returns its id and whether it was warm.
+func (a *api) claim(ctx context.Context) (id string, warm bool, err error) {
 	made, err := a.Create(ctx, &aiboxv1.CreateSandboxRequest{})
-	return made.GetSandboxId(), err
+	return made.GetSandboxId(), made.GetWarm(), err
 }
 
 // run runs `true` in a sandbox.
@@ -282,29 +288,16 @@ func (a *api) steadyRequests(ctx context.Context, s subject) ([]Row, error) {
 	if a.bench.quick {
 		long = 5 * time.Second
 	}
-	type answer struct {
-		took time.Duration
-		err  error
-	}
 	count := int(long.Seconds() * rate)
-	answers := make(chan answer, count)
-	due := time.NewTicker(time.Second / rate)
-	defer due.Stop()
-	for range count {
-		select {
-		case <-due.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		go func() {
-			begin := time.Now()
-			_, err := a.Get(ctx, s.sandbox)
-			answers <- answer{time.Since(begin), err}
-		}()
+	answers, reached, err := steadily(ctx, count, time.Second/rate, func() error {
+		_, err := a.Get(ctx, s.sandbox)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	failed, took := 0, make([]float64, 0, count)
-	for range count {
-		one := <-answers
+	for _, one := range answers {
 		took = append(took, millis(one.took))
 		if one.err != nil {
 			failed++
@@ -312,6 +305,45 @@ func (a *api) steadyRequests(ctx context.Context, s subject) ([]Row, error) {
 		}
 	}
 	row := alone(fmt.Sprintf("failed of %d requests, 200 a second", count), "requests", float64(failed), target{absolute: true})
-	row.Note = "median " + number(median(took)) + " ms, 99 of 100 within " + number(quantile(took, 0.99)) + " ms"
+	row.Note = "median " + number(median(took)) + " ms, 99 of 100 within " + number(quantile(took, 0.99)) + " ms; " + number(reached) + " a second were made"
+	if reached < rate*0.99 {
+		row.Met, row.Note = false, row.Note+", which is too few"
+	}
 	return []Row{row}, nil
+}
+
+// answer is how long a request took after it was due, and its error.
+type answer struct {
+	took time.Duration
+	err  error
+}
+
+// steadily makes count requests, each at its own time, so far apart. A request that begins late
+// is made nevertheless, and its time counts from when it was due. reached is how many requests
+// began in a second.
+func steadily(ctx context.Context, count int, apart time.Duration, request func() error) (all []answer, reached float64, err error) {
+	answers := make(chan answer, count)
+	begin := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for i := range count {
+		due := begin.Add(time.Duration(i) * apart)
+		timer.Reset(time.Until(due))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+		go func() {
+			err := request()
+			answers <- answer{time.Since(due), err}
+		}()
+	}
+	if long := time.Since(begin) + apart; long > 0 {
+		reached = float64(count) / long.Seconds()
+	}
+	for range count {
+		all = append(all, <-answers)
+	}
+	return all, reached, nil
 }
