@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,12 +29,32 @@ func TestTheExamplesOfTheClientsRun(t *testing.T) {
 run = "for f in main.*; do sed s/hello/world/ $f > new && cat new > $f; done; rm new"
 `))
 	agents := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
-	for _, c := range []struct{ name, token, argument, want string }{
+	examples := []struct{ name, token, argument, want string }{
 		{"python/examples/run_code.py", s.token, "", "completed wrote 5 rows\n5 rows read\n"},
 		{"typescript/examples/run_code.ts", s.token, "", "completed written\n1 2 3\n"},
+		{"python/examples/stream.py", s.token, "", streamed},
+		{"typescript/examples/stream.ts", s.token, "", streamed},
+		{"python/examples/parallel.py", s.token, "", "['0', '1', '4']\n"},
 		{"python/examples/agent.py", agents, "", "done\nmain.py +1 -1\naibox # v2 git bundle\n"},
 		{"typescript/examples/agent.ts", agents, m.repo("p", map[string]string{"main.go": greeting}), "done\nmain.go +1 -1\naibox\n"},
-	} {
+	}
+	var tested, all []string
+	for _, c := range examples {
+		tested = append(tested, c.name)
+	}
+	for _, pattern := range []string{"python/examples/*.py", "typescript/examples/*.ts"} {
+		found, err := filepath.Glob(filepath.Join(clients, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, found, err)
+		}
+		for _, file := range found {
+			all = append(all, strings.TrimPrefix(file, clients+"/"))
+		}
+	}
+	if slices.Sort(tested); !slices.Equal(tested, all) {
+		t.Errorf("the examples are %q, and these have a row: %q", all, tested)
+	}
+	for _, c := range examples {
 		name, want, program := c.name, c.want, node
 		if strings.HasSuffix(name, ".py") {
 			program = "python3"
@@ -40,11 +62,19 @@ run = "for f in main.*; do sed s/hello/world/ $f > new && cat new > $f; done; rm
 		cmd := m.cmd(program, filepath.Join(clients, name), c.argument)
 		cmd.Env = append(cmd.Env, "AIBOX_URL="+s.url, "AIBOX_TOKEN="+c.token, "PYTHONPATH="+filepath.Join(clients, "python"), "PYTHONDONTWRITEBYTECODE=1")
 		out, err := cmd.CombinedOutput()
+		if want == streamed { // one event may have several lines
+			out = sequence.ReplaceAll(out, nil)
+		}
 		if err != nil || string(out) != want {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
 }
+
+// streamed is what the examples of streams print, without the numbers of events.
+const streamed = "line 1\nline 2\nline 3\nexit code 4\n"
+
+var sequence = regexp.MustCompile(`(?m)^\d+ `)
 
 // What the programs tests/real.py and test/real.ts of the clients print.
 const (
