@@ -132,6 +132,9 @@ func (m *machines) Update(_ context.Context, _ session.Tenant, id string, c sess
 		if c.Timeout != nil {
 			found.view.Expires = time.Now().Add(*c.Timeout)
 		}
+		if c.IdleTimeout != nil {
+			found.view.IdleTimeout = *c.IdleTimeout
+		}
 	})
 }
 

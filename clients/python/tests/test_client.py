@@ -163,6 +163,9 @@ class SandboxTest(unittest.TestCase):
         after = self.sandbox.extend(60).expire_time
         assert before is not None and after is not None
         self.assertAlmostEqual((after - before).total_seconds(), 60, delta=2)
+        idle = self.sandbox.set_idle_timeout(90).idle_timeout
+        assert idle is not None
+        self.assertEqual(idle.total_seconds(), 90)
 
     def test_sandboxes_are_listed_by_pages_and_metadata(self) -> None:
         made = [Sandbox.create(metadata={"batch": "pages"}, network="none", client=self.client) for _ in range(3)]

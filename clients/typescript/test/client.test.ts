@@ -104,6 +104,7 @@ test("sandboxes are listed by pages and metadata, and extended", async () => {
   const expires = (await sandbox.refresh()).expireTime as Date;
   const later = (await sandbox.extend(60)).expireTime as Date;
   assert.ok(Math.abs(later.getTime() - expires.getTime() - 60_000) < 2000);
+  assert.equal((await sandbox.setIdleTimeout(90)).idleTimeout, 90);
 });
 
 test("errors have a class, a sentence, hints and an id", async () => {
