@@ -15,11 +15,11 @@ import (
 // Dockerfiles pin.
 type Options struct {
 	Host     Host
-	Versions map[string]Version // other versions than the pinned, by agent
+	Versions map[string]Version // versions in place of the pinned ones, by agent
 	Base     string             // an image to build on instead of aibox's Debian
 	NoCache  bool               // rebuild the named images even if they are up to date
-	Recipes  map[string]string  // more Dockerfiles than aibox's own, by the image's name
-	Below    map[string]string  // the image, one of aibox's own, that a recipe builds on; the base if missing
+	Recipes  map[string]string  // Dockerfiles in addition to aibox's own, by the image's name
+	Below    map[string]string  // the aibox image that a recipe builds on; the base if missing
 }
 
 // Bakery bakes images. It is safe for concurrent use: if two callers bake the same
@@ -77,7 +77,7 @@ func (b *Bakery) recipe(name string, source BaseSource) (Recipe, error) {
 	return b.catalog.recipe(name, b.options, source, &below)
 }
 
-// below returns the image that another one builds on.
+// below returns the image that name builds on.
 func (b *Bakery) below(name string) string { return cmp.Or(b.options.Below[name], Base) }
 
 // fresh returns the image that was baked from exactly this recipe. An image that only
@@ -151,7 +151,7 @@ const (
 	Fresh                 // nothing to do
 )
 
-// String returns the state as tables and JSON spell it.
+// String returns the state as it is written in tables and JSON.
 func (s State) String() string {
 	switch s {
 	case Fresh:
@@ -170,7 +170,7 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type Status struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
-	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty if the base system is missing too
+	Ref     string `json:"ref,omitempty"`     // the reference that a bake would create; empty if the base system is missing too
 	Version string `json:"version,omitempty"` // the agent's version in the recipe
 	Image   Image  `json:"image,omitzero"`    // the fresh one, or the newest outdated one
 	// Pinned reports that checksums in aibox pin everything that the recipe downloads.

@@ -304,7 +304,7 @@ func TestBuildContextHasOnlyDockerfileAndCertificates(t *testing.T) {
 	}
 }
 
-// contents returns the names in the context of a build.
+// contents returns the names of the files in a build's context.
 func contents(t *testing.T, b bakery.Build) []string {
 	t.Helper()
 	var names []string
@@ -378,7 +378,7 @@ func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 	for _, image := range outdated {
 		ids = append(ids, image.ID)
 	}
-	// The newest of agent is no fresh one, and the fresh one is not the newest.
+	// The newest image of agent is not up to date, and the up-to-date one is not the newest.
 	if want := []string{old["agent1"], old["agent2"], old["gone1"]}; !slices.Equal(ids, want) {
 		t.Errorf("outdated are %q, not %q (newest %s)", ids, want, newest)
 	}

@@ -10,9 +10,9 @@ import (
 	"aibox/internal/termtext"
 )
 
-// The system under the base. The pinned digest is that of the multi-platform
-// index; it could not be checked from a registry where this was written, so a
-// pull that fails for whatever reason falls back to the packages.
+// The system that the base image builds on. The pinned digest is that of the multi-platform
+// index. It was not checked against a registry when it was written, so a pull that fails
+// for any reason falls back to the packages.
 const (
 	suite      = "bookworm"
 	pinnedBase = "debian:bookworm-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818"
@@ -24,8 +24,8 @@ const patience = 15 * time.Second
 // BaseSource is where the base image's system comes from.
 type BaseSource struct {
 	Kind   BaseSourceKind
-	Source string // what is pulled or bootstrapped, for display
-	Digest string // 64 hex digits: what decides its content
+	Source string // the reference or the name of the system, for display
+	Digest string // 64 hex digits that determine its content
 }
 
 // BaseSourceKind is how a base system is obtained. The zero value is invalid.
@@ -145,7 +145,7 @@ func (r *run) fetchGiven(ctx context.Context, source BaseSource, ok bool) (BaseS
 }
 
 func (r *run) pull(ctx context.Context, source BaseSource) error {
-	failed := StepSkipped // the packages are the other way
+	failed := StepSkipped // fall back to the packages
 	if source.Kind == Given {
 		failed = StepFailed
 	}

@@ -18,8 +18,8 @@ import (
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // bootstrapArgs returns mmdebstrap's arguments for a minimal Debian as a tar stream on
-// stdout. It is created in a user namespace, so an ordinary user can do it. Root, which has
-// no subordinate ids, needs another mode than unshare.
+// stdout. It is created in a user namespace, so an ordinary user can do it. Root has no
+// subordinate ids, so it needs a mode other than unshare.
 func bootstrapArgs(h Host, mode string) []string {
 	if mode == "" {
 		mode = "unshare"
@@ -27,8 +27,8 @@ func bootstrapArgs(h Host, mode string) []string {
 	args := []string{
 		"--mode=" + mode, "--variant=minbase", "--format=tar", "--quiet",
 		"--include=ca-certificates", "--keyring=" + keyring,
-		// As in the registry's slim image: no fsync for every file, which is also
-		// what an apt-get inside a sandbox wants, and no manuals.
+		// As in the registry's slim image: no manuals, and no fsync for every file, which also
+		// speeds up apt-get in a sandbox.
 		"--dpkgopt=force-unsafe-io",
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-include=/usr/share/doc/*/copyright", "--dpkgopt=path-exclude=/usr/share/locale/*",
@@ -87,8 +87,8 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 	return err
 }
 
-// importFrom imports what produce writes. When produce fails the stream breaks
-// off, so that the daemon drops what it has and names nothing.
+// importFrom imports the output of produce. If produce fails, the stream ends with an
+// error, so the daemon drops the partial image and names nothing.
 func importFrom(ctx context.Context, builder ImageBuilder, ref string, produce func(io.Writer) error) error {
 	pr, pw := io.Pipe()
 	produced := make(chan error, 1)
@@ -103,7 +103,7 @@ func importFrom(ctx context.Context, builder ImageBuilder, ref string, produce f
 	case made = <-produced: // the stream ended before the import did
 	default:
 		_ = pr.CloseWithError(errors.New("the daemon stopped reading"))
-		<-produced //nolint:errcheck // it ended because the import did, whose error counts
+		<-produced // nolint:errcheck // it ended because the import failed, and that error is returned
 	}
 	if made != nil {
 		return made

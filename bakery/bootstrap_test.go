@@ -13,7 +13,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// fakeMmdebstrap puts a script of that name first in PATH.
+// fakeMmdebstrap puts a script named mmdebstrap first in PATH.
 func fakeMmdebstrap(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -27,7 +27,7 @@ type Image struct {
 	ID      string            `json:"id"` // "sha256:" and 64 hex digits
 	Refs    []string          `json:"refs,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	Size    int64             `json:"size"` // bytes, layers shared with other images included
+	Size    int64             `json:"size"` // bytes, including layers shared with other images
 	Created time.Time         `json:"created,omitzero"`
 }
 
@@ -42,19 +42,20 @@ type ImageFinder interface {
 // ImageBuilder makes images. Every method names the finished image as its last step:
 // if it fails or ctx ends, no reference has changed.
 type ImageBuilder interface {
-	// Pull fetches ref from its registry and names it as. It gives up when the
+	// Pull fetches ref from its registry and names the image as. It gives up when the
 	// registry has not answered within patience. log gets raw lines.
 	Pull(ctx context.Context, ref, as string, patience time.Duration, log func(string)) error
-	// Tag gives the image ref the further name as.
+	// Tag gives the image ref the additional name as.
 	Tag(ctx context.Context, ref, as string) error
-	// Import makes an image named as of one layer: the root in the tar stream.
+	// Import makes an image with the name as. Its only layer is the root file system in the
+	// tar stream.
 	Import(ctx context.Context, as string, root io.Reader) error
 	// Build runs a build to its end and reports its progress to report, which
 	// is called from one goroutine. A failing step is reported, too.
 	Build(ctx context.Context, b Build, report func(Update)) error
 }
 
-// Builder is all that bakery needs of a container engine. Its methods are safe for
+// Builder is the part of a container engine that bakery uses. Its methods are safe for
 // concurrent use.
 type Builder interface {
 	ImageFinder
@@ -67,7 +68,7 @@ type Disk interface {
 	Free(ctx context.Context) (free uint64, dir string, err error)
 }
 
-// Build is one image to be built.
+// Build describes an image to build.
 type Build struct {
 	Ref        string
 	Context    []byte // a tar archive that holds the Dockerfile
@@ -80,14 +81,13 @@ type Build struct {
 	CacheScope string
 }
 
-// Update is progress of a running build. Its text is raw.
+// Update is the progress of a running build. Its text is raw.
 type Update struct {
 	Steps []Step
 	Logs  []Log
 }
 
-// Step is the state of one step. Updates repeat it as it changes; identity is
-// the ID.
+// Step is the state of one step. Updates repeat it as it changes; the ID identifies it.
 type Step struct {
 	ID      string
 	Name    string

@@ -17,21 +17,22 @@ type Cert struct {
 	PEM         []byte // one CERTIFICATE block and nothing else
 }
 
-// maxCerts bounds what a build gets when the host's bundle is a strange one.
+// maxCerts bounds the certificates that a build gets, in case the host's bundle is
+// unusually large.
 const maxCerts = 400
 
-// anchors are where administrators put their own authorities, distribution by
-// distribution; stock is where Debian and its kin keep the public ones, which
-// the image has anyway.
+// anchors are the folders in which administrators put their own authorities, one for each
+// family of distributions. stock is where Debian and its derivatives keep the public ones,
+// which the image has anyway.
 var (
 	anchors = []string{"usr/local/share/ca-certificates", "etc/pki/ca-trust/source/anchors", "etc/ca-certificates/trust-source/anchors"}
 	stock   = "usr/share/ca-certificates"
 )
 
-// readCerts collects the host's own authorities: those of the anchor folders
-// and those in the extra bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without
-// the distribution's. Whatever is not a certificate, a private key above all,
-// is left out. root is the host's file system.
+// readCerts collects the host's own authorities: those of the anchor folders and those in
+// the extra bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without the distribution's.
+// Everything that is not a certificate is left out, above all private keys. root is the
+// host's file system.
 func readCerts(root fs.FS, bundles []string) []Cert {
 	found := map[string][]byte{}
 	for _, dir := range anchors {
@@ -52,7 +53,7 @@ func readCerts(root fs.FS, bundles []string) []Cert {
 		if _, known := public[fingerprint]; known {
 			continue
 		}
-		// Parsing is what takes time here, so it comes last and for few.
+		// Parsing takes most of the time, so it comes last and only for the remaining ones.
 		if _, err := x509.ParseCertificate(der); err == nil {
 			certs = append(certs, Cert{Fingerprint: fingerprint, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})})
 		}
@@ -61,12 +62,11 @@ func readCerts(root fs.FS, bundles []string) []Cert {
 	return certs[:min(len(certs), maxCerts)]
 }
 
-// collectDir puts the certificates of the files in dir into found, as DER by
-// fingerprint.
+// collectDir adds the certificates in the files of dir to found, as DER by fingerprint.
 func collectDir(root fs.FS, dir string, found map[string][]byte) {
 	_ = fs.WalkDir(root, dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return fs.SkipDir // an absent or unreadable folder holds no certificate for us
+			return fs.SkipDir // an absent or unreadable folder has no certificates
 		}
 		switch path.Ext(name) {
 		case ".crt", ".pem", ".cer":

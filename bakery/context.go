@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// buildContext packs what a build may see: its Dockerfile, its lock as lock/FILE and,
-// for the base, the certificates as ca/FINGERPRINT.crt. Same recipe, same bytes.
+// buildContext packs all files that a build can see: its Dockerfile, its lock as lock/FILE
+// and, for the base, the certificates as ca/FINGERPRINT.crt. The same recipe gives the same
+// bytes.
 func buildContext(r Recipe) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -25,7 +26,7 @@ func buildContext(r Recipe) ([]byte, error) {
 	if err := file(r.Name+suffix, []byte(r.Dockerfile)); err != nil {
 		return nil, err
 	}
-	// The folders are there even when empty, or COPY would fail.
+	// The folders exist even if they are empty, since COPY would fail without them.
 	for _, dir := range []string{"ca/", lockDir} {
 		if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}); err != nil {
 			return nil, err

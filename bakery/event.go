@@ -23,9 +23,9 @@ const (
 // Event is one piece of progress. All text is safe for a terminal.
 type Event struct {
 	Kind  Kind
-	Image string // the recipe's name; empty in a Note about none
+	Image string // the recipe's name; empty in a Note that is not about an image
 	Ref   string
-	Step  string // identity of a step within one Bake
+	Step  string // identifies a step within one Bake
 	Text  string
 	Took  time.Duration
 	Err   string

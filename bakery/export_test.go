@@ -11,7 +11,7 @@ func BaseSourceRefs(b *Bakery) []string {
 	return refs
 }
 
-// ReadHostAt is ReadHost on another root and environment.
+// ReadHostAt is ReadHost with another root and environment.
 func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 	return readHost(root, env, home)
 }
@@ -19,5 +19,5 @@ func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 // UnreachableHost returns the host that could not be reached, according to lines of output.
 func UnreachableHost(tail []string) string { return unreachableHost(tail) }
 
-// StepName returns what a step that BuildKit calls raw is shown as.
+// StepName returns the displayed name of a step that BuildKit calls raw.
 func StepName(raw string) string { return stepName(raw) }

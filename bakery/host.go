@@ -18,10 +18,10 @@ import (
 type Host struct {
 	Arch     string // GOARCH
 	Certs    []Cert
-	Registry string            // npm's registry where the user set one; empty: npm's own
-	Pip      map[string]string // PIP_INDEX_URL and its kin, where the user set them
+	Registry string            // npm's registry if the user set one; empty means npm's default
+	Pip      map[string]string // PIP_INDEX_URL and similar variables that the user set
 	Mirror   Mirror            // Debian's packages
-	Proxies  map[string]string // HTTP_PROXY and its kin, reachable from a container and without a password
+	Proxies  map[string]string // HTTP_PROXY and similar variables, if a container can reach the proxy and there is no password
 	Notes    []string          // settings that were left out, and why
 }
 
@@ -40,7 +40,7 @@ func readHost(root fs.FS, env func(string) string, home string) Host {
 	return h
 }
 
-// addressForm excludes every character that has a meaning to a shell.
+// addressForm excludes every character that is special to a shell.
 var addressForm = lazyregexp.New(`^[A-Za-z0-9:/._~%-]+$`)
 
 // address returns the address of a package registry. It returns "" and adds a note
@@ -62,7 +62,7 @@ func (h *Host) address(text, setting string) string {
 	return ""
 }
 
-// settings returns the build arguments that a Dockerfile may ask for.
+// settings returns the build arguments that a Dockerfile may declare.
 func (h *Host) settings() map[string]string {
 	all := maps.Clone(h.Pip)
 	if all == nil {

@@ -17,7 +17,7 @@ import (
 	"aibox/bakery"
 )
 
-// certificate makes a self-signed one, as PEM.
+// certificate makes a self-signed certificate, as PEM.
 func certificate(t *testing.T, serial int64) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

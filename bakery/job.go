@@ -30,7 +30,7 @@ func (s JobState) String() string {
 // Over reports whether nothing more will happen.
 func (s JobState) Over() bool { return s > Baking }
 
-// Job is one image of a Queue. All text is safe for a terminal but Err's.
+// Job is one image of a Queue. All text is safe for a terminal, except that of Err.
 type Job struct {
 	Name  string
 	State JobState

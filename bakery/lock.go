@@ -12,7 +12,7 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// Lock pins by checksum what a build downloads: the files of locks/NAME next to the
+// Lock pins the downloads of a build by checksum: the files of locks/NAME next to the
 // Dockerfiles, by name. The build context holds it in lock/.
 type Lock map[string]string
 
@@ -52,8 +52,8 @@ func readLock(files fs.FS, image string) (Lock, error) {
 	return nil, nil // only the input that a lock is made from
 }
 
-// covers reports whether the lock holds the packages of a processor, named as Go
-// names it. A package.json names the ones it was made for where it is not both.
+// covers reports whether the lock holds the packages of a processor, named as Go names it. A
+// package.json names those that it was made for, unless it was made for both.
 func (l Lock) covers(arch string) bool {
 	processor := map[string]string{"amd64": "x64"}[arch]
 	if processor == "" {
@@ -107,7 +107,7 @@ func fetches(dockerfile string) bool {
 
 var notPinnedLine = lazyregexp.New(`(?m)^# Not pinned: (.+)$`)
 
-// notPinned returns what a Dockerfile declares to download unpinned.
+// notPinned returns the unpinned downloads that a Dockerfile declares.
 func notPinned(dockerfile string) []string {
 	var found []string
 	for _, line := range notPinnedLine.FindAllStringSubmatch(dockerfile, -1) {

@@ -12,7 +12,7 @@ import (
 
 const lockedText = "# Not pinned: weather\nARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nARG LOCKED\nCOPY lock/ /fetch/\nRUN install\n"
 
-// lockedFiles returns recipes of which the agent has a lock, for x64 alone.
+// lockedFiles returns recipes in which the agent has a lock, only for x64.
 func lockedFiles() fstest.MapFS {
 	from := files()
 	from["agent.Dockerfile"].Data = []byte(lockedText)
@@ -21,7 +21,7 @@ func lockedFiles() fstest.MapFS {
 	return from
 }
 
-// lastBuild bakes the agent and answers its build.
+// lastBuild bakes the agent and returns its build.
 func lastBuild(t *testing.T, from fstest.MapFS, o bakery.Options) (bakery.Build, *recorder) {
 	t.Helper()
 	fake, lastStep := reachable(), &recorder{}

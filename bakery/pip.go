@@ -40,8 +40,8 @@ func readPip(root fs.FS, env func(string) string, home string) map[string]string
 	return found
 }
 
-// parsePip reads a pip.conf: sections of "key = value", where indented lines go on
-// with a value. Settings of [install] win over those of [global].
+// parsePip reads a pip.conf: sections of "key = value", where indented lines continue a value.
+// Settings of [install] win over those of [global].
 func parsePip(text string) map[string]string {
 	sections := map[string]map[string]string{"global": {}, "install": {}}
 	section, name := "", ""
@@ -67,8 +67,8 @@ func parsePip(text string) map[string]string {
 	return sections["global"]
 }
 
-// pip takes over what a build can use and may see: addresses without passwords that
-// lead off this machine.
+// pip takes only settings that a build can use and may see: addresses without passwords
+// that do not point to this machine.
 func (h *Host) pip(settings map[string]string) {
 	h.Pip = nil
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

@@ -48,7 +48,7 @@ func TestPipIndexComesFromPipSettings(t *testing.T) {
 	}
 }
 
-// A malformed file of the user's settings must not break a bake.
+// A malformed pip.conf must not break a bake.
 func FuzzPip(f *testing.F) {
 	f.Add("[global]\nindex-url = https://a.example\n  https://b.example\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// PlainProgress writes one line per event that matters, for logs and pipes: the
-// start and the end of each step, and of a failed one its last lines. A step's
-// other output is not shown.
+// PlainProgress writes one line per event that matters, for logs and pipes: the start and
+// the end of each step, and the last lines of a failed one. Other output of steps is not
+// shown.
 func PlainProgress(w io.Writer) Progress { return plain{w: w} }
 
 type plain struct{ w io.Writer }

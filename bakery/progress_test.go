@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// story returns a bake with all that can happen.
+// story returns a bake with every kind of event.
 func story() []Event {
 	return []Event{
 		{Kind: Note, Text: "a setting was left out"},
@@ -94,7 +94,7 @@ func TestTerminalStopsItsClockOnClose(t *testing.T) {
 	}
 }
 
-// screen is as much of a terminal as Terminal needs.
+// screen emulates the terminal functions that Terminal uses.
 type screen struct{ lines []string }
 
 func (s *screen) write(t *testing.T, text string) {

@@ -136,7 +136,7 @@ func (q *Queue) notify() {
 	for watcher := range q.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it has not received the last one yet
+		default: // the last notification has not been received yet
 		}
 	}
 }

@@ -24,7 +24,7 @@ func three() fstest.MapFS {
 	return all
 }
 
-// queue returns one whose images are made by a Fake, and closed with the test.
+// queue returns a Queue that builds with a Fake and is closed when the test ends.
 func queue(t *testing.T, fake *bakerytest.Fake, width int) *bakery.Queue {
 	t.Helper()
 	q := bakery.NewQueue(t.Context(), width, func(_ context.Context, rebuild bool) (*bakery.Bakery, error) {
@@ -34,7 +34,7 @@ func queue(t *testing.T, fake *bakerytest.Fake, width int) *bakery.Queue {
 	return q
 }
 
-// until waits for the jobs to be as wanted, and answers them.
+// until waits until the jobs are as wanted, and returns them.
 func until(t *testing.T, q *bakery.Queue, wanted func([]bakery.Job) bool) []bakery.Job {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -81,7 +81,7 @@ func TestImagesAreBuiltInParallelOnOneBase(t *testing.T) {
 	fake.OnBuild = func(_ context.Context, b bakery.Build, _ func(bakery.Update)) error {
 		if b.Labels[bakery.LabelAgent] != bakery.Base && !b.NoCache {
 			atWork.Done()
-			atWork.Wait() // ends only when the other one is at work, too
+			atWork.Wait() // ends only once the other one is building, too
 		}
 		return nil
 	}
@@ -110,7 +110,7 @@ func TestQueueLimitsConcurrentBuilds(t *testing.T) {
 		var atWork, most atomic.Int32
 		fake.OnBuild = func(context.Context, bakery.Build, func(bakery.Update)) error {
 			most.Store(max(most.Load(), atWork.Add(1)))
-			time.Sleep(time.Minute) // of the bubble: passes when everybody waits
+			time.Sleep(time.Minute) // of the synctest bubble: advances once every goroutine is blocked
 			atWork.Add(-1)
 			return nil
 		}

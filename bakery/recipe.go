@@ -17,19 +17,19 @@ const Base = "base"
 
 const suffix = ".Dockerfile"
 
-// digestForm changes when images must be rebuilt although no recipe changed,
-// because bakery itself builds them in another way.
+// digestForm is part of every digest. Change it when bakery builds images in another way,
+// so that they are rebuilt although no recipe has changed.
 const digestForm = "aibox-recipe-1"
 
 // Recipe is everything that determines an image's content. Equal recipes have the same
 // reference, so an existing image with that reference need not be built.
 type Recipe struct {
 	Name       string
-	Version    string // the agent's; empty on the base
+	Version    string // the agent's version; empty for the base
 	Dockerfile string
 	Lock       Lock              // the files in lock/ of the build context; nil where nothing is locked
 	Args       map[string]string // without BASE
-	Unpinned   []string          // what the build downloads without a pinned checksum
+	Unpinned   []string          // downloads without a pinned checksum
 	Parent     string            // digest of the base's recipe; for the base, of its source
 	BaseRef    string            // the image it builds on; not part of the digest, since Parent is
 	Certs      []Cert
@@ -41,7 +41,7 @@ func (r Recipe) Digest() string {
 	for i, c := range r.Certs {
 		certs[i] = c.Fingerprint
 	}
-	// Encoding a map sorts its keys, so equal recipes are equal bytes.
+	// Encoding a map sorts its keys, so equal recipes have the same encoding.
 	return digestOf(digestForm, r.Name, r.Dockerfile, r.Lock, r.Args, r.Parent, certs)
 }
 
@@ -51,9 +51,9 @@ const Namespace = "aibox/"
 // Ref returns the image's reference: aibox/NAME:DIGEST12.
 func (r Recipe) Ref() string { return Namespace + r.Name + ":" + r.Digest()[:12] }
 
-// CacheScope separates the cache mounts of this recipe from those of every other one,
-// and from those of its own earlier versions: a malicious install step can
-// leave files only for itself. An interrupted bake finds what it had downloaded.
+// CacheScope separates the cache mounts of this recipe from those of every other one, and
+// from those of its own earlier versions: a malicious install step can leave files only for
+// itself. A bake that was interrupted finds its downloads again.
 func (r Recipe) CacheScope() string { return Namespace + r.Name + "/" + r.Digest() }
 
 // Labels returns the labels of the image.
@@ -74,14 +74,14 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// catalog holds what images are made from, by name.
+// catalog holds the sources of all images, by name.
 type catalog map[string]entry
 
-// entry is what one image is made from.
+// entry is the source of one image.
 type entry struct {
 	dockerfile string
 	lock       Lock // nil where there is none
-	custom     bool // it comes from the user's own files
+	custom     bool // it is one of the user's own files
 }
 
 // readCatalog reads every NAME.Dockerfile in files, and its lock.

@@ -13,15 +13,15 @@ import (
 const running = 6
 
 // Terminal is a Progress for an interactive terminal: finished steps scroll up, the running
-// ones stay below with their time and last line, updated in place. It needs
-// cursor-up and erase-below of the terminal, nothing else.
+// ones stay below with their time and last line, updated in place. The terminal only needs
+// to support cursor-up and erase-below.
 type Terminal struct {
 	mu     sync.Mutex
 	w      io.Writer
 	width  func() int
 	now    func() time.Time
 	active []*activeStep
-	drawn  int // lines of the block below, on the screen now
+	drawn  int // lines of the block that is on the screen now
 	stop   chan struct{}
 	done   chan struct{}
 }
@@ -80,7 +80,7 @@ func (t *Terminal) Handle(e Event) {
 				s.last = e.Text
 			}
 		}
-		return // the clock shows it: a chatty build must not redraw at every line
+		return // shown at the next tick, so that a build with much output does not redraw for every line
 	case StepDone, StepCached, StepFailed, StepSkipped:
 		t.drop(func(s *activeStep) bool { return s.id == e.Step })
 	case ImageDone, ImageFailed:

@@ -38,8 +38,8 @@ func newTracker(image string, handle func(Event)) *tracker {
 	return &tracker{image: image, handle: handle, steps: map[string]*trackedStep{}}
 }
 
-// update applies an update: starts first, then output, then ends, so that the lines
-// of a step never follow its end.
+// update applies an update: starts first, then output, then ends, so that no line of a step
+// follows its end.
 func (t *tracker) update(u Update) {
 	for _, s := range u.Steps {
 		t.start(s)
@@ -86,7 +86,7 @@ func (t *tracker) end(s Step) {
 	event := Event{Image: t.image, Step: s.ID, Text: step.name, Took: took(s)}
 	switch {
 	case canceled(s.Error):
-		return // a step that was ended because another one failed
+		return // canceled because another step failed
 	case s.Error != "":
 		event.Kind, event.Err, event.Tail = StepFailed, termtext.Escape(reason(s.Error)), step.tail
 		if t.failed == nil {
@@ -156,8 +156,8 @@ func stepName(raw string) string {
 // shellPrefix begins a script that a recipe holds as JSON.
 const shellPrefix = `["/bin/sh","-euc",`
 
-// scriptIn returns a step's name with the first line of such a script in place of JSON.
-// BuildKit cuts long names off, so that the end may be missing.
+// scriptIn returns a step's name with the first line of such a script in place of JSON. The
+// end may be missing, because BuildKit cuts off long names.
 func scriptIn(raw string) string {
 	before, script, ok := strings.Cut(raw, shellPrefix)
 	if !ok {

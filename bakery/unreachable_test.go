@@ -63,7 +63,7 @@ func TestOtherBuildErrorsNameNoHost(t *testing.T) {
 	}
 }
 
-// What a program prints may come from a server that lies.
+// The output of a program may repeat false claims of a server.
 func FuzzUnreached(f *testing.F) {
 	f.Add("curl: (6) Could not resolve host: files.example")
 	f.Add("HTTPSConnectionPool(host='x\x1b[31m")

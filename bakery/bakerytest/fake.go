@@ -21,7 +21,7 @@ type Fake struct {
 	OnBuild func(ctx context.Context, b bakery.Build, report func(bakery.Update)) error
 	// OnPull answers pulls; nil means that no registry can be reached.
 	OnPull func(ctx context.Context, ref string) error
-	// FreeBytes is the room on the disk; 0 means unknown.
+	// FreeBytes is the free space on the disk; 0 means unknown.
 	FreeBytes uint64
 	// InUse are the ids of images that containers use.
 	InUse map[string]bool
@@ -47,14 +47,14 @@ func (f *Fake) Add(ref string, labels map[string]string) string {
 	return id
 }
 
-// Builds lists the builds that were begun, in order.
+// Builds lists the builds that were started, in order.
 func (f *Fake) Builds() []bakery.Build {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.builds)
 }
 
-// name moves ref to image.
+// name makes ref refer to image.
 func (f *Fake) name(image *bakery.Image, ref string) {
 	for _, other := range f.images {
 		other.Refs = slices.DeleteFunc(other.Refs, func(r string) bool { return r == ref })
@@ -95,7 +95,7 @@ func (f *Fake) Labeled(_ context.Context, label string) ([]bakery.Image, error) 
 	return found, nil
 }
 
-// Tag gives an image a further name.
+// Tag gives an image another name.
 func (f *Fake) Tag(_ context.Context, ref, as string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +119,7 @@ func (f *Fake) Pull(ctx context.Context, ref, as string, _ time.Duration, log fu
 	return f.Tag(ctx, ref, as)
 }
 
-// Import reads the stream to its end and adds the image unless it broke off.
+// Import reads the stream to its end and adds the image unless the stream ended with an error.
 func (f *Fake) Import(ctx context.Context, as string, root io.Reader) error {
 	if _, err := io.Copy(io.Discard, root); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (f *Fake) Import(ctx context.Context, as string, root io.Reader) error {
 	return nil
 }
 
-// Build plays OnBuild and adds the image.
+// Build calls OnBuild and adds the image.
 func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Update)) error {
 	f.mu.Lock()
 	f.builds = append(f.builds, b)

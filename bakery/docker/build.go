@@ -15,17 +15,17 @@ import (
 	"aibox/bakery"
 )
 
-// Build runs b by the daemon's own BuildKit, without a session: the context goes
-// along as a tar archive, so the daemon can request nothing else from this
-// machine. RUN steps run under runc whatever the default runtime is.
+// Build runs b by the daemon's own BuildKit, without a session: the context is sent as a tar
+// archive, so the daemon can request nothing else from this machine. RUN steps run under runc
+// whatever the default runtime is.
 func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bakery.Update)) error {
 	id := "aibox-" + rand.Text()
 	args := make(map[string]*string, len(order.Args))
 	for name, value := range order.Args {
 		args[name] = &value
 	}
-	// BuildKit puts this before the id of every cache mount, also of one that names no id.
-	// Last, so that no other argument replaces it.
+	// BuildKit prepends this to the id of every cache mount, even one without an id. It
+	// comes last, so that no other argument replaces it.
 	args["BUILDKIT_CACHE_MOUNT_NS"] = &order.CacheScope
 	// The request outlives ctx: a canceled build is waited for, so that nothing
 	// continues after Build returns.
@@ -57,8 +57,8 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 }
 
 // builtMeanwhile reports whether a build failed because another process has built the same
-// image at the same time. Docker with the image store of containerd gives the name to the
-// first of the two, and refuses it to the second. The labels hold the digest of the recipe.
+// image at the same time. Docker with containerd's image store gives the name to the first
+// of the two, and refuses it to the second. The labels hold the recipe's digest.
 func (b *Builder) builtMeanwhile(ctx context.Context, order bakery.Build, before bakery.Image, failed error) bool {
 	if !strings.Contains(failed.Error(), "already exists") {
 		return false
@@ -75,10 +75,10 @@ func (b *Builder) builtMeanwhile(ctx context.Context, order bakery.Build, before
 	return true
 }
 
-// drop removes the image whose only name a build has taken over. One that still
-// has a name (the build made the very same image, or a user tagged it) stays:
-// removing by id takes a last name along. Without force the daemon keeps what a
-// container uses.
+// drop removes an image whose only name now belongs to a newer build. An image that still
+// has a name (the build made the same image again, or a user tagged it) stays, since
+// removing it by id would also remove its last name. Without force the daemon keeps images
+// that containers use.
 func (b *Builder) drop(ctx context.Context, id string) {
 	if id == "" {
 		return
@@ -88,9 +88,8 @@ func (b *Builder) drop(ctx context.Context, id string) {
 	}
 }
 
-// cancelWith ends build id on the daemon when ctx ends, and calls abandon when
-// the daemon does not obey. The function it returns stops the watch and waits
-// for it.
+// cancelWith ends build id on the daemon when ctx ends, and calls abandon if the daemon
+// does not comply. The returned function stops watching and waits until that has ended.
 func (b *Builder) cancelWith(ctx context.Context, id string, abandon func()) func() {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -1,6 +1,5 @@
-// Package docker builds, imports and finds images by a Docker daemon, from 20.10
-// on, for bakery. It pushes nothing, starts no container and reads no credential
-// store.
+// Package docker builds, imports and finds images with a Docker daemon, from 20.10 on, for
+// bakery. It pushes nothing, starts no container and reads no credential store.
 package docker
 
 import (
@@ -76,7 +75,7 @@ func (b *Builder) Labeled(ctx context.Context, label string) ([]bakery.Image, er
 	return out, nil
 }
 
-// Tag names ref as.
+// Tag gives ref the additional name as.
 func (b *Builder) Tag(ctx context.Context, ref, as string) error {
 	if err := b.api.ImageTag(ctx, ref, as); err != nil {
 		return fmt.Errorf("naming image %q: %w", as, err)
@@ -87,10 +86,10 @@ func (b *Builder) Tag(ctx context.Context, ref, as string) error {
 // errSilent reports a registry that does not answer in time.
 var errSilent = errors.New("the registry does not answer")
 
-// stall is how long a running pull may make no progress.
+// stall is how long a running pull can go without progress.
 const stall = time.Minute
 
-// Pull fetches ref and names it as.
+// Pull fetches ref and names the image as.
 func (b *Builder) Pull(ctx context.Context, ref, as string, patience time.Duration, log func(string)) error {
 	pulling, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

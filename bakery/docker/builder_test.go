@@ -27,7 +27,7 @@ import (
 	"aibox/bakery"
 )
 
-// daemon returns the real one of DOCKER_HOST.
+// daemon returns a Builder for the real daemon at DOCKER_HOST.
 func daemon(t *testing.T) *Builder {
 	t.Helper()
 	if testing.Short() {
@@ -64,7 +64,7 @@ var probe = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(file)
 })
 
-// system imports an image that holds nothing but /probe, and answers its name.
+// system imports an image that holds only /probe, and returns its name.
 func system(t *testing.T, b *Builder) string {
 	t.Helper()
 	program, err := probe()
@@ -85,7 +85,7 @@ func system(t *testing.T, b *Builder) string {
 	return ref
 }
 
-// name makes a reference of this test alone and removes the image at its end.
+// name returns a reference that only this test uses, and removes the image when the test ends.
 func name(t *testing.T, b *Builder, what string) string {
 	ref := "aibox-test/" + what + ":" + strings.ToLower(rand.Text())
 	t.Cleanup(func() { remove(b, ref) })
@@ -112,7 +112,7 @@ func order(t *testing.T, b *Builder, base, dockerfile string) bakery.Build {
 	}
 }
 
-// news collects what a build reports.
+// news collects the updates of a build.
 type news struct {
 	steps map[string]bakery.Step
 	log   strings.Builder
@@ -202,7 +202,7 @@ func TestRebuildReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
 func TestCacheMountPersistsAcrossBuildsButNotInTheImage(t *testing.T) {
 	b := daemon(t)
 	base := system(t, b)
-	mark := rand.Text() // in the step, too: the mount's id alone does not make it another step
+	mark := rand.Text() // also in the step, because another mount id does not make it a different step
 	mount := "--mount=type=cache,id=aibox-test-" + mark + ",target=/cache"
 	var last news
 	for _, word := range []string{"one", "two"} {
@@ -329,7 +329,7 @@ func TestBakeryWorksOnARealDaemon(t *testing.T) {
 	}
 }
 
-// removeTagsOf removes the names that bakery gave to the image ref.
+// removeTagsOf removes the names that bakery gave the image ref.
 func removeTagsOf(b *Builder, ref string) {
 	if found, err := b.Image(context.Background(), ref); err == nil {
 		for _, other := range found.Refs {
@@ -340,7 +340,7 @@ func removeTagsOf(b *Builder, ref string) {
 
 func TestUnresponsiveRegistryTimesOut(t *testing.T) {
 	b := openFake(t, func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done() // a daemon that waits for its registry
+		<-r.Context().Done() // a daemon that is still waiting for its registry
 	})
 	if err := b.Pull(t.Context(), "debian:x", "aibox/debian:x", 50*time.Millisecond, func(string) {}); !errors.Is(err, errSilent) {
 		t.Errorf("error: %v", err)
@@ -408,7 +408,7 @@ func TestTheSecondOfTwoEqualBuildsIsNoFailure(t *testing.T) {
 	}
 }
 
-// openFake opens a builder on a daemon that is not one.
+// openFake opens a builder whose daemon is an HTTP handler.
 func openFake(t *testing.T, answer http.HandlerFunc) *Builder {
 	t.Helper()
 	server := httptest.NewUnstartedServer(answer)

@@ -10,7 +10,7 @@ import (
 	"aibox/bakery"
 )
 
-// lines collects what the steps of a bake print.
+// lines collects the output of a bake's steps.
 type lines struct{ strings.Builder }
 
 func (l *lines) Handle(e bakery.Event) {
@@ -26,7 +26,7 @@ func TestRecipeCannotPoisonAnothersCache(t *testing.T) {
 	b := daemon(t)
 	system, id := system(t, b), "aibox-test-"+strings.ToLower(rand.Text())
 	write := func(word string) string {
-		word += " " + id // else the daemon repeats a step of the last time that these tests ran
+		word += " " + id // otherwise the daemon reuses a step from an earlier run of these tests
 		return `RUN --mount=type=cache,id=` + id + `,target=/cache,sharing=locked ["/probe", "write", "/cache/f", "` + word + `"]` + "\n" +
 			`RUN --mount=type=cache,target=/` + id + ` ["/probe", "write", "/` + id + `/f", "` + word + `"]` + "\n"
 	}
@@ -38,7 +38,7 @@ func TestRecipeCannotPoisonAnothersCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the name that a given base gets
+	t.Cleanup(func() { // the name of an image given as the base
 		image, _ := b.Image(context.Background(), system)
 		for _, ref := range image.Refs {
 			remove(b, ref)

@@ -26,8 +26,8 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// published makes the files of a registry that holds one image, with one file
-// in it, and answers the digest of its manifest.
+// published makes the files of a registry that holds one image, with one file in it, and
+// returns the digest of its manifest.
 func published(t *testing.T) (map[string][]byte, string) {
 	t.Helper()
 	var layer, packed bytes.Buffer
@@ -64,8 +64,8 @@ func published(t *testing.T) (map[string][]byte, string) {
 	return files, digest(manifest)
 }
 
-// registry runs a registry with files in a container, where the daemon reaches
-// it, and answers its address.
+// registry runs a registry with files in a container that the daemon can reach, and returns its
+// address.
 func registry(t *testing.T, b *Builder, files map[string][]byte) string {
 	t.Helper()
 	program, err := probe()
@@ -121,7 +121,8 @@ func TestImageIsPulledByDigestAndAnotherDigestIsRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With containerd's image store an image is named by its manifest, and its size is the packed one.
+	// With containerd's image store an image's id is that of its manifest, and its size is the
+	// compressed one.
 	if image, err := b.Image(t.Context(), as); err != nil || image.Size != 5 && image.ID != "sha256:"+manifest {
 		t.Errorf("image: %+v, %v", image, err)
 	}

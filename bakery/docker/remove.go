@@ -28,8 +28,8 @@ func (b *Builder) Own(ctx context.Context) (map[string]int64, error) {
 	return own, nil
 }
 
-// usageLimit is how long a query is repeated that failed for a passing reason, and
-// usagePause how long before each retry.
+// usageLimit is how long a query that failed for a temporary reason is retried, and
+// usagePause the time before each retry.
 const (
 	usageLimit = time.Minute
 	usagePause = 100 * time.Millisecond
@@ -53,7 +53,7 @@ func (b *Builder) usage(ctx context.Context) (types.DiskUsage, error) {
 	}
 }
 
-// passing reports whether the error of a disk usage query is gone soon. The daemon runs one
+// passing reports whether the error of a disk usage query is temporary. The daemon runs one
 // such query at a time, even for a client that has disconnected, and rejects others. Docker
 // 29 fails as well when a container is removed during the query.
 func passing(err error) bool {

@@ -29,8 +29,8 @@ const (
 	timeNanos   protowire.Number = 2
 )
 
-// decodeStatus reads a StatusResponse. Unknown fields are skipped, as protobuf
-// asks. The update shares no memory with data.
+// decodeStatus reads a StatusResponse. Unknown fields are skipped, as protobuf requires.
+// The update shares no memory with data.
 func decodeStatus(data []byte) (bakery.Update, error) {
 	var u bakery.Update
 	err := fields(data, func(n protowire.Number, _ uint64, value []byte) error {

@@ -23,7 +23,7 @@ func moment(seconds, nanos uint64) string {
 	return string(number(number(nil, 1, seconds), 2, nanos))
 }
 
-// status returns an answer with everything in it, unknown fields among the rest.
+// status returns an answer with every field, and unknown ones.
 func status() []byte {
 	vertex := text(nil, 1, "sha256:aa")
 	vertex = text(vertex, 2, "sha256:input")

@@ -12,7 +12,7 @@ func main() {
 	switch os.Args[1] {
 	case "say":
 		println(os.Args[2])
-	case "write": // a file with its arguments and what was in it before
+	case "write": // appends its arguments to a file
 		old, _ := os.ReadFile(os.Args[2])
 		if err := os.WriteFile(os.Args[2], append(old, os.Args[3]...), 0o644); err != nil {
 			panic(err)
@@ -22,7 +22,7 @@ func main() {
 		println("first line")
 		println("\x1b[31mlast line")
 		os.Exit(7)
-	case "hang": // with a timer, or the Go runtime sees a deadlock
+	case "hang": // with a timer, since the Go runtime would report a deadlock
 		println("ready")
 		for {
 			time.Sleep(time.Hour)
