@@ -7,8 +7,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// AgentPolicy are the settings under [agents.NAME] besides the agent's own options. The
-// network, allow and deny of an agent go over those at the top of the same file.
+// AgentPolicy are the settings under [agents.NAME] besides the agent's own options. An agent's
+// network, allow and deny override those at the top of the same file.
 type AgentPolicy struct {
 	Network string   `label:"Network" help:"Set what this agent can reach" choices:"none local allowlist public" scope:"at-most"`
 	Allow   []string `label:"Allowed hosts" help:"Allow these hosts to this agent" scope:"at-most"`
@@ -54,15 +54,15 @@ func (e entry) withoutHosts(d *Document, value any) any {
 // CloudKey returns the key of the setting that accepts the agent's cloud.
 func CloudKey(agent string) string { return "agents." + agent + ".cloud" }
 
-// layers are what the sources say about a setting, for one agent. An agent's own table goes
-// over the top of the same file. A nil layer says nothing.
+// layers are the values of a setting in each source, for one agent. The agent's own table
+// overrides the top of the same file. A nil layer sets nothing.
 type layers struct {
 	builtIn        said
 	user, variable []*said
 	repository     []*said
 }
 
-// allowed is what holds without the repository's file.
+// allowed is the value without the repository's file.
 func (l layers) allowed(e entry) merged {
 	return e.merge(l.builtIn, slices.Concat(l.user, l.variable)...)
 }
@@ -119,9 +119,8 @@ func (e entry) resolveFor(own *entry, in Input, environment map[string]string) (
 	return e.mergeOver(m, append(l.variable, flag)...), nil
 }
 
-// tighten merges what the repository's file says with m, the user's value for the agent. The
-// file may be looser than that value if it names no agent; it then counts as far as it is
-// tighter.
+// tighten merges the value of the repository's file with m, the user's value for the agent.
+// A file that names no agent may be looser than m; then only its tighter parts count.
 func (e entry) tighten(m merged, repository said) merged {
 	proposed := e.mergeOver(m, &repository)
 	if e.tightens(m.value, proposed.value) == nil {
@@ -144,8 +143,9 @@ func (e entry) tighten(m merged, repository said) merged {
 	return merged{kept, append(slices.Clone(m.from), repository.source)}
 }
 
-// tightens is spec.Field.Tightens. Allow lists are compared by what they allow: one word can
-// include another, and without a word that restricts requests a list can allow more.
+// tightens is spec.Field.Tightens. Allow lists are compared by the requests that they
+// allow: one word can include another, and removing a word that restricts requests can
+// allow more.
 func (e entry) tightens(current, proposed any) error {
 	err := e.field.Tightens(current, proposed)
 	next, isList := proposed.([]string)
@@ -181,8 +181,8 @@ func policyOf(agent string, e entry, sections []*section) *entry {
 	return nil
 }
 
-// topOf returns the entry at the top of a file that an agent's policy goes over; nil if own
-// is no such policy.
+// topOf returns the entry at the top of a file that own, an entry of an agent's policy,
+// overrides; nil if own is no such entry.
 func topOf(own entry, sections []*section) *entry {
 	if !own.section.policy {
 		return nil
@@ -223,7 +223,7 @@ func (e entry) resolved(agent string, sections []*section, in Input, environment
 	return setting, err
 }
 
-// agentOf returns the agent whose policy counts: that of a run.
+// agentOf returns the agent of the run, whose policy applies.
 func agentOf(flags []Override) string {
 	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == "agent" })
 	if i < 0 {
@@ -233,7 +233,7 @@ func agentOf(flags []Override) string {
 	return name
 }
 
-// loosened is the fault about a repository's file that loosens e.
+// loosened returns the fault for a repository's file that loosens e.
 func (e entry) loosened(d *Document, allowed merged, err error) *fault.Fault {
 	it, _ := d.find(e)
 	now := Setting{Value: allowed.value, Field: e.field, section: e.section}

@@ -29,7 +29,7 @@ func (d *Document) find(e entry) (*item, any) {
 	return nil, nil
 }
 
-// check refuses what is no setting, at the first place where that is so.
+// check refuses the first key that is not a setting.
 func (d *Document) check(sections []*section) error {
 	if d == nil {
 		return nil
@@ -42,8 +42,8 @@ func (d *Document) check(sections []*section) error {
 	return nil
 }
 
-// checkItem follows the path of an item down the sections: tables all the way, and
-// a setting at the end.
+// checkItem follows an item's path through the sections. All its parts must be tables,
+// except the last one, which is a setting.
 func (d *Document) checkItem(it item, sections []*section) error {
 	if it.table == arrayHeader {
 		return d.fault(it.value, "settings have no lists of tables").Hint("write [%s]", termtext.Escape(strings.Join(it.path, ".")))
@@ -74,7 +74,7 @@ func (d *Document) checkSecret(it item, field spec.Field) error {
 	if field.Type != spec.Secret {
 		return nil
 	}
-	// The excerpt would show the secret, so that this error has none.
+	// No excerpt here, since it would show the secret.
 	line, column := d.position(it.keys[len(it.keys)-1])
 	f := fault.New(fault.Usage, "%s:%d:%d: %q is a secret, which a settings file cannot contain", d.name, line, column, field.Key)
 	if field.Env == "" {
@@ -83,7 +83,8 @@ func (d *Document) checkSecret(it item, field spec.Field) error {
 	return f.Hint("remove the line and export %s=… instead", field.Env)
 }
 
-// unknown says that key is no setting of the section, and which one was meant.
+// unknown returns the fault for a key that is not a setting of the section. It suggests the
+// nearest one.
 func (d *Document) unknown(it item, offset int, name, key string, known []string) error {
 	end := len(d.data)
 	if it.table == noTable || it.table == inlineTable {
@@ -105,15 +106,15 @@ func (d *Document) unknown(it item, offset int, name, key string, known []string
 	return f.Hint("valid keys: %s", strings.Join(known, ", "))
 }
 
-// offsetOf returns where the part of the path at depth stands, or else the first that
-// stands here.
+// offsetOf returns the offset of the path's part at depth or, if that part is not in this
+// line, of the first one that is.
 func (d *Document) offsetOf(it item, depth int) int {
 	above := len(it.path) - len(it.keys)
 	return it.keys[max(depth-above, 0)]
 }
 
-// keysOf returns the keys that the table called name may hold: settings and tables. It
-// gives the field of key when that is a setting.
+// keysOf returns the keys that the table name may hold, settings and tables, and the field
+// of key if it is a setting.
 func keysOf(name, key string, sections []*section) (known []string, found *spec.Field) {
 	for _, s := range sections {
 		if s.name == name {

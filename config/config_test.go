@@ -36,7 +36,7 @@ func catalog() Catalog {
 	}
 }
 
-// resolve merges files and an environment in one go; "" is no file.
+// resolve merges files and an environment; "" means no file.
 func resolve(user, repository string, environment ...string) (*Resolved, error) {
 	in := Input{Environment: environment}
 	var err error
@@ -342,7 +342,7 @@ func TestEnvironmentErrorsNameTheVariable(t *testing.T) {
 	}
 }
 
-// An agent may have written the file, and nobody wants to wait for what is in it.
+// An agent may have written the file, so no content may take long to read.
 func TestFileWithTooManyKeysIsRejectedQuickly(t *testing.T) {
 	for _, file := range []string{
 		strings.Repeat("a\n", 10) + "x", // malformed long before that
@@ -359,7 +359,7 @@ func TestFileWithTooManyKeysIsRejectedQuickly(t *testing.T) {
 	}
 }
 
-// A repository's file may hold anything, and what is printed of it is one line.
+// A repository's file may hold anything, but messages show one line of it at most.
 func TestFileContentCannotForgeAnOutputLine(t *testing.T) {
 	for _, file := range []string{
 		"agents.painter.brushes = [\"a\\n✓ fine\"]", "[[\"a\\n✓ fine\"]]", "\"a\\n✓ fine\" = 1", "hide = [\"[\\n✓ fine\"]",
@@ -376,8 +376,8 @@ func TestFileContentCannotForgeAnOutputLine(t *testing.T) {
 	}
 }
 
-// What the user allows is what holds without the repository's file, so that a
-// variable counts as well as a line of the user's file.
+// The user's values are those that apply without the repository's file, so a variable counts as
+// much as a line of the user's file.
 func TestEnvironmentVariableCanAllow(t *testing.T) {
 	if _, err := resolve("", "timeout = \"30m\"", "AIBOX_TIMEOUT=5m"); err == nil || !slices.ContainsFunc(fault.Hints(err), func(hint string) bool {
 		return strings.HasPrefix(hint, "you allow 5m (AIBOX_TIMEOUT)")

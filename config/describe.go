@@ -11,8 +11,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Section returns the table that the setting stands in: "images", "agents.codex", and ""
-// for the top of a file.
+// Section returns the table of the setting: "images", "agents.codex", and "" for the top of
+// a file.
 func (s Setting) Section() string { return s.section.name }
 
 // Default returns the built-in value as text, "" when nothing is built in.
@@ -61,7 +61,7 @@ func (s Setting) auto() string {
 	return spec.Auto + " (" + s.Field.Auto + "), or "
 }
 
-// bounds says between what a number has to lie, "" when anywhere above nothing.
+// bounds describes the range of a number; "" if any positive number is valid.
 func (s Setting) bounds(text func(int64) string) string {
 	low, high := s.Field.Min, s.Field.Max
 	switch {

@@ -27,9 +27,9 @@ type Document struct {
 // item is a key with its value, or the header of a table.
 type item struct {
 	path  []string
-	keys  []int // the offsets of the last parts of path, those that stand here
+	keys  []int // the offsets of the last parts of path, which are in this line
 	value int   // the offset of the value; of the header itself for a header
-	end   int   // the offset behind the value
+	end   int   // the offset after the value
 	table kindOfTable
 }
 
@@ -42,8 +42,8 @@ const (
 	inlineTable             // x = {}
 )
 
-// Parse reads TOML. The name of the file is for errors and for provenance. What is
-// malformed is a Usage fault with line and column.
+// Parse reads TOML. The name of the file is for errors and for provenance. Malformed TOML is a
+// Usage fault with line and column.
 func Parse(kind Kind, name string, data []byte) (*Document, error) {
 	d := &Document{kind: kind, name: name, data: data, tree: map[string]any{}}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
@@ -66,12 +66,12 @@ func Parse(kind Kind, name string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// maxKeys bounds the keys of a file, each part between dots counted. There are a
-// few hundred settings, and the time that go-toml takes grows with the square.
+// maxKeys bounds the keys of a file, where each part between dots counts. There are a few
+// hundred settings, and go-toml's time grows with the square of the number.
 const maxKeys = 5000
 
-// locate finds where the keys stand, up to where the file is malformed, if it is:
-// go-toml says that better.
+// locate finds the offsets of the keys. In a malformed file it stops at the mistake, which
+// go-toml reports better.
 func (d *Document) locate() error {
 	keys := 0
 	var parser unstable.Parser
@@ -119,7 +119,7 @@ func (d *Document) assign(table []string, node *unstable.Node) {
 	}
 }
 
-// keyed makes an item of the keys of node, which stand below table.
+// keyed makes an item of the keys of node, which are relative to table.
 func (d *Document) keyed(table []string, node *unstable.Node) item {
 	it := item{path: slices.Clone(table)}
 	for keys := node.Key(); keys.Next(); {
@@ -138,7 +138,7 @@ func lastKey(node *unstable.Node) *unstable.Node {
 	return last
 }
 
-// skip returns the offset of the value behind the key that ends at offset.
+// skip returns the offset of the value that follows the key ending at offset.
 func skip(data []byte, offset int) int {
 	for offset < len(data) && strings.IndexByte(" \t=", data[offset]) >= 0 {
 		offset++
@@ -146,8 +146,8 @@ func skip(data []byte, offset int) int {
 	return offset
 }
 
-// at returns what the document holds under path, and false where there is nothing or a
-// list of tables stands in between.
+// at returns the document's value at path. It returns false if there is none, or if a list of
+// tables is on the way.
 func (d *Document) at(path []string) (any, bool) {
 	var value any = d.tree
 	for _, key := range path {
@@ -162,7 +162,7 @@ func (d *Document) at(path []string) (any, bool) {
 	return value, true
 }
 
-// offset returns where a line and a column in bytes are, both from 1.
+// offset returns the offset of a line and a column in bytes, both counted from 1.
 func (d *Document) offset(line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -187,8 +187,8 @@ func (d *Document) fault(offset int, format string, args ...any) *fault.Fault {
 	return d.faultUntil(offset, len(d.data), format, args...)
 }
 
-// faultUntil is like fault, but shows nothing from end on: what stands there may be a
-// secret in the wrong place.
+// faultUntil is like fault, but shows nothing from end on, where there may be a secret in
+// the wrong place.
 func (d *Document) faultUntil(offset, end int, format string, args ...any) *fault.Fault {
 	line, column := d.position(offset)
 	return fault.New(fault.Usage, "%s:%d:%d: %s\n%s", d.name, line, column, fmt.Sprintf(format, args...), d.excerpt(offset, end))
@@ -216,8 +216,8 @@ func (d *Document) excerpt(offset, end int) string {
 	return fmt.Sprintf("%s%s\n%*s| %*s", label, strings.TrimRight(text, " "), len(label)-2, "", len(left)+1, "^")
 }
 
-// oneColumn keeps the excerpt's pointer below its place: what a terminal would not
-// show in one column becomes something that it does.
+// oneColumn keeps the excerpt's pointer below its place: it replaces characters that a terminal
+// does not show in exactly one column.
 func oneColumn(r rune) rune {
 	switch {
 	case r == '\t':

@@ -12,9 +12,8 @@ import (
 	"aibox/internal/spelling"
 )
 
-// With returns the file d, which may be nil, with the setting key at the value that text
-// stands for, as in a variable. Comments, order and everything else stay as they
-// are.
+// With returns the file d, which may be nil, with the setting key set to text, which is
+// read like the text of a variable. Comments, order and everything else are unchanged.
 func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	c.named = tablesIn(d)
 	e, err := c.entry(key)
@@ -38,8 +37,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	return c.proved(d, d.with(e, literal), e, value)
 }
 
-// Without returns the file d without the setting key, or d as it is when it does not
-// have it.
+// Without returns the file d without the setting key, or d unchanged if it does not set the key.
 func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	c.named = tablesIn(d)
 	e, err := c.entry(key)
@@ -81,8 +79,8 @@ func unknownKey(key string, known []string) error {
 	return unknown.Hint("`aibox config show` lists them all")
 }
 
-// literal returns a value as it stands in TOML. Numbers, truth values and strings are
-// written as in JSON, whose escapes TOML knows too.
+// literal returns a value as TOML. Numbers, booleans and strings are written as in JSON, whose
+// escapes are valid in TOML, too.
 func literal(value any) (string, error) {
 	if words, ok := value.([]string); ok {
 		quoted := make([]string, len(words))
@@ -101,8 +99,8 @@ func literal(value any) (string, error) {
 	return strings.ReplaceAll(strings.TrimSpace(out.String()), "\x7f", `\u007f`), err
 }
 
-// with puts a value in the place of the old one, or below the table's last, or
-// below a new header at the end.
+// with replaces the old value, or adds the key after the table's last one, or adds it under
+// a new header at the end.
 func (d *Document) with(e entry, literal string) []byte {
 	line := e.field.Key + " = " + literal + "\n"
 	if d == nil {
@@ -145,8 +143,8 @@ func (d *Document) placeIn(table string) (offset int, found bool) {
 	return offset, found
 }
 
-// firstHeader returns where the first header stands, with the comment above it; the end
-// of the file when it has none.
+// firstHeader returns the offset of the first header, including the comment above it; the
+// end of the file if there is none.
 func (d *Document) firstHeader() int {
 	i := slices.IndexFunc(d.items, func(it item) bool { return it.table == header || it.table == arrayHeader })
 	if i < 0 {
@@ -163,7 +161,7 @@ func (d *Document) firstHeader() int {
 	return start
 }
 
-// lineEnd returns the offset behind the end of the line that offset is in.
+// lineEnd returns the offset after the line that contains offset.
 func (d *Document) lineEnd(offset int) int {
 	if i := bytes.IndexByte(d.data[offset:], '\n'); i >= 0 {
 		return offset + i + 1
@@ -171,9 +169,8 @@ func (d *Document) lineEnd(offset int) int {
 	return len(d.data)
 }
 
-// proved returns data if e now has the value, and every other setting is as it was
-// before. A file may be written in ways that lines cannot be put into or taken out
-// of, such as a table on one line.
+// proved returns data if e now has the value, and every other setting is unchanged. Some files
+// cannot be edited by adding and removing lines, for example one with a table on one line.
 func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]byte, error) {
 	byHand := fault.New(fault.Usage, "%q cannot be changed automatically in your file", e.key).Hint("edit it by hand: aibox config edit")
 	after, err := Parse(UserFile, UserName, data)
@@ -198,8 +195,8 @@ func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]by
 	return data, nil
 }
 
-// valueIn returns what the file says, as it stands there when it cannot be read; nil
-// when it says nothing.
+// valueIn returns the file's value of the setting, unparsed if it is not valid; nil if the file
+// does not set it.
 func (e entry) valueIn(d *Document) any {
 	it, raw := d.find(e)
 	if it == nil {
@@ -212,6 +209,5 @@ func (e entry) valueIn(d *Document) any {
 	return value
 }
 
-// same compares values as they would be written in Go, so that an unset list is
-// not an empty one.
+// same compares values by their Go syntax, so that an unset list differs from an empty one.
 func same(a, b any) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }

@@ -97,8 +97,7 @@ func TestInvalidValueIsNotWritten(t *testing.T) {
 
 func last(_ []byte, err error) error { return err }
 
-// Whatever is set in whatever order, the file says in the end what was set last,
-// and the comments are still there.
+// After any settings in any order, the file holds the last value of each, and all comments.
 func TestFileHasTheLastValueSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		template, err := Template()
@@ -147,7 +146,7 @@ func TestFileHasTheLastValueSet(t *testing.T) {
 	})
 }
 
-// A person who takes a # away has to get a setting, and not an error.
+// Removing a # must give a valid setting, not an error.
 func TestEveryTemplateLineIsACommentedSetting(t *testing.T) {
 	template, err := Template()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // prefix begins the name of every variable that is a setting.
 const prefix = "AIBOX_"
 
-// others are variables of aibox's that are no settings: the key of a model server
-// that is named by a URL, and what an agent in a sandbox has.
+// others are aibox's variables that are not settings: the key of a model server that is
+// named by a URL, and those that an agent in a sandbox has.
 var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE"}
 
 // Variable returns the name of the environment variable that sets the setting key.
@@ -21,8 +21,8 @@ func Variable(key string) string {
 	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// readEnvironment gives the variables by name. One that begins with AIBOX_, is not
-// empty and is no setting is refused: a limit that is misspelled would not hold.
+// readEnvironment returns the variables by name. It refuses a nonempty variable that begins
+// with AIBOX_ and is not a setting, since a misspelled limit would have no effect.
 func readEnvironment(environment []string, sections []*section) (map[string]string, error) {
 	variables := map[string]string{}
 	var known []string
@@ -54,13 +54,13 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 	return variables, nil
 }
 
-// inEnvironment returns what the variable of the setting says. An empty one says
-// nothing, as if it were not there; but an empty list is a list with nothing in it.
+// inEnvironment returns the value of the setting's variable. An empty variable counts as
+// unset; but an empty list is a list without elements.
 func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	name := Variable(e.key)
 	text, ok := variables[name]
 	if !ok || text == "" && !isList(e.field) {
-		return nil, nil //nolint:nilnil // nobody set the variable, and that is no error
+		return nil, nil // nolint:nilnil // the variable is not set, which is no error
 	}
 	value, err := e.read(func(scratch any) error {
 		if strings.TrimSpace(text) == "" {

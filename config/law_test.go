@@ -75,9 +75,9 @@ func plainEntries(t interface{ Fatal(...any) }) []entry {
 	return entries
 }
 
-// Whatever the files and the environment say, a repository's file is refused or
-// leaves each setting as it was or tighter; and without its file nothing but the
-// file's own mistakes can make the difference.
+// With any files and environment, a repository's file is refused or leaves each setting
+// unchanged or tighter; and if only the run with the file fails, the mistake is in that
+// file.
 func TestNoRepositoryFileEverWidens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := plainEntries(t)
@@ -106,8 +106,8 @@ func TestNoRepositoryFileEverWidens(t *testing.T) {
 	})
 }
 
-// tighter is written down a second time here, from the words of the manual rather
-// than from the code: what a repository may do to a value that is in force.
+// tighter states a second time what a repository may do to a value: from the manual, not
+// from the code.
 func tighter(field spec.Field, was, now any) bool {
 	number := func(value any) int64 {
 		limits := map[any]int64{"1s": 1, "59m": 3540, "1h": 3600, "1h1m": 3660, "61m": 3660, "99h": 356400}
@@ -125,9 +125,9 @@ func tighter(field spec.Field, was, now any) bool {
 		return !slices.ContainsFunc(small, func(word string) bool { return !slices.Contains(large, word) })
 	}
 	switch field.Key {
-	case "cloud": // accepts that traffic is not seen
+	case "cloud": // accepts traffic that aibox does not see
 		return false
-	case "inference-tools": // a way out of the sandbox: never, not even one less
+	case "inference-tools": // a way out of the sandbox: no change is allowed, not even a removal
 		return false
 	case "tone":
 		return true
@@ -138,7 +138,7 @@ func tighter(field spec.Field, was, now any) bool {
 		return now != nil && subset(now, was)
 	case "system", "hide", "deny":
 		return subset(was, now)
-	case "brushes": // without any the painter takes all there are
+	case "brushes": // without any the painter uses all colors
 		words, _ := now.([]string)
 		before, _ := was.([]string)
 		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
@@ -161,8 +161,8 @@ func tighter(field spec.Field, was, now any) bool {
 	}
 }
 
-// The last one to say something is the one that a value came from, and for a list
-// that adds up everybody who said something is named, in order.
+// A value comes from the last source that sets it. For a list that adds up, all sources
+// that set it are named, in order.
 func TestProvenanceNamesTheLastSource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := plainEntries(t)
@@ -205,8 +205,8 @@ func writes(file, key string) bool {
 	return slices.ContainsFunc(strings.Split(file, "\n"), func(line string) bool { return strings.HasPrefix(line, key+" = ") })
 }
 
-// unharmed sets and unsets settings in the file: that works and leaves everything
-// else as it was, or is refused.
+// unharmed sets and unsets settings in the file. Each edit succeeds and leaves everything else
+// unchanged, or is refused.
 func unharmed(t *testing.T, d *Document) {
 	for _, key := range []string{"timeout", "images.base", "agents.painter.color"} {
 		value := map[string]string{"timeout": "7m", "images.base": "x", "agents.painter.color": "blue"}[key]
@@ -225,8 +225,8 @@ func unharmed(t *testing.T, d *Document) {
 	}
 }
 
-// Whatever bytes stand in a file, parsing and checking end with settings or with a
-// Usage fault that has a place in the file and can be printed.
+// For any bytes, parsing and checking return settings, or a Usage fault that has a place in the
+// file and can be printed.
 func FuzzSettingsFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "timeout = \"1h\"", "[agents.painter]\ncolor = \"red\"", "images = { base = \"x\" }", "hide = [\n\"a\", # b\n]",

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// readers are the ways to a list that is typed as text.
+// readers are the ways to read a list from text.
 var readers = map[string]func(key, text string) (*Resolved, error){
 	"variable": func(key, text string) (*Resolved, error) { return resolve("", "", Variable(key)+"="+text) },
 	"flag": func(key, text string) (*Resolved, error) {
@@ -52,7 +52,7 @@ func TestFalseListIsRejected(t *testing.T) {
 		for _, key := range []string{"hide", "env", "system", "inference-tools", "agents.painter.brushes"} {
 			for _, text := range []string{`["*.key"`, `[*.key]`, `[a-z]*`, `["a"]x`, `["a"],b`, "[\"a\"]\nclean = true", `[1]`, `["a", 1]`, `[["a"]]`, `b,["a"]`, `"[""*.key""]"`, `"['*.key']"`} {
 				if key == "agents.painter.brushes" && name == "flag" {
-					continue // goes by --set
+					continue // is set with --set
 				}
 				if _, err := read(key, text); fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) == 0 && key != "env" && key != "inference-tools" {
 					t.Errorf("%s: %s %q: %v %q", name, key, text, err, fault.Hints(err))
@@ -62,7 +62,7 @@ func TestFalseListIsRejected(t *testing.T) {
 	}
 }
 
-// Earlier versions wrote a whole list as one word, which hid nothing.
+// Earlier versions wrote a whole list as one word, which then hid nothing.
 func TestListWrittenAsAStringIsRejectedWithItsLine(t *testing.T) {
 	for _, file := range []string{`hide = ['["*.key"]']`, `hide = ["[\"*.key\"]", "b"]`, `system = ["['x']"]`} {
 		for _, err := range []error{second(resolve(file, "")), second(resolve("", file))} {

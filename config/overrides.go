@@ -9,9 +9,9 @@ import (
 	"aibox/agents/spec"
 )
 
-// RunOverrides are the settings that one run gives itself: the values and which of them
-// were given. All other settings come from the files and the environment. The zero value
-// gives none. Methods that change it must not run concurrently with any other.
+// RunOverrides are the settings given for one run: the values, and which of them were
+// given. All other settings come from the files and the environment. The zero value gives
+// none. Methods that change it must not run concurrently with any other.
 type RunOverrides struct {
 	values Run
 	given  map[string]bool
@@ -33,7 +33,7 @@ func (o *RunOverrides) Set(key, text string) error {
 	return o.store(field, func(to *Run) error { return field.Set(to, text) })
 }
 
-// Append is Set for a flag that can be repeated: a list grows by the words of text. The
+// Append is Set for a flag that can be repeated: it adds the words of text to a list. The
 // text of a variable is one word, since its value may hold commas.
 func (o *RunOverrides) Append(key, text string) error {
 	field, err := findRunField(key)
@@ -76,7 +76,7 @@ func adds(field spec.Field) bool {
 	return isList(field) && (field.Scope == spec.AtLeast || field.Scope == spec.Repository)
 }
 
-// CopyFrom gives the setting the value that it has in values.
+// CopyFrom sets the setting to its value in values.
 func (o *RunOverrides) CopyFrom(values *Run, key string) error {
 	field, err := findRunField(key)
 	if err != nil {
@@ -85,8 +85,7 @@ func (o *RunOverrides) CopyFrom(values *Run, key string) error {
 	return o.store(field, func(to *Run) error { return field.Copy(to, values) })
 }
 
-// Override gives the settings of other, over those that o gives. Other's lists replace
-// lists.
+// Override sets the settings of other, which replace those of o. Lists are replaced, too.
 func (o *RunOverrides) Override(other RunOverrides) error {
 	for _, key := range other.Keys() {
 		if err := o.CopyFrom(&other.values, key); err != nil {
@@ -136,7 +135,7 @@ func (o RunOverrides) Words(key string) []string {
 	return words
 }
 
-// Delete takes the setting away.
+// Delete removes the setting.
 func (o *RunOverrides) Delete(key string) {
 	field, err := findRunField(key)
 	if err != nil || !o.given[key] {
@@ -193,8 +192,8 @@ func (o RunOverrides) IsZero() bool { return len(o.given) == 0 }
 
 // ForResolve returns the overrides for Catalog.Resolve, each named by its flag or, if it
 // has another origin, by what name returns; name may be nil. The variables of the
-// environment are not among them: the settings hold only names, and those are added to
-// what a run gives.
+// environment are not among them: the settings hold only names, which are added to those
+// given for the run.
 func (o RunOverrides) ForResolve(name func(key string) string) []Override {
 	var all []Override
 	for _, field := range RunFields() {
@@ -210,8 +209,8 @@ func (o RunOverrides) ForResolve(name func(key string) string) []Override {
 	return all
 }
 
-// MarshalJSON writes an object of keys and texts. Of the variables of the environment it
-// writes the names alone.
+// MarshalJSON writes an object of keys and texts. Of the variables of the environment it writes
+// only the names.
 func (o RunOverrides) MarshalJSON() ([]byte, error) {
 	texts := map[string]string{}
 	for _, key := range o.Keys() {

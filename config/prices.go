@@ -16,7 +16,7 @@ const PricesName = "prices.toml"
 
 // Prices is a file of the prices of models.
 type Prices struct {
-	Date   string                           // as of which they hold; empty if the file does not tell
+	Date   string                           // the date of the prices; empty if the file has none
 	Models map[string]map[string]ModelPrice // by provider and model
 }
 
@@ -34,7 +34,7 @@ var listPrices []byte
 // ListPrices returns the built-in table of list prices.
 func ListPrices() (Prices, error) { return ParsePrices("prices.toml", listPrices) }
 
-// priceEntry is a price as a file has it: what is not set is nil.
+// priceEntry is a price in a file; unset fields are nil.
 type priceEntry struct {
 	Input          *float64 `toml:"input"`
 	Output         *float64 `toml:"output"`

@@ -13,8 +13,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// UserName and RepositoryName are the names of the two files: the one in aibox's
-// folder of the user's configuration, the other at the top of a repository.
+// UserName and RepositoryName are the names of the two files: in aibox's folder of the user's
+// configuration, and at the top of a repository.
 const (
 	UserName       = "config.toml"
 	RepositoryName = ".aibox.toml"
@@ -31,9 +31,9 @@ func ReadUser(file string) (*Document, error) {
 	})
 }
 
-// ReadRepository reads and parses the file at the top of a repository's working
-// tree. It is nil when there is none. An agent may have put anything in its place,
-// so nothing is followed out of the folder.
+// ReadRepository reads and parses the file at the top of a repository's working tree. It is
+// nil when there is none. An agent may have put anything in its place, so no symlink is
+// followed out of the folder.
 func ReadRepository(top string) (*Document, error) {
 	file := filepath.Join(top, RepositoryName)
 	return read(RepositoryFile, file, func() (int, error) {
@@ -50,7 +50,7 @@ func read(kind Kind, name string, open func() (int, error)) (*Document, error) {
 	fd, err := open()
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		return nil, nil //nolint:nilnil // there is no file, and that is no error
+		return nil, nil // nolint:nilnil // there is no file, which is no error
 	case errors.Is(err, unix.ELOOP):
 		return nil, fault.New(fault.Usage, "%s is a symlink; settings of a repository must be a regular file", name).
 			Hint("replace it with a regular file, or remove it")

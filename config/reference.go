@@ -9,8 +9,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// Template returns a file of settings in which every line is a comment but the headers,
-// as a starting point.
+// Template returns a file of settings as a starting point. Every line but the headers is a
+// comment.
 func Template() ([]byte, error) {
 	sections, err := Catalog{}.sections(namedTables{})
 	if err != nil {
@@ -110,7 +110,7 @@ func quoted(text string) string {
 	return "`" + text + "`"
 }
 
-// may says what a file in a repository may do to the setting.
+// may describes what a repository's file may do to the setting.
 func (e entry) may() string {
 	switch {
 	case e.addsUp():
@@ -136,7 +136,7 @@ func (e entry) may() string {
 	}
 }
 
-// May says what a file in a repository may do to the setting: "lower it".
+// May describes what a repository's file may do to the setting, such as "lower it".
 func (s Setting) May() string { return entry{field: s.Field}.may() }
 
 // Schema returns a JSON Schema (draft 2020-12) of a file of settings.
@@ -168,7 +168,7 @@ func (c Catalog) Schema() (map[string]any, error) {
 	return root, nil
 }
 
-// put stores table under path, and makes the tables above it.
+// put stores table under path, and creates the tables above it.
 func put(schema map[string]any, path []string, table map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)
 	if len(path) == 1 {

@@ -10,7 +10,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// Input is everything that settings are made of.
+// Input is everything that settings are resolved from.
 type Input struct {
 	User        *Document // the user's own file; nil when there is none
 	Repository  *Document // the repository's; nil when there is none
@@ -24,12 +24,12 @@ type Override struct {
 	Name  string // the flag, "--timeout", for errors and for provenance
 	Value any    // as spec.Field.Decode takes it
 
-	// Texts are a list in place of Value: the text behind each flag, read as a
-	// variable's is, one list after the other.
+	// Texts are a list in place of Value: the text of each flag, read like that of a
+	// variable, one list after the other.
 	Texts []string
 }
 
-// value returns what the flag says of a setting with the field.
+// value returns the flag's value of a setting with the field.
 func (o Override) value(field spec.Field, scratch any) (any, error) {
 	if o.Texts == nil {
 		return o.Value, nil
@@ -96,7 +96,7 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 	return r, nil
 }
 
-// keep stores the values of a section where they are typed.
+// keep stores the values of a section in its typed struct.
 func (r *Resolved) keep(s *section, values any) error {
 	if p, ok := values.(*Provider); ok {
 		r.Providers[strings.TrimPrefix(s.name, providersTable+".")] = *p
@@ -119,13 +119,13 @@ func (r *Resolved) keep(s *section, values any) error {
 	return nil
 }
 
-// said is what one source says about a setting.
+// said is the value of a setting in one source.
 type said struct {
 	value  any // as spec.Field.Value gives it
 	source Source
 }
 
-// secret tells of a secret only whether it is there. It comes from its own variable.
+// secret returns dots if the secret is set. It comes from its own variable.
 func (e entry) secret(setting Setting, environment map[string]string) Setting {
 	setting.From = []Source{{Kind: BuiltIn}}
 	if text, ok := environment[e.field.Env]; ok && text != "" {
@@ -134,10 +134,10 @@ func (e entry) secret(setting Setting, environment map[string]string) Setting {
 	return setting
 }
 
-// dots stand for a secret.
+// dots are shown in place of a secret.
 const dots = "••••••••"
 
-// merged is a value that several sources may have a part in.
+// merged is a value that may come from several sources.
 type merged struct {
 	value any
 	from  []Source
@@ -146,8 +146,8 @@ type merged struct {
 // addsUp reports whether every source adds to the setting.
 func (e entry) addsUp() bool { return adds(e.field) }
 
-// merge returns what several sources say together, in their order; nil is one that says
-// nothing. The first one is built in and always there.
+// merge merges the values of several sources, in their order; nil is a source that does not
+// set it. The first one is the built-in default and always present.
 func (e entry) merge(builtIn said, others ...*said) merged {
 	return e.mergeOver(merged{builtIn.value, []Source{builtIn.source}}, others...)
 }
@@ -166,8 +166,8 @@ func (e entry) mergeOver(m merged, others ...*said) merged {
 	return m
 }
 
-// union returns the words of both lists, each once: where it stands first or, of patterns, of
-// which a later one counts more, where it stands last.
+// union returns the words of both lists, each once: at its first position or, for patterns, of
+// which later ones override earlier ones, at its last.
 func (e entry) union(a, b any) []string {
 	if e.field.Scope == spec.AtLeast {
 		first, _ := a.([]string)
@@ -190,11 +190,11 @@ func union(a, b any) []string {
 	return all
 }
 
-// inFile returns what the user's file says; nil when it says nothing.
+// inFile returns the value in the user's file; nil if the file does not set it.
 func (e entry) inFile(d *Document) (*said, error) {
 	it, raw := d.find(e)
 	if it == nil {
-		return nil, nil //nolint:nilnil // the file says nothing, and that is no error
+		return nil, nil // nolint:nilnil // the file does not set it, which is no error
 	}
 	if e.field.Type == spec.Secret {
 		return nil, nil //nolint:nilnil // refused by check already
@@ -210,9 +210,9 @@ func (e entry) inFile(d *Document) (*said, error) {
 	return &said{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
 }
 
-// inRepository returns inFile for a file in a repository, which may only tighten what
-// the user allows. top is e, or the entry that e, an agent's policy, goes over: allowed is
-// a value of it.
+// inRepository returns inFile for a file in a repository, which may only tighten what the
+// user allows. top is e, or the entry that e overrides if e belongs to an agent's policy;
+// allowed is a value of top.
 func (e entry) inRepository(d *Document, allowed merged, top entry) (*said, error) {
 	found, err := e.inFile(d)
 	if found == nil || err != nil {
@@ -232,7 +232,7 @@ func (e entry) inRepository(d *Document, allowed merged, top entry) (*said, erro
 	return nil, e.loosened(d, allowed, err)
 }
 
-// shows refuses patterns that show files which are hidden.
+// shows refuses patterns that show hidden files again.
 func (e entry) shows(value any) error {
 	words, _ := value.([]string)
 	for _, word := range words {
@@ -244,20 +244,20 @@ func (e entry) shows(value any) error {
 	return nil
 }
 
-// unlimits reports whether a list of an agent's is emptied that was not empty. An
-// empty list adds nothing to the agent's command line, and what an agent does
-// without the flag may be more than what the user's list allows.
+// unlimits reports whether an agent's list that was not empty is emptied. An empty list
+// adds nothing to the agent's command line, and without the flag the agent may do more than
+// the user's list allows.
 func (e entry) unlimits(now, proposed any) bool {
 	words, _ := now.([]string)
 	left, list := proposed.([]string)
 	return strings.HasPrefix(e.section.name, "agents.") && !e.section.policy && list && len(words) > 0 && len(left) == 0
 }
 
-// inFlags returns what the command line says.
+// inFlags returns the value on the command line.
 func (e entry) inFlags(flags []Override) (*said, error) {
 	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == e.key })
 	if i < 0 {
-		return nil, nil //nolint:nilnil // nobody gave the flag, and that is no error
+		return nil, nil // nolint:nilnil // the flag is not given, which is no error
 	}
 	value, err := e.read(func(scratch any) error {
 		value, err := flags[i].value(e.field, scratch)
@@ -275,8 +275,8 @@ func (e entry) inFlags(flags []Override) (*said, error) {
 	return &said{value, Source{Kind: Flag, Name: flags[i].Name}}, nil
 }
 
-// read stores a value in a draft, checks it, and gives it as spec.Field.Value does.
-// Empty text stands for the default, where there is one.
+// read stores a value in a draft, checks it, and returns it as spec.Field.Value does. Empty
+// text means the default, if there is one.
 func (e entry) read(store func(scratch any) error) (any, error) {
 	scratch := spec.Clone(e.section.defaults)
 	if err := store(scratch); err != nil {
@@ -294,7 +294,7 @@ func (e entry) read(store func(scratch any) error) (any, error) {
 	return value, nil
 }
 
-// number replaces the word auto by the number for which it stands on this machine.
+// number replaces the word auto with its number on this machine.
 func (e entry) number(value any) (any, error) {
 	text, ok := e.section.auto[e.key]
 	if !ok {
@@ -303,7 +303,7 @@ func (e entry) number(value any) (any, error) {
 	return e.field.Replace(value, spec.Clone(e.section.defaults), text)
 }
 
-// prefixed says in which variable or flag a value was wrong.
+// prefixed adds the variable or flag of a wrong value to err.
 func prefixed(name string, e entry, err error) *fault.Fault {
 	if rest, ok := strings.CutPrefix(err.Error(), fmt.Sprintf("option %q ", e.field.Key)); ok {
 		return e.hinted(fault.New(fault.Usage, "%s %s", name, rest), err)
@@ -311,8 +311,8 @@ func prefixed(name string, e entry, err error) *fault.Fault {
 	return e.hinted(fault.New(fault.Usage, "%s: %s", name, err), err)
 }
 
-// blame says where in the file a value was wrong. The sentence may hold a word of
-// the file, which must not look like a line of its own.
+// blame adds the place in the file of a wrong value. The sentence may hold a word of the file,
+// which must not look like a separate line.
 func (d *Document) blame(offset int, e entry, err error) *fault.Fault {
 	const longest = 400 // bytes; a list may be long
 	text := strings.ReplaceAll(err.Error(), "\n", `\n`)
@@ -322,8 +322,8 @@ func (d *Document) blame(offset int, e entry, err error) *fault.Fault {
 	return e.hinted(d.fault(offset, "%s", text), err)
 }
 
-// hinted adds the hints that err has, and for a choice the nearest one, since the
-// fields know only the hint for command lines.
+// hinted adds the hints of err and, for a choice, the nearest valid value, since the fields
+// have hints only for command lines.
 func (e entry) hinted(f *fault.Fault, err error) *fault.Fault {
 	var cause *fault.Fault
 	if !errors.As(err, &cause) {

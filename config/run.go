@@ -6,13 +6,13 @@ import (
 	"aibox/internal/amount"
 )
 
-// Run holds the settings of one run. A field is all that a new setting needs: from it and
-// its tags come the flag of `aibox run` with the same name, its completion, the question
-// of the forms, the key of settings files and its variable, what reruns and resumed
-// sessions inherit (tag inherit), and the key in a session's record (tag json).
+// Run holds the settings of one run. A new setting needs only a field: from it and its tags
+// come the flag of `aibox run` with the same name, its completion, the question of the
+// forms, the key of settings files and its variable, what reruns and resumed sessions
+// inherit (tag inherit), and the key in a session's record (tag json).
 //
-// The record of an earlier version does not have the key of a newer setting. So a json
-// key goes without omitempty, unless zero is what that version did.
+// The record of an earlier version does not have the key of a newer setting. So a json key
+// has no omitempty, unless that version behaved as zero does.
 type Run struct {
 	Network            string          `json:"network" label:"Network" help:"Set what the agent can reach" choices:"none local allowlist public" default:"local" scope:"at-most" inherit:"always"`
 	Allow              []string        `json:"allow,omitzero" label:"Allowed hosts" help:"Allow these hosts: HOST, HOST:PORT, *.DOMAIN or a preset such as npm" scope:"at-most" placeholder:"HOST" inherit:"always"`
@@ -63,7 +63,8 @@ var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-uplo
 // an egress proxy.
 func IsProxySetting(key string) bool { return slices.Contains(proxySettings, key) }
 
-// Visible reports whether the setting has an effect with the others, so that forms show it.
+// Visible reports whether the setting has an effect given the others. Forms show only such
+// settings.
 func (r *Run) Visible(key string) bool {
 	switch {
 	case !IsProxySetting(key):

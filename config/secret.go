@@ -36,7 +36,7 @@ func secretSections(names []string) ([]*section, error) {
 	return all, nil
 }
 
-// check returns a Usage fault for a source that cannot have a value.
+// check returns a Usage fault for a source that cannot give a value.
 func (s SecretSource) check(name string) error {
 	switch table := "[" + secretsTable + "." + name + "]"; {
 	case !secretName.MatchString(name):
@@ -57,7 +57,7 @@ func tablesIn(d *Document) namedTables {
 	return namedTables{namesUnder(d, providersTable), namesUnder(d, secretsTable)}
 }
 
-// with returns the tables with the one that a key such as "providers.work.url" is in.
+// with returns the tables, including that of a key such as "providers.work.url".
 func (n namedTables) with(key string) namedTables {
 	parts := strings.Split(key, ".")
 	if len(parts) != 3 || parts[1] == "" {

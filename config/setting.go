@@ -12,7 +12,7 @@ import (
 type Setting struct {
 	Key   string     `json:"key"`   // "timeout", "agents.codex.verbosity"
 	Value any        `json:"value"` // as spec.Field.Value gives it; nil when it is not set, dots for a secret
-	From  []Source   `json:"from"`  // who said so; several for a list that adds up, the last one last
+	From  []Source   `json:"from"`  // where it was set; several for a list that adds up, the last one last
 	Field spec.Field `json:"-"`
 
 	section *section
@@ -59,10 +59,10 @@ func (s Setting) Check(value any) error {
 	return s.section.check(s.Field, value)
 }
 
-// Source returns who had the last word.
+// Source returns the last source that set it.
 func (s Setting) Source() Source { return s.From[len(s.From)-1] }
 
-// Resolved is what holds.
+// Resolved holds all settings after the sources are merged.
 type Resolved struct {
 	Settings  Settings
 	Images    Images
@@ -97,7 +97,7 @@ func (r *Resolved) Agent(name string) []Setting {
 	return set
 }
 
-// OfRepository returns the settings that the repository's file has a part in.
+// OfRepository returns the settings that the repository's file contributes to.
 func (r *Resolved) OfRepository() []Setting {
 	var set []Setting
 	for _, setting := range r.all {

@@ -45,13 +45,13 @@ type Images struct {
 	Base string `label:"Base image" help:"A base image to use instead of aibox's Debian"`
 }
 
-// Catalog is what settings can be about, besides aibox itself.
+// Catalog lists the things besides aibox itself that have settings.
 type Catalog struct {
 	Agents  []Agent
-	Unread  []string                   // agents whose options nobody knows now: what is set for them is left unread
+	Unread  []string                   // agents whose options are unknown at the moment: settings for them are not read
 	Images  []string                   // the images whose version can be chosen, for [images.versions]
-	Version func(version string) error // says whether it can be one; nil means that any can
-	// Inference reports why the text names no model server, without looking for one; nil
+	Version func(version string) error // reports whether a text can be one; nil means that any can
+	// Inference returns why the text cannot name a model server, without looking for one; nil
 	// allows any.
 	Inference func(text string, providers ...string) error
 	// Words has a check for each list whose words have a syntax of their own, by the
@@ -63,7 +63,7 @@ type Catalog struct {
 	// Provider reports what is wrong with a provider as a whole; nil allows any.
 	Provider func(name string, p Provider) error
 
-	// Auto has the number for which the word auto stands on this machine, as text, by the
+	// Auto has the numbers that the word auto means on this machine, as text, by the
 	// setting's key. A setting without one keeps the word.
 	Auto map[string]string
 
@@ -84,7 +84,7 @@ type section struct {
 	defaults any    // pointer to the struct
 	fields   []spec.Field
 	taken    func(key string) bool                   // keys that another section of the same name has; may be nil
-	check    func(field spec.Field, value any) error // what tags cannot say; may be nil
+	check    func(field spec.Field, value any) error // checks that tags cannot express; may be nil
 	narrows  func(next, now []string) bool           // Catalog.Narrows
 	auto     map[string]string                       // Catalog.Auto
 }
@@ -96,8 +96,8 @@ type entry struct {
 	field   spec.Field
 }
 
-// sections lists the tables and their settings, with those that the user names, in the
-// order of documentation. Errors are a programmer's.
+// sections lists the tables and their settings, with those that the user names, in the order of
+// documentation. Errors are bugs of aibox.
 func (c Catalog) sections(named namedTables) ([]*section, error) {
 	versions, err := versions(c.Images)
 	if err != nil {
@@ -165,15 +165,15 @@ func (s *section) entries() []entry {
 	return entries
 }
 
-// Defaults returns the settings that hold when nobody sets any.
+// Defaults returns the default settings.
 func Defaults() Settings {
 	var s Settings
-	// A test makes sure that the tags can be read.
+	// A test ensures that the tags can be read.
 	_ = spec.Defaults(&s)
 	return s
 }
 
-// checkSetting holds the rules of Settings that its tags cannot say.
+// checkSetting holds the rules of Settings that tags cannot express.
 func (c Catalog) checkSetting(field spec.Field, value any) error {
 	if name, ok := value.(string); ok && field.Key == "agent" {
 		return c.checkAgent(name)

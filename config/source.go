@@ -12,7 +12,7 @@ type Kind int
 const (
 	BuiltIn        Kind = iota
 	UserFile            // the user's own file
-	RepositoryFile      // a file that lies in a repository: it may only tighten
+	RepositoryFile      // the file in a repository: it may only tighten
 	Environment         // a variable AIBOX_…
 	Flag                // the command line
 )
@@ -34,7 +34,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 type Source struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name,omitempty"` // the file, the variable or the flag; empty when built in
-	Line int    `json:"line,omitempty"` // of the key, from 1; 0 when it is no file
+	Line int    `json:"line,omitempty"` // of the key, from 1; 0 if the source is not a file
 }
 
 // String describes the source for users.
