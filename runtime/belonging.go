@@ -45,7 +45,7 @@ func Belonging(sandbox string) ([]Process, error) {
 	return found, nil
 }
 
-// keeps reports whether a process of this user runs the sandbox.
+// keeps reports whether p, a process of this user, runs the sandbox.
 func keeps(pid int, sandbox string) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var st unix.Stat_t

@@ -195,7 +195,7 @@ func TestZombieIsNotAlive(t *testing.T) {
 	if err := KillProcess(p); err != nil {
 		t.Fatal(err)
 	}
-	for p.Alive() { // until the kernel has made it a zombie; nobody has waited for it
+	for p.Alive() { // until it is a zombie, since no one has waited for it
 	}
 	if _, err := FindProcess(p.PID); err == nil {
 		t.Error("a zombie was found")

@@ -14,9 +14,9 @@ import (
 // --host-uds, --directfs, a --debug-log in another place.
 var safeArgs = lazyregexp.New(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
 
-// Unsafe returns the properties of the runtime's registration that may let a sandbox out, a
-// clause each, safe for a terminal. Unknown properties count. It is empty for a registration
-// that can start sandboxes. It does not consider missing limits.
+// Unsafe returns the properties of the runtime's registration that may let a sandbox
+// escape, a clause each, safe for a terminal. Unknown properties count. It is empty for a
+// registration that can start sandboxes. It does not consider missing limits.
 func (r Runtime) Unsafe() []string {
 	var unsafe []string
 	if r.Path == "" {
@@ -33,7 +33,7 @@ func (r Runtime) Unsafe() []string {
 	return unsafe
 }
 
-// CheckSafe refuses a runtime whose registration may let a sandbox out: a fault of kind
+// CheckSafe refuses a runtime whose registration may let a sandbox escape: a fault of kind
 // Environment. The user cannot override that.
 func (r Runtime) CheckSafe() error {
 	unsafe := r.Unsafe()
@@ -45,8 +45,8 @@ func (r Runtime) CheckSafe() error {
 }
 
 // The runtime that restores sandboxes from checkpoints, as aibox's setup registers it. Docker
-// cannot restore a container under runsc by itself: the program turns the start of a container
-// into a restore, and passes everything else on to runsc.
+// cannot restore a container under runsc. The program turns the start of a container into a
+// restore, and passes everything else on to runsc.
 const (
 	RestorerName = "aibox-restore"
 	restorerPath = "/usr/local/lib/aibox/runsc-restore"
@@ -61,9 +61,9 @@ func RestorerOf(r Runtime) Runtime {
 	}
 }
 
-// CheckRestorer refuses a daemon that cannot restore sandboxes of the runtime with that name:
-// a fault of kind Environment. The runtime that restores must have the same program and
-// arguments, or a restored sandbox would have other walls.
+// CheckRestorer refuses a daemon that cannot restore sandboxes of the runtime with that
+// name: a fault of kind Environment. The runtime that restores must have the same program
+// and arguments, or a restored sandbox would be isolated differently.
 func (i Info) CheckRestorer(name string) error {
 	starter, ok := i.Find(name)
 	restorer, found := i.Find(RestorerName)

@@ -12,10 +12,10 @@ func TestUnsafeRuntimeRegistrationIsRejected(t *testing.T) {
 	own := []string{"--ignore-cgroups", "--overlay2=root:self,size=10g"}
 	for name, test := range map[string]struct {
 		change func(*Runtime)
-		want   string // "": it is taken
+		want   string // "" means accepted
 	}{
 		"aibox's own":            {func(*Runtime) {}, ""},
-		"without a limit":        {func(r *Runtime) { r.Args = nil }, ""}, // a limit is another matter
+		"without a limit":        {func(r *Runtime) { r.Args = nil }, ""}, // limits are not considered
 		"harmless arguments":     {func(r *Runtime) { r.Args = append(r.Args, "--platform=kvm", "-network=sandbox") }, ""},
 		"the host's network":     {func(r *Runtime) { r.Args = append(r.Args, "--network=host") }, "--network=host"},
 		"a value of its own":     {func(r *Runtime) { r.Args = append(r.Args, "-network", "host") }, "-network; "},

@@ -1,6 +1,6 @@
-// Package runtime defines a sandbox: one agent on a network of its own. It holds the values
-// and the small interfaces that sessions use. It knows no Docker and starts nothing;
-// adapters such as runtime/docker do.
+// Package runtime defines a sandbox: one agent on its own network. It holds the values and the
+// small interfaces that sessions use. It knows no Docker and starts nothing; adapters such as
+// runtime/docker do.
 package runtime
 
 import (
@@ -65,9 +65,10 @@ type Pauser interface {
 // Checkpointer is an optional interface of a Sandbox whose state can be stored while it runs.
 type Checkpointer interface {
 	// Checkpoint writes the memory of all processes and the files of the root file system to
-	// folder, which is empty. Meanwhile the sandbox stands still; then it runs on, also after
-	// an error. Mounts, connections and the files of the host are not part of it. A daemon
-	// that could not restore it is a fault of kind Environment, before anything is written.
+	// folder, which is empty. The sandbox does not run meanwhile; it continues afterwards, even
+	// after an error. Mounts, connections and the files of the host are not part of it. If the
+	// daemon could not restore it, Checkpoint returns a fault of kind Environment and writes
+	// nothing.
 	Checkpoint(ctx context.Context, folder string) error
 }
 
@@ -111,7 +112,7 @@ type Info struct {
 	APIVersion string    // negotiated
 	Rootless   bool      // the daemon runs in a user namespace of this user
 	Runtimes   []Runtime // registered OCI runtimes, by name
-	Site       Site      // where the bridges live
+	Site       Site      // where the bridges are
 	DataRoot   string    // the daemon's data folder
 }
 
@@ -122,9 +123,9 @@ type Runtime struct {
 	Args []string
 	// Unknown names its other registered properties, such as "runtimeType".
 	Unknown []string
-	// Overlay reports that the root file system of a sandbox is an ephemeral overlay,
-	// OverlaySize the bytes it may grow to; 0 means no cap, so a sandbox could fill
-	// the host's disk.
+	// Overlay reports whether the root file system of a sandbox is an ephemeral overlay.
+	// OverlaySize is its maximum size in bytes; 0 means no cap, so a sandbox could fill the
+	// host's disk.
 	Overlay     bool
 	OverlaySize int64
 }
@@ -154,7 +155,7 @@ type Status int
 // The phases. The zero value is Unknown, which is neither running nor gone.
 const (
 	Unknown Status = iota
-	Created        // never started
+	Created        // created, not yet started
 	Running
 	Exited // ended, still known to the daemon
 	Gone   // the daemon does not know it
@@ -182,7 +183,7 @@ type State struct {
 	Status   Status
 	ExitCode int       // of PID 1, when Exited
 	Message  string    // the daemon's error text, raw: escape before printing
-	Started  time.Time // zero when never started
+	Started  time.Time // zero when created, not yet started
 	Process  Process   // zero unless Running
 }
 
@@ -196,8 +197,8 @@ type Mount struct {
 // InitPath is where PID 1 is mounted in a sandbox.
 const InitPath = "/.aibox/init"
 
-// Spec defines a sandbox. Its environment is that of the image; the agent's own comes over
-// the lifeline.
+// Spec defines a sandbox. Its environment is that of the image; the agent's own environment
+// comes over the lifeline.
 type Spec struct {
 	Session  string   // the session's id: a label and part of the name
 	Image    ImageID  // from Backend.Image

@@ -17,14 +17,15 @@ import (
 )
 
 // restoreFolder is the folder, next to the daemon's socket, in which the runtime that restores
-// finds the checkpoint of a container: in its subfolder with the id of the container, behind
-// the link imageLink.
+// finds the checkpoint of a container: in the subfolder named after the container's id, as the
+// symlink imageLink.
 const (
 	restoreFolder = "aibox-restore"
 	imageLink     = "image"
 )
 
-// leftoverAge is the age of entries of restoreFolder that belong to starts that were killed.
+// leftoverAge is the age from which an entry of restoreFolder counts as left by a start
+// that was killed.
 const leftoverAge = time.Hour
 
 // checkpointTimeout is how long runsc may take to write a checkpoint.
@@ -65,7 +66,7 @@ func (b *sandbox) Checkpoint(ctx context.Context, folder string) error {
 }
 
 // stateRoot returns the folder in which runsc keeps the state of the container, from the
-// arguments of its process. It lies in the folder of the daemon.
+// arguments of its process. It is in the daemon's folder.
 func (b *sandbox) stateRoot(p runtime.Process) (string, error) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 	if err != nil || !p.Alive() {
@@ -84,7 +85,8 @@ func (b *sandbox) stateRoot(p runtime.Process) (string, error) {
 	return "", errors.New("its process does not name it")
 }
 
-// nameCheckpoint names the checkpoint for the runtime that restores. forget ends that.
+// nameCheckpoint makes the checkpoint available to the runtime that restores, until forget
+// is called.
 func (b *sandbox) nameCheckpoint() (forget func(), err error) {
 	top := filepath.Join(filepath.Dir(b.backend.socket), restoreFolder)
 	if err := paths.MakePrivate(top); err != nil {
@@ -96,7 +98,7 @@ func (b *sandbox) nameCheckpoint() (forget func(), err error) {
 	if err == nil {
 		err = os.Symlink(b.checkpoint, filepath.Join(folder, imageLink))
 	}
-	forget = func() { _ = os.RemoveAll(folder) } // the next start removes what is left
+	forget = func() { _ = os.RemoveAll(folder) } // the next start removes leftovers
 	if err != nil {
 		forget()
 		return nil, fmt.Errorf("naming the checkpoint: %w", err)
@@ -104,7 +106,7 @@ func (b *sandbox) nameCheckpoint() (forget func(), err error) {
 	return forget, nil
 }
 
-// sweepNames removes what starts that were killed have left.
+// sweepNames removes the leftovers of starts that were killed.
 func sweepNames(top string) {
 	entries, _ := os.ReadDir(top)
 	for _, entry := range entries {

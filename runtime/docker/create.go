@@ -60,7 +60,7 @@ func (b *Backend) imageError(ref string, err error) error {
 const createTimeout = time.Minute
 
 // Create creates a container. It refuses a runtime whose registration may let the sandbox
-// out. After the first Info it takes two calls to the daemon, and one more for an image
+// escape. After the first Info it takes two calls to the daemon, and one more for an image
 // with volumes.
 func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, error) {
 	if err := check(spec); err != nil {
@@ -109,20 +109,20 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbo
 	}
 }
 
-// checkRuntime refuses a runtime whose registration may let the sandbox out. It replaces the
-// runtime of a sandbox that is restored by the one that restores.
+// checkRuntime refuses a runtime whose registration may let the sandbox escape. For a
+// sandbox that is restored, it returns the runtime that restores.
 func checkRuntime(info runtime.Info, spec *runtime.Spec) error {
 	if spec.Checkpoint != "" {
 		err := info.CheckRestorer(spec.Runtime)
 		spec.Runtime = runtime.RestorerName
 		return err
 	}
-	registered, _ := info.Find(spec.Runtime) // an unknown one is not safe
+	registered, _ := info.Find(spec.Runtime) // an unknown runtime is not safe
 	return registered.CheckSafe()
 }
 
-// check refuses a spec with a missing value for which Docker has a default, such as a
-// network with a way out.
+// check refuses a spec that lacks a value for which Docker would use a default, such as a
+// network with internet access.
 func check(spec runtime.Spec) error {
 	switch {
 	case spec.Session == "":
@@ -155,7 +155,7 @@ func configOf(spec runtime.Spec) *container.Config {
 		Cmd:         spec.InitArgs,
 		WorkingDir:  "/",
 		Labels:      labels,
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // an image's own would run beside PID 1
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // the image's health check would run beside PID 1
 	}
 }
 

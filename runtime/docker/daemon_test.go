@@ -25,10 +25,10 @@ type daemon struct {
 	kit *exec.Cmd
 }
 
-// newDaemon starts one with its own runtime folder, data and socket.
+// newDaemon starts a daemon with its own runtime folder, data and socket.
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rtd") // a short path: sockets have 107 bytes
+	dir, err := os.MkdirTemp("", "rtd") // a short path, since that of a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func (d *daemon) open() *Backend {
 	}
 }
 
-// end kills every process that carries the test's folder in its command line or
-// its environment, and removes the folder.
+// end kills every process with the test's folder in its command line or environment, and
+// removes the folder.
 func (d *daemon) end() {
 	for range 50 {
 		left := false
@@ -116,10 +116,10 @@ func (d *daemon) prepare() programs {
 	return programs{b, b.Networks(), build(d.t, "aibox/cmd/aibox-init"), id}
 }
 
-// victims returns the processes a machine can lose under a running sandbox.
+// victims returns the processes that may die while a sandbox runs.
 func (d *daemon) victims(site runtime.Site) map[string]int {
 	child, err := os.ReadFile(filepath.Join(d.dir, "dockerd-rootless", "child_pid"))
-	kit := d.kit.Process.Pid // RootlessKit 1 takes the place of the script
+	kit := d.kit.Process.Pid // RootlessKit 1 replaces the script's process
 	if err == nil {
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(child))); err == nil {
 			kit = pid
@@ -158,7 +158,7 @@ func TestSandboxCanBeKilledAfterItsDaemonDied(t *testing.T) {
 			if err := r.sandbox.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
 				t.Errorf("Destroy says %v", err)
 			}
-			_ = guarded.Close() // the supervisor of the other one dies
+			_ = guarded.Close() // the other sandbox's supervisor dies
 			r.ends(t)
 			guarded.ends(t)
 		})

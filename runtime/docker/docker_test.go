@@ -18,11 +18,11 @@ import (
 	"aibox/runtime/runtimetest"
 )
 
-// prefix starts the name of everything the tests make in a shared daemon.
+// prefix begins the names of everything that the tests create in a shared daemon.
 const prefix = "rt"
 
-// TestMain lets the test binary be the job of the network's guard, and another
-// process that holds a lease.
+// TestMain lets the test binary also run as the network guard's job, and as another process
+// that holds a lease.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "netguard-job" {
 		if err := rules.ServeJob(context.Background(), os.Stdin); err != nil {
@@ -55,8 +55,8 @@ func open(t testing.TB) *Backend {
 	return b
 }
 
-// options give a test leases and a range of subnets of its own: bridges of
-// sessions that really run on the daemon must not be taken.
+// options returns options with separate leases and subnets, so that a test does not take the
+// bridges of real sessions on the daemon.
 func options(t testing.TB) Options {
 	third := byte(os.Getpid() % 16 * 16)
 	return Options{

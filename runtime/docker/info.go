@@ -74,9 +74,9 @@ func infoOf(raw system.Info, api string) runtime.Info {
 	return info
 }
 
-// overlay reads runsc's --overlay2 flag, whose value is MOUNT:MEDIUM[,size=N] or
-// none. Without the flag runsc overlays the root with no cap on its size. Of
-// several the last counts, as in Go's flag package.
+// overlay reads runsc's --overlay2 flag, whose value is MOUNT:MEDIUM[,size=N] or none.
+// Without the flag runsc overlays the root with no cap on its size. If there are several,
+// the last one counts, as in Go's flag package.
 func overlay(args []string) (on bool, size int64) {
 	on = true
 	for i, arg := range args {

@@ -18,8 +18,8 @@ import (
 
 const holdLease = "AIBOX_TEST_HOLD_LEASE"
 
-// hold is what the test binary does as another process: it takes a lease and
-// keeps it until it is killed.
+// hold is run by the test binary as another process: it takes a lease and keeps it until it is
+// killed.
 func hold() {
 	n := &Networks{dir: os.Getenv(holdLease)}
 	held, err := n.lease(os.Args[1])
@@ -122,7 +122,7 @@ func TestBridgeWithAWayOutIsNeverUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It has the label and the name, but Docker's own masquerading.
+	// It has the label and the name, but masquerades as Docker's own networks do.
 	open, err := b.api.NetworkCreate(t.Context(), name, network.CreateOptions{
 		Driver: "bridge", Labels: map[string]string{labelPool: "1"}, Options: map[string]string{optionName: name, optionICC: "false"},
 		IPAM: &network.IPAM{Config: []network.IPAMConfig{{

@@ -14,7 +14,7 @@ import (
 	"aibox/runtime"
 )
 
-// fakeDaemon answers on a socket as a daemon of the given facts would.
+// fakeDaemon answers on a socket like a daemon with these properties.
 func fakeDaemon(t *testing.T, api, info string) Options {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "docker.sock")
@@ -46,7 +46,7 @@ const (
 	noRunsc  = `{"ServerVersion":"20.10.24","SecurityOptions":["name=rootless"],"Runtimes":{"runc":{"path":"runc"}}}`
 )
 
-// refused checks that err is a fault for the machine's owner with a hint.
+// refused checks that err is an Environment fault with a hint.
 func refused(t *testing.T, err error, text string) {
 	t.Helper()
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), text) || len(fault.Hints(err)) == 0 {
@@ -170,7 +170,7 @@ func TestNothingIsRestoredWithoutTheRuntimeForThat(t *testing.T) {
 }
 
 func TestSocketThatIsNotTheUsersDaemonIsRejected(t *testing.T) {
-	// It says it is rootless, but it lives in our own user namespace.
+	// It claims to be rootless, but runs in our own user namespace.
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 	"aibox/runtime"
 )
 
-// A container has its processes before it starts. Docker forgets one that does not, and once
-// left the sandbox's processes, and Docker 26 the process of containerd that watched them.
+// A container has its processes before it starts. Docker forgets a container that does not
+// start. It used to leave the sandbox's processes behind, and Docker 26 also the containerd
+// process that watched them.
 func TestNoProcessOfARestoreThatFailsStays(t *testing.T) {
 	p := prepare(t)
 	ctx := context.Background()

@@ -29,7 +29,7 @@ type rig struct {
 	up      time.Duration
 }
 
-// programs are built once a test, not once a sandbox.
+// programs are built once for each test, not for each sandbox.
 type programs struct {
 	backend *Backend
 	pool    *Networks
@@ -47,8 +47,8 @@ func prepare(t testing.TB) programs {
 	return programs{b, pool(t, b), build(t, "aibox/cmd/aibox-init"), id}
 }
 
-// boot makes a network, guards it, starts a sandbox and takes its lifeline, after
-// which the listener is closed, as the supervisor does.
+// boot does what the supervisor does: it makes a network, guards it, starts a sandbox,
+// accepts its lifeline and closes the listener.
 func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
 	t.Helper()
 	ctx := context.Background()

@@ -49,8 +49,8 @@ func rootlessKit(t *testing.T, args ...string) runtime.Site {
 	return site
 }
 
-// Each network of RootlessKit that is installed here, with its namespace around the daemon
-// or detached from it.
+// Each network driver of RootlessKit that is installed here, with the daemon in the network
+// namespace or detached from it.
 func TestGuardWorksInEveryNetworkOfRootlessKit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs RootlessKit; go test without -short runs it")
@@ -63,7 +63,7 @@ func TestGuardWorksInEveryNetworkOfRootlessKit(t *testing.T) {
 	t.Logf("%s", version)
 	for _, variant := range []struct {
 		name  string
-		needs []string // options and drivers in the help
+		needs []string // options and drivers that the help lists
 		tool  string
 		args  []string
 	}{

@@ -24,7 +24,7 @@ type sandbox struct {
 	session    string
 	runtime    string
 	volumes    []string
-	checkpoint string // that it continues from; empty means none
+	checkpoint string // the checkpoint that it continues from; empty means none
 
 	mu      sync.Mutex
 	process runtime.Process
@@ -79,7 +79,7 @@ func (b *sandbox) State(ctx context.Context) (runtime.State, error) {
 	}
 	state := stateOf(found.State)
 	if state.Status == runtime.Running {
-		// A sandbox that ended in between has no process; that is not an error.
+		// A sandbox that ended meanwhile has no process, which is not an error.
 		if p, err := runtime.FindProcess(found.State.Pid); err == nil {
 			state.Process = p
 			b.mu.Lock()
@@ -149,8 +149,8 @@ func (b *sandbox) Destroy(ctx context.Context) error {
 				return err
 			}
 		case strings.Contains(err.Error(), "is not running"):
-			// It ended just before the daemon killed it. The daemon's own removal, which
-			// cannot run beside this one, has given up.
+			// The sandbox ended just before the daemon killed it. The daemon's own removal has
+			// given up, because it cannot run beside this one.
 		case lost(err):
 			return fmt.Errorf("removing the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 		default:
@@ -164,8 +164,7 @@ const (
 	// removals is the number of attempts to remove a sandbox that the daemon is also
 	// removing.
 	removals = 5
-	// removalPause is how long to wait for the daemon's own removal before it counts as
-	// failed.
+	// removalPause is how long to wait for the daemon's own removal before the next attempt.
 	removalPause = 10 * time.Second
 )
 

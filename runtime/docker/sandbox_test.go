@@ -65,7 +65,8 @@ func TestSandboxHasTheDocumentedProperties(t *testing.T) {
 	}
 }
 
-// The daemon asks the runtime to kill a sandbox, and waits in vain for one that is stopped.
+// The daemon asks the runtime to kill a sandbox. If the sandbox is stopped by a signal, it
+// would wait forever.
 func TestStoppedSandboxIsDestroyedAtOnce(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := unix.Kill(r.state.Process.PID, unix.SIGSTOP); err != nil {
@@ -107,8 +108,9 @@ func TestRootInTheSandboxCannotTouchPID1(t *testing.T) {
 	}
 }
 
-// Linux shields the PID 1 of a namespace from SIGKILL and SIGSTOP, gVisor does
-// not. Killed, it takes the sandbox along; stopped, it falls silent, which Watch sees.
+// Linux protects the PID 1 of a namespace from SIGKILL and SIGSTOP, but gVisor does not. If
+// PID 1 is killed, the sandbox ends; if it is stopped, its heartbeats end, which Watch
+// notices.
 func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "9"}}); err != nil {

@@ -116,9 +116,9 @@ func foreignNamespace(pid int) error {
 	return nil
 }
 
-// detachedNetNS is empty when the daemon lives in the namespace of its bridges.
-// With RootlessKit's --detach-netns it stays in ours, and the bridges are in the
-// namespace mounted at file, which may be visible from the daemon's root only.
+// detachedNetNS is empty when the daemon runs in the namespace of its bridges. With
+// RootlessKit's --detach-netns it stays in ours, and the bridges are in the namespace
+// mounted at file, which may be visible from the daemon's root only.
 func detachedNetNS(pid int, file string) (string, error) {
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {

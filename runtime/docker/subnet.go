@@ -49,7 +49,7 @@ func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 			held.release()
 			return runtime.Network{}, nil, refusedNetwork(err)
 		}
-		// It conflicts with a route of the machine that only the daemon sees.
+		// The subnet conflicts with a route of the machine that only the daemon sees.
 	}
 	held.remove()
 	held.release()
@@ -95,7 +95,7 @@ func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
 	return used, nil
 }
 
-// next returns the address of the /29 after.
+// next returns the address of the following /29.
 func next(subnet netip.Addr) netip.Addr {
 	for range 1 << (32 - subnetBits) {
 		subnet = subnet.Next()

@@ -21,9 +21,9 @@ const (
 	maxVolumes  = 32
 )
 
-// volumes returns the folders that the image declares as volumes, clean and sorted, but for
-// those that spec mounts itself. Docker would make a folder of the host for each, which
-// no limit of the sandbox counts; so each becomes a tmpfs. It refuses a volume in which the
+// volumes returns the folders that the image declares as volumes, clean and sorted, except
+// those that spec mounts itself. Docker would create a folder on the host for each, which
+// no limit of the sandbox covers, so each becomes a tmpfs. It refuses a volume in which the
 // agent's work would be lost.
 func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, error) {
 	found, err := b.api.ImageInspect(ctx, string(spec.Image))

@@ -1,7 +1,7 @@
 // Package limit limits the memory, the processors and the processes of a sandbox, and
 // measures their use. It needs no root. Two packages enforce limits: scope by a unit of the
-// user's systemd, and process with what the kernel lets a user do to processes of their own.
-// Neither decides what a session does at its limit.
+// user's systemd, and process by system calls that a user may make for their own processes.
+// Neither decides how a session reacts at its limit.
 package limit
 
 import (
@@ -48,7 +48,7 @@ func (l Limits) Check() error {
 // Gap is a limit that cannot be enforced.
 type Gap struct {
 	Text string // a clause
-	Hint string // a limit that can be enforced, or what would enforce this one
+	Hint string // a limit that can be enforced, or a way to enforce this one
 }
 
 // Sandbox is a sandbox that runs but has not started its agent.
@@ -56,14 +56,14 @@ type Sandbox struct {
 	ID      string          // as runtime.Sandbox.ID
 	Session string          // for descriptions
 	Process runtime.Process // of the sandbox on the host
-	// Within is the process of a sandbox under limits that hold for both sandboxes together;
-	// zero for none. What it does not have, this one does not have either.
+	// Within is the process of a sandbox under limits that hold for both sandboxes
+	// together; zero for none. It must have every limit that this sandbox has.
 	Within runtime.Process
 }
 
 // Enforcer puts sandboxes under limits. It is safe for concurrent use.
 type Enforcer interface {
-	// Name returns what enforces the limits, for users: "a systemd scope".
+	// Name names the enforcing mechanism for users: "a systemd scope".
 	Name() string
 	// Gaps returns the limits that Enforce does not enforce.
 	Gaps(l Limits) []Gap

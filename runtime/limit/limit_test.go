@@ -60,7 +60,7 @@ func TestASandboxThatHasEndedIsNotMeasured(t *testing.T) {
 	}
 }
 
-// A process without gVisor's memory files would seem to use next to nothing.
+// A process without gVisor's memory files would seem to use almost no memory.
 func TestAProcessThatIsNoSandboxCannotBeMeasured(t *testing.T) {
 	init, err := runtime.FindProcess(1)
 	if err != nil {

@@ -30,8 +30,8 @@ var memoryFiles = []string{"/memfd:runsc-memory", "/memfd:systrap-memory"}
 // clockTick is the unit of times in /proc/PID/stat (proc_pid_stat(5)): always 1/100 s.
 const clockTick = 10 * time.Millisecond
 
-// Meter measures the use of a sandbox from /proc. It needs no cgroup: Docker's own numbers
-// are those of the whole host under gVisor. It is safe for concurrent use.
+// Meter measures the use of a sandbox from /proc. It needs no cgroup: under gVisor, Docker
+// reports the numbers of the whole host. It is safe for concurrent use.
 type Meter struct {
 	process runtime.Process
 	dir     string // of the sandbox's process in /proc
@@ -65,9 +65,9 @@ func (m *Meter) Memory() (int64, error) {
 // has written outside of its mounts.
 const rootFile = ".gvisor.filestore"
 
-// Root measures how much of the host's disk the sandbox's root file system takes, with a few
-// system calls. It is an error if there is no such file: then it is unknown where gVisor keeps
-// it.
+// Root measures how much of the host's disk the sandbox's root file system takes, with a
+// few system calls. It returns an error if there is no such file, since it then does not
+// know where gVisor keeps the root file system.
 func (m *Meter) Root() (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func (m *Meter) findFiles() error {
 		file := m.dir + "/fd/" + entry.Name()
 		target, err := os.Readlink(file)
 		if err != nil {
-			continue // closed meanwhile
+			continue // the descriptor was closed meanwhile
 		}
 		if strings.HasPrefix(filepath.Base(target), rootFile) {
 			m.roots = append(m.roots, file)

@@ -31,8 +31,9 @@ type Fake struct {
 	// Run is PID 1: it gets the spec and returns the exit code. It must return
 	// soon after ctx ends, which is the sandbox being killed. Nil means RunArgs.
 	Run func(ctx context.Context, spec runtime.Spec) int
-	// Fail may return an error for a call, named "info", "image", "create",
-	// "start", "state", "wait", "destroy", "boxes", "acquire", "checkpoint"; nil lets it pass.
+	// Fail may return an error for a call with one of the names "info", "image", "create",
+	// "start", "state", "wait", "destroy", "boxes", "acquire", "checkpoint"; nil lets it
+	// pass.
 	Fail func(call string) error
 
 	mu        sync.Mutex
@@ -58,7 +59,7 @@ func NewFake() *Fake {
 	}
 }
 
-// RunArgs obeys a sandbox's InitArgs: "exit N" ends with N, "wait" stays until killed.
+// RunArgs carries out a sandbox's InitArgs: "exit N" ends with N, "wait" stays until killed.
 func RunArgs(ctx context.Context, spec runtime.Spec) int {
 	if len(spec.InitArgs) == 2 && spec.InitArgs[0] == "exit" {
 		code, _ := strconv.Atoi(spec.InitArgs[1])
@@ -68,8 +69,8 @@ func RunArgs(ctx context.Context, spec runtime.Spec) int {
 	return 137
 }
 
-// Lose is the death of the daemon: waits end with ErrDaemonLost, and so does
-// every later call. Running sandboxes keep running, as sandboxes do.
+// Lose simulates the death of the daemon: waits and all later calls return ErrDaemonLost.
+// Running sandboxes continue, as real ones do.
 func (f *Fake) Lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +176,7 @@ type fakeSandbox struct {
 func (b *fakeSandbox) ID() string      { return b.id }
 func (b *fakeSandbox) Session() string { return b.spec.Session }
 
-// Spec returns what the sandbox was made from.
+// Spec returns the spec that the sandbox was created from.
 func (b *fakeSandbox) Spec() runtime.Spec { return b.spec }
 
 func (b *fakeSandbox) Start(context.Context) error {
@@ -230,7 +231,7 @@ func checkpointOf(spec *runtime.Spec) fakeCheckpoint {
 // checkpointFile is the file of a fake checkpoint, with a name of runsc.
 const checkpointFile = "checkpoint.img"
 
-// Checkpoint writes what a restored sandbox must equal.
+// Checkpoint writes the properties that a restored sandbox must share.
 func (b *fakeSandbox) Checkpoint(_ context.Context, folder string) error {
 	if err := b.fake.Facts.CheckRestorer("runsc"); err != nil {
 		return err
@@ -327,6 +328,6 @@ func (b *fakeSandbox) Destroy(ctx context.Context) error {
 
 func randomID() string {
 	var raw [32]byte
-	_, _ = rand.Read(raw[:]) // never fails, says its documentation
+	_, _ = rand.Read(raw[:]) // documented to never fail
 	return hex.EncodeToString(raw[:])
 }

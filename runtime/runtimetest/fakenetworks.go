@@ -10,8 +10,8 @@ import (
 	"aibox/runtime"
 )
 
-// FakeNetworks is a pool in memory. The pool is shared by all that Other makes,
-// each of which holds its own leases, as processes do.
+// FakeNetworks is a pool in memory. Everything that Other returns shares the pool, but
+// holds its own leases, as processes do.
 type FakeNetworks struct {
 	fake *Fake
 	pool *fakePool

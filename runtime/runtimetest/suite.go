@@ -22,11 +22,11 @@ type Harness struct {
 	Other  runtime.Networks
 	Image  string // a reference the backend has
 	Prefix string
-	// Init is a program that obeys RunArgs' arguments.
+	// Init is a program that takes the arguments of RunArgs.
 	Init string
 }
 
-// Suite is what every backend has to hold.
+// Suite tests the behavior that every backend must have.
 func Suite(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string
@@ -54,7 +54,8 @@ func Suite(t *testing.T, h Harness) {
 	}
 }
 
-// spec takes a network and describes a sandbox of it; both go with the test.
+// spec acquires a network and returns the spec of a sandbox on it; both are removed when
+// the test ends.
 func (h Harness) spec(t *testing.T, args ...string) runtime.Spec {
 	t.Helper()
 	ctx := t.Context()
@@ -170,7 +171,7 @@ func exitCodes(t *testing.T, h Harness) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A sandbox that was quicker than the wait is gone, its code with it.
+		// A sandbox that ended before the wait is gone, and its exit code with it.
 		if state.Status != runtime.Gone && (state.Status != runtime.Exited || state.ExitCode != code) {
 			t.Errorf("got %+v, want exit code %d", state, code)
 		}

@@ -38,7 +38,7 @@ func Child() {
 	}
 }
 
-// StandIn is a process that looks like a sandbox from outside, and obeys.
+// StandIn is a process that looks like a sandbox from outside and carries out commands.
 type StandIn struct {
 	limit.Sandbox
 	t      testing.TB
@@ -87,8 +87,9 @@ func Start(t testing.TB) *StandIn {
 	return s
 }
 
-// Do has the stand-in do something, and waits for that: "memory BYTES" uses so much more
-// memory, "disk BYTES" so much more of the disk, "child" starts a child, "burn N" starts N threads that use a processor each.
+// Do has the stand-in carry out a command, and waits until it has: "memory BYTES" uses so
+// much more memory, "disk BYTES" so much more of the disk, "child" starts a child, "burn N"
+// starts N threads that use a processor each.
 func (s *StandIn) Do(command string) {
 	s.t.Helper()
 	if !s.Try(command) {
@@ -96,7 +97,7 @@ func (s *StandIn) Do(command string) {
 	}
 }
 
-// Try is Do for what may end the stand-in; it returns false then.
+// Try is Do for a command that may end the stand-in; it returns false if that happens.
 func (s *StandIn) Try(command string) bool {
 	if _, err := fmt.Fprintln(s.in, command); err != nil {
 		return false
@@ -108,7 +109,7 @@ func (s *StandIn) Try(command string) bool {
 // Exited is closed when the stand-in has ended.
 func (s *StandIn) Exited() <-chan struct{} { return s.exited }
 
-// standIn obeys the commands of Do.
+// standIn carries out the commands of Do.
 func standIn(in io.Reader, out io.Writer) int {
 	fd, err := unix.MemfdCreate("runsc-memory", 0)
 	if err != nil {
@@ -158,7 +159,7 @@ func standIn(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// startChild starts a stand-in of its own, and waits until it is ready.
+// startChild starts another stand-in, and waits until it is ready.
 func startChild() (io.Closer, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"aibox/runtime/limit"
 )
 
-// Suite tests what every enforcer has in common. l are limits that it enforces here.
+// Suite tests the common behavior of all enforcers. l are limits that this one enforces here.
 func Suite(t *testing.T, e limit.Enforcer, l limit.Limits) {
 	t.Run("a sandbox can be put under limits", func(t *testing.T) {
 		s := Start(t)

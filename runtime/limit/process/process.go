@@ -1,6 +1,6 @@
 // Package process enforces limits where no systemd of the user runs. It needs neither root
-// nor cgroups, so it can do less than they: processors by affinity, in whole numbers; memory
-// only if the caller measures it and ends the sandbox.
+// nor cgroups, so it enforces less: processors by affinity, in whole numbers; memory only
+// if the caller measures it and ends the sandbox.
 package process
 
 import (
@@ -25,7 +25,7 @@ type Enforcer struct{}
 // Name returns "aibox".
 func (Enforcer) Name() string { return "aibox" }
 
-// Gaps returns a limit of processors that is no whole number.
+// Gaps returns the limit of processors if it is not a whole number.
 func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
 	if l.CPUs <= 0 || l.CPUs == math.Trunc(l.CPUs) || l.CPUs >= float64(len(available())) {
 		return nil
@@ -65,7 +65,7 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 	return control{}, nil
 }
 
-// control holds nothing: what Enforce sets ends with the sandbox's processes.
+// control holds nothing: the affinity that Enforce sets ends with the sandbox's processes.
 type control struct{}
 
 func (control) OutOfMemory() <-chan struct{} { return nil }
@@ -103,8 +103,8 @@ func affinityOf(sandbox runtime.Process) ([]int, error) {
 	return listed(&set), nil
 }
 
-// choose returns n of the processors, other ones for other sandboxes, so that sessions do
-// not share one processor while others are idle.
+// choose returns n of the processors, different ones for different sandboxes, so that
+// sessions do not share one processor while others are idle.
 func choose(processors []int, n int, sandbox string) *unix.CPUSet {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(sandbox))

@@ -139,7 +139,7 @@ func TestASandboxWithinAnotherUsesNoProcessorThatTheOtherDoesNotHave(t *testing.
 		t.Fatal(err)
 	}
 	for _, limits := range []limit.Limits{{CPUs: 1}, {CPUs: 64}, {}} {
-		for range 4 { // whatever its name, which chooses processors elsewhere
+		for range 4 { // with any name; elsewhere the name determines the processors
 			s := limittest.Start(t)
 			s.Within = outer.Process
 			inner, err := Enforcer{}.Enforce(context.Background(), s.Sandbox, limits)

@@ -19,7 +19,7 @@ type fakeSystemd struct {
 	t    testing.TB
 	root string
 
-	old     bool            // it knows no OOMPolicy of scopes
+	old     bool            // it does not know OOMPolicy for scopes
 	ignores map[string]bool // properties without effect, as if their controllers were missing
 	job     string          // how the job ends; empty is "done"
 	forks   func() int      // called while a scope is created; returns a process outside of it

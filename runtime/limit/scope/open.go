@@ -14,11 +14,11 @@ import (
 	"aibox/runtime/limit"
 )
 
-// root is where the cgroups of version 2 are mounted if the machine uses no others.
+// root is where cgroups version 2 is mounted if the machine uses only that version.
 const root = "/sys/fs/cgroup"
 
-// Open returns the enforcer, or an error that says why this machine has none: no systemd of
-// the user runs, or it may not use the kernel's controllers.
+// Open returns the enforcer, or an error with the reason why this machine has none: no
+// systemd of the user runs, or it may not use the kernel's controllers.
 func Open() (*Enforcer, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err != nil {
 		return nil, fmt.Errorf("the kernel uses cgroup v1")

@@ -28,8 +28,8 @@ const (
 	// attachRounds bounds how often to look for processes that started meanwhile.
 	attachRounds = 20
 	// tasksPerProcess and ownTasks bound the threads on the host: gVisor needs several for
-	// a process of the sandbox, and dozens of its own. The exact limit of processes is that
-	// of the sandbox's PID 1; this one holds even if gVisor fails.
+	// each process of the sandbox, and dozens for itself. The exact limit of processes is
+	// that of the sandbox's PID 1; this one holds even if gVisor fails.
 	tasksPerProcess, ownTasks = 4, 1024
 )
 
@@ -112,10 +112,10 @@ func (e *Enforcer) join(ctx context.Context, systemd manager, s limit.Sandbox) e
 	return (&control{systemd: systemd, unit: unit}).attachRest(ctx, e.cgroups, s)
 }
 
-// joined is a sandbox in the scope of another one, which releases the scope.
+// joined is a sandbox in the scope of another one. The other one releases the scope.
 type joined struct{}
 
-// OutOfMemory returns nil: the sandbox's own limit is not the kernel's.
+// OutOfMemory returns nil: the kernel does not enforce the sandbox's own limit.
 func (joined) OutOfMemory() <-chan struct{} { return nil }
 
 // Close does nothing.

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { limittest.Main(m) }
 
-// all are limits of every kind.
+// all has a limit of every kind.
 var all = limit.Limits{Memory: 1 << 30, CPUs: 1.5, Processes: 64}
 
 func TestTheSuite(t *testing.T) { limittest.Suite(t, newFakeSystemd(t).enforcer(), all) }
@@ -56,7 +56,7 @@ func TestAnOlderSystemdKillsOnlyTheProcess(t *testing.T) {
 	}
 }
 
-// systemd accepts a limit whose controller it does not have, and does nothing.
+// systemd accepts a limit whose controller it does not have, and ignores it.
 func TestALimitThatTheKernelDoesNotConfirmIsAnError(t *testing.T) {
 	for _, property := range []string{"MemoryMax", "MemorySwapMax", "CPUQuotaPerSecUSec", "TasksMax"} {
 		f := newFakeSystemd(t)

@@ -1,5 +1,5 @@
-// Command box is what the tests run inside boxes: as PID 1 in place of the real
-// init (exit N, wait), and as an agent that attacks the real one (attack).
+// Command box runs in the tests' sandboxes: as PID 1 in place of the real init (exit N,
+// wait), and as an agent that attacks the real one (attack).
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// attack tries what root in the box could do to PID 1, one line for each.
+// attack tries everything that root in the sandbox could do to PID 1, and prints a line for each.
 func attack() {
 	for sig := syscall.Signal(1); sig < 65; sig++ {
 		if sig != syscall.SIGKILL && sig != syscall.SIGSTOP {
@@ -121,7 +121,7 @@ func vmRead() error {
 	return nil
 }
 
-// facts prints what a box is like.
+// facts prints properties of the sandbox.
 func facts() {
 	var u syscall.Utsname
 	_ = syscall.Uname(&u)
@@ -147,7 +147,7 @@ func facts() {
 	}
 }
 
-// forks makes processes until it may not, and stays.
+// forks starts processes until that fails, and then waits.
 func forks() {
 	made := 0
 	for ; made < 5000; made++ {
@@ -162,7 +162,7 @@ func forks() {
 	}
 }
 
-// sleepers leaves ten children in sessions of their own that ignore SIGTERM.
+// sleepers leaves ten children that ignore SIGTERM, each in its own session.
 func sleepers() {
 	for range 10 {
 		_, err := syscall.ForkExec("/proc/self/exe", []string{"box", "wait"}, &syscall.ProcAttr{
