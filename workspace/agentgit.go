@@ -21,7 +21,7 @@ type agentGit struct {
 	headRef string // its branch, or empty
 	shallow []string
 	who     git.Signature
-	exclude []string // folders at the top that git is to leave alone
+	exclude []string // folders at the top that git ignores
 	entries []indexEntry
 }
 

@@ -25,18 +25,18 @@ import (
 type Baseline struct {
 	Taken   time.Time     `json:"taken"`    // after the last file was written
 	Racy    time.Duration `json:"racy"`     // a ctime later than Taken minus this may hide a change
-	HashAll bool          `json:"hash_all"` // the file system's ctime is not to be trusted
+	HashAll bool          `json:"hash_all"` // the file system's ctime cannot be trusted
 	Format  git.Format    `json:"format"`   // of the object ids
 	Device  uint64        `json:"device"`   // of the workspace; for the record only
 	Ignore  []IgnoreFile  `json:"ignore"`   // the user's own ignore rules
 	Modules [][]byte      `json:"modules"`  // submodules: folders that the agent may not fill
-	Hidden  [][]byte      `json:"hidden"`   // files of the user's that the agent was not given, sorted; nil when that is not known
+	Hidden  [][]byte      `json:"hidden"`   // files of the user that the agent did not get, sorted; nil if unknown
 	Files   []File        `json:"-"`        // sorted by path
 }
 
 // IgnoreFile is one source of ignore rules as it was before the agent started.
 type IgnoreFile struct {
-	Dir  []byte `json:"dir"` // folder it counts for, slash-separated; empty: the top
+	Dir  []byte `json:"dir"` // folder that it applies to, slash-separated; empty means the top
 	Data []byte `json:"data"`
 }
 
@@ -66,10 +66,10 @@ const (
 	flagEOL
 )
 
-// header is the encoding of what precedes the files.
+// header is the encoding of everything before the files.
 type header struct {
 	*Baseline
-	Parts []part `json:"parts,omitempty"` // of the files; none: they are one part
+	Parts []part `json:"parts,omitempty"` // of the files; if there are none, the files are one part
 }
 
 // part is a part of the files that can be read without those before it: its first path is
@@ -111,7 +111,7 @@ func (b *Baseline) Save(file string) error {
 	return paths.WriteFile(file, out)
 }
 
-// append encodes f. Of its path it stores the part that last does not begin with.
+// append encodes f. It stores only the part of the path that differs from the beginning of last.
 func (f File) append(out []byte, last string) []byte {
 	shared := 0
 	for shared < len(last) && shared < len(f.Path) && last[shared] == f.Path[shared] {
@@ -259,17 +259,16 @@ func decodeFiles(data string, files []File, size uint64) error {
 }
 
 const (
-	minRecord = 9 + 20 // bytes: a path of one, everything else of one, and an id
+	minRecord = 9 + 20 // bytes: a path of one, the other fields of one, and an id
 	maxPath   = 4096   // Linux takes no longer path in one call
 )
 
-// decoder reads the encoding of Save; after the first error it yields zeros. A
-// baseline is read before each review and may have a million files, so that no
-// file gets a string of its own.
+// decoder reads the encoding of Save; after the first error it yields zeros. A baseline is read
+// before each review and may have a million files, so files do not get separate strings.
 type decoder struct {
 	data  string
-	at    int             // what comes next in data
-	paths strings.Builder // every path, one behind the other
+	at    int             // the rest of data
+	paths strings.Builder // all paths, concatenated
 	err   error
 }
 

@@ -26,8 +26,7 @@ func IsURL(repo string) bool {
 	return strings.Contains(repo, "://") || strings.Contains(repo, "::") || scp.MatchString(repo)
 }
 
-// CheckURL refuses addresses that would make git run something else than a plain
-// transport.
+// CheckURL refuses addresses that would make git run anything but a plain transport.
 func CheckURL(address string) error {
 	shown := termtext.Escape(address)
 	if scp.MatchString(address) && !strings.Contains(address, "://") {
@@ -94,7 +93,7 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 		return err
 	}
 	err = os.Rename(tmp, dir)
-	if _, other := os.Stat(dir); err != nil && other == nil { // another run was faster
+	if _, other := os.Stat(dir); err != nil && other == nil { // another run has cloned it meanwhile
 		return nil
 	}
 	return err

@@ -27,8 +27,8 @@ var errModuleTime = errors.New("cloning takes too long")
 
 // moduleCloner clones the submodules of a repository that aibox cloned from a URL. Their
 // addresses come from that repository, which may be hostile. git therefore gets only
-// network protocols, asks nobody for a password, and the agent sees nothing but the files
-// of the commits that the repository records by their ids.
+// network protocols, never asks for a password, and the agent sees nothing but the files of
+// the commits that the repository records by their ids.
 type moduleCloner struct {
 	req  Request
 	left int // of maxClonedModules
@@ -101,9 +101,8 @@ func (c *moduleCloner) clone(ctx context.Context, address, commit string, env []
 	return dir, nil
 }
 
-// moduleAddress returns the address of a submodule that .gitmodules of the repository at the
-// address of names: an address, or a path that begins with ./ or ../ and is relative to
-// that repository's address.
+// moduleAddress resolves the address of a submodule in the .gitmodules of the repository at
+// of: it is a complete address, or begins with ./ or ../ and is relative to of.
 func moduleAddress(of, named string) string {
 	if !strings.HasPrefix(named, "./") && !strings.HasPrefix(named, "../") {
 		return named

@@ -104,7 +104,7 @@ func TestASubmoduleAddressCannotLeaveTheNetworkProtocols(t *testing.T) {
 			must(t, os.Mkdir(repo+"/m", 0o755))
 			gitIn(t, repo, "add", ".gitmodules")
 			gitIn(t, repo, "commit", "-qm", "a submodule")
-			ws, err := prepare(t, "file://"+repo) // fsck would complain about some
+			ws, err := prepare(t, "file://"+repo) // fsck would report some
 			must(t, err)
 			if len(ws.Modules) != 0 || len(ws.Notes) != 1 || !strings.HasPrefix(ws.Notes[0], "submodule m is left out") || !strings.Contains(ws.Notes[0], want) {
 				t.Errorf("modules %v, notes %q, want %q", ws.Modules, ws.Notes, want)

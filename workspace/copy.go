@@ -32,7 +32,7 @@ type copied struct {
 	File
 	gone    bool   // not there any more, or something that git does not keep
 	content []byte // of .gitignore files and symlinks
-	key     bool   // a private key that the agent does not get; it is to be removed
+	key     bool   // a private key that the agent does not get; it will be removed
 }
 
 // copier copies files from one tree into a new one.
@@ -43,8 +43,8 @@ type copier struct {
 	index    map[string]git.Entry
 	prefix   string // of paths in messages
 	progress func(files int, bytes int64)
-	keys     func(path string) bool // whether it is hidden if it is a private key; nil: none is
-	room     *atomic.Int64          // bytes that may still be copied, where files may grow meanwhile; nil for any number
+	keys     func(path string) bool // whether a private key is hidden; nil means that none is
+	room     *atomic.Int64          // bytes that may still be copied, if files may grow meanwhile; nil means no limit
 }
 
 // batch is a run of files of one folder.
@@ -85,8 +85,8 @@ func (c *copier) inFolders(paths []string) []string {
 	return there
 }
 
-// inBatches runs work on the batches that hand sends, with one worker per processor.
-// Each worker has its own buffer for small files.
+// inBatches runs work on the batches that hand passes to send, with one worker per
+// processor. Each worker has its own buffer for small files.
 func inBatches(ctx context.Context, hand func(context.Context, chan<- batch) error, work func(batch, []byte) error) error {
 	batches := make(chan batch)
 	g, ctx := errgroup.WithContext(ctx)
@@ -209,8 +209,8 @@ func openDir(root int, dir string) (int, error) {
 	})
 }
 
-// absent reports whether err means that the user's tree has no such file, also because
-// a file or a symlink has taken the place of one of its folders.
+// absent reports whether err means that the user's tree has no such file. A file or a
+// symlink may also have replaced one of its folders.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

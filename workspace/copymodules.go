@@ -182,7 +182,7 @@ func (p *preparation) leftModules() []string {
 		brought[m.Path] = true
 	}
 	for _, path := range p.list.modules {
-		if !brought[path] { // which a workspace that is made again knows from its record
+		if !brought[path] { // a rebuilt workspace has them in its record
 			left = append(left, path)
 		}
 	}

@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// Covers returns a function that reports whether a path is a file of the user's that the
-// agent did not get, or would replace one: a folder above such a file, or a path below
-// it. hide are the workspace's globs; they decide for old baselines, which do not list
-// these files.
+// Covers returns a function that reports whether a path is a user's file that the agent did not
+// get, or conflicts with one: a folder above such a file, or a path below it. hide are the
+// workspace's globs, which decide for old baselines that do not list these files.
 func (b *Baseline) Covers(hide []string) func(path string) bool {
 	if b.Hidden == nil {
 		return recordedGlobs(hide).Match

@@ -25,15 +25,15 @@ type duplicate struct {
 	from, to int // descriptors of the two tops
 	maxFiles int
 	maxBytes int64
-	live     bool // the agent may be at work: what is gone is left out
+	live     bool // the agent may be running: files that disappear are left out
 
-	uid     uint32 // the user
+	uid     uint32 // uid of the user
 	device  uint64
 	files   int
 	bytes   int64
-	foreign bool // something belongs to another user, as root in a sandbox may have it
+	foreign bool // something belongs to another user, which root in a sandbox can cause
 
-	special int // what is neither file, folder nor symlink, or lies elsewhere
+	special int // entries that are not files, folders or symlinks, or are on another file system
 	deep    int
 
 	mu         sync.Mutex
@@ -128,7 +128,7 @@ func ignoreEOF(err error) error {
 func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, false, nil //nolint:nilerr // it went away
+		return false, false, nil // nolint:nilerr // it disappeared
 	}
 	kind := st.Mode & unix.S_IFMT
 	switch {
@@ -152,7 +152,7 @@ func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err
 		return false, true, nil
 	}
 	if err := unix.Mkdirat(d.to, path, 0o755); d.live && err == unix.EEXIST {
-		return false, false, nil // met twice
+		return false, false, nil // visited before
 	} else if err != nil {
 		return false, false, fmt.Errorf("making a folder of the copy: %w", err)
 	}
@@ -173,7 +173,7 @@ func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
 	defer unix.Close(from)
 	return c.copyFiles(from, b, buf, func(_ int, _ copied, err error) error {
 		if d.live && (absent(err) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EEXIST)) {
-			return nil // it went away, is no symlink any more, or was met twice
+			return nil // it disappeared, is no longer a symlink, or was visited before
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			d.unread()

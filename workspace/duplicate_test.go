@@ -43,7 +43,7 @@ func TestATooLargeCopyIsRefusedUpFront(t *testing.T) {
 	if _, _, err := duplicated(t, from, 3, 23); fault.KindOf(err) != fault.Limit {
 		t.Errorf("too many bytes: %v", err)
 	}
-	// A sparse file counts as large as it says it is, since a copy of it would be.
+	// A sparse file counts with its apparent size, since a copy would take that much.
 	if err := os.Truncate(filepath.Join(from, "a"), 1<<40); err != nil {
 		t.Fatal(err)
 	}

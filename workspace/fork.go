@@ -31,7 +31,7 @@ type ForkRequest struct {
 // file system can, and copied elsewhere. Symlinks are copied and never followed; sockets,
 // pipes and devices are left out. The .git is copied as bytes and not read.
 //
-// On error nothing of the copy is left.
+// On error it leaves nothing of the copy.
 func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 	if !sessionID.MatchString(req.Session) {
 		return nil, fmt.Errorf("%q is not a session id", req.Session)
@@ -64,8 +64,8 @@ func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 	return &ws, all.copyAll(ctx, &ws, to)
 }
 
-// copyRefs keeps what the workspace's refs keep for another session, too, except for its
-// saved states.
+// copyRefs creates refs for another session to everything that the workspace's refs keep,
+// except saved states.
 func copyRefs(ctx context.Context, of *Workspace, session string) error {
 	repo := git.Owned(of.GitDir)
 	out, err := repo.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", ref(of.Session, ""))
@@ -83,8 +83,8 @@ func copyRefs(ctx context.Context, of *Workspace, session string) error {
 	return repo.Run(ctx, strings.NewReader(updates.String()), nil, "update-ref", "--no-deref", "--stdin")
 }
 
-// copyBaseline copies a baseline for a copy of the workspace. It leaves out how the files
-// were on disk, so that each is read when changes are computed.
+// copyBaseline copies a baseline for a copy of the workspace. It leaves out the files' stat, so
+// that each file is read when changes are computed.
 func copyBaseline(from, to string) error {
 	baseline, err := LoadBaseline(from)
 	if err != nil {
@@ -97,7 +97,7 @@ func copyBaseline(from, to string) error {
 }
 
 // CopyTree copies a folder that an agent filled to the folder to, which must not exist. It
-// copies as Fork does, and returns what the copy lacks, a clause each.
+// copies as Fork does, and returns a clause for each thing that is missing from the copy.
 func CopyTree(ctx context.Context, from, to string) (notes []string, err error) {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, err

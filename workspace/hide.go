@@ -47,7 +47,7 @@ type Globs struct {
 	words    []string
 	patterns []gitignore.Pattern
 	list     gitignore.List
-	builtIn  int // how many come first that are DefaultHide; with them, keys are hidden by content
+	builtIn  int // how many of the first globs are DefaultHide; with them, keys are hidden by content
 }
 
 // ParseGlobs checks the globs that a user gave.
@@ -111,7 +111,7 @@ func (g *Globs) hidesKeys(file string) bool {
 	}
 	for i := range len(file) + 1 {
 		if (i == len(file) || file[i] == '/') && g.list.Last(file[:i], i < len(file)) >= g.builtIn {
-			return false // the last word is the user's, and hid no folder
+			return false // the last matching glob is the user's, and hid no folder
 		}
 	}
 	return true

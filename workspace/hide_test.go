@@ -10,8 +10,8 @@ import (
 	"aibox/workspace"
 )
 
-// key is what begins and ends a private key, in two parts so that no scanner takes this
-// file for one.
+// key is the words in the first and last line of a private key, in two parts so that no scanner
+// takes this file for one.
 const key = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\nbm90IGEga2V5\n-----END OPENSSH PRIVATE " + "KEY-----\n"
 
 // hiding prepares a workspace of a repository with the files, with the built-in globs
@@ -72,7 +72,7 @@ func TestKeysAreFoundInACommitAndAmongUntrackedFiles(t *testing.T) {
 func TestAnExclamationMarkUnhidesFiles(t *testing.T) {
 	files := map[string]string{"testdata/a.key": key, "testdata/b.key": key, ".env": "A=1\n", "vault/x": "x\n"}
 	ws := hiding(t, files, "vault/", "!testdata/a.key", "!.env", "!vault/x")
-	if want := []string{"testdata/b.key", "vault/x"}; !slices.Equal(ws.Hidden, want) { // nothing in a hidden folder is shown
+	if want := []string{"testdata/b.key", "vault/x"}; !slices.Equal(ws.Hidden, want) { // a file in a hidden folder cannot be shown again
 		t.Errorf("hidden are %q, not %q", ws.Hidden, want)
 	}
 	if len(ws.Unmatched) > 0 {

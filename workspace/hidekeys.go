@@ -11,7 +11,7 @@ import (
 )
 
 // hideKeys removes private keys from the copied files. Each key gets its own glob, so that
-// later steps hide it as well. Copying has already looked at the contents.
+// later steps hide it as well. The copying step has already checked the contents.
 func (p *preparation) hideKeys(root int) error {
 	visible := p.files[:0]
 	for _, f := range p.files {
@@ -39,7 +39,7 @@ func (p *preparation) hideKeys(root int) error {
 	return nil
 }
 
-// removeWithFolders removes a file of the copy, and then its folders that are empty.
+// removeWithFolders removes a file of the copy, and then its folders that have become empty.
 func removeWithFolders(root int, path string) error {
 	for flags := 0; path != "."; flags, path = unix.AT_REMOVEDIR, folderOf(path) {
 		dir, err := openDir(root, folderOf(path))

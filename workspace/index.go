@@ -20,7 +20,7 @@ type indexEntry struct {
 	git.Entry
 	Stat     Stat
 	UID, GID uint32 // belong to Stat
-	Skip     bool   // skip-worktree: not there, and not deleted
+	Skip     bool   // skip-worktree: absent, but not deleted
 }
 
 // writeIndex writes a git index (see gitformat-index). The entries must be sorted by path.
@@ -46,8 +46,8 @@ func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	return os.WriteFile(file, out.Bytes(), 0o644) //nolint:gosec // the agent's own, in a private folder
 }
 
-// indexVersion returns the oldest version that can hold the entries. Only extended flags
-// need version 3, which libraries of agents, such as GitPython, could not read for long.
+// indexVersion returns the oldest version that can hold the entries. Only extended flags need
+// version 3, which libraries that agents use, such as GitPython, could not read until recently.
 func indexVersion(entries []indexEntry) uint32 {
 	if slices.ContainsFunc(entries, func(e indexEntry) bool { return e.Skip }) {
 		return 3

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// indexVersion is the version that the index of a folder's repository says it has.
+// indexVersion returns the version in the header of the index of a folder's repository.
 func indexVersion(t *testing.T, folder string) uint32 {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, ".git/index"))
@@ -38,8 +38,8 @@ func TestTheIndexHasTheLowestSufficientVersion(t *testing.T) {
 	}
 }
 
-// What Aider and others read repositories with. The one in Debian 12 and 13 reads no
-// version but 1 and 2.
+// Aider and others read repositories with GitPython. The one in Debian 12 and 13 reads only
+// versions 1 and 2.
 const withGitPython = `
 import git, sys
 repo = git.Repo(sys.argv[1])

@@ -23,7 +23,7 @@ type Leftover struct {
 	Unknown bool
 }
 
-// Remove deletes the leftover. It keeps a folder that was empty before and is not any more.
+// Remove deletes the leftover. It keeps a folder that is no longer empty.
 func (l Leftover) Remove(ctx context.Context) error {
 	name := filepath.Base(l.Path)
 	switch {
@@ -39,8 +39,8 @@ func (l Leftover) Remove(ctx context.Context) error {
 }
 
 // Leftovers lists what interrupted calls of Prepare, Rebuild, Remove and clones have left.
-// It leaves out what has changed within age, since that may be in use. refers reports
-// whether a session has its workspace at a path.
+// It leaves out those that have changed within age, since they may be in use. refers
+// reports whether a session has its workspace at a path.
 func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool) ([]Leftover, error) {
 	var found []Leftover
 	workspaces, err := entries(dirs.Workspace)

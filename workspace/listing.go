@@ -22,7 +22,7 @@ type listing struct {
 	index   map[string]git.Entry // the user's index; same as head when not asIs
 	visible []string             // paths to copy, sorted
 	hidden  []string             // paths left out by a glob
-	absent  map[string]bool      // paths of head that are not copied and yet not deleted
+	absent  map[string]bool      // paths of head that are neither copied nor deleted
 	sparse  map[string]bool      // those of absent that a sparse checkout leaves out
 	modules []string             // submodules
 	notes   []string
@@ -143,8 +143,8 @@ func (l *listing) place(e git.Entry, path string) {
 	}
 }
 
-// addUntracked takes untracked files. outside are aibox's own folders, which are
-// never copied when they happen to lie in the repository.
+// addUntracked takes untracked files. outside are aibox's own folders, which are never
+// copied even if they are in the repository.
 func (l *listing) addUntracked(paths []string, top string, outside []string) {
 	var own []string
 	for _, dir := range outside {
@@ -169,7 +169,7 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 // unreadableFolder matches git's warning about a folder that it cannot read.
 var unreadableFolder = lazyregexp.New(`(?m)^warning: could not open directory '(.*)': (.*)$`)
 
-// addUnreadable names the folders that git could not look into for untracked files.
+// addUnreadable records the folders that git could not search for untracked files.
 func (l *listing) addUnreadable(warnings, prefix string) {
 	for _, found := range unreadableFolder.FindAllStringSubmatch(warnings, maxUnreadable+1) {
 		if len(l.notes) == maxUnreadable {

@@ -16,7 +16,7 @@ import (
 type Place struct {
 	Top    string // of the working tree; for a URL the URL itself
 	Start  string // the subfolder of it that a run starts in; empty for the top
-	Branch string // that is checked out; empty for a URL, and where no branch is
+	Branch string // the branch that is checked out; empty for a URL and a detached HEAD
 	Unborn bool   // there is no commit yet
 }
 
@@ -102,13 +102,13 @@ func aiboxFolders(dirs paths.Dirs) []string {
 // maxBranches bounds the result of Branches.
 const maxBranches = 2000
 
-// silent keeps ssh from asking for a password on the terminal, where a screen may be
-// shown: it asks a program instead, which fails.
+// silent keeps ssh from asking for a password on the terminal, which may show a screen: ssh
+// calls a program instead, which fails.
 var silent = []string{"SSH_ASKPASS_REQUIRE=force", "SSH_ASKPASS=false"}
 
 // Branches returns the branch names that Request.Branch accepts, unescaped. For a
-// repository these are its own, the last used first, and then those of its remote; for an
-// address what its server reports, the default first. It never asks for a password.
+// repository these are its own, most recently used first, and then those of its remote; for
+// an address what its server reports, the default first. It never asks for a password.
 func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, error) {
 	if IsURL(repo) {
 		return remoteBranches(ctx, repo)
@@ -132,7 +132,7 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 	}
 	all := own
 	for _, name := range theirs {
-		if !slices.Contains(own, name) { // a server may have thousands, which need no look at each other
+		if !slices.Contains(own, name) { // a server may have thousands, and they are sorted already
 			all = append(all, name)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDepth is how many levels Measure descends. It does not count what is deeper.
+// maxDepth is how many levels Measure descends. It does not count anything deeper.
 const maxDepth = 256
 
-// Measure counts the files at path and below, and the bytes that they take on the disk.
-// It follows no symlink and skips what it cannot read.
+// Measure counts the files at path and below, and the bytes that they take on the disk. It
+// follows no symlink and skips unreadable entries.
 func Measure(path string) (files int, bytes int64) {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {

@@ -20,7 +20,7 @@ import (
 // clone, from which nothing is fetched, or aibox's clone of a URL.
 type Module struct {
 	Path        string `json:"path"` // of its folder, from the top of the workspace
-	Repo        string `json:"repo"` // its folder in the user's working tree; empty where it is not checked out
+	Repo        string `json:"repo"` // its folder in the user's working tree; empty if it is not checked out
 	GitDir      string `json:"git_dir"`
 	URL         string `json:"url,omitempty"`
 	Head        string `json:"head"`                  // the commit that the work in it starts from
@@ -47,8 +47,8 @@ func gitAt(dir string) *git.Repo {
 // In reports whether a path of the workspace is in the submodule.
 func (m *Module) In(path string) bool { return strings.HasPrefix(path, m.Path+"/") }
 
-// openModules opens the submodules of a listing. A submodule that cannot be copied stays
-// in the listing, with a note that gives the reason and the command that helps.
+// openModules opens the submodules of a listing. A submodule that cannot be copied stays in the
+// listing, and a note has the reason and the command that helps.
 func (s *source) openModules(ctx context.Context, l *listing, workspaces string) ([]*source, error) {
 	var opened []*source
 	var left []string
@@ -69,7 +69,7 @@ func (s *source) openModules(ctx context.Context, l *listing, workspaces string)
 }
 
 // openModule opens the submodule at path, a path in s. lack is the reason why it cannot be
-// copied, and what helps; empty if it can.
+// copied, and the remedy; empty if it can.
 func (s *source) openModule(ctx context.Context, path, recorded, workspaces string) (m *source, lack string, err error) {
 	if !utf8.ValidString(s.prefix + path) {
 		return nil, "its path is not UTF-8", nil
@@ -112,8 +112,7 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 	return m, "", nil
 }
 
-// checkedOut is the folder of the submodule at path when it has a repository; empty
-// when it has none.
+// checkedOut returns the folder of the submodule at path if it has a repository; otherwise "".
 func (s *source) checkedOut(path string) (top, lack string) {
 	if s.top == "" {
 		return "", ""
@@ -137,8 +136,8 @@ func (s *source) checkedOut(path string) (top, lack string) {
 	return filepath.Join(s.top, path), ""
 }
 
-// storedModule is the repository that git keeps of a submodule that is not checked out;
-// nil when there is none.
+// storedModule returns the repository that git keeps for a submodule that is not checked
+// out; nil if there is none.
 func (s *source) storedModule(ctx context.Context, path string) (*git.Repo, error) {
 	names, _ := s.moduleSettings(ctx, path)
 	for _, name := range names {

@@ -88,14 +88,14 @@ type preparation struct {
 	ws    *Workspace
 
 	list     *listing
-	modules  []*preparation // of the submodules in it that come along, each with a part of this one
+	modules  []*preparation // of the included submodules, each with a part of this one
 	files    []copied
 	history  *history
 	baseline Baseline
 	agent    *agentGit
 }
 
-// run copies history and files at the same time, and then does what needs both.
+// run copies history and files concurrently, and then takes the steps that need both.
 func (p *preparation) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	hide := *p.hide // without those that hideKeys adds
@@ -320,8 +320,8 @@ func (p *preparation) saveBaseline(ctx context.Context) error {
 	return b.Save(p.ws.Baseline)
 }
 
-// ignoreFiles collects the user's ignore rules, weakest first, as git ranks
-// them: the user's own, the repository's, then each folder's.
+// ignoreFiles collects the user's ignore rules, weakest first, in git's order of
+// precedence: the user's own, the repository's, then each folder's.
 func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
 	var rules []IgnoreFile
 	global, err := p.src.git.Line(ctx, "config", "--type=path", "core.excludesFile")

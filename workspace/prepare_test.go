@@ -173,7 +173,7 @@ func TestTheUsersRepositoryIsOnlyRead(t *testing.T) {
 	}
 }
 
-// times are the change times of everything below dir.
+// times returns the change times of everything below dir.
 func times(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}

@@ -13,7 +13,7 @@ const largestKey = 64 << 10
 var pemKey = lazyregexp.New(`(?m)^-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 
 // isPrivateKey reports whether content begins like a private key file. A program that
-// contains a test key is none; a chain of certificates that ends with a key is one.
+// contains a test key does not count; a certificate chain that ends with a key does.
 func isPrivateKey(content []byte) bool {
 	if len(content) > largestKey {
 		return false

@@ -80,8 +80,8 @@ func prepare(t testing.TB, repo string, change ...func(*workspace.Request)) (*wo
 	return workspace.Prepare(t.Context(), req)
 }
 
-// prepared prepares, and checks what always holds: git inside works, sees the
-// same status as the user's, and no inode is shared.
+// prepared calls Prepare and checks what must always be true: git inside works, sees the same
+// status as the user's, and no inode is shared.
 func prepared(t testing.TB, repo string, change ...func(*workspace.Request)) *workspace.Workspace {
 	t.Helper()
 	ws, err := prepare(t, repo, change...)

@@ -27,8 +27,8 @@ const restoringPrefix = ".aibox-restoring-"
 
 // RebuildRequest describes a workspace to rebuild.
 type RebuildRequest struct {
-	Of   *Workspace // as it was; its folder is gone
-	Tree string     // what the folder is to hold: a tree or commit in Of.GitDir
+	Of   *Workspace // the former workspace; its folder is gone
+	Tree string     // the content of the folder: a tree or commit in Of.GitDir
 	Dirs paths.Dirs
 
 	// Made is called with the new workspace once it is complete, before it gets its name.
@@ -40,7 +40,7 @@ type RebuildRequest struct {
 // and the former baseline, so that the change set is that of the tree. It leaves out
 // ignored files and the agent's own commits; files with a clean filter are as the user's
 // repository stores them. If another folder has the former name, the workspace gets a new
-// one. Of the user's repository it reads only the ignore rules and the user's name. On
+// one. From the user's repository it reads only the ignore rules and the user's name. On
 // error it removes everything it has created.
 func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) {
 	if gone, err := req.Of.Gone(); err != nil || !gone {

@@ -88,7 +88,7 @@ func TestInvalidRunsAreRefusedAndLeaveNothing(t *testing.T) {
 	}
 }
 
-// nothingIn checks that no file is left under home but the lock.
+// nothingIn checks that the lock is the only file left under home.
 func nothingIn(t *testing.T, home string) {
 	t.Helper()
 	must(t, filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
@@ -99,8 +99,7 @@ func nothingIn(t *testing.T, home string) {
 	}))
 }
 
-// TestAnUnreadableFileIsNamed needs a user whom file modes bind; root becomes
-// one for the length of the test.
+// TestAnUnreadableFileIsNamed needs an unprivileged user; root switches to one during the test.
 func TestAnUnreadableFileIsNamed(t *testing.T) {
 	repo := repository(t)
 	write(t, repo+"/locked.txt", "x")

@@ -24,9 +24,9 @@ const removedPrefix = ".aibox-removed-"
 // completely.
 func IsRemoved(name string) bool { return strings.HasPrefix(name, removedPrefix) }
 
-// Remove deletes the workspace's folder and its baseline, whatever the agent
-// made of it, and never follows a symlink. Call it only when a ref holds the
-// work (review.Discard does). A workspace that is gone already is no error.
+// Remove deletes the workspace's folder, with anything that the agent put there, and its
+// baseline. It never follows a symlink. Call it only when a ref holds the work
+// (review.Discard does). It is no error if the workspace is gone already.
 func Remove(ctx context.Context, ws *Workspace) error {
 	gone, err := ws.Gone()
 	if err == nil && !gone {
@@ -51,7 +51,7 @@ func RemoveFolder(ctx context.Context, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		doomed = path // a mount point, for one, cannot be renamed
+		doomed = path // for example, a mount point cannot be renamed
 	}
 	err := removeTree(doomed)
 	if errors.Is(err, fs.ErrPermission) {
@@ -110,8 +110,8 @@ func removeTree(path string) error {
 type remover struct {
 	root  int
 	moved int             // names given so far
-	left  []string        // folders directly in root that are still to be emptied
-	known map[string]bool // the same, to look up
+	left  []string        // folders directly in root that still have to be emptied
+	known map[string]bool // the same, for lookups
 }
 
 // attempts bounds how often a folder is read again because it is not empty yet: some file
@@ -142,7 +142,7 @@ func (r *remover) empty(name string) error {
 	return nil
 }
 
-// clear deletes what is in one folder, or moves it up.
+// clear deletes the entries of one folder, or moves them up.
 func (r *remover) clear(name string) error {
 	dir, err := openForRemoval(r.root, name)
 	if err != nil {

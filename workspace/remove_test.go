@@ -13,8 +13,7 @@ import (
 	"aibox/workspace"
 )
 
-// A workspace of which half has been deleted would look like work: an agent that
-// deleted files.
+// A half-deleted workspace would look like work of an agent that deleted files.
 func TestAKilledRemovalLeavesNoPartialFolder(t *testing.T) {
 	if doomed := os.Getenv("AIBOX_TEST_REMOVE"); doomed != "" {
 		must(t, workspace.RemoveFolder(t.Context(), doomed))

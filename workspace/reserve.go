@@ -20,7 +20,7 @@ import (
 const reservedPrefix = ".aibox-new-"
 
 // makeFolder makes the workspace's empty folder under the first of names that is free, and
-// tells the observer. It registers the folder's removal in steps.
+// notifies the observer. It registers the folder's removal in steps.
 func (w *Workspace) makeFolder(dirs paths.Dirs, names []string, observer Observer, steps *undo.Stack) error {
 	path, err := reserve(dirs.Workspace, w.Session, names, func(path string, folder Folder) error {
 		w.Path, w.Folder = path, folder
@@ -40,9 +40,9 @@ func (w *Workspace) makeFolder(dirs paths.Dirs, names []string, observer Observe
 }
 
 // reserve makes an empty folder in parent for a session, under the first of names that is
-// free, and returns its path. It calls record with the path before the folder is there,
-// again if another session takes that name meanwhile. A process that is killed at any moment
-// leaves a folder that its record names, or one that RemoveReserved removes.
+// free, and returns its path. It calls record with the path before the folder exists, and
+// again if another session takes that name meanwhile. Whenever the process is killed, the
+// folder is named in its record or can be removed by RemoveReserved.
 func reserve(parent, session string, names []string, record func(path string, folder Folder) error) (path string, err error) {
 	if err := paths.MakePrivate(parent); err != nil {
 		return "", fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err).

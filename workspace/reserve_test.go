@@ -67,7 +67,7 @@ func TestTheFolderOfAStartThatDiedUnrecordedIsRemoved(t *testing.T) {
 	wantNames(t, dirs.Workspace, reservedPrefix+"0b-shell")
 }
 
-// wantNames checks which names a folder holds.
+// wantNames checks the names in a folder.
 func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

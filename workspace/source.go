@@ -23,8 +23,8 @@ type source struct {
 	common    string // the git directory shared by all worktrees: identifies the repository
 	gitDir    string // the git directory
 	prefix    string // of a submodule: its folder in the workspace and a slash
-	outermost string // of a submodule: the path of the one that it lies in, or its own
-	start     string // the subfolder that was named, from the top; empty for the top itself
+	outermost string // of a submodule: the path of the submodule that contains it, or its own
+	start     string // the requested subfolder, relative to the top; empty for the top itself
 	name      string // for folders
 	url       string
 	cloner    *moduleCloner // of its submodules, where it is aibox's clone of url
@@ -32,7 +32,7 @@ type source struct {
 	head      string // commit to start from
 	headRef   string
 	asIs      bool // start from the files on disk, not from the commit
-	unborn    bool // what is checked out has no commit yet
+	unborn    bool // the branch that is checked out has no commit yet
 	who       git.Signature
 }
 
@@ -86,7 +86,7 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 		return err
 	}
 	repo := git.User(abs)
-	// One process for three answers: without a top it fails after the first two.
+	// One process gives all three answers. Without a working tree it fails after the first two.
 	out, err := repo.Line(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
 	bare, rest, ok := strings.Cut(out, "\n")
 	inside, top, _ := strings.Cut(rest, "\n")
@@ -204,7 +204,7 @@ func identity(ctx context.Context, repo *git.Repo) git.Signature {
 	if err != nil {
 		return who // nothing is set
 	}
-	for _, setting := range settings { // of several the last counts
+	for _, setting := range settings { // if there are several, the last one counts
 		switch name, value, _ := strings.Cut(setting, "\n"); {
 		case value == "":
 		case name == "user.name":

@@ -40,8 +40,8 @@ func TestARunInAMissingFolderStartsAtTheTop(t *testing.T) {
 	}
 }
 
-// TestAFolderThatCannotBeReadIsNamed needs a user whom file modes bind; root becomes one
-// for the length of the test.
+// TestAFolderThatCannotBeReadIsNamed needs an unprivileged user; root switches to one
+// during the test.
 func TestAFolderThatCannotBeReadIsNamed(t *testing.T) {
 	if os.Getuid() == 0 {
 		runAsNobody(t)

@@ -24,10 +24,11 @@ import (
 // it.
 const agentGitName = "agent"
 
-// startGit creates a .git in a copy of a workspace that compares with what the agent started
-// from: HEAD is the starting commit, plus a commit with the user's uncommitted work, and
-// the index matches it. Like the agent's own .git it holds no file that is hidden from the
-// agent. The agent's .git, in whatever state it is, becomes .git/agent and is not read.
+// startGit creates a .git in a copy of a workspace, to compare it with the files that the
+// agent started from: HEAD is the starting commit, plus a commit with the user's
+// uncommitted work, and the index matches it. Like the agent's own .git it holds no file
+// that is hidden from the agent. The agent's .git, in whatever state it is, becomes
+// .git/agent and is not read.
 //
 // No other process may write to the copy meanwhile.
 func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err error) {
@@ -69,7 +70,7 @@ func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err e
 }
 
 // start returns a repository with the commits that the agent started from, without its
-// index, and the packs that it is made of. The refs that this needs have the session's id.
+// index, and the packs that it consists of. The refs that this needs have the session's id.
 func (p *preparation) start(ctx context.Context, session string) (*agentGit, []string, error) {
 	var err error
 	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
@@ -206,9 +207,9 @@ func (f *File) untouched(root int) bool {
 	return unix.Fstat(fd, &st) == nil && StatOf(&st) == f.Stat
 }
 
-// racy reports whether git, which compares whole seconds, may miss a change of the file.
-// It only applies to files that are stored unfiltered: of others git could not tell from
-// the content whether they have changed.
+// racy reports whether git, which compares whole seconds, may miss a change of the file. It
+// only considers files that are stored unfiltered: from the content of others, git could
+// not see whether they have changed.
 func (b *Baseline) racy(f *File) bool {
 	return f.Stored == f.Raw && (b.HashAll || f.Stat.Ctime/1e9 >= b.Taken.Add(-b.Racy).Unix())
 }

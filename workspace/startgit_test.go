@@ -17,8 +17,8 @@ import (
 	"aibox/workspace"
 )
 
-// look is git as it is called in a sandbox on the copy: in the host's process here, which is
-// why a copy with traps in it is not looked at so.
+// look runs git on the copy as a sandbox does, but on the host, so it must not be used on a
+// copy with traps.
 func look(t testing.TB, copied *workspace.Workspace, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -30,7 +30,7 @@ func look(t testing.TB, copied *workspace.Workspace, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// opened is a copy of a workspace to look at, in the folder that the workspace is in.
+// opened returns a copy of a workspace, in the folder of the workspace.
 func opened(t testing.TB, ws *workspace.Workspace) *workspace.Workspace {
 	t.Helper()
 	copied, err := workspace.Throwaway(t.Context(), workspace.ThrowawayRequest{
@@ -81,7 +81,7 @@ func TestGitInACopySeesTheAgentsChanges(t *testing.T) {
 	}
 }
 
-// A change that keeps size and modification time is one all the same.
+// A change that keeps size and modification time is still a change.
 func TestGitInACopyIgnoresForgedTimestamps(t *testing.T) {
 	ws := prepared(t, repository(t))
 	file := filepath.Join(ws.Path, "a.txt")
@@ -94,8 +94,8 @@ func TestGitInACopyIgnoresForgedTimestamps(t *testing.T) {
 	}
 }
 
-// Whatever the agent has put in the place of its .git, the copy gets one of the host's,
-// and nothing is written through what the agent left.
+// Whatever the agent has put in place of its .git, the copy gets one from the host, and
+// nothing is written through the agent's.
 func TestACopyGetsANewGitFolder(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, ws *workspace.Workspace, outside string){
 		"nothing": func(*testing.T, *workspace.Workspace, string) {},
@@ -133,8 +133,8 @@ func TestACopyGetsANewGitFolder(t *testing.T) {
 	}
 }
 
-// An agent that is at work changes names and kinds under the copy, which is no reason to
-// fail, to follow a link or to wait for a pipe.
+// A running agent may rename files and change their kinds during the copy. That must not
+// make it fail, follow a link or wait for a pipe.
 func TestAWorkspaceIsCopiedWhileTheAgentWorks(t *testing.T) {
 	ws, outside := prepared(t, repository(t)), t.TempDir()
 	write(t, outside+"/secret", "secret\n")
@@ -202,7 +202,7 @@ func TestRepositoriesOfEveryKindCanBeOpened(t *testing.T) {
 	gitIn(t, filtered, "config", "filter.case.smudge", "tr A-Z a-z")
 	commit(t, filtered, map[string]string{".gitattributes": "*.up filter=case\n", "x.up": "pointer\n"})
 
-	recent := filepath.Join(t.TempDir(), "recent") // newer than any index that is made now
+	recent := filepath.Join(t.TempDir(), "recent") // newer than any index that is written now
 	must(t, os.Rename(repository(t), recent))
 	gitIn(t, recent, "config", "filter.case.clean", "tr a-z A-Z")
 	commit(t, recent, map[string]string{".gitattributes": "*.up filter=case\n", "x.up": "pointer\n"})

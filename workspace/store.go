@@ -27,8 +27,8 @@ const defaultDepth = 1000
 type store struct {
 	git  *git.Repo
 	dir  string
-	lock *flock.Lock // shared by every run of Prepare, exclusive while a store is taken away
-	free func()      // lets go of the repository; nil until it is held
+	lock *flock.Lock // shared by every run of Prepare, exclusive while a store is removed
+	free func()      // releases the repository; nil until it is held
 }
 
 // openStore creates the bare repository for src, or opens that of an earlier run. It
@@ -111,7 +111,7 @@ type history struct {
 	hidden  bool                // a hidden file's name occurs in it
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
-	alone   bool                // it is the last commit only, for want of time
+	alone   bool                // only the last commit, because more would take too long
 }
 
 // copyHistory packs the last depth commits up to head, from the user's repository into the

@@ -26,7 +26,7 @@ const (
 type ThrowawayRequest struct {
 	Of      *Workspace // the agent's workspace, which is only read; its sandbox must be dead unless Live
 	Has     string     // the tree of Of's change set, in Of's GitDir
-	Tree    string     // the tree that the copy is to hold, in Of's GitDir; equal to Has when nothing is to be changed
+	Tree    string     // the tree that the copy gets, in Of's GitDir; equal to Has to change nothing
 	Session string     // the id of the session that the copy is for: names the folder
 	Dirs    paths.Dirs
 	// Live allows the agent to run meanwhile: files that change are copied in some state,
@@ -43,13 +43,13 @@ type ThrowawayRequest struct {
 }
 
 // Throwaway copies the agent's workspace for one command, including ignored files such as
-// installed packages and the agent's .git. Files that differ between the trees Has and
-// Tree are written as in Tree. The copy shares no file with the workspace; symlinks are
-// copied and never followed; sockets, pipes and devices are left out. The .git is copied
-// as bytes and not read. The copy has no baseline, so it has no change set; Remove removes
-// it. If the workspace no longer exists, the copy holds Tree alone.
+// installed packages and the agent's .git. Files that differ between the trees Has and Tree
+// are written as in Tree. The copy shares no file with the workspace; symlinks are copied
+// and never followed; sockets, pipes and devices are left out. The .git is copied as bytes
+// and not read. The copy has no baseline, so it has no change set; Remove removes it. If
+// the workspace no longer exists, the copy holds only Tree.
 //
-// On error nothing of the copy is left.
+// On error it leaves nothing of the copy.
 func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err error) {
 	if !sessionID.MatchString(req.Session) {
 		return nil, fmt.Errorf("%q is not a session id", req.Session)

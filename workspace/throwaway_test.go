@@ -12,8 +12,8 @@ import (
 	"aibox/workspace"
 )
 
-// worked is a workspace in which an agent has worked, with a tree of its work and
-// one of a part of it.
+// worked returns a workspace in which an agent has worked, with a tree of all its work and
+// one of a part.
 func worked(t *testing.T) (ws *workspace.Workspace, req workspace.ThrowawayRequest) {
 	t.Helper()
 	home := t.TempDir()
@@ -41,8 +41,8 @@ func worked(t *testing.T) (ws *workspace.Workspace, req workspace.ThrowawayReque
 	}
 }
 
-// treeOf writes the files in dir to the owned repository as a tree, with what the
-// baseline hides.
+// treeOf writes the files in dir to the owned repository as a tree, including the hidden
+// files of the baseline.
 func treeOf(t *testing.T, ws *workspace.Workspace, dir string) string {
 	t.Helper()
 	index := t.TempDir() + "/index"

@@ -30,7 +30,7 @@ const (
 	manyPacks = 50
 )
 
-// Repositories lists the repositories that aibox owns, whole ones only.
+// Repositories lists the repositories that aibox owns, without incomplete ones.
 func Repositories(dirs paths.Dirs) ([]string, error) {
 	entries, err := os.ReadDir(dirs.Repos())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func Named(ctx context.Context, dirs paths.Dirs) []string {
 type Tidying struct {
 	dir  string
 	git  *git.Repo
-	refs map[string]bool // that are there, or would be after a dry run
+	refs map[string]bool // those that exist, or would after a dry run
 	dry  bool
 	free func()
 }
@@ -105,8 +105,8 @@ func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
 // Close unlocks the repository.
 func (t *Tidying) Close() { t.free() }
 
-// Sessions returns the sessions that the repository holds anything of: a ref of a
-// workspace, or a baseline.
+// Sessions returns the sessions that have anything in the repository: a ref of a workspace,
+// or a baseline.
 func (t *Tidying) Sessions() []string {
 	seen := map[string]bool{}
 	var names []string
@@ -129,7 +129,7 @@ func (t *Tidying) Sessions() []string {
 
 const (
 	baselineSuffix = ".baseline"
-	ownRefs        = "refs/aibox/" // begins those of sessions
+	ownRefs        = "refs/aibox/" // prefix of sessions' refs
 )
 
 // workRef splits the ref of a workspace, such as refs/aibox/<session>/base. Refs of saved
@@ -176,7 +176,7 @@ func (t *Tidying) Drop(ctx context.Context, refs ...string) error {
 	return nil
 }
 
-// Empty reports whether the repository holds nothing of any session.
+// Empty reports whether no session has anything in the repository.
 func (t *Tidying) Empty() bool {
 	_, journal := os.Lstat(filepath.Join(t.dir, "aibox", "worktree.json"))
 	return len(t.refs) == 0 && errors.Is(journal, fs.ErrNotExist)

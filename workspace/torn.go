@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// tornFiles match what a git that was killed leaves in a repository: unfinished objects and
+// tornFiles match files that a killed git leaves in a repository: unfinished objects and
 // packs, and reports of crashes.
 var tornFiles = []string{"objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/??/tmp_obj_*", "fast_import_crash_*"}
 
-// RemoveTorn removes what a writer that was killed has left in the repository at gitDir. It
-// fails with ErrBusy if another process is writing to the repository.
+// RemoveTorn removes the files that a killed writer has left in the repository at gitDir.
+// It fails with ErrBusy if another process is writing to the repository.
 func RemoveTorn(gitDir string) error {
 	free, err := lockExclusive(gitDir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 	"aibox/internal/git"
 )
 
-// treeWriter turns a folder that holds one tree into another one, by their difference. The
+// treeWriter changes a folder from one tree to another by writing their differences. The
 // folder is aibox's own copy, and no other process writes to it.
 type treeWriter struct {
 	repo *git.Repo
@@ -29,12 +29,12 @@ type treeWriter struct {
 	kept map[string]string // path → blob that a filter of the user's repository would change
 	left int               // of kept
 
-	baseTree string            // what the agent started from, with the user's hidden files
-	base     map[string]string // path → blob of those; nil until it is asked for
+	baseTree string            // the tree that the agent started from, with the user's hidden files
+	base     map[string]string // path → blob in that tree; nil until needed
 }
 
-// putTree turns the folder at ws.Path (also open as root) from holding the tree
-// has into holding tree. Files of the user's that are hidden from the agent stay out.
+// putTree changes the folder at ws.Path (also open as root) from the tree has to tree. It
+// leaves out the user's files that are hidden from the agent.
 func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of, ws *Workspace) error {
 	if has == tree {
 		return nil
@@ -224,14 +224,14 @@ func (p *treeWriter) putAll(entries []git.Entry, in *bufio.Reader) error {
 	return nil
 }
 
-// makeWay removes what is in the place of a file or of one of its folders: a symlink, a
+// makeWay removes anything in the place of a file or of one of its folders: a symlink, a
 // file, a folder of ignored files.
 func (p *treeWriter) makeWay(path string) error {
 	for i := range len(path) + 1 {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
-		// The folders above are known to be folders by now.
+		// The folders above have been checked by now.
 		var st unix.Stat_t
 		err := unix.Fstatat(p.root, path[:i], &st, unix.AT_SYMLINK_NOFOLLOW)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -17,12 +17,13 @@ import (
 // startSubject is the subject of that commit.
 const startSubject = "Before the first commit"
 
-// isUnborn reports whether what is checked out is a branch that has no commit yet.
+// isUnborn reports whether the branch that is checked out has no commit yet.
 func (s *source) isUnborn(ctx context.Context) bool {
 	return s.headRef != "" && s.git.Run(ctx, nil, nil, "rev-parse", "--verify", "--quiet", s.headRef) != nil
 }
 
-// begin makes the empty commit and lets the source find it, among its own objects.
+// begin creates the empty commit, and lets the source find it as if it were one of its own
+// objects.
 func (s *store) begin(ctx context.Context, src *source) error {
 	tree, err := emptyTree(ctx, s.dir)
 	if err != nil {
@@ -46,8 +47,8 @@ func (s *store) begin(ctx context.Context, src *source) error {
 	return nil
 }
 
-// IsStart reports whether commit, of the repository that aibox owns, is the empty one
-// in front of a repository's first.
+// IsStart reports whether commit, in the repository that aibox owns, is the empty one before a
+// repository's first commit.
 func IsStart(ctx context.Context, owned *git.Repo, commit string) bool {
 	said, err := owned.Line(ctx, "show", "--no-patch", "--format=%P|%T|%s", "--end-of-options", commit)
 	if err != nil {

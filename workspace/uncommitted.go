@@ -67,7 +67,7 @@ func (p *preparation) difference() git.Commit {
 		}
 	}
 	slices.Sort(c.Remove)
-	for _, m := range p.modules { // as they are checked out, which is what git would commit
+	for _, m := range p.modules { // as they are checked out, since git would commit that
 		path := strings.TrimPrefix(strings.TrimSuffix(m.src.prefix, "/"), p.src.prefix)
 		if p.list.head[path].ID != m.src.head {
 			c.Put = append(c.Put, git.Entry{Mode: git.Submodule, ID: m.src.head, Path: path})
@@ -165,11 +165,11 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	for _, i := range which {
 		path := p.files[i].Path
 		names.WriteString(path + "\x00")
-		if e, ok := p.list.index[path]; ok { // git turns no line endings of a text that it has with CRLF
+		if e, ok := p.list.index[path]; ok { // git does not convert the line endings of a text that it stores with CRLF
 			fmt.Fprintf(&known, "%s %s\t%s\x00", e.Mode, e.ID, path)
 		}
 	}
-	repo := git.Beside(p.src.gitDir, p.src.top, index).With( // without alternates, since what is in one would not be written
+	repo := git.Beside(p.src.gitDir, p.src.top, index).With( // without alternates, since git does not write objects that an alternate has
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(p.store.dir, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
 	)
 	err := repo.Run(ctx, &known, nil, "update-index", "-z", "--index-info")
@@ -205,7 +205,7 @@ func (p *preparation) setStored(f *copied, id string) error {
 	if f.Stored == f.Raw || f.Stat.Size > 16<<20 {
 		return nil
 	}
-	data, err := os.ReadFile(join(p.ws.Path, f.Path)) // our own copy; no agent has been here yet
+	data, err := os.ReadFile(join(p.ws.Path, f.Path)) // our own copy, which no agent has seen yet
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	maxTrees       = 300_000   // that are read
 	maxNewBytes    = 256 << 20 // bytes of commits and trees that are written
-	maxCachedBytes = 64 << 20  // bytes of trees that are kept from one pass for the next
+	maxCachedBytes = 64 << 20  // bytes of trees that are kept for the next pass
 )
 
 var errTooLong = errors.New("the history is too long to take hidden files out of it")
@@ -34,10 +34,10 @@ type visibleHistory struct {
 	made    *git.Pack
 
 	parents map[string][]string // by commit
-	cut     map[string]bool     // commits whose parents are not there
+	cut     map[string]bool     // commits whose parents are missing
 	commits map[string]string   // old id → new id
 
-	trees  map[[2]string]string // tree and its folder → new tree; "" when nothing is left of it
+	trees  map[[2]string]string // tree and its folder → new tree; "" if that is empty
 	seen   map[[2]string]bool   // of the first pass
 	raw    map[string][]byte    // trees that were read in the first pass
 	held   int                  // bytes of raw
@@ -45,12 +45,12 @@ type visibleHistory struct {
 	bound  bool                 // whether the limits hold
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
-	keep   map[string]bool      // objects that are as they were
+	keep   map[string]bool      // unchanged objects
 }
 
-// onlyVisible creates, in the store, the history h without hidden files, and returns it with
-// the commit that replaces head. If that would take too long, the history is the last
-// commit alone.
+// onlyVisible creates, in the store, the history h without hidden files, and returns it
+// with the commit that replaces head. If that would take too long, the history is only the
+// last commit.
 func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *Globs) (*history, string, error) {
 	v, head, err := s.visible(ctx, src, h, hide)
 	if err == nil {
@@ -59,7 +59,7 @@ func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *
 	if ctx.Err() != nil {
 		return nil, "", err
 	}
-	// The last commit alone: also where a partial clone lacks older trees.
+	// Only the last commit: also if a partial clone lacks older trees.
 	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial}
 	v, head, again := s.visible(ctx, src, alone, hide)
 	if again != nil {

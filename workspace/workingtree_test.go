@@ -18,7 +18,7 @@ func TestTheTopOfAWorkingTreeIsWhereGitSeesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	below, link := filepath.Join(top, "a", "b"), filepath.Join(t.TempDir(), "link")
-	if err := os.MkdirAll(filepath.Join(below, ".git"), 0o700); err != nil { // an empty one is none
+	if err := os.MkdirAll(filepath.Join(below, ".git"), 0o700); err != nil { // an empty .git is no repository
 		t.Fatal(err)
 	}
 	if err := os.Symlink(below, link); err != nil {

@@ -1,8 +1,7 @@
-// Package workspace makes the folder an agent works in: a copy of the user's
-// files at ~/agent_workspace/<repo> with a .git of its own, and the baseline of
-// that copy in a bare repository that aibox owns and no sandbox ever sees. It never
-// writes to the user's repository, never overwrites an existing workspace, and
-// never reads a workspace's .git.
+// Package workspace makes the folder an agent works in: a copy of the user's files at
+// ~/agent_workspace/<repo> with its own .git, and the baseline of that copy in a bare
+// repository that aibox owns and no sandbox ever sees. It never writes to the user's
+// repository, never overwrites an existing workspace, and never reads a workspace's .git.
 package workspace
 
 import (
@@ -15,13 +14,13 @@ import (
 // Request describes a workspace to prepare.
 type Request struct {
 	Repo     string         // a path inside the user's repository, or a URL to clone
-	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
-	Clean    bool           // leave the uncommitted and untracked work out
+	Branch   string         // branch, tag or commit to start from; empty means the current state, with the uncommitted work
+	Clean    bool           // leave out uncommitted and untracked work
 	Hide     []string       // globs, as .gitignore has them, for files the agent must not see; nil means DefaultHide, empty hides nothing
 	Scratch  []string       // folders at the top, as globs, that the agent keeps for itself
 	Depth    int            // commits of history the agent gets; 0 means 1000, negative all
 	Session  string         // the session's id: names refs, folders and files
-	Dirs     paths.Dirs     // where aibox keeps things
+	Dirs     paths.Dirs     // aibox's folders
 	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
 
 	Observer Observer
@@ -29,9 +28,9 @@ type Request struct {
 
 // Observer receives a workspace while it is made. Each function may be nil.
 type Observer struct {
-	// Record receives as much of the workspace as Undo needs, before the folder exists: a
-	// caller that stores it can clean up after a crash. It is called again if another
-	// session takes the folder's name meanwhile. Its error ends the call.
+	// Record receives the fields of the workspace that Undo needs, before the folder
+	// exists: a caller that stores it can clean up after a crash. It is called again if
+	// another session takes the folder's name meanwhile. Its error ends the call.
 	Record func(Workspace) error
 	// Made is called once the empty folder exists at its path.
 	Made func(path string)
@@ -45,13 +44,13 @@ type Progress struct {
 	Bytes int64  // bytes copied
 }
 
-// Workspace describes a prepared workspace. It is plain data: the session's
-// record stores it as JSON and gives it back to review.
+// Workspace describes a prepared workspace. It is plain data: the session's record stores it as
+// JSON and review reads it again.
 type Workspace struct {
-	Session  string    `json:"session"`          // that it was made for: names refs and files
+	Session  string    `json:"session"`          // the session that it was made for: names refs and files
 	Holder   string    `json:"holder,omitempty"` // the session that has taken it over; empty: Session itself
 	Path     string    `json:"path"`             // the folder the agent sees, absolute
-	Folder   Folder    `json:"folder,omitzero"`  // which folder that is
+	Folder   Folder    `json:"folder,omitzero"`  // identifies that folder
 	Name     string    `json:"name"`             // the repository's name, also for the sandbox's host name
 	Repo     string    `json:"repo"`             // top of the user's working tree, or the bare clone of a URL
 	URL      string    `json:"url,omitempty"`
@@ -63,12 +62,12 @@ type Workspace struct {
 	HeadRef     string `json:"head_ref"`              // its branch (refs/heads/…), or empty when detached
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the uncommitted work, or empty
 	AsStored    bool   `json:"as_stored,omitempty"`   // the agent got the files of a commit byte for byte, unfiltered
-	Joined      string `json:"joined,omitempty"`      // commit on top of these that holds the files of submodules, too, or empty when none came along
+	Joined      string `json:"joined,omitempty"`      // commit on top of these that also holds the files of submodules, or empty if none are included
 	BaseTree    string `json:"base_tree"`             // tree the agent started from (the user's files, hidden ones too)
 	AgentHead   string `json:"agent_head,omitempty"`  // commit that HEAD of the agent's own .git was at first; empty in older records
 
 	Start   string   `json:"start,omitempty"`   // the subfolder that the run starts in, from Path; empty for the top
-	Modules []Module `json:"modules,omitempty"` // submodules that came along, each one before those in it
+	Modules []Module `json:"modules,omitempty"` // included submodules, each one before those in it
 
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`
