@@ -27,7 +27,7 @@ type Agent interface {
 
 // Info is what aibox knows about an agent.
 type Info struct {
-	Name     string // what the user types: "codex"
+	Name     string // the name that the user types: "codex"
 	Title    string // its own name: "Codex"
 	Summary  string // one sentence without a full stop
 	Homepage string // where to read more; empty when it has none
@@ -36,8 +36,8 @@ type Info struct {
 	// Dialects are the APIs that it can use to talk to a model, best first. Empty means
 	// that it needs no model from aibox.
 	Dialects []Dialect
-	// OwnCloud reports whether it talks to its vendor's servers (Hosts) and to
-	// nothing else, so that no model of the user's can serve it.
+	// OwnCloud reports whether it talks only to its vendor's servers (Hosts), so that it
+	// cannot use a model of the user.
 	OwnCloud bool
 	// HasCloud reports whether Command knows how to run it with its vendor's cloud in place
 	// of a model server; see Inference.Cloud.
@@ -47,43 +47,44 @@ type Info struct {
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
 	// conversations. They are kept per session, so that Resume finds them.
 	StateDirs []string
-	// Scratch are folders at the top of the repository, as names that may hold a *,
-	// which the agent keeps there for itself, such as a cache. They are no work, so they
-	// are in no change set, unless the user has files in a folder of that name.
+	// Scratch are folders at the top of the repository, as names that may hold a *, which
+	// the agent keeps there for its own use, such as a cache. They are not part of the
+	// work, so they are in no change set, unless the user has files in a folder of that
+	// name.
 	Scratch []string
-	// Hosts are the names it asks for by default with its vendor's own cloud, for
-	// an allow list. With aibox's gateway it needs none of them.
+	// Hosts are the names it connects to by default with its vendor's own cloud, for an
+	// allow list. With aibox's gateway it needs none of them.
 	Hosts []string
 	// Events is how a headless run prints the conversation as events.
 	Events Events
-	// Notes are facts worth a line in `aibox agents show`.
+	// Notes are facts that `aibox agents show` prints, one a line.
 	Notes []string
 }
 
-// Task is one thing to do.
+// Task is one task for an agent.
 type Task struct {
 	Prompt      string    // what to do; may be empty when Interactive
 	Interactive bool      // on a terminal, with a user
 	Resume      bool      // continue the latest conversation in StateDirs
 	Workdir     string    // absolute path of the folder in the sandbox that the agent starts in
-	Root        string    // absolute path of the repository there, which Workdir lies in; empty: Workdir
+	Root        string    // absolute path of the repository there, which contains Workdir; empty means Workdir
 	Inference   Inference // the model; BaseURL is empty when there is none
 	Args        []string  // the arguments after "--": more arguments, or shell's command
-	// Instructions are what the agent has to know before the task, in Markdown: its
-	// limits, and the system prompts that the user chose. Empty means none. They go
-	// where the agent reads standing instructions, outside the repository.
+	// Instructions are information for the agent before the task, in Markdown: its limits,
+	// and the system prompts that the user chose. Empty means none. They are stored where
+	// the agent reads standing instructions, outside the repository.
 	Instructions string
-	// MCP are servers of tools. Agents whose settings cannot name one do without: the
-	// sandbox's environment names it, too.
+	// MCP are servers of tools. Agents whose settings cannot name a server do not get it
+	// from here, but the sandbox's environment names it, too.
 	MCP []MCPServer
 }
 
-// Inference is where an agent finds a model. It holds nothing secret: the key is
-// a placeholder, worth nothing outside the session.
+// Inference is where an agent finds a model. It holds nothing secret: the key is a
+// placeholder, which is useless outside the session.
 type Inference struct {
 	BaseURL string // root of the gateway, "http://10.200.200.1:11434", no slash at the end
 	Key     string // placeholder key
-	Model   string // model id, as the upstream knows it
+	Model   string // the upstream's id of the model
 	// Cloud reports that the agent talks to its vendor's servers, with the user's account.
 	// BaseURL and Key are empty, and an empty Model means the vendor's default.
 	Cloud bool
@@ -134,8 +135,8 @@ func (t Task) mode() spec.Mode {
 // the model server speaks. The error is Spoken's.
 func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
 
-// Spoken returns the first of the agent's dialects that is among speaks, or its first
-// if speaks is empty. A server that speaks none of them is a Usage fault.
+// Spoken returns the first of the agent's dialects that is in speaks, or the first if
+// speaks is empty. If the server speaks none of them, it returns a Usage fault.
 func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 	for _, dialect := range i.Dialects {
 		if len(speaks) == 0 || slices.Contains(speaks, dialect) {
@@ -153,7 +154,7 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows the APIs that each one uses")
 }
 
-// list names dialects for a sentence.
+// list joins the names of dialects for a sentence.
 func list(dialects []Dialect) string {
 	names := make([]string, len(dialects))
 	for i, dialect := range dialects {
@@ -162,8 +163,8 @@ func list(dialects []Dialect) string {
 	return strings.Join(names, " or ")
 }
 
-// Options returns the pointer to the struct whose fields are the agent's options: the
-// agent itself, unless it keeps them elsewhere.
+// Options returns the pointer to the struct whose fields are the agent's options: the agent
+// itself, unless another struct has them.
 func Options(agent Agent) any {
 	if holder, ok := agent.(interface{ Options() any }); ok {
 		return holder.Options()
@@ -174,7 +175,7 @@ func Options(agent Agent) any {
 // check returns a fault if an agent with these facts cannot do the task.
 func (t Task) check(info Info) error {
 	_, speechErr := t.dialect(info)
-	model := len(info.Dialects) > 0 && !t.Inference.Cloud // it needs one through the gateway
+	model := len(info.Dialects) > 0 && !t.Inference.Cloud // it needs a model through the gateway
 	switch {
 	case model && t.Inference.BaseURL == "":
 		return fault.New(fault.Usage, "%s needs a model, but this session has none", info.Title).

@@ -102,12 +102,12 @@ func (a *Aider) Command(task Task) (Invocation, error) {
 	}
 	inv.Env = append(inv.Env, "NO_COLOR=1")
 	inv.Files = append(inv.Files, File{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)})
-	// A question that nothing answers for it would wait on an open input.
+	// A question without an answer would wait on an open input.
 	inv.Argv, _ = withPrompt(append(argv, "--yes-always", "--no-pretty", "--no-fancy-input", "--no-suggest-shell-commands", "--message-file", promptPath), "")
 	return inv, nil
 }
 
-// aiderQuiet turns off what would ask other hosts or write into the repository.
+// aiderQuiet turns off everything that would contact other hosts or write into the repository.
 var aiderQuiet = []string{
 	"--no-check-update", "--no-show-release-notes", "--analytics-disable",
 	"--no-show-model-warnings", "--no-gitignore", "--no-detect-urls",
@@ -123,8 +123,8 @@ func aiderHistory(task Task) []string {
 	return argv
 }
 
-// models names the models as litellm does, the provider before the name. Without a
-// weak model Aider would ask for one of OpenAI's.
+// models returns the models under litellm's names, with the provider before the name.
+// Without a weak model Aider would request one of OpenAI's.
 func (a *Aider) models(prefix, main string) []string {
 	argv := []string{"--model", prefix + main, "--weak-model", prefix + cmp.Or(a.WeakModel, main)}
 	if a.Architect && a.EditorModel != "" {
@@ -133,7 +133,7 @@ func (a *Aider) models(prefix, main string) []string {
 	return argv
 }
 
-// litellm is how Aider's library finds a model server.
+// litellm describes how Aider's library finds a model server.
 type litellm struct {
 	prefix, name string // before a model's name, and in the names of variables
 	base         func(Inference) string
@@ -147,7 +147,7 @@ var (
 	litellmOpenAI    = litellm{"openai/", "OPENAI", Inference.OpenAI}
 	litellmAnthropic = litellm{"anthropic/", "ANTHROPIC", Inference.Anthropic}
 	litellmOllama    = litellm{"ollama_chat/", "OLLAMA", Inference.Ollama}
-	// To Gemini's base litellm adds nothing but the method.
+	// litellm adds only the method to Gemini's base.
 	litellmGemini = litellm{"gemini/", "GEMINI", func(i Inference) string { return i.Gemini() + "/v1beta/models/" + i.Model }}
 )
 
@@ -170,7 +170,7 @@ func litellmCalled(name string) litellm {
 // litellm uses its built-in list if LITELLM_LOCAL_MODEL_COST_MAP is set.
 const aiderPrices = "~/.aider/caches/model_prices_and_context_window.json"
 
-// aiderModels is where Aider reads what it does not know of a model.
+// aiderModels is the file from which Aider reads facts about models that it does not know.
 const aiderModels = "/run/aibox/aider-models.json"
 
 // aiderMetadata returns the model's context size, which determines the size of the
@@ -188,11 +188,11 @@ func aiderMetadata(prefix string, model Inference) []File {
 	return []File{{Path: aiderModels, Mode: 0o600, Data: text}}
 }
 
-// A narrow terminal wraps the question at any character, and its rows have lost the spaces at
-// their ends. An empty answer, which is the default, leaves the last row as it is.
+// A narrow terminal wraps the question at any character, and its rows lack the spaces at
+// their ends. An empty answer, which is the default, leaves the last row unchanged.
 var aiderPrompts = []Prompt{
 	newPrompt(`\(Y\)es/\(N\)o(/\(A\)ll)?(/\(S\)kip ?all)?(/\(D\)on't ?ask ?again)? ?\[\S+\]: ?$`).wrapped(),
 }
 
-// Prompts returns Aider's question, until an answer is typed after it.
+// Prompts returns Aider's question. It does not match once an answer follows it.
 func (*Aider) Prompts() []Prompt { return aiderPrompts }

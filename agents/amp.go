@@ -62,7 +62,7 @@ func (a *Amp) Command(task Task) (Invocation, error) {
 	settings, err := json.Marshal(map[string]any{
 		"amp.dangerouslyAllowAll": true,
 		"amp.updates.mode":        "disabled",
-		// On a terminal they tell the session that Amp waits for the user.
+		// On a terminal, notifications show the session that Amp waits for the user.
 		"amp.notifications.enabled": task.Interactive,
 		// The user, who accepts the commits, is their only author.
 		"amp.git.commit.coauthor.enabled":  false,

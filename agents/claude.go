@@ -85,11 +85,11 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	}
 	argv = append(argv, task.Inference.modelFlag("--model")...)
 	if task.Resume {
-		// Without the second flag it would continue the instructions of last time.
+		// Without the second flag it would keep the previous run's instructions.
 		argv = append(argv, "--continue", "--system-prompt-snapshot", "off")
 	}
 	if c.Tools != nil && len(c.Tools) == 0 {
-		argv = append(argv, "--tools=") // none, which is not all
+		argv = append(argv, "--tools=") // an empty list means none, not all
 	}
 	if !task.Inference.opens(webSearch) {
 		argv = append(argv, "--disallowed-tools="+claudeSearch) // it asks the model's server to search
@@ -98,7 +98,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 		argv = append(argv, "--setting-sources", strings.Join(c.SettingSources, ","))
 	}
 	if OutputOf(c, task).Format == conversation.Claude && !c.Verbose {
-		argv = append(argv, "--verbose") // it refuses the one without the other
+		argv = append(argv, "--verbose") // it refuses one without the other
 	}
 	flags, files := c.systemPrompts(task)
 	if len(task.MCP) > 0 {
@@ -117,11 +117,11 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 // printsText reports whether the answer follows a schema, so that programs can read it.
 func (c *Claude) printsText() bool { return c.JSONSchema != "" }
 
-// claudeSearch is Claude's tool that searches on the model's server. WebFetch is not
-// like it: it runs in the sandbox.
+// claudeSearch is Claude's tool that searches on the model's server. WebFetch is different:
+// it runs in the sandbox.
 const claudeSearch = "WebSearch"
 
-// checkTools refuses options that want a tool which the gateway refuses.
+// checkTools refuses options that select a tool which the gateway refuses.
 func (c *Claude) checkTools(model Inference) error {
 	if err := model.needsOpen("tools", webSearch, c.Tools, claudeSearch); err != nil {
 		return err
@@ -129,11 +129,11 @@ func (c *Claude) checkTools(model Inference) error {
 	return model.needsOpen("allowed-tools", webSearch, c.AllowedTools, claudeSearch)
 }
 
-// claudeSystem is where a system prompt of the user's waits.
+// claudeSystem is the file of the user's system prompt.
 const claudeSystem = "/run/aibox/system.md"
 
-// systemPrompts returns the flags and files of the system prompt and of what is added
-// to it. They are files since an argument may not be longer than 128 KiB.
+// systemPrompts returns the flags and files of the system prompt and of the text that is
+// appended to it. They are files because an argument cannot be longer than 128 KiB.
 func (c *Claude) systemPrompts(task Task) (flags []string, files []File) {
 	if c.SystemPrompt != "" {
 		flags = append(flags, "--system-prompt-file", claudeSystem)
@@ -146,10 +146,9 @@ func (c *Claude) systemPrompts(task Task) (flags []string, files []File) {
 	return flags, append(files, task.instructionsFile(instructionsPath)...)
 }
 
-// env names the server and the model for every purpose, and turns off what would
-// ask other hosts. IS_SANDBOX lets it work as root without asking; a model that
-// fails is tried four times, not eleven: enough to wait for a busy one, and too few to be
-// silent for long.
+// env names the server and the model for every purpose, and turns off requests to other
+// hosts. IS_SANDBOX lets it work as root without asking. A failing model is tried four
+// times, not eleven: enough to wait for a busy one, without a long silence.
 func (c *Claude) env(model Inference) []string {
 	small := c.SmallModel
 	if small == "" {
@@ -179,8 +178,8 @@ func (c *Claude) env(model Inference) []string {
 // would assume a million tokens.
 const claudeContext = 200_000
 
-// contextEnv returns the model's context size. Of a small one, the room for an
-// answer must not take it all, or Claude sums up without end.
+// contextEnv returns the model's context size. The space for an answer must not fill a
+// small context, or Claude would summarize without end.
 func (c *Claude) contextEnv(model Inference) []string {
 	known := model.Context
 	switch {
@@ -196,9 +195,9 @@ func (c *Claude) contextEnv(model Inference) []string {
 	return env
 }
 
-// claudeAnswers returns the answers to what it asks on a terminal at its first start:
-// theme, the folder's trust, the key (of which it keeps the last 20 characters),
-// and whether to go without asking.
+// claudeAnswers returns the answers to Claude's questions on a terminal at its first start:
+// theme, the folder's trust, the key (of which it keeps the last 20 characters), and
+// whether to go without asking.
 func claudeAnswers(task Task) []File {
 	key := task.Inference.Key
 	projects := map[string]any{}
@@ -229,7 +228,7 @@ func encode(settings map[string]any) []byte {
 	return text
 }
 
-// join returns two texts, one below the other.
+// join returns two texts, one after the other.
 func join(first, second string) string {
 	if first == "" || second == "" {
 		return first + second

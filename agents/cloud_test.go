@@ -7,8 +7,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// A run with the vendor's cloud has no trace of the gateway, and no model unless the user
-// names one.
+// A run with the vendor's cloud does not mention the gateway, and has no model unless the
+// user names one.
 func TestAgentsInTheirOwnCloudAreNotSentToTheGateway(t *testing.T) {
 	for _, agent := range Builtin().All() {
 		info := agent.Info()

@@ -86,7 +86,7 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 // printsText reports whether the answer follows a schema, so that programs can read it.
 func (c *Codex) printsText() bool { return c.OutputSchema != "" }
 
-// codexPromptLimit is the most characters that Codex accepts.
+// codexPromptLimit is the maximum number of characters that Codex accepts.
 const codexPromptLimit = 1 << 20
 
 // codexInstructions is the file of standing instructions that Codex reads.
@@ -104,7 +104,7 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	for _, folder := range task.trusted() {
 		trusted = append(trusted, strconv.Quote(folder)+"={trust_level=\"trusted\"}")
 	}
-	// Without --no-daemon the answer about trust is not read, and Codex asks.
+	// Without --no-daemon Codex ignores the answer about trust and asks.
 	argv = append(argv, "--no-daemon", "-c",
 		"projects={"+strings.Join(trusted, ", ")+"}")
 	argv = append(append(argv, flags...), task.Args...)
@@ -120,9 +120,10 @@ func (c *Codex) flags(task Task) []string {
 		strconv.Quote(task.Inference.OpenAI()), codexKey)
 	flags := []string{"--dangerously-bypass-approvals-and-sandbox"}
 	if task.Interactive && c.Approval == "ask" {
-		// Without its own sandbox, this version asks only before commands that it takes for
-		// dangerous, and approval_policy=untrusted, which asked before every one, is gone. Its
-		// sandbox cannot start with the capabilities of aibox's: every command would fail.
+		// Without its own sandbox, this version asks only before commands that it considers
+		// dangerous. approval_policy=untrusted, which asked before every command, no longer
+		// exists. Its sandbox cannot start with the capabilities of aibox's sandbox, so every
+		// command would fail.
 		flags = []string{"--sandbox", "danger-full-access", "--ask-for-approval", "on-request"}
 	}
 	if !task.Inference.Cloud {
@@ -148,7 +149,7 @@ func (c *Codex) flags(task Task) []string {
 	return flags
 }
 
-// checkSearch refuses settings of Codex that turn on what the gateway refuses.
+// checkSearch refuses settings of Codex that turn on a tool which the gateway refuses.
 func (c *Codex) checkSearch(model Inference) error {
 	if model.opens(webSearch) {
 		return nil
@@ -166,7 +167,7 @@ func (c *Codex) checkSearch(model Inference) error {
 	return nil
 }
 
-// The last is the form in which the model asks questions.
+// The last one is for questions of the model.
 var codexPrompts = []Prompt{
 	newPrompt(`^ *› \d+\. `, `Press .* to confirm`),
 	newPrompt(`enter to submit (answer|all)`),

@@ -6,8 +6,8 @@ import (
 	"aibox/agents/conversation"
 )
 
-// Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login, and with
-// GitHub's models an account: the variables for a token are those of
+// Copilot is GitHub's Copilot CLI. With your own model it needs no login. With GitHub's
+// models it needs an account; the variables for a token are those of
 // https://docs.github.com/copilot/how-tos/copilot-cli/set-up-copilot-cli/authenticate-copilot-cli
 type Copilot struct {
 	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
@@ -91,7 +91,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	if c.NoCustomInstructions { // ours would be left out, too
+	if c.NoCustomInstructions { // it would also omit aibox's servers
 		task.Prompt, task.Instructions = task.instructedPrompt(), ""
 	}
 	argv := append([]string{"copilot"}, c.flags(task)...)
@@ -110,7 +110,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	return inv, nil
 }
 
-// flags returns those that hang on more than one option.
+// flags returns the flags that depend on more than one option.
 func (c *Copilot) flags(task Task) []string {
 	flags := []string{"--no-auto-update", "--disable-builtin-mcps"}
 	switch c.Permissions {
@@ -127,7 +127,7 @@ func (c *Copilot) flags(task Task) []string {
 		flags = append(flags, "--silent")
 	}
 	if c.AvailableTools != nil && len(c.AvailableTools) == 0 {
-		flags = append(flags, "--available-tools=none") // an empty list would be all of them
+		flags = append(flags, "--available-tools=none") // an empty list would mean all
 	}
 	if task.Resume {
 		flags = append(flags, "--continue")
@@ -141,8 +141,8 @@ func (c *Copilot) flags(task Task) []string {
 	return flags
 }
 
-// copilotEnv names the server and the model, and keeps Copilot from asking any
-// other host. With GitHub's own servers it names the model alone.
+// copilotEnv names the server and the model, and keeps Copilot from asking any other host.
+// With GitHub's own servers it names only the model.
 func copilotEnv(model Inference, dialect copilotDialect) []string {
 	if model.Cloud {
 		env := []string{"COPILOT_AUTO_UPDATE=false"}

@@ -73,7 +73,7 @@ func (c *Crush) Command(task Task) (Invocation, error) {
 		Env:  append([]string{crushKey + "=" + task.Inference.Key, "DO_NOT_TRACK=1"}, env...),
 		Files: append(task.instructionsFile(instructionsPath),
 			File{Path: "~/.config/crush/crush.json", Mode: 0o600, Data: config},
-			// With this file there Crush does not ask whether to look the project over.
+			// If this file exists, Crush does not offer to analyze the project.
 			File{Path: crushData + "/init", Mode: 0o600}),
 	}
 	if task.Interactive {
@@ -88,11 +88,10 @@ func (c *Crush) Command(task Task) (Invocation, error) {
 const crushKey = "AIBOX_API_KEY"
 
 // crushContext is the context size of an unknown model: Crush needs one, since it
-// sums a conversation up before that is full.
+// summarizes a conversation before its context is full.
 const crushContext = 128 << 10
 
-// config is Crush's whole configuration: one provider, nothing that reports or
-// updates.
+// config is Crush's whole configuration: one provider, without telemetry and updates.
 func (c *Crush) config(task Task) ([]byte, error) {
 	dialect, err := task.dialect(c.Info())
 	if err != nil {
@@ -164,10 +163,10 @@ func (c *Crush) model(id string, context int) map[string]any {
 	}
 }
 
-// The title of a permission is too far above its buttons when it shows a long diff. In a
-// narrow terminal the buttons are in rows. The last is for questions of the model: one of
-// several answers, some of them, yes or no, a text, and several questions at once. Their keys
-// are in the last row, whose end a narrow terminal cuts.
+// For a long diff, the title of a permission is too far above its buttons. In a narrow
+// terminal the buttons are below each other. The last patterns are for questions of the
+// model: one of several answers, some of them, yes or no, a text, and several questions at
+// once. Their keys are in the last row, whose end a narrow terminal cuts off.
 var crushPrompts = []Prompt{
 	newPrompt(`Allow +Allow for Session +Deny`).onScreen(),
 	newPrompt(`Permission Required`, `Allow for Session`, `Deny`).onScreen(),

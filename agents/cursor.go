@@ -11,9 +11,9 @@ import (
 // Cursor is the command line of the editor Cursor. It talks to its maker's servers
 // only, which choose and bill the model.
 //
-// Its flags are those of https://cursor.com/docs/cli/reference/parameters and of the
-// help of version 2026.09.28. Earlier versions, such as 2026.06.16, say there that
-// --trust "only works with --print/headless mode", and end with an error without it.
+// Its flags are those of https://cursor.com/docs/cli/reference/parameters and of the help
+// of version 2026.09.28. In earlier versions, such as 2026.06.16, the help says that
+// --trust "only works with --print/headless mode", and other modes end with an error.
 type Cursor struct {
 	Model         string       `label:"Model" help:"One of Cursor's models; defaults to the account's default" flag:"--model" type:"model" group:"Model"`
 	Mode          string       `label:"Mode" help:"What the agent can do: plan and ask change nothing" flag:"--mode" choices:"plan ask"`
@@ -51,9 +51,8 @@ func (*Cursor) Info() Info {
 	}
 }
 
-// Command is `cursor-agent -p` for a headless task and `cursor-agent` for an
-// interactive one. Its instructions come before the prompt: it reads none but
-// those of the repository.
+// Command is `cursor-agent -p` for a headless task and `cursor-agent` for an interactive
+// one. Its instructions come before the prompt: it reads only those of the repository.
 func (c *Cursor) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
 		return Invocation{}, err
@@ -82,8 +81,8 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 
 var notAlphanumeric = lazyregexp.New(`[^A-Za-z0-9]+`)
 
-// cursorTrust returns the note by which Cursor remembers that a folder is trusted: on a
-// terminal it asks otherwise, and takes no --trust.
+// cursorTrust returns the file in which Cursor remembers that a folder is trusted. Without
+// it, Cursor asks on a terminal, where it does not accept --trust.
 func cursorTrust(workdir string) File {
 	name := strings.Trim(notAlphanumeric.ReplaceAllString(workdir, "-"), "-")
 	return File{

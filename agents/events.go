@@ -9,8 +9,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// Events is how an agent prints its conversation as events in a headless run: the option
-// that selects the format. The zero value means that it prints text only.
+// Events describes how an agent prints its conversation as events in a headless run: the
+// option that selects the format. The zero value means that it prints text only.
 type Events struct {
 	Format conversation.Format
 	Option string // the key of the option
@@ -20,7 +20,7 @@ type Events struct {
 	OnRequest bool
 }
 
-// Output is what an agent prints in a run.
+// Output describes the output of an agent in a run.
 type Output struct {
 	Format conversation.Format `json:"format,omitempty"`
 	// Chosen reports that the user chose the form of the output, so it is printed unchanged.
@@ -30,15 +30,15 @@ type Output struct {
 // Rendered reports whether the output is events that are shown as text.
 func (o Output) Rendered() bool { return o.Format.Known() && !o.Chosen }
 
-// texter is an agent with options whose output has a form of its own, which events would
+// texter is an agent with options that give its output a special form, which events would
 // change.
 type texter interface {
 	// printsText reports whether the options ask for such an output.
 	printsText() bool
 }
 
-// OutputOf returns what the agent will print for a task. By default a headless run prints
-// events if the agent has a format of them.
+// OutputOf returns the agent's output for a task. By default a headless run prints events
+// if the agent has a format of them.
 func OutputOf(agent Agent, task Task) Output {
 	events := agent.Info().Events
 	if task.Interactive || !events.Format.Known() {
@@ -62,7 +62,7 @@ func OutputOf(agent Agent, task Task) Output {
 	return Output{Format: events.Format}
 }
 
-// hasFlag reports whether the arguments after "--" contain a flag, which is its words.
+// hasFlag reports whether the arguments after "--" contain the words of a flag.
 func (t Task) hasFlag(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -72,8 +72,8 @@ func (t Task) hasFlag(words []string) bool {
 	})
 }
 
-// options returns the arguments and variables of the agent's options, with the one that
-// makes it print events.
+// options returns the arguments and variables of the agent's options, including the one
+// that makes it print events.
 func options(agent Agent, task Task) (argv, env []string, err error) {
 	set := Options(agent)
 	if output := OutputOf(agent, task); output.Rendered() {

@@ -2,7 +2,7 @@ package agents
 
 import "testing"
 
-// strict is an agent whose codes mean something.
+// strict is an agent with documented exit codes.
 type strict struct{ Shell }
 
 func (*strict) Meaning(code int) string {

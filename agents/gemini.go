@@ -55,7 +55,7 @@ func (*GeminiCLI) Info() Info {
 	}
 }
 
-// Validate reports settings that are no JSON objects.
+// Validate reports settings that are not JSON objects.
 func (g *GeminiCLI) Validate() error {
 	_, err := g.settings(Task{})
 	return err
@@ -71,7 +71,7 @@ func (*GeminiCLI) Meaning(code int) string {
 		53: "it reached its turn limit",
 		54: "a tool failed",
 		55: "the folder is not trusted",
-		// HTTP statuses above 255, of which a shell sees the lower byte.
+		// These are HTTP statuses above 255, of which a shell sees only the lower byte.
 		145: "the model server refused the key (401)",
 		147: "the model server refused the request (403)",
 		173: "the model server has had too many requests (429)",
@@ -126,13 +126,13 @@ func geminiServer(model Inference) []string {
 }
 
 const (
-	// geminiSettings count more than those of the user and of the repository.
+	// geminiSettings override those of the user and of the repository.
 	geminiSettings = "/run/aibox/gemini-settings.json"
 	geminiSystem   = "/run/aibox/system.md"
 )
 
-// settings returns what has no flag: the key without a question, no requests to other
-// hosts, and at most one retry of a failed request.
+// settings returns the settings that have no flag: the key without a question, no requests
+// to other hosts, and at most one retry of a failed request.
 func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 	settings := map[string]any{
 		"security": map[string]any{
@@ -181,7 +181,7 @@ var geminiServerTools = []struct{ name, kind string }{
 	{"web_fetch", webFetch},
 }
 
-// checkTools refuses options that want a tool which the gateway refuses.
+// checkTools refuses options that select a tool which the gateway refuses.
 func (g *GeminiCLI) checkTools(model Inference) error {
 	for _, tool := range geminiServerTools {
 		if err := model.needsOpen("core-tools", tool.kind, g.CoreTools, tool.name); err != nil {
@@ -191,11 +191,11 @@ func (g *GeminiCLI) checkTools(model Inference) error {
 	return nil
 }
 
-// excludeGeminiTools adds the tools that are not open to those that are excluded, by
-// whatever setting.
+// excludeGeminiTools adds the tools that are not open to the excluded ones, in whichever
+// setting excludes tools.
 func excludeGeminiTools(settings map[string]any, model Inference) {
 	tools, ok := settings["tools"].(map[string]any)
-	if !ok { // replaced by the user's settings
+	if !ok { // the user's settings have replaced it
 		tools = map[string]any{}
 		settings["tools"] = tools
 	}
@@ -218,8 +218,8 @@ func excludeGeminiTools(settings map[string]any, model Inference) {
 	}
 }
 
-// overrides select the model for the work that Gemini gives to Google's models, and how
-// much the chosen one thinks. Each of these settings extends the one that it names as its
+// overrides select the model for tasks for which Gemini would use Google's models, and how
+// much the chosen model thinks. Each of these settings extends the one that it names as its
 // base.
 func (g *GeminiCLI) overrides(model string) []any {
 	overrides := []any{}
@@ -248,8 +248,8 @@ func geminiOverride(model string, config map[string]any) map[string]any {
 	return map[string]any{"match": map[string]any{"model": model}, "modelConfig": config}
 }
 
-// merge lays a JSON object that the user wrote in an option over settings. An
-// object in both is merged, anything else replaced.
+// merge merges a JSON object from an option of the user into settings. Objects in both are
+// merged; any other value is replaced.
 func merge(settings map[string]any, option, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil

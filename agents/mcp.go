@@ -9,7 +9,7 @@ type MCPServer struct {
 	URL  string // without a credential
 }
 
-// mcpServers returns the servers as a JSON object, with what make returns for each.
+// mcpServers returns the servers as a JSON object, whose values make returns.
 func (t Task) mcpServers(make func(MCPServer) map[string]any) map[string]any {
 	servers := map[string]any{}
 	for _, server := range t.MCP {
@@ -18,13 +18,13 @@ func (t Task) mcpServers(make func(MCPServer) map[string]any) map[string]any {
 	return servers
 }
 
-// httpServer is a server in the form of Claude Code, which would otherwise hide its tools until
-// the model searches for them.
+// httpServer describes a server to Claude Code, which would otherwise hide its tools until the
+// model searches for them.
 func httpServer(s MCPServer) map[string]any {
 	return map[string]any{"type": "http", "url": s.URL, "alwaysLoad": true}
 }
 
-// trustedServer is a server in the form of Gemini CLI and Qwen Code, whose tools need no
+// trustedServer describes a server to Gemini CLI and Qwen Code. Its tools need no
 // permission.
 func trustedServer(s MCPServer) map[string]any {
 	return map[string]any{"httpUrl": s.URL, "trust": true, "timeout": mcpTimeout.Milliseconds()}

@@ -13,7 +13,7 @@ func TestAgentsGetTheServersOfTools(t *testing.T) {
 				Inference: Inference{BaseURL: "http://10.200.200.1:1", Key: "key", Model: "m"},
 			}
 			if _, ok := agent.(*Crush); ok && interactive {
-				task.Prompt = "" // it takes none
+				task.Prompt = "" // it accepts no servers
 			}
 			const url = "http://10.200.200.1:11436/mcp"
 			given := func() string {

@@ -8,10 +8,10 @@ import (
 	"aibox/agents/spec"
 )
 
-// Models returns the names of models that an agent with these options may ask for, each
+// Models returns the names of models that an agent with these options may request, each
 // once: chosen, the session's model; those that options name; and those that the agent
-// goes to by itself. An empty chosen is left out. The inference gateway lets no other
-// name through.
+// selects by itself. An empty chosen is left out. The inference gateway refuses all other
+// names.
 func Models(agent Agent, chosen string) ([]string, error) {
 	options := Options(agent)
 	fields, err := spec.Of(options)
@@ -38,10 +38,10 @@ func Models(agent Agent, chosen string) ([]string, error) {
 	return models, nil
 }
 
-// ownModels returns the models to fall back on, of which each is one word of a list.
+// ownModels returns the fallback models, which are the words of a list.
 func (q *Qwen) ownModels(string) []string { return q.FallbackModel }
 
-// ownModels returns those that settings of Codex name.
+// ownModels returns the models that settings of Codex name.
 func (c *Codex) ownModels(string) []string {
 	var models []string
 	for _, setting := range c.Config {
@@ -52,9 +52,9 @@ func (c *Codex) ownModels(string) []string {
 	return models
 }
 
-// claudeAliases are the short names that Claude Code translates itself, with what it
-// makes of them (measured with the version in Info). The environment pins them, so
-// that another version means the same models.
+// claudeAliases are the short names that Claude Code translates itself, with their models
+// (measured with the version in Info). The environment pins them, so that they mean the
+// same models in other versions.
 var claudeAliases = map[string][]string{
 	"default":  {claudeOpus},
 	"best":     {claudeOpus},
@@ -71,11 +71,10 @@ const (
 	claudeHaiku  = "claude-haiku-5-5"
 )
 
-// longContext asks Claude Code for a longer context; it is no part of the name.
+// longContext selects a longer context in Claude Code; it is not part of the name.
 const longContext = "[1m]"
 
-// ownModels returns the models that aliases mean, and names without the suffix for a longer
-// context.
+// ownModels resolves aliases, and removes the suffix for a longer context.
 func (c *Claude) ownModels(chosen string) []string {
 	var models []string
 	for _, name := range []string{chosen, c.FallbackModel, c.SmallModel, c.SubagentModel} {
@@ -87,7 +86,7 @@ func (c *Claude) ownModels(chosen string) []string {
 }
 
 // claudePins maps Claude's short names, which its agents and commands may use, to models:
-// haiku to small, and the others to the chosen model, unless that is such a name.
+// haiku to small, and the others to the chosen model, unless that is itself a short name.
 func claudePins(chosen, small string) []string {
 	opus, sonnet := chosen, chosen
 	if claudeAliases[strings.TrimSuffix(chosen, longContext)] != nil {
@@ -103,9 +102,8 @@ func claudePins(chosen, small string) []string {
 	}
 }
 
-// geminiOwn are the models of Google's that Gemini CLI chooses by itself, for
-// summaries and searches, and when the chosen one is used up (measured with the
-// version in Info).
+// geminiOwn are Google's models that Gemini CLI chooses by itself, for summaries and
+// searches, and when the chosen one is used up (measured with the version in Info).
 var geminiOwn = []string{
 	"gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-3-flash-preview", "gemini-3.1-flash-lite", "gemini-3.1-flash-lite-preview",
 	"gemini-3.5-flash", "gemini-3.5-flash-lite", "gemini-3.8-flash",
@@ -117,7 +115,7 @@ var geminiLarge = []string{"gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.1
 // geminiAliases are the names that Gemini CLI translates itself.
 var geminiAliases = []string{"auto", "auto-gemini-2.5", "auto-gemini-3", "flash", "flash-lite", "pro"}
 
-// ownModels returns those of Google's that it needs with one of Google's.
+// ownModels returns the models of Google that it also needs if one of them is chosen.
 func (g *GeminiCLI) ownModels(chosen string) []string {
 	alias := slices.Contains(geminiAliases, chosen)
 	var models []string

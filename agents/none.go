@@ -1,6 +1,6 @@
 package agents
 
-// None is the agent of a sandbox, which has none. It is in no Set.
+// None is the agent of a sandbox without an agent. It is in no Set.
 type None struct{}
 
 // Info describes it.

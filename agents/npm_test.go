@@ -76,8 +76,8 @@ func TestRecipesOfNpmAgentsMatchTheGoldenFile(t *testing.T) {
 	}
 }
 
-// Nothing that is written before the start may lie where a folder of the session
-// hides it.
+// No file that is written before the start may be in a place that a mounted folder of the
+// session hides.
 func TestAgentFilesAreOutsideItsConversations(t *testing.T) {
 	for _, agent := range npmAgents(t) {
 		for way, task := range ways() {

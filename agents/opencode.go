@@ -89,7 +89,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	}
 	argv = append(append(argv, extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(instructionsPath)}
-	// On the command line of `run` OpenCode would quote the prompt and escape its quotes.
+	// If the prompt were an argument of `run`, OpenCode would quote it and escape its quotes.
 	return inv.addPrompt(task, "--prompt="), nil
 }
 
@@ -99,8 +99,8 @@ const openCodeKey = "AIBOX_API_KEY"
 // asks reports whether the agent asks the user before it acts.
 func (o *OpenCode) asks(task Task) bool { return task.Interactive && o.Approval == "ask" }
 
-// openCodeProviders are the parts of OpenCode that speak the dialects, and where
-// each has its model server.
+// openCodeProviders are OpenCode's parts for the dialects, each with the address of its
+// model server.
 var openCodeProviders = map[Dialect]struct {
 	npm  string
 	base func(Inference) string
@@ -111,7 +111,7 @@ var openCodeProviders = map[Dialect]struct {
 	Gemini:          {"@ai-sdk/google", func(i Inference) string { return i.Gemini() + "/v1beta" }},
 }
 
-// dialect returns the one that was asked for, or the first that the server speaks.
+// dialect returns the dialect that the user chose, or the first that the server speaks.
 func (o *OpenCode) dialect(task Task) (Dialect, error) {
 	info := o.Info()
 	if o.Dialect != "" {
@@ -124,9 +124,10 @@ func (o *OpenCode) dialect(task Task) (Dialect, error) {
 	return task.dialect(info)
 }
 
-// config is OpenCode's whole configuration: one provider, nothing that asks, shares
-// or updates. Its snapshots, a git repository of its own that takes in every file
-// before each step, double the time of a step under gVisor; aibox has the baseline.
+// config is OpenCode's whole configuration: one provider, and no questions, sharing or
+// updates. Its snapshots are off: they copy every file into a separate git repository
+// before each step, which doubles the time of a step under gVisor, and aibox has the
+// baseline.
 func (o *OpenCode) config(task Task) (string, error) {
 	dialect, err := o.dialect(task)
 	if err != nil {
@@ -174,9 +175,8 @@ func (o *OpenCode) config(task Task) (string, error) {
 	return string(text), nil
 }
 
-// model returns what aibox knows about the model. Without these limits, OpenCode does not
-// summarize a conversation before its context is full, and requests answers of its own
-// default size.
+// model describes the model to OpenCode. Without these limits, OpenCode does not summarize
+// a conversation before its context is full, and requests answers of its default size.
 func (o *OpenCode) model(context int) map[string]any {
 	known := map[string]any{}
 	if context > 0 {

@@ -13,14 +13,14 @@ const Home = "/root"
 // that programs can open it without knowing what "~" means.
 const promptPath = "/run/aibox/prompt"
 
-// instructionsPath is the file of the instructions for an agent that has no place of
-// its own for them.
+// instructionsPath is the file of the instructions for an agent without a fixed place for
+// them.
 const instructionsPath = "/run/aibox/instructions.md"
 
-// withPrompt makes argv read the prompt from its standard input. A prompt may thus be
-// larger than the kernel's limit of 128 KiB for one argument, may begin with a
-// dash, and reaches the agent byte for byte. An empty prompt gives /dev/null,
-// because agents wait for a standard input that stays open.
+// withPrompt makes argv read the prompt from its standard input. A prompt can thus be
+// larger than the kernel's limit of 128 KiB for one argument, can begin with a dash, and
+// reaches the agent byte for byte. An empty prompt gives /dev/null, because agents wait for
+// a standard input that stays open.
 func withPrompt(argv []string, prompt string) ([]string, []File) {
 	if prompt == "" {
 		return append([]string{"/bin/sh", "-c", `exec "$@" </dev/null`, "sh"}, argv...), nil
@@ -29,8 +29,8 @@ func withPrompt(argv []string, prompt string) ([]string, []File) {
 	return append(shell, argv...), []File{{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}}
 }
 
-// promptLimit is the largest prompt that goes into one argument, below the 128
-// KiB at which the kernel refuses to start a program.
+// promptLimit is the size of the largest prompt that is passed as one argument, below the
+// 128 KiB at which the kernel refuses to start a program.
 const promptLimit = 96 << 10
 
 // promptArgument returns the prompt for a terminal program, which reads its standard
@@ -43,9 +43,9 @@ func promptArgument(prompt string) (string, []File) {
 	return "Read the file " + promptPath + " and do what it says.", []File{file}
 }
 
-// addPrompt returns inv with the task's prompt: on standard input if it is headless, on
-// a terminal as the last argument after opening, which is "--" or a flag that ends in
-// "=". A headless agent is also asked for text without color.
+// addPrompt returns inv with the task's prompt: on standard input if it is headless, on a
+// terminal as the last argument after opening, which is "--" or a flag that ends in "=". A
+// headless agent also gets a variable that turns off color.
 func (inv Invocation) addPrompt(task Task, opening string) Invocation {
 	var files []File
 	switch {

@@ -7,8 +7,8 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// Asker is an agent whose terminal shows when it waits for the user: for permission, or
-// for an answer. An agent without it is only heard by its terminal's bell.
+// Asker is an agent whose terminal shows when it waits for the user: for permission, or for
+// an answer. For other agents, only the terminal's bell shows it.
 type Asker interface {
 	// Prompts returns the questions of the agent, as its terminal shows them. Those of
 	// Claude, Codex, Gemini, Qwen, Copilot and OpenCode were copied from terminals of the
@@ -22,8 +22,8 @@ type Asker interface {
 type Prompt struct {
 	rows []*lazyregexp.Regexp
 	last bool // the last pattern is for the last row of text only
-	// full makes the patterns ones for the whole screen, and joined the only pattern one for
-	// the last rows as one.
+	// full matches the patterns against the whole screen, and joined matches the only
+	// pattern against the last rows joined into one.
 	full, joined bool
 }
 
@@ -36,8 +36,8 @@ func newPrompt(rows ...string) Prompt {
 	return prompt
 }
 
-// atEnd returns the prompt of an agent that prints line by line: what follows the question
-// shows that it was answered.
+// atEnd returns the prompt of an agent that prints line by line: any text after the
+// question shows that it was answered.
 func (p Prompt) atEnd() Prompt {
 	p.last = true
 	return p
@@ -60,9 +60,9 @@ func (p Prompt) wrapped() Prompt {
 // promptRows bounds how far above the last row of text a question may begin.
 const promptRows = 24
 
-// Waits reports whether an agent waits for the user, by the text that its terminal
-// shows, row by row. The text is the agent's own: one that shows a question where there
-// is none gets no more than this label.
+// Waits reports whether an agent waits for the user, by the text that its terminal shows,
+// row by row. The agent controls the text, but by showing a false question it gets nothing
+// but this label.
 func Waits(agent Agent, shown string) bool {
 	asker, ok := agent.(Asker)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // promptScreens returns the recorded screens of the agents, by agent: those with a question,
-// or those of agents at work and at rest.
+// or those of agents that work or are idle.
 func promptScreens(t *testing.T, questions bool) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/prompts/*.txt")
@@ -47,7 +47,7 @@ func TestTheQuestionsOfEachAgentAreRecognized(t *testing.T) {
 		if !Waits(agent, shown) {
 			t.Errorf("%s is not seen to wait on\n%s", name, shown)
 		}
-		if name == "crush" { // it draws the whole screen: nothing scrolls away
+		if name == "crush" { // it draws the whole screen, so nothing scrolls away
 			continue
 		}
 		if after := shown + strings.Repeat("more output\n", promptRows); Waits(agent, after) {
@@ -59,7 +59,7 @@ func TestTheQuestionsOfEachAgentAreRecognized(t *testing.T) {
 		if _, tested := screens[name]; asks != tested {
 			t.Errorf("%s has questions: %v; it has a recorded screen: %v", name, asks, tested)
 		}
-		// The programs of Amp and Cursor need an account before they ask anything.
+		// Amp and Cursor ask nothing without an account.
 		if silent := name == "amp" || name == "cursor" || name == "shell"; asks == silent {
 			t.Errorf("%s has questions: %v", name, asks)
 		}

@@ -64,7 +64,7 @@ func (*Qwen) Info() Info {
 	}
 }
 
-// Validate reports settings that are no JSON object.
+// Validate reports settings that are not a JSON object.
 func (q *Qwen) Validate() error {
 	_, err := q.settings(Inference{})
 	return err
@@ -82,8 +82,8 @@ func (*Qwen) Meaning(code int) string {
 	}[code]
 }
 
-// qwenDialect is how Qwen Code configures a dialect: its name, the variables' prefix,
-// and where the model server is.
+// qwenDialect is Qwen Code's configuration of a dialect: its name, the prefix of its
+// variables, and the address of the model server.
 type qwenDialect struct {
 	auth, prefix, baseURL string
 	base                  func(Inference) string
@@ -117,21 +117,21 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if len(task.MCP) > 0 {
 		servers := task.mcpServers(func(s MCPServer) map[string]any {
 			server := trustedServer(s)
-			server["alwaysLoadTools"] = true // it would hide them until the model searches for them
+			server["alwaysLoadTools"] = true // otherwise it hides them until the model searches for them
 			return server
 		})
 		overlay(settings, map[string]any{"mcpServers": servers})
 	}
-	if q.Bare || q.SafeMode { // our instructions would be left out, too
+	if q.Bare || q.SafeMode { // it would also omit aibox's instructions
 		task.Prompt, task.Instructions = task.instructedPrompt(), ""
 	}
 	dialect := qwenDialects[spoken]
 	argv := []string{"qwen", "--auth-type", dialect.auth, "--model", task.Inference.Model}
 	if q.MaxWallTime > 0 && !task.Interactive {
-		argv = append(argv, "--max-wall-time", strconv.Itoa(int(q.MaxWallTime.Seconds()))) // it takes one unit, not 1m30s
+		argv = append(argv, "--max-wall-time", strconv.Itoa(int(q.MaxWallTime.Seconds()))) // it accepts one unit, not 1m30s
 	}
 	if q.CoreTools != nil && len(q.CoreTools) == 0 {
-		argv = append(argv, "--core-tools=none") // an empty list would be all of them
+		argv = append(argv, "--core-tools=none") // an empty list would mean all
 	}
 	if task.Resume {
 		argv = append(argv, "--continue")
@@ -159,13 +159,13 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 }
 
 const (
-	// qwenSettings count more than those of the user and of the repository.
+	// qwenSettings override those of the user and of the repository.
 	qwenSettings = "/run/aibox/qwen-settings.json"
 	qwenSystem   = "/run/aibox/system.md"
 )
 
-// settings returns what has no flag: no requests to other hosts, no work after the task,
-// the image's own ripgrep, and at most one retry where that can be set.
+// settings returns the settings that have no flag: no requests to other hosts, no work
+// after the task, the image's ripgrep, and at most one retry where that can be set.
 func (q *Qwen) settings(model Inference) (map[string]any, error) {
 	generation := map[string]any{"maxRetries": 1, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 2000}
 	if model.Context > 0 {

@@ -63,7 +63,7 @@ func TestRecipesWithNoAndAllOptionsMatchTheGoldenFiles(t *testing.T) {
 				name = agent.Info().Name + "-set-" + way
 			}
 			if name := agent.Info().Name; task.Interactive && (name == "aider" || name == "crush") {
-				task.Prompt = "" // it is typed
+				task.Prompt = "" // it is typed on the terminal
 			}
 			inv, err := agent.Command(task)
 			if err != nil {

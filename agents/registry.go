@@ -17,11 +17,11 @@ type Maker func() Agent
 // Set is a list of agents by name. It is immutable and safe for concurrent use.
 type Set struct {
 	makers []Maker
-	broken map[string]error // why an agent that is there cannot be used
+	broken map[string]error // the reasons why existing agents cannot be used, by name
 }
 
-// Builtin returns the agents that aibox brings along: the one list of them, in the
-// order in which it is shown.
+// Builtin returns the agents that come with aibox, in the order in which they are shown. It
+// is the only list of them.
 func Builtin() Set {
 	return Set{makers: []Maker{
 		func() Agent { return &OpenCode{} },
@@ -38,8 +38,8 @@ func Builtin() Set {
 	}}
 }
 
-// With returns the set with more agents at its end. An agent with the name of another
-// is a Usage fault, and so is one whose options cannot be read.
+// With returns the set with more agents at its end. An agent with the name of another one,
+// or with options that cannot be read, is a Usage fault.
 func (s Set) With(more ...Maker) (Set, error) {
 	names := s.Names()
 	for _, make := range more {
@@ -59,8 +59,9 @@ func (s Set) With(more ...Maker) (Set, error) {
 	return Set{slices.Concat(s.makers, more), s.broken}, nil
 }
 
-// WithBroken returns the set in which Find answers why for an agent that is there and
-// cannot be used. It is in no list. The name of one that can be used stays its own.
+// WithBroken returns a set in which Find returns the error why for an agent that exists but
+// cannot be used. That agent is in no list. If an agent in the set has the name already,
+// that one stays.
 func (s Set) WithBroken(name string, why error) Set {
 	broken := maps.Clone(s.broken)
 	if broken == nil {
@@ -70,7 +71,8 @@ func (s Set) WithBroken(name string, why error) Set {
 	return Set{s.makers, broken}
 }
 
-// Broken returns why the agent called name cannot be used; nil if it can, or is unknown.
+// Broken returns the reason why the agent called name cannot be used; nil if it can be used
+// or is unknown.
 func (s Set) Broken(name string) error {
 	if _, err := s.Find(name); err == nil {
 		return nil
@@ -83,7 +85,7 @@ func (s Set) All() []Agent {
 	all := make([]Agent, len(s.makers))
 	for i, make := range s.makers {
 		all[i] = make()
-		// Tags are checked by With and by a test, so a bad default cannot be met here.
+		// With and a test check the tags, so there is no bad default here.
 		_ = spec.Defaults(Options(all[i]))
 	}
 	return all

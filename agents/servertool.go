@@ -7,9 +7,9 @@ import (
 	"aibox/internal/fault"
 )
 
-// The kinds of tools that a model's own server runs and that agents here ask for, as
-// the setting inference-tools names them. One that is not open is refused by the
-// gateway, so agents are configured not to offer it.
+// The kinds of tools that a model's own server runs and that agents here ask for, as the
+// setting inference-tools names them. The gateway refuses tools that are not open, so
+// agents are configured not to offer them.
 const (
 	webSearch = "web-search"
 	webFetch  = "web-fetch"
@@ -18,8 +18,8 @@ const (
 // opens reports whether the user's settings open a kind of server-side tool.
 func (i Inference) opens(kind string) bool { return slices.Contains(i.ServerTools, kind) }
 
-// needsOpen returns a Usage fault when words, the value of an option, name a tool that the
-// server runs and that is not open. A tool may be followed by what it may do: Name(…).
+// needsOpen returns a Usage fault if words, the value of an option, name a tool that the
+// server runs and that is not open. A tool may be followed by its permissions: Name(…).
 func (i Inference) needsOpen(option, kind string, words []string, names ...string) error {
 	if i.opens(kind) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// words are all that an agent gets of an invocation.
+// words returns everything that an agent gets from an invocation.
 func wordsOf(t *testing.T, agent Agent, tools ...string) string {
 	t.Helper()
 	inv, err := agent.Command(Task{Prompt: "go", Workdir: "/workspace", Inference: Inference{BaseURL: "http://10.200.200.1:11434", Key: "k", Model: "gemini-2.5-pro", ServerTools: tools}})
@@ -27,7 +27,7 @@ func TestAgentsOfferServerToolsOnlyWhenAllowed(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent func() Agent
 		kind  string
-		off   string // what turns it off
+		off   string // the setting that turns it off
 	}{
 		"codex":        {func() Agent { return &Codex{} }, webSearch, `web_search="disabled"`},
 		"claude":       {func() Agent { return &Claude{} }, webSearch, "--disallowed-tools=WebSearch"},

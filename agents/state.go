@@ -7,13 +7,13 @@ import (
 	"aibox/internal/fault"
 )
 
-// Contains reports whether the state folder inner lies below the state folder outer.
-// Both are clean paths of the form "~/…". A folder does not contain itself.
+// Contains reports whether the state folder inner is below the state folder outer. Both are
+// clean paths of the form "~/…". A folder does not contain itself.
 func Contains(outer, inner string) bool { return strings.HasPrefix(inner, outer+"/") }
 
-// checkState refuses an agent one of whose state folders contains one of another
-// agent's, or lies in it. The same folder is allowed, for an agent that drives the
-// same program in another way: a session keeps a folder for each agent.
+// checkState refuses an agent if one of its state folders contains or is inside another
+// agent's. The same folder is allowed, for two agents that run the same program in
+// different ways: a session keeps a folder for each agent.
 func (s Set) checkState(info Info) error {
 	for _, other := range s.All() {
 		for _, own := range info.StateDirs {

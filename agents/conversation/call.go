@@ -84,7 +84,7 @@ var titleNames = []string{
 	"command", "cmd", "file_path", "filePath", "path", "absolute_path", "target_file", "dir_path", "pattern", "globPattern", "query", "url", "urls", "description", "prompt", "name",
 }
 
-// Title describes a call in one line: its command, or its tool and its most telling
+// Title describes a call in one line: its command, or its tool and its most informative
 // argument. It is raw.
 func (e Event) Title() string {
 	if e.Command != "" {

@@ -63,7 +63,7 @@ func (claudeReader) read(data []byte) ([]Event, bool) {
 	case "user":
 		return claudeBlocks(User, e.Message.Content)
 	case "stream_event":
-		return nil, true // pieces of a message that comes as a whole, too
+		return nil, true // pieces of a message that is also printed as a whole
 	case "result":
 		return e.end(), true
 	default:
@@ -126,8 +126,8 @@ func shellOutput(text string) string {
 	return text
 }
 
-// ampShell returns the result of a command of Amp, which is a JSON object in a string, as one
-// of any other agent.
+// ampShell converts the result of a command of Amp, a JSON object in a string, to the form of
+// other agents.
 func ampShell(result Event) Event {
 	fields := object(json.RawMessage(result.Text))
 	code := exitCodeOf(json.RawMessage(result.Text))

@@ -149,7 +149,7 @@ func (r *codexReader) begin(id string) bool {
 	return true
 }
 
-// call returns the call of an item that is one.
+// call returns the tool call in an item.
 func (i codexItem) call() (Event, bool) {
 	e := Event{Kind: Call, ID: i.ID, Tool: i.Type, Input: i.Arguments}
 	switch i.Type {
@@ -170,7 +170,7 @@ func (i codexItem) call() (Event, bool) {
 	return e, true
 }
 
-// unwrapShell returns the command that a shell is started for, as in /bin/bash -lc 'ls'.
+// unwrapShell returns the command that a shell runs, as in /bin/bash -lc 'ls'.
 func unwrapShell(command string) string {
 	words, err := shellquote.Split(command)
 	if err != nil || len(words) != 3 || !strings.HasSuffix(words[0], "sh") || words[1] != "-lc" && words[1] != "-c" {
@@ -194,7 +194,7 @@ func (i codexItem) result(call Event) Event {
 	return e
 }
 
-// encodeJSON encodes a value that always encodes.
+// encodeJSON encodes a value that is known to be encodable.
 func encodeJSON(value any) json.RawMessage {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -4,8 +4,8 @@
 //
 // Everything in an event was written by the agent, so it is hostile: a caller must escape
 // it before it shows it. Decoders bound the length of lines, the depth of values and the
-// number of events, and never lose a line: one that they do not know is an event of kind
-// Other or Text.
+// number of events. They never lose a line: an unknown one becomes an event of kind Other
+// or Text.
 //
 // The decoders are written by hand, since no library reads the formats of several agents.
 package conversation
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Kind is what an event is.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
@@ -29,7 +29,7 @@ const (
 	Failure   Kind = "error"     // Text
 	Warning   Kind = "warning"   // Text: something failed, and the agent continues
 	Used      Kind = "usage"     // Usage
-	End       Kind = "end"       // the agent's own end: Failed; Text is its last answer if it repeats that
+	End       Kind = "end"       // the agent reports its end: Failed; Text is its last answer if it repeats that
 	Text      Kind = "text"      // a line that is not an event: Text, Stderr
 	Other     Kind = "other"     // an event that no decoder knows: Name, Raw
 
@@ -60,10 +60,10 @@ type Event struct {
 	Delta bool `json:"delta,omitempty"`
 
 	ID      string          `json:"id,omitempty"`      // of a tool call; unique in the conversation
-	Tool    string          `json:"tool,omitempty"`    // its name, as the agent calls it
+	Tool    string          `json:"tool,omitempty"`    // its name for the agent
 	Input   json.RawMessage `json:"input,omitempty"`   // its arguments
 	Command string          `json:"command,omitempty"` // the command of a shell
-	Edits   []Edit          `json:"edits,omitempty"`   // of a call, or known only from its result
+	Edits   []Edit          `json:"edits,omitempty"`   // of a call; for some agents known only from its result
 
 	ExitCode *int `json:"exit_code,omitempty"`
 	Failed   bool `json:"failed,omitempty"`

@@ -6,7 +6,7 @@ import (
 )
 
 // cursorReader reads the events of `cursor-agent --output-format stream-json`. Its tool
-// calls are events of their own: an object with one field, named after the tool.
+// calls are separate events: an object with one field, named after the tool.
 // https://cursor.com/docs/cli/reference/output-format
 //
 // With --stream-partial-output it prints a message in pieces, which have a time. Then it may
@@ -28,7 +28,7 @@ type cursorCall struct {
 	Call    map[string]json.RawMessage `json:"tool_call"`
 	Text    string
 
-	// Of an event of type assistant.
+	// In an event of type assistant.
 	Time      json.RawMessage `json:"timestamp_ms"`
 	ModelCall string          `json:"model_call_id"`
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The bounds of what is decoded. Agents print whole files in a line.
+// The bounds of decoding. Agents print whole files in one line.
 const (
 	maxLine   = 4 << 20 // bytes
 	maxDepth  = 100     // of arrays and objects
@@ -83,7 +83,7 @@ func (d *Decoder) Close(at time.Time) []Event {
 	return events
 }
 
-// add adds a part of the line, as far as there is room.
+// add appends a part of the line, up to the limit.
 func (l *line) add(part []byte, offset int64) {
 	if !l.begun {
 		l.begun, l.offset = true, offset
@@ -100,7 +100,7 @@ func (d *Decoder) end(l *line, at time.Time, stderr bool) []Event {
 		events[i].Time, events[i].Offset = at, l.offset
 	}
 	if cap(l.data) > 64<<10 {
-		l.data = nil // keep no room for the longest line
+		l.data = nil // do not keep the memory of a long line
 	}
 	*l = line{data: l.data[:0]}
 	return events

@@ -15,7 +15,7 @@ var (
 	patchNames   = []string{"patchText", "patch", "input"}
 )
 
-// editsOf returns the changes of files that a tool's arguments ask for.
+// editsOf returns the changes of files that a tool's arguments request.
 func editsOf(input json.RawMessage) []Edit {
 	fields := object(input)
 	if patch := firstString(fields, patchNames...); strings.Contains(patch, patchBegin) {
@@ -167,7 +167,7 @@ func (e Edit) Count() (added, deleted int) {
 	return added, deleted
 }
 
-// hunksOf returns the hunks of a unified diff of one file, without its head.
+// hunksOf returns the hunks of a unified diff of one file, without its header.
 func hunksOf(unified string) string {
 	var out strings.Builder
 	in := false

@@ -31,7 +31,7 @@ func TestEditsAreReadFromTheArgumentsOfTools(t *testing.T) {
 	}
 }
 
-// A diff of whole texts, without the lines around it, leads from one to the other.
+// Applying the diff of two whole texts to the first gives the second.
 func TestDiffLeadsFromOneTextToTheOther(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 0, 12)

@@ -13,7 +13,7 @@ const (
 	Plain    Format = ""
 	Codex    Format = "codex"    // codex exec --json
 	Claude   Format = "claude"   // claude --output-format stream-json; Qwen Code and Amp print it, too
-	Cursor   Format = "cursor"   // cursor-agent --output-format stream-json: Claude's with tool calls of its own
+	Cursor   Format = "cursor"   // cursor-agent --output-format stream-json: Claude's format with different tool calls
 	Gemini   Format = "gemini"   // gemini --output-format stream-json
 	Copilot  Format = "copilot"  // copilot --output-format json
 	OpenCode Format = "opencode" // opencode run --format json

@@ -13,7 +13,7 @@ import (
 type Markdown struct {
 	titles map[string]string // of open calls, at most maxBegun
 
-	// Events of one kind and role that make one part: the pieces of a message, or lines.
+	// Events of one kind and role form one part: the pieces of a message, or lines.
 	pending strings.Builder
 	kind    Kind
 	role    Role
@@ -134,7 +134,7 @@ func (m *Markdown) call(e Event) string {
 	return out.String()
 }
 
-// result returns a result: the output of a command, and what a tool answered.
+// result returns a result: the output of a command, or a tool's answer.
 func (m *Markdown) result(e Event) string {
 	how := "Result"
 	if e.ExitCode != nil {

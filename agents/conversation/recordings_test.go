@@ -9,13 +9,13 @@ import (
 	"aibox/internal/golden"
 )
 
-// The recordings are the output of real agents, which did what a scripted model asked for:
-// look at the project, edit a file, write one, run a command that fails, try to reach a
-// host. Of those that fail, the model refused the request. They are shortened: Copilot's
+// The recordings are the output of real agents that followed a scripted model: look at the
+// project, edit a file, write one, run a command that fails, try to reach a host. In
+// recordings that fail, the model refused the request. They are shortened: Copilot's
 // telemetry and most of its ephemeral events are left out, and lists of tools are cut.
 //
-// Cursor and Amp need an account. What is named after them was written by hand, in the
-// format that their documentation describes.
+// Cursor and Amp need an account. Their files were written by hand, in the documented
+// format.
 func TestRecordingsMatchTheGoldenFiles(t *testing.T) {
 	for name, data := range recordings(t) {
 		events := decode(formatOf(t, name), data, 0)
@@ -48,7 +48,7 @@ func TestRecordingsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// What the script made every agent do is in every conversation.
+// Every conversation has all steps of the script.
 func TestRecordingsHoldTheWholeConversation(t *testing.T) {
 	for name, data := range recordings(t) {
 		if !strings.HasSuffix(name, "-edit") {
@@ -80,7 +80,7 @@ func TestRecordingsHoldTheWholeConversation(t *testing.T) {
 		if results != len(calls) || len(calls) < 5 {
 			t.Errorf("%s: %d calls and %d results", name, len(calls), results)
 		}
-		if !strings.HasPrefix(name, "codex") && edits != 2 { // Codex has a shell only
+		if !strings.HasPrefix(name, "codex") && edits != 2 { // Codex has only a shell
 			t.Errorf("%s: %d edits", name, edits)
 		}
 		if !strings.HasPrefix(name, "gemini") && failed != 1 { // Gemini does not report exit codes

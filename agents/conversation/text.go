@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// TextRenderer renders events as readable text, as they arrive: messages as they are, tool
+// TextRenderer renders events as readable text, as they arrive: messages unchanged, tool
 // calls, edits and plans in one line each. The zero value is ready. It is not safe for
 // concurrent use.
 //
-// The text is the agent's: it must pass the terminal filter before it is shown.
+// The agent wrote the text, so it must pass the terminal filter before it is shown.
 type TextRenderer struct {
-	midLine bool   // a message has no line break at its end yet
+	midLine bool   // the current message does not end with a line break yet
 	last    Kind   // of the last event with text
 	said    string // the last message or error, which agents repeat at their end
 }
@@ -85,7 +85,7 @@ func (r *TextRenderer) text(e Event) string {
 	}
 }
 
-// shownLine is how much of a command, an argument or a result a line shows, in bytes.
+// shownLine is the maximum length of a command, an argument or a result in a line, in bytes.
 const shownLine = 300
 
 // callLines returns a line per call, or per file that it changes.
@@ -128,7 +128,7 @@ func resultLines(e Event) string {
 	return "  ✗ " + text + "\n"
 }
 
-// lastLine returns the last line of a text that is not empty.
+// lastLine returns the last nonempty line of a text.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])

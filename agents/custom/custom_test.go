@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// small is the least that is an agent.
+// small is the smallest valid agent file.
 const small = "title = \"Bot\"\nsummary = \"A bot\"\n[command]\nheadless = [\"bot\", \"{prompt}\"]\n"
 
 var model = agents.Inference{BaseURL: "http://10.200.200.1:11434", Key: "placeholder", Model: `qwen"3`}

@@ -22,7 +22,7 @@ type document struct {
 	places map[string]place
 }
 
-// read parses TOML. It returns the first problem.
+// read parses TOML. Its error is the first problem.
 func read(data []byte) (*document, *Problem) {
 	d := &document{places: map[string]place{}}
 	if err := toml.Unmarshal(data, &d.root); err != nil {

@@ -37,7 +37,7 @@ type need int
 const (
 	optional need = iota
 	usual         // most files and the template have it
-	required      // without it the file is no agent
+	required      // without it the file is not a valid agent
 )
 
 // section is a table of an agent file.

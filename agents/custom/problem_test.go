@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// problems returns all that Parse finds in a file.
+// problems returns all problems that Parse finds in a file.
 func problems(t *testing.T, name, text string) []Problem {
 	t.Helper()
 	_, err := Parse(name, []byte(text))
@@ -117,7 +117,7 @@ func TestEachProblemHasAPositionAndAFix(t *testing.T) {
 	}
 }
 
-// counted returns more of one thing than a file may hold.
+// counted returns a list that is longer than allowed.
 func counted(format string) string {
 	var out strings.Builder
 	for i := range most + 1 {

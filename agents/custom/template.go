@@ -67,7 +67,7 @@ func parseTemplate(text string) (t template, wrong, hint string) {
 	for _, at := range inBraces.FindAllStringSubmatchIndex(text, -1) {
 		begin, end, name := at[0], at[1], text[at[2]:at[3]]
 		doubled := text[begin+1] == '{' && strings.HasSuffix(text[begin:end], "}}")
-		if !doubled { // a brace too many on one side is text
+		if !doubled { // an extra brace on one side is text
 			if text[begin+1] == '{' {
 				begin++
 			}

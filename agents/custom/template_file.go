@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Template returns a file to start an agent called name with: every key with its
-// description and an example, the optional ones as comments. It parses unchanged.
+// Template returns a starting point for the file of an agent called name: every key with
+// its description and an example, the optional ones as comments. It parses unchanged.
 func Template(name string) []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, `# An agent for aibox: how to run %s.

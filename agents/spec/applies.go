@@ -6,8 +6,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Applies returns a Usage fault if field has a value in v that differs from its default
-// and that the other options keep from reaching the agent. v is a pointer to the struct.
+// Applies returns a Usage fault if field differs from its default in v but has no effect
+// because of the other options. v is a pointer to the struct.
 func Applies(v any, field Field) error {
 	target, err := field.target(v)
 	if err != nil || field.unset(target) || field.isDefault(target) || Visible(v, field) {
@@ -23,8 +23,8 @@ func Applies(v any, field Field) error {
 		Hint("or leave it out: --set %s=", field.Key)
 }
 
-// AppliesIn is a Usage fault when field has another value in v than its default, and the
-// agent does not know it in this mode. v is a pointer to the struct.
+// AppliesIn returns a Usage fault if field differs from its default in v but does not apply
+// in this mode. v is a pointer to the struct.
 func AppliesIn(v any, field Field, mode Mode) error {
 	target, err := field.target(v)
 	if err != nil || field.unset(target) || field.isDefault(target) || field.Mode.Includes(mode) {

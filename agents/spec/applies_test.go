@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// dependent has options that mean something with others only.
+// dependent has options that have an effect only together with others.
 type dependent struct {
 	Plan    bool   `label:"l" help:"h" flag:"--plan"`
 	Planner string `label:"l" help:"h" flag:"--planner" when:"plan"`

@@ -5,8 +5,8 @@ package spec
 // Replace.
 const Auto = "auto"
 
-// autoNumber is the number that stands for the word in a struct. No option that takes the
-// word takes the number.
+// autoNumber represents the word in a struct. No option that takes the word accepts this
+// number.
 const autoNumber = -1
 
 // Replace returns value, which has the form of Value, or the number in text if value is

@@ -13,7 +13,7 @@ import (
 // Field describes one option. The value is in the struct.
 type Field struct {
 	Name    string   // the Go field, for errors to programmers
-	Key     string   // what the user types: the name in kebab-case, "reasoning-effort"
+	Key     string   // the name that the user types, in kebab-case, "reasoning-effort"
 	Label   string   // short, for forms
 	Help    string   // one sentence
 	Group   string   // heading in forms; empty means the main group

@@ -13,8 +13,8 @@ type Inheritance int
 // The inheritances.
 const (
 	Never  Inheritance = iota
-	Rerun              // those that repeat the earlier session
-	Always             // those that repeat or resume it
+	Rerun              // sessions that repeat the earlier one
+	Always             // sessions that repeat or resume it
 )
 
 var inheritanceNames = []string{Never: "never", Rerun: "rerun", Always: "always"}

@@ -34,7 +34,7 @@ type everything struct {
 }
 
 func anything(t *rapid.T) *everything {
-	// A word that looks like a list is refused wherever it comes from.
+	// A word that looks like a list is refused from every source.
 	word := rapid.StringMatching(`[a-z0-9,"\n\[\] é]{0,6}`).Filter(func(word string) bool { return !looksLikeList(word) })
 	choice := rapid.SampledFrom([]string{"", "low", "mid", "high"})
 	v := &everything{
@@ -129,8 +129,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// permits is the model: which of the points each value of an option lets an agent
-// reach. A repository may only make the set smaller.
+// permits models what each value of an option allows, as a set of points. A repository may
+// only make the set smaller.
 type scopedField struct {
 	field   Field
 	values  []any
@@ -193,7 +193,7 @@ func TestRepositoryCanKeepOrTightenButNotLoosen(t *testing.T) {
 				for point := range 8 {
 					narrower = narrower && (s.permits(a, point) || !s.permits(b, point))
 				}
-				// What unsets a value is refused even where it would be harmless.
+				// Unsetting a value is refused even where it would be harmless.
 				if got := allowed(a, b); got && !narrower || !got && narrower && (b != nil || a == nil) {
 					t.Errorf("%s: from %v to %v: allowed is %t", s.field.Key, a, b, got)
 				}

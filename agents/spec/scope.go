@@ -132,7 +132,7 @@ func (f Field) quantity(value any) (int64, bool) {
 }
 
 // choiceTightens compares positions in the list of choices. An unset value means the
-// default or, without one, whatever the agent does by itself.
+// default or, without one, the agent's own behavior.
 func (f Field) choiceTightens(current, proposed any) bool {
 	now, next := f.effectiveChoice(current), f.effectiveChoice(proposed)
 	switch {

@@ -13,7 +13,7 @@ import (
 
 // Definition is an option that is defined in a file instead of a Go struct.
 type Definition struct {
-	Key  string            // what the user types: lower-case words joined by dashes
+	Key  string            // the name that the user types: lower-case words joined by dashes
 	Type string            // a type's name, such as "string" or "choices"; empty means string
 	Tags map[string]string // the keys of a tag, except secret and type, which follow from Type
 }
