@@ -17,8 +17,9 @@ import (
 // that files of volumes belong to it.
 const accountID = 1000
 
-// setUpAccount adds the user of an idle sandbox, makes its folders, and takes away what it
-// may not reach. root is the sandbox's root folder. It returns the user; nil for root.
+// setUpAccount adds the user of an idle sandbox, makes its folders, and removes its access
+// to everything else that is restricted. root is the sandbox's root folder. It returns the
+// user; nil for root.
 func setUpAccount(root string, account *lifeline.Account) (*identity, error) {
 	if account == nil {
 		return nil, nil //nolint:nilnil // root needs nothing
@@ -65,7 +66,7 @@ func findAccount(root, name string) (*identity, error) {
 			return user, err
 		}
 	}
-	// The first line of an ID is the one that programs show as its name.
+	// Programs show the name in the first line of an ID.
 	if err := prependLine(root, "etc/passwd", fmt.Sprintf("%s:x:%d:%d::/home/%s:/bin/sh\n", name, accountID, accountID, name)); err != nil {
 		return nil, err
 	}
@@ -97,8 +98,9 @@ func makeOwned(path string, user *identity) error {
 	return os.Chown(path, int(user.uid), int(user.gid))
 }
 
-// confine takes away a user's write access to everything of the root file system but folders
-// and /tmp: what the user owns becomes root's, and what all users can write does not stay so.
+// confine removes a user's write access to everything in the root file system except folders
+// and /tmp: files of the user are given to root, and files that all users can write lose that
+// permission.
 func confine(root string, user *identity, folders []string) error {
 	var top unix.Stat_t
 	if err := unix.Lstat(root, &top); err != nil {
@@ -133,7 +135,7 @@ func confine(root string, user *identity, folders []string) error {
 	})
 }
 
-// canWrite reports whether a user may write to a file, or could give itself the right.
+// canWrite reports whether a user may write to a file, or could give itself that permission.
 func (id *identity) canWrite(stat *unix.Stat_t) bool {
 	if stat.Uid == id.uid || stat.Mode&0o002 != 0 {
 		return true
@@ -145,7 +147,7 @@ func (id *identity) canWrite(stat *unix.Stat_t) bool {
 	return inGroup && stat.Mode&0o020 != 0
 }
 
-// hide gives the files that match a pattern to root alone.
+// hide makes files that match a pattern accessible only to root.
 func hide(root, pattern string) error {
 	found, err := filepath.Glob(filepath.Join(strings.TrimSuffix(root, "/"), pattern))
 	if err != nil {

@@ -58,7 +58,7 @@ func TestWhoCanWriteToAFile(t *testing.T) {
 
 func TestHiddenFilesAreThoseThatMatchAndNoTargetsOfLinks(t *testing.T) {
 	if os.Getuid() != 0 {
-		// Only root gives files away; the sandbox's end-to-end tests hide files there.
+		// Only root can give files away. The end-to-end tests of sandboxes cover hiding.
 		root := t.TempDir()
 		if err := hide(root, "/nothing/*"); err != nil {
 			t.Error(err)
@@ -84,8 +84,8 @@ func TestHiddenFilesAreThoseThatMatchAndNoTargetsOfLinks(t *testing.T) {
 	}
 }
 
-// TestAProgramWithoutChildrenCannotStartOthers runs a shell, which can only work with what it
-// has built in.
+// TestAProgramWithoutChildrenCannotStartOthers runs a shell, which can then only use its
+// builtins.
 func TestAProgramWithoutChildrenCannotStartOthers(t *testing.T) {
 	for _, c := range []struct {
 		refused bool

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// startAgent writes the files and starts the agent. It returns the agent's environment, too.
+// startAgent writes the files and starts the agent. It also returns the agent's environment.
 // A startError has the exit code.
 func startAgent(r *reaper, s lifeline.Start) (*program, []string, error) {
 	env, err := trustAuthority("/", environment(os.Environ(), s.Env), s.Authority)

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseChildren makes every system call fail that starts another process, for this process
-// and its threads, which it can start. It locks the calling goroutine to its thread, which
-// must execute the program.
+// refuseChildren makes every system call fail that starts another process. It applies to
+// this process, which can still start threads. It locks the calling goroutine to its
+// thread, which must execute the program.
 //
 // clone3 has its flags in memory, where a filter cannot read them. It fails with ENOSYS, so
 // that the C library uses clone.

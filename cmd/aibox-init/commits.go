@@ -24,9 +24,9 @@ const (
 )
 
 // commits lists the agent's commits since the baseline. It runs git inside the sandbox,
-// where the agent's repository can do no harm. After an error the list is shorter or
-// empty. The agent may have replaced git or init, so the list is not trustworthy. When
-// commits returns, within limit, every other process of the sandbox has ended.
+// where the agent's repository is harmless. After an error the list is shorter or empty.
+// The agent may have replaced git or init, so the list is not trustworthy. When commits
+// returns, within limit, every other process of the sandbox has ended.
 func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 	dir := repository(workdir(s.Dir))
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {

@@ -14,9 +14,9 @@ import (
 )
 
 // connectCommand makes init connect its input and output to a host through an HTTP proxy.
-// It is for programs that know no proxies but can run a command in place of connecting, as
-// ssh can (ProxyCommand). The standard tools for that, such as nc and socat, are missing in
-// most images.
+// It is for programs that do not support proxies but can run a command in place of
+// connecting, as ssh can (ProxyCommand). The standard tools for that, such as nc and socat,
+// are missing in most images.
 const connectCommand = "connect"
 
 const (
@@ -57,7 +57,7 @@ type tunnel struct {
 
 func (t tunnel) Read(p []byte) (int, error) { return t.buffered.Read(p) }
 
-// WriteTo hides that of the connection, which would skip what is buffered.
+// WriteTo hides the connection's method, which would skip buffered data.
 func (t tunnel) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, onlyReader{t.buffered}) }
 
 type onlyReader struct{ io.Reader }

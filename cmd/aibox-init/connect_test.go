@@ -11,7 +11,7 @@ import (
 )
 
 // proxy answers one CONNECT with response, and then echoes in upper case. requests receives
-// the line that came.
+// the request line.
 func proxy(t *testing.T, response string) (address string, requests <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

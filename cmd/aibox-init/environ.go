@@ -12,8 +12,8 @@ import (
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment merges own over the image's variables. Later values of a name replace
-// earlier ones. PATH and HOME are always set.
+// environment adds own to the image's variables. Later values of a name replace earlier
+// ones. PATH and HOME are always set.
 func environment(image, own []string) []string {
 	at := map[string]int{}
 	var env []string

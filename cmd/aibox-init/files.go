@@ -26,8 +26,8 @@ const filesCommand = "files"
 const maxFileServers = 8
 
 // fileServers are the processes that serve the sandbox's files, one for each user for whom
-// that was requested. They are separate from PID 1, so that what they may open is what their
-// user may, and never PID 1's own memory and descriptors.
+// that was requested. They are separate from PID 1, so that they can open only what their
+// user can, and never the memory and descriptors of PID 1.
 type fileServers struct {
 	reaper   *reaper
 	callBack func(token []byte) (relay.Conn, error)
@@ -41,7 +41,7 @@ type fileServers struct {
 // fileServer is one process.
 type fileServer struct {
 	helper        // its connection passes connections to the process
-	user   string // as identity prints it
+	user   string // as identity.String returns it
 	used   time.Time
 }
 
@@ -73,7 +73,7 @@ func (fs *fileServers) open(o lifeline.OpenFiles, failed func(lifeline.DialFaile
 	}
 	defer conn.Close()
 	if err := fs.pass(conn.(*net.TCPConn), user); err != nil {
-		// The supervisor has the connection already, and learns the reason there.
+		// The supervisor has the connection already, so the reason is sent over it.
 		_ = files.Refuse(conn, err)
 	}
 }
@@ -167,9 +167,9 @@ func (fs *fileServers) end() {
 	}
 }
 
-// serveFiles serves files over connections that PID 1 sends over its socket, as the
-// user that it becomes. Its args are USER HOME, with USER as identity prints it. It returns
-// the exit code, when PID 1 closes that socket.
+// serveFiles serves files over connections that PID 1 sends over its socket, as the user
+// that it becomes. Its args are USER HOME, with USER as identity.String returns it. It
+// returns the exit code once PID 1 closes that socket.
 func serveFiles(args []string) int {
 	if len(args) != 2 || becomeUser(args[0]) != nil {
 		return 125
@@ -224,7 +224,7 @@ func receiveConn(socket *net.UnixConn) (net.Conn, error) {
 	return conn, nil
 }
 
-// readNames returns the names of users and groups by the files of the sandbox.
+// readNames returns the names of users and groups from the files of the sandbox.
 func readNames() fileserver.Names {
 	return fileserver.Names{Users: readIDs("etc/passwd"), Groups: readIDs("etc/group")}
 }
@@ -233,7 +233,7 @@ func readNames() fileserver.Names {
 func readIDs(name string) map[uint32]string {
 	entries, _ := userEntries("/", name, 3)
 	names := make(map[uint32]string, len(entries))
-	for _, fields := range slices.Backward(entries) { // the first line of a number counts
+	for _, fields := range slices.Backward(entries) { // the first line with a number counts
 		if id, err := strconv.ParseUint(fields[2], 10, 32); err == nil {
 			names[uint32(id)] = fields[0]
 		}

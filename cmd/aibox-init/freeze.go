@@ -36,9 +36,9 @@ func (l *line) replace(conn *lifeline.Conn) {
 
 // freezer stops the processes of an idle sandbox while its state is stored.
 type freezer struct {
-	reports sync.RWMutex // held for writing while nothing is reported
+	reports sync.RWMutex // held for writing while reports are held back
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	proof    []byte     // nil unless the sandbox is frozen
 	stopped  []int      // the processes that were stopped
 	restored bool       // the sandbox was restored, and waits for a Restore
@@ -52,7 +52,7 @@ func (srv *server) freeze(request lifeline.Freeze) error {
 	if !idle || len(request.Proof) != lifeline.ProofSize {
 		return fmt.Errorf("%w: a freeze of a sandbox that has an agent, or without a proof", lifeline.ErrProtocol)
 	}
-	srv.freezer.mu.Lock() // not by the goroutine: a thaw that follows at once must find the freeze
+	srv.freezer.mu.Lock() // set here and not by the goroutine, since a thaw that follows at once must see the freeze
 	go func() {
 		defer srv.freezer.mu.Unlock()
 		if srv.freezer.proof != nil {
@@ -76,7 +76,7 @@ func (srv *server) freeze(request lifeline.Freeze) error {
 
 // release continues the processes. srv.freezer.mu is held.
 func (srv *server) release() {
-	// The last one first: a parent finds its children running, not stopped.
+	// In reverse order, so that a parent finds its children running and not stopped.
 	for _, pid := range slices.Backward(srv.freezer.stopped) {
 		_ = unix.Kill(pid, unix.SIGCONT)
 	}
@@ -99,8 +99,8 @@ func (srv *server) thaw() error {
 }
 
 // reconnect connects to the supervisor of a restored sandbox, whose lifeline ended while it
-// was frozen, and returns the proof for it. It returns nil if the sandbox was not frozen, or
-// nobody answers: then the lifeline is lost.
+// was frozen, and returns the proof for it. It returns nil if the sandbox was not frozen or
+// no supervisor answers: then the lifeline is lost.
 func (srv *server) reconnect() []byte {
 	srv.freezer.mu.Lock()
 	defer srv.freezer.mu.Unlock()
@@ -117,7 +117,7 @@ func (srv *server) reconnect() []byte {
 	return srv.freezer.proof
 }
 
-// restore makes a restored sandbox that of its new supervisor, and continues its processes.
+// restore hands a restored sandbox to its new supervisor, and continues its processes.
 func (srv *server) restore(r lifeline.Restore) error {
 	srv.freezer.mu.Lock()
 	defer srv.freezer.mu.Unlock()
@@ -132,7 +132,7 @@ func (srv *server) restore(r lifeline.Restore) error {
 	}
 	attach, flows, last := srv.others.attachments(srv.line.current())
 	srv.send(lifeline.TypeRestored, lifeline.Restored{Home: home, Flows: flows, Last: last})
-	attach() // now the supervisor takes their output
+	attach() // from now on the supervisor takes their output
 	srv.release()
 	return nil
 }
@@ -175,10 +175,10 @@ func (ps *processes) attachments(conn *lifeline.Conn) (attach func(), ids []uint
 // stopOthers stops every other process of the sandbox, and returns the ones that it has
 // stopped, in the order of their ids. Processes that had stopped before are not among them.
 //
-// A process can continue another one until it is stopped itself, and start one that the last
-// look did not show. So the signals are repeated until nothing has changed several times.
+// Until a process is stopped, it can continue another one, and start one that the last check
+// did not show. So the signals are repeated until nothing has changed several times.
 func stopOthers(limit time.Duration) ([]int, error) {
-	before := map[int]bool{} // whether it is stopped; one that waits in the kernel is not
+	before := map[int]bool{} // whether it is stopped; a process that waits in the kernel is not
 	for pid, state := range otherProcesses() {
 		before[pid] = state == allStopped
 	}
@@ -209,7 +209,7 @@ func stopOthers(limit time.Duration) ([]int, error) {
 	}
 }
 
-// quietLooks is how many looks in a row must show the same processes, all of them stopped.
+// quietLooks is how many checks in a row must show the same processes, all of them stopped.
 const quietLooks = 4
 
 // processState is whether a process can execute anything.

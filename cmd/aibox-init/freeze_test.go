@@ -18,7 +18,7 @@ import (
 
 var proof = bytes.Repeat([]byte{7}, lifeline.ProofSize)
 
-// freezable is a supervisor of an idle sandbox on a listener that stays open.
+// freezable is the supervisor of an idle sandbox. Its listener stays open.
 func freezable(t *testing.T) (*peer, net.Listener) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func (p *peer) run(script string, stdin bool) *printed {
 	return &printed{flow: flow}
 }
 
-// await receives until done, and returns the frame at which that was so.
+// await receives frames until done returns true, and returns the last one.
 func (p *peer) await(done func(lifeline.Frame) bool, outputs ...*printed) lifeline.Frame {
 	p.t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() { _ = p.Close() })
@@ -89,7 +89,7 @@ func (l *printed) take(data []byte) {
 	}
 }
 
-// has waits until a process has printed n lines more.
+// has waits until a process has printed n more lines.
 func (p *peer) has(n int, l *printed) {
 	p.t.Helper()
 	n += len(l.all)
@@ -157,13 +157,13 @@ func TestAFrozenSandboxStandsStillAndThenRunsOn(t *testing.T) {
 	if ids := stateOfDescendants(p.init.Process.Pid); strings.Contains(ids, "running") {
 		t.Errorf("frozen: %s", ids)
 	}
-	p.run("echo first", false) // a launcher that is ready takes it, which is stopped
+	p.run("echo first", false) // the ready launcher takes it, but is stopped
 	mark := filepath.Join(t.TempDir(), "late")
 	late := p.run("touch "+mark+"; echo late", false)
 	if err := p.Send(lifeline.Frame{Type: lifeline.TypeListPorts}); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); { // by then it would run
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); { // by then it would have run
 		if f := p.freeze(counts, late); f.Error == "" {
 			t.Fatal("a second freeze was done")
 		}
@@ -178,7 +178,7 @@ func TestAFrozenSandboxStandsStillAndThenRunsOn(t *testing.T) {
 	}
 }
 
-// A supervisor whose client is gone sends both at once.
+// A supervisor whose client has disconnected sends both at once.
 func TestAThawThatFollowsAFreezeAtOnceEndsIt(t *testing.T) {
 	p, _ := freezable(t)
 	counts := p.run(counter, false)
@@ -218,7 +218,7 @@ func TestARestoredSandboxContinuesForItsNewSupervisor(t *testing.T) {
 	if f := p.freeze(counts); f.Error != "" {
 		t.Fatal(f.Error)
 	}
-	ended := p.NewFlow().ID // a process that does not run any more
+	ended := p.NewFlow().ID // a process that has ended
 	p = p.reconnect(listener)
 	if ids := stateOfDescendants(p.init.Process.Pid); strings.Contains(ids, "running") {
 		t.Errorf("before it is told who it is: %s", ids)
@@ -244,7 +244,7 @@ func TestARestoredSandboxContinuesForItsNewSupervisor(t *testing.T) {
 	if env.all[0] != "new," {
 		t.Errorf("the environment of a later process: %q", env.all)
 	}
-	if f := p.freeze(counts); f.Error != "" { // a restored sandbox can be stored, too
+	if f := p.freeze(counts); f.Error != "" { // a restored sandbox can be stored again
 		t.Error(f.Error)
 	}
 	p.thaw()

@@ -11,8 +11,8 @@ import (
 // helperSocket is the descriptor of a helper's connection to init.
 const helperSocket = 3
 
-// helper is a process of init's own program that does a part of its work. It leads its own
-// session, has no environment, and nothing but /dev/null on the standard streams.
+// helper is a process with init's own program that does a part of its work. It leads its
+// own session, and has an empty environment and /dev/null as its standard streams.
 type helper struct {
 	pid    int
 	status <-chan unix.WaitStatus
@@ -26,7 +26,7 @@ func startHelper(r *reaper, socket int, args ...string) (helper, error) {
 		return helper{}, err
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "helper"), os.NewFile(uintptr(pair[1]), "init")
-	defer ours.Close() // FileConn has its own
+	defer ours.Close() // FileConn has duplicated it
 	defer theirs.Close()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

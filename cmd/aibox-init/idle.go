@@ -9,7 +9,7 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// startIdle prepares a sandbox without an agent. It lives until a stop.
+// startIdle prepares a sandbox without an agent. The sandbox runs until it is stopped.
 func (srv *server) startIdle(s lifeline.Start) {
 	home, err := srv.prepareIdle(s)
 	if err != nil {
@@ -19,7 +19,7 @@ func (srv *server) startIdle(s lifeline.Start) {
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	srv.idle = true // before the supervisor can ask for anything
+	srv.idle = true // before the supervisor can send requests
 	srv.send(lifeline.TypeStarted, lifeline.Started{Home: home})
 	go srv.others.launchers.prepare()
 	go srv.watchTasks(s.Nproc)

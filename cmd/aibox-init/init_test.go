@@ -76,7 +76,7 @@ func TestEnvironmentMergesImageAndStart(t *testing.T) {
 	p.start(s)
 	o := p.finish(nil)
 	out := o.stdout.String()
-	// ls itself opens one descriptor beside the three standard ones.
+	// ls itself opens one descriptor besides the three standard ones.
 	for _, want := range []string{"KEY=value\n", "FROM_IMAGE=changed\n", "content\n640\n/usr\n0\n1000\n4\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %q (stderr %q)", want, out, o.stderr.String())
@@ -120,14 +120,14 @@ func TestAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
 	taken := make(chan error, 1)
 	go func() { taken <- p.Stdin(t.Context(), make([]byte, 1<<20)) }()
 	go func() {
-		// The window is full when reserve waits; a stop sent now must get through.
+		// The window is full while reserve waits. A stop that is sent now must still arrive.
 		for p.Free() > 0 {
 			time.Sleep(time.Millisecond)
 		}
 		select {
 		case err := <-taken:
 			t.Errorf("an agent that never reads has taken it all: %v", err)
-		default: // after the end, nobody holds the rest back
+		default: // after the end, nothing limits the rest
 		}
 		_ = p.Stop(time.Second)
 	}()
@@ -162,7 +162,7 @@ func TestSignalReachesTheAgentsProcessGroup(t *testing.T) {
 			_ = p.Signal(int(unix.SIGUSR1))
 		}
 	})
-	// sleep is in the group too and may die first; the trap decides.
+	// sleep is in the group, too, and may die first. The trap determines the exit code.
 	if o.exit.Code != 9 {
 		t.Errorf("exit is %+v", o.exit)
 	}
@@ -170,7 +170,7 @@ func TestSignalReachesTheAgentsProcessGroup(t *testing.T) {
 
 func TestStoppedSandboxLeavesNoProcess(t *testing.T) {
 	p := newPeer(t)
-	// The child ignores SIGTERM, has a session of its own and an orphan below it.
+	// The child ignores SIGTERM, leads its own session and has an orphan below it.
 	p.start(shell(`setsid sh -c 'trap "" TERM; (trap "" TERM; sleep 1000) & echo $$ $!; wait; sleep 1000' & wait`))
 	o := p.finish(func(f lifeline.Frame) {
 		if f.Type == lifeline.TypeStdout {
@@ -213,8 +213,8 @@ func TestStopRightAfterTheStartEndsTheAgent(t *testing.T) {
 
 func TestOrphansAreReaped(t *testing.T) {
 	p := newPeer(t)
-	// Each inner shell's child is orphaned and dies at once. A zombie would stay
-	// a child of init: ask ps of procfs.
+	// Each inner shell's child is orphaned and dies at once. A zombie would stay a child of
+	// init, so look in /proc.
 	p.start(shell(`for i in 1 2 3 4 5; do sh -c 'true & exec true'; done
 		while grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | while read f; do grep "^PPid:.$PPID$" $f; done | grep -q .; do sleep 0.01; done; echo clean`))
 	if got := p.finish(nil).stdout.String(); got != "clean\n" {
@@ -240,7 +240,7 @@ func TestLargeOutputWithASlowReaderLosesNothing(t *testing.T) {
 			break
 		}
 		if frames++; frames%200 == 0 {
-			time.Sleep(time.Millisecond) // the reader is slow: this is the test, not a wait
+			time.Sleep(time.Millisecond) // a slow reader is what this tests; it is not a wait
 		}
 	}
 	if total != size {
@@ -361,8 +361,8 @@ func TestAgentCommitsAreListed(t *testing.T) {
 	}
 }
 
-// The agent may have put another program in the place of git. Whatever that does, the
-// sandbox ends, and the agent's own end is reported.
+// The agent may have replaced git with another program. Whatever that does, the sandbox
+// ends, and the agent's own end is reported.
 func TestFakeGitCannotDelayTheExit(t *testing.T) {
 	for name, fake := range map[string]string{
 		"a detached child holds its output": "echo abc0123 fake; setsid sleep 600 &",

@@ -12,7 +12,7 @@ import (
 // beyond it breaks the protocol.
 const maxQueued = 512 << 10
 
-// smallInput is how much memory of an input is not kept for the next one, in bytes.
+// smallInput is the size in bytes below which an input's memory is not kept for the next one.
 const smallInput = 32 << 10
 
 // endOfInput ends the input of a program on a terminal (Control-D).
@@ -21,12 +21,12 @@ const endOfInput = 4
 // input queues the supervisor's bytes until a program reads them, so that reading the
 // lifeline never waits for it.
 type input struct {
-	acknowledge func(n int) // reports to the supervisor that n bytes were taken
+	acknowledge func(n int) // reports to the supervisor that the program has taken n bytes
 
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []byte
-	spare  []byte // the memory of what was written, for the queue; nil while it is written
+	spare  []byte // memory of written bytes, to be used by the queue again; nil while it is being written
 	ended  bool   // no more input will arrive
 	closed bool   // the program is gone: further input is dropped
 }
@@ -95,7 +95,7 @@ func (in *input) copyTo(to *os.File, tty bool) {
 		in.reuse(p)
 	}
 	if tty {
-		// The master stays open for the output; the end of input is a character.
+		// The master stays open for the output, so a character marks the end of input.
 		_, _ = to.Write([]byte{endOfInput})
 		return
 	}
@@ -117,8 +117,7 @@ func (in *input) next() []byte {
 	return p
 }
 
-// reuse takes the memory of bytes that were written, for the next ones. Memory for little input
-// is not kept.
+// reuse keeps the memory of written bytes for the next ones, unless it is small.
 func (in *input) reuse(p []byte) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -17,8 +17,8 @@ const launchCommand = "launch"
 const defaultNoFile = 65536
 
 // launch sets the limits and the user, and executes a program. Its args are NPROC NOFILE
-// TTY NOCHILDREN USER PATH ARGV…, with USER as identity prints it. env is the program's
-// environment. It does not return.
+// TTY NOCHILDREN USER PATH ARGV…, with USER as identity.String returns it. env is the
+// program's environment. It does not return.
 func launch(args, env []string) {
 	if len(args) < 7 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")

@@ -16,11 +16,12 @@ import (
 const (
 	// launcherCommand makes init wait for the program that it executes.
 	launcherCommand = "launcher"
-	// launcherTime is how long a launcher may take to accept a program. It can be stopped
-	// or killed by the agent.
+	// launcherTime is how long a launcher may take to accept a program. The agent may have
+	// stopped or killed it.
 	launcherTime = time.Second
 	// launcherPause is how long after the start of a program the next launcher is started,
-	// unless the program ends before: its first steps need the processors.
+	// to leave the processors to the program's first steps. If the program ends earlier, it
+	// starts at once.
 	launcherPause = 50 * time.Millisecond
 	// maxLaunch bounds the description of a program, in bytes.
 	maxLaunch = 16 << 20
@@ -62,7 +63,8 @@ func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	if err == nil {
 		return nil
 	}
-	// What it accepted until its end, it may have executed, which must not happen twice.
+	// It may have executed a program that it accepted before it ended, which must not
+	// happen twice.
 	_ = unix.Kill(l.pid, unix.SIGKILL)
 	if deadline := l.conn.SetDeadline(time.Now().Add(killLimit)); deadline == nil && l.awaitAcceptance() == nil {
 		return nil
@@ -114,7 +116,7 @@ func (ls *launchers) prepare() {
 	ls.ready, _ = newLauncher(ls.reaper)
 }
 
-// take returns the launcher that is ready, or nil.
+// take returns the ready launcher, or nil.
 func (ls *launchers) take() *launcher {
 	if ls == nil {
 		return nil
@@ -143,7 +145,7 @@ func (ls *launchers) end() {
 
 // awaitProgram is a launcher: it waits for a program and executes it. It does not return.
 func awaitProgram() {
-	// The agent can have the same user. Executing a program sets this back.
+	// The agent may run as the same user. Executing a program resets this.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	unix.CloseOnExec(helperSocket)
 	program, streams, err := receiveProgram()
@@ -151,7 +153,7 @@ func awaitProgram() {
 		err = os.Chdir(program.Dir)
 	}
 	if err != nil {
-		os.Exit(125) // init starts the program in another way, and reports what fails then
+		os.Exit(125) // init then starts the program in another way, and reports its errors
 	}
 	if _, err := unix.Write(helperSocket, []byte{1}); err != nil {
 		os.Exit(125)

@@ -30,7 +30,7 @@ func idlePeer(t *testing.T) *peer {
 	}
 }
 
-// readyLauncher returns the pid of the launcher that waits below init.
+// readyLauncher returns the pid of the launcher that init keeps ready.
 func readyLauncher(t *testing.T, p *peer) int {
 	t.Helper()
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {

@@ -4,11 +4,11 @@
 // forwards its input and output, reaps processes, and ends every process of the sandbox on
 // request or when the lifeline is lost. It opens no other connection, unless the supervisor
 // asks for one to a port of the sandbox, and reads no file of the agent, except a few small
-// ones of its repository. Operations on files for the user are done by processes of their own
-// (see package fileserver). For the watchdog see package watchdog.
+// ones of its repository. Separate processes do the user's operations on files (see package
+// fileserver). For the watchdog see package watchdog.
 //
-// Programs in the sandbox that know no proxy can also run it as a client of the egress
-// proxy: aibox-init connect PROXY HOST PORT.
+// Programs in the sandbox that do not support proxies can also run it as a client of the
+// egress proxy: aibox-init connect PROXY HOST PORT.
 package main
 
 import (
@@ -31,7 +31,8 @@ const exitLost = 70
 const (
 	// dialLimit is how long the supervisor may take to listen.
 	dialLimit = 10 * time.Second
-	// redialLimit is the same for that of a restored sandbox, which listens before the start.
+	// redialLimit is the same for the supervisor of a restored sandbox, which listens before
+	// the start.
 	redialLimit = 3 * time.Second
 )
 
@@ -66,8 +67,8 @@ func main() {
 
 // run runs PID 1 and returns the sandbox's exit code.
 func run(address string) int {
-	// The agent is root in the same sandbox: it must not read PID 1's memory or
-	// descriptors, and its signals must not end PID 1.
+	// The agent is root in the same sandbox. It must not read the memory or descriptors of
+	// PID 1, and its signals must not end PID 1.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: hiding PID 1 from ptrace:", err)
 		return exitLost

@@ -5,24 +5,24 @@ import "time"
 const (
 	smallOutput = 32 << 10
 	largeOutput = 256 << 10
-	// gatherTime is how long much output is gathered before the next read. Under gVisor the
-	// wait of a reader for each small piece takes more time than to copy it.
+	// gatherTime is how long to wait before the next read of a program that prints much.
+	// Under gVisor, waiting for each small piece costs more time than copying it.
 	gatherTime = time.Millisecond
-	// gatherSize is how much output within gatherWindow counts as much.
+	// gatherSize is how many bytes within gatherWindow count as much output.
 	gatherSize   = 128 << 10
 	gatherWindow = 10 * time.Millisecond
 )
 
-// outputBuffer is the buffer for reading one output. It grows with what it gets.
+// outputBuffer is the buffer for reading one output. It grows with the size of the reads.
 type outputBuffer struct {
 	bytes  []byte
 	size   int           // of the last read
-	asked  time.Time     // when it began
-	waited time.Duration // that it took
+	asked  time.Time     // when the read began
+	waited time.Duration // how long the read took
 
 	begin  time.Time // of the window
-	amount int       // that was read in it
-	much   bool      // was read in the window before
+	amount int       // bytes read in the window
+	much   bool      // whether much was read in the previous window
 }
 
 // next returns the buffer for the next read.
@@ -44,13 +44,14 @@ func (b *outputBuffer) read(n int) []byte {
 	return b.bytes[:n]
 }
 
-// pause waits before the next read, if the program prints much: what it prints gathers in its
-// pipe. It does not delay the first output after a while. A full buffer needs no gathering.
+// pause waits before the next read if the program prints much, so that output collects in its
+// pipe. It does not delay the first output after a break. After a read that filled the
+// buffer, it does not wait.
 func (b *outputBuffer) pause() {
 	now := time.Now()
 	if elapsed := now.Sub(b.begin); elapsed > gatherWindow || b.waited > gatherWindow {
-		// Much output stays much output in the next window. On a busy machine a window is over
-		// after a few pieces.
+		// If a window had much output, the next one counts as having much from its start. On a
+		// busy machine a window has only a few pieces.
 		b.much = b.waited <= gatherWindow && b.amount >= gatherSize
 		b.begin, b.amount = now, b.size
 	}

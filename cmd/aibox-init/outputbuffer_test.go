@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// outputs reads pieces of these sizes one after the other, and returns how long it paused.
+// outputs reads pieces of these sizes in a row, and returns how long it paused.
 func outputs(b *outputBuffer, sizes ...int) time.Duration {
 	begin := time.Now()
 	for _, size := range sizes {
@@ -42,8 +42,7 @@ func TestOnlyMuchOutputInSmallPiecesIsGathered(t *testing.T) {
 	})
 }
 
-// awaited reads pieces of these sizes, each of which it waits for, and returns how long it
-// paused.
+// awaited reads pieces of these sizes, waiting for each, and returns how long it paused.
 func awaited(b *outputBuffer, wait time.Duration, sizes ...int) (paused time.Duration) {
 	for _, size := range sizes {
 		into := b.next()
@@ -56,7 +55,8 @@ func awaited(b *outputBuffer, wait time.Duration, sizes ...int) (paused time.Dur
 	return paused
 }
 
-// A window that begins anew must not be read in small pieces until it, too, has had much.
+// At the start of a new window, output must not be read in small pieces again until that
+// window has had much output, too.
 func TestMuchOutputIsGatheredAsLongAsItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &outputBuffer{}

@@ -13,8 +13,8 @@ import (
 
 const asInit = "AIBOX_TEST_AS_INIT"
 
-// TestMain lets the test binary stand in for init: it is what the tests start,
-// and what init calls itself by to launch the agent.
+// TestMain lets the test binary run as init: the tests start it, and init starts it again
+// to launch the agent.
 func TestMain(m *testing.M) {
 	if os.Getenv(asInit) != "" || os.Args[0] == "aibox-init" || (len(os.Args) > 1 && os.Args[1] == launchCommand) {
 		_ = os.Unsetenv(asInit)
@@ -33,7 +33,7 @@ type peer struct {
 	init *exec.Cmd
 }
 
-// newPeer starts init as an ordinary process and takes its lifeline.
+// newPeer starts init as an ordinary process and accepts its lifeline.
 func newPeer(t *testing.T) *peer {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,7 +68,7 @@ func peerOn(t *testing.T, listener net.Listener) *peer {
 	return p
 }
 
-// outcome is what came from a sandbox until its exit.
+// outcome is everything received from a sandbox until its exit.
 type outcome struct {
 	stdout, stderr bytes.Buffer
 	exit           lifeline.Exit

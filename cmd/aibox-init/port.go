@@ -20,7 +20,7 @@ const (
 	dialTimeout = 5 * time.Second
 )
 
-// ports joins connections of the supervisor to ports of the sandbox.
+// ports connects the supervisor to ports of the sandbox.
 type ports struct {
 	supervisor string // the lifeline's address
 	dials      chan struct{}
@@ -68,7 +68,7 @@ func (p *ports) callBack(token []byte) (relay.Conn, error) {
 }
 
 // dialInside connects to a port of the sandbox: on loopback, where dev servers usually
-// listen, and else on its own addresses.
+// listen, else on its own addresses.
 func dialInside(port uint16) (relay.Conn, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	var first error

@@ -25,13 +25,14 @@ const (
 //
 // Positional writes to a terminal fail with ESPIPE on Linux, but with EINVAL under gVisor.
 // Programs that try a positional write first and fall back to a plain one on ESPIPE, such
-// as those with Zig's standard library, take EINVAL for a broken terminal and draw
-// nothing; OpenCode is one of them. The filter also applies if standard output is a file,
-// which a program then has to write in order, like a pipe.
+// as those with Zig's standard library, treat EINVAL as a broken terminal and draw nothing.
+// OpenCode is one of them. The filter also applies if standard output is a file, which a
+// program then has to write in order, like a pipe.
 func refusePositionalWrites() error {
 	runtime.LockOSThread()
 	const (
-		// Offsets in struct seccomp_data (seccomp(2)); for arguments, of the lower halves.
+		// Offsets in struct seccomp_data (seccomp(2)). For arguments they are those of the
+		// lower halves.
 		number, descriptor, position = 0, 16, 40
 	)
 	filter := []unix.SockFilter{

@@ -11,11 +11,11 @@ import (
 	"aibox/internal/lifeline"
 )
 
-// asWriter is how the tests start writeAtPositions in the place of an agent.
+// asWriter makes the test binary run writeAtPositions as the agent.
 const asWriter = "aibox-test-writer"
 
-// writeAtPositions tells on its standard error how its standard output, which has
-// to be a file, and another descriptor of it take writes at a position.
+// writeAtPositions tries positional writes to its standard output, which must be a file,
+// and to another descriptor of that file. It reports the results on its standard error.
 func writeAtPositions() {
 	other, err := unix.Dup(1)
 	if err != nil {

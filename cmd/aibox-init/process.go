@@ -18,7 +18,7 @@ const (
 	// drainTime is how long to wait for more output of a process that has ended. A process
 	// that left its group can keep the output open.
 	drainTime = 200 * time.Millisecond
-	// drainSize is more than what a pipe can hold.
+	// drainSize is more than a pipe can hold.
 	drainSize = 2 << 20
 	// maxPending bounds the signals for a process that is being started.
 	maxPending = 16
@@ -36,7 +36,7 @@ type process struct {
 	mu       sync.Mutex
 	flow     *lifeline.Flow
 	attached chan struct{} // closed and replaced with each new flow
-	skip     int           // bytes of input of earlier flows, which nobody waits for
+	skip     int           // bytes of input from earlier flows, for which no supervisor waits
 
 	program *program // nil until it runs
 	ended   bool     // it was waited for, so its ID may belong to another process
@@ -98,7 +98,8 @@ func (p *process) currentFlow() (*lifeline.Flow, <-chan struct{}) {
 	return p.flow, p.attached
 }
 
-// attach replaces the flow by that to another supervisor. Output that was not sent goes there.
+// attach replaces the flow with that to another supervisor, which also gets the output that
+// was not sent.
 func (p *process) attach(flow *lifeline.Flow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +129,7 @@ func (p *process) send(stream uint8, data []byte) error {
 	return nil
 }
 
-// acknowledge reports input that was taken to the supervisor that has sent it.
+// acknowledge reports input that the program has taken to the supervisor that sent it.
 func (p *process) acknowledge(n int) error {
 	p.mu.Lock()
 	earlier := min(n, p.skip)
@@ -224,8 +225,8 @@ func (p *process) resize(rows, cols uint16) {
 }
 
 // copyOut sends an output. While the supervisor takes none of it, it blocks, and with it
-// the process, so that no output is lost. After the process has ended, copyOut sends what
-// is left, and waits for drainTime for what others may still write.
+// the process, so that no output is lost. After the process has ended, copyOut sends the
+// rest, and waits for drainTime for output of other processes.
 func (p *process) copyOut(output *os.File, stream uint8) {
 	var buf outputBuffer
 	for drained, last := 0, false; drained < drainSize; {

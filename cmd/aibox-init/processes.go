@@ -33,7 +33,7 @@ func newProcesses(l *line, r *reaper, send func(lifeline.Type, any)) *processes 
 	return &processes{line: l, reaper: r, launchers: &launchers{reaper: r}, send: send, byID: map[uint32]*process{}}
 }
 
-// setEnvironment sets the environment over which later processes lay their own.
+// setEnvironment sets the environment to which later processes add their own.
 func (ps *processes) setEnvironment(env []string) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -69,7 +69,7 @@ func (ps *processes) start(request lifeline.Process) error {
 
 // run runs a process from its start to its exit.
 func (ps *processes) run(p *process, request lifeline.Process, env []string) {
-	if env != nil { // before the agent, programs would delay it
+	if env != nil { // starting programs before the agent would delay it
 		defer ps.launchers.prepare()
 	}
 	exit := p.run(ps.reaper, ps.launchers, request, env, func(pid int) {
@@ -134,8 +134,8 @@ func (ps *processes) signal(s lifeline.ProcessSignal) error {
 	return nil
 }
 
-// end ends all processes, and waits until their exits are sent: with SIGTERM, with SIGKILL
-// after leftoverGrace, and without the rest of their output flushTime later. It reports
+// end ends all processes, and waits until their exits are sent. It sends SIGTERM and, after
+// leftoverGrace, SIGKILL; flushTime later it drops the rest of their output. It reports
 // whether there were any.
 func (ps *processes) end() bool {
 	ps.mu.Lock()

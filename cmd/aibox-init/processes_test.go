@@ -62,7 +62,7 @@ func TestProgramsRunBesideEachOtherBeforeTheAgent(t *testing.T) {
 	}
 }
 
-// beside is a process besides the agent, as the supervisor sees it.
+// beside is the supervisor's view of a process besides the agent.
 type beside struct {
 	flow           *lifeline.Flow
 	stdout, stderr bytes.Buffer
@@ -72,7 +72,7 @@ type beside struct {
 	unread         int
 }
 
-// besides starts processes and receives what comes of them.
+// besides starts processes and receives their frames.
 type besides struct {
 	*peer
 	byID map[uint32]*beside
@@ -91,7 +91,7 @@ func (b *besides) run(request lifeline.Process) *beside {
 	return s
 }
 
-// receive handles frames until done reports true. It returns the frames of the agent.
+// receive handles frames until done returns true. It returns the frames of the agent.
 func (b *besides) receive(done func() bool) (agent []lifeline.Frame) {
 	b.t.Helper()
 	late := time.AfterFunc(30*time.Second, func() { b.Close() })
@@ -243,7 +243,7 @@ func TestHeldProcessLosesNothing(t *testing.T) {
 
 func TestOutputOfAnEndedProcessThatIsReadLateIsWhole(t *testing.T) {
 	b := newBesides(t)
-	const size = lifeline.OutputWindow + 8000 // less than a pipe more than the window
+	const size = lifeline.OutputWindow + 8000 // more than the window, by less than a pipe holds
 	run := b.run(script("head -c " + strconv.Itoa(size) + " /dev/zero"))
 	run.held = true
 	b.receive(func() bool { return run.unread == lifeline.OutputWindow })
@@ -269,7 +269,7 @@ func TestProcessGroupEndsWithItsProcess(t *testing.T) {
 		}
 		for i := 0; unix.Kill(pid, 0) == nil; i++ {
 			if state, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); bytes.Contains(state, []byte(") Z ")) {
-				break // dead, and reaped at any moment
+				break // dead, and possibly reaped already
 			}
 			if i == 1_000_000 {
 				t.Fatalf("tty %v: process %d is left", tty, pid)

@@ -19,8 +19,8 @@ func numbers(folder string) []int {
 	return all
 }
 
-// stateOf reports whether a process can execute anything, which it can if one of its threads
-// can. alive is false if it has ended.
+// stateOf reports whether a process can execute anything, that is, whether one of its
+// threads can. alive is false if it has ended.
 func stateOf(pid int) (state processState, alive bool) {
 	state = allStopped
 	for _, thread := range numbers(fmt.Sprintf("/proc/%d/task", pid)) {
@@ -38,8 +38,8 @@ func stateOf(pid int) (state processState, alive bool) {
 		case 'T', 't': // stopped, by a signal or by a debugger
 			alive = true
 		case 'D':
-			// It waits in the kernel, as after vfork until its child, which is stopped, goes
-			// on. A signal that stops it is pending then.
+			// It waits in the kernel, for example after vfork for its stopped child. The
+			// signal that stops it is pending then.
 			state, alive = blocked, true
 		default:
 			return canRun, true

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largePipe is how many bytes of a program's input or output its pipe holds.
+// largePipe is the size in bytes of the pipes for a program's input and output.
 const largePipe = 512 << 10
 
-// command is what a program is started with.
+// command describes a program to start.
 type command struct {
 	argv       []string
-	path       string   // of the program; see findProgram
-	env        []string // all of it
+	path       string   // path of the program; see findProgram
+	env        []string // the whole environment
 	dir        string
 	user       *identity // nil: init's own
 	tty        bool
 	rows, cols uint16 // of the PTY; 0 means 24 by 80
-	stdin      bool   // there is input for it
+	stdin      bool   // it gets input
 	nproc      uint64 // limit of processes; 0 means no limit
 	nofile     uint64 // limit of descriptors; 0 means defaultNoFile
 	noChildren bool   // it cannot start other processes
@@ -36,7 +36,7 @@ type command struct {
 type program struct {
 	pid    int
 	status <-chan unix.WaitStatus
-	input  *os.File // nil: it gets no input from us
+	input  *os.File // nil if it gets no input from init
 	stdout *os.File // the PTY's, too
 	stderr *os.File // nil with a TTY
 	pty    *os.File // nil without a TTY
@@ -94,7 +94,7 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 		p.stdout = master
 		p.resize(c.rows, c.cols)
 		if c.user != nil {
-			_ = slave.Chown(int(c.user.uid), -1) // it works without, except for reopening
+			_ = slave.Chown(int(c.user.uid), -1) // everything but reopening works without it
 		}
 		sys.Setctty = true
 		return [3]*os.File{slave, slave, slave}, sys, nil
@@ -193,8 +193,8 @@ func signalSession(session int, sig unix.Signal) {
 	}
 }
 
-// end ends what the program has left: its process group, and on a terminal its session,
-// where a shell runs each job in a group of its own.
+// end ends the processes that the program has left: its process group, and on a terminal
+// its session, since a shell runs each job in a separate group.
 func (p *program) end() {
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
 	if p.pty != nil {

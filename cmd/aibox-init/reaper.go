@@ -12,7 +12,7 @@ import (
 // reaper waits for every child, including the orphans that PID 1 inherits. Nothing else
 // waits: os/exec, which does, is not used.
 type reaper struct {
-	forks   sync.RWMutex // held for writing while nothing may be started
+	forks   sync.RWMutex // held for writing while no process may be started
 	mu      sync.Mutex
 	waiting map[int]chan unix.WaitStatus
 	poked   chan struct{}
@@ -86,7 +86,7 @@ func (r *reaper) killAll(grace, limit time.Duration) bool {
 	return r.waitNone(limit, func() { signalAll(unix.SIGKILL) })
 }
 
-// waitNone polls until no child is left or limit is over, and calls each before every
+// waitNone polls until no child is left or limit has passed, and calls each before every
 // check. It polls because a process can fork between two signals.
 func (r *reaper) waitNone(limit time.Duration, each func()) bool {
 	deadline := time.Now().Add(limit)

@@ -74,14 +74,14 @@ func (srv *server) serve() int {
 		return srv.code
 	}
 	if os.Getpid() != 1 {
-		// Only the death of a PID 1 also kills the rest.
+		// In a sandbox, the death of PID 1 kills the rest.
 		srv.reaper.killAll(0, killLimit)
 	}
 	return exitLost
 }
 
 // converse sends a hello and handles frames until the lifeline ends. It reports whether the
-// connection was lost, and not ended because of what a frame said.
+// connection was lost; otherwise a frame ended it.
 func (srv *server) converse(proof []byte) (lost bool) {
 	conn := srv.line.current()
 	if conn.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: kernel(), Proof: proof}) != nil {
@@ -201,8 +201,8 @@ func (srv *server) send(t lifeline.Type, v any) {
 	}
 }
 
-// report is send for what a process, a port or a file came to. While the sandbox is frozen, it
-// waits: a restored sandbox has another supervisor.
+// report is send for the results of processes, ports and files. While the sandbox is frozen,
+// it waits, because a restored sandbox has another supervisor.
 func (srv *server) report(t lifeline.Type, v any) {
 	srv.freezer.reports.RLock()
 	defer srv.freezer.reports.RUnlock()
@@ -253,7 +253,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 	exit := exitOf(<-a.status)
 	srv.files.end()
 	if srv.others.end() {
-		srv.reaper.waitNone(leftoverGrace, nil) // the children of those that were ended
+		srv.reaper.waitNone(leftoverGrace, nil) // the children of killed processes
 	}
 	if !srv.reaper.collect() {
 		exit.Left = true

@@ -15,7 +15,7 @@ import (
 const maxSSHAgent = 16
 
 // serveSSHAgent listens on the socket of an ssh-agent, for all users of the sandbox, and
-// passes each connection on. What may be signed is decided outside.
+// passes each connection on. The host decides which requests are signed.
 func serveSSHAgent(s *lifeline.SSHAgent) error {
 	if s == nil {
 		return nil

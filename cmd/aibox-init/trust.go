@@ -13,7 +13,7 @@ import (
 // systemBundles are where distributions keep the authorities that programs trust.
 var systemBundles = []string{"etc/ssl/certs/ca-certificates.crt", "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem", "etc/ssl/cert.pem"}
 
-// The files with the session's authority: alone, and after the image's own authorities.
+// The files with the session's authority: by itself, and after the image's own authorities.
 const (
 	authorityFile = "run/aibox/authority.pem"
 	bundleFile    = "run/aibox/authorities.pem"
@@ -59,7 +59,7 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 			return nil, err
 		}
 		own, found = append(own, system...), true
-		// For programs without a variable, such as apt. The root folder may be read-only.
+		// This is for programs without a variable, such as apt. The root folder may be read-only.
 		_ = os.WriteFile(path, append(system, authority...), 0o644) //nolint:gosec // every user reads authorities
 		break
 	}
@@ -80,7 +80,7 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 	for _, name := range additionVariables {
 		variables = append(variables, name+"=/"+authorityFile)
 	}
-	if found { // otherwise Java would lose the authorities that come with it
+	if found { // otherwise Java would lose its built-in authorities
 		java, err := javaTrust(root, env, bundle)
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func trustAuthority(root string, env []string, authority []byte) ([]string, erro
 }
 
 // authoritiesOf returns the contents of the files that the variables name in env, each
-// once. Files that do not exist have none.
+// once. Missing files have none.
 func authoritiesOf(root string, env, variables []string) ([]byte, error) {
 	var all []byte
 	seen := map[string]bool{}

@@ -37,11 +37,11 @@ func javaTrust(root string, env []string, bundle []byte) (string, error) {
 	return javaOptionsVariable + "=" + strings.TrimSpace(options+" "+added), nil
 }
 
-// javaStore returns the certificates of a bundle as a keystore. It leaves out what is no
-// valid certificate: Java refuses a store that contains one.
+// javaStore returns the certificates of a bundle as a keystore. It leaves out invalid
+// certificates, since Java refuses a store that contains one.
 func javaStore(bundle []byte) ([]byte, error) {
-	// A JVM that is given no password does not check the store's digest, and everybody in
-	// the sandbox knows this one.
+	// A JVM without a password does not check the store's digest, and every program in the
+	// sandbox knows this password.
 	password := []byte("changeit")
 	store := keystore.New(keystore.WithOrderedAliases())
 	for n := 0; ; {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxUserFile bounds what is read of /etc/passwd and /etc/group, in bytes.
+// maxUserFile bounds how much of /etc/passwd and /etc/group is read, in bytes.
 const maxUserFile = 1 << 20
 
 // maxGroups bounds the supplementary groups of a user.
@@ -39,7 +39,7 @@ func (id *identity) String() string {
 	return fmt.Sprintf("%d:%d:%s", id.uid, id.gid, strings.Join(groups, ","))
 }
 
-// becomeUser makes this process run as an identity that String has printed.
+// becomeUser makes this process run as an identity in the form of String.
 func becomeUser(text string) error {
 	if text == "" {
 		return nil
@@ -68,11 +68,11 @@ func becomeUser(text string) error {
 	return syscall.Setresuid(int(uid), int(uid), int(uid))
 }
 
-// lookUpUser returns the identity of USER or USER:GROUP, each a name or a number, by the
-// files of the sandbox whose root folder is root. "" is nil.
+// lookUpUser returns the identity of USER or USER:GROUP, each a name or a number, from the
+// files of the sandbox whose root folder is root. For "" it returns nil.
 func lookUpUser(root, text string) (*identity, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // nobody was asked for
+		return nil, nil // nolint:nilnil // no user was requested
 	}
 	name, group, hasGroup := strings.Cut(text, ":")
 	id, login, err := findUser(root, name)
