@@ -40,7 +40,7 @@ func made(t testing.TB, headers ...tar.Header) *bytes.Buffer {
 	return &out
 }
 
-// outside makes a folder that must stay as it is, and a destination in it.
+// outside makes a folder that must not change, and a destination in it.
 func outside(t *testing.T) (top, dest string) {
 	t.Helper()
 	top = t.TempDir()
@@ -121,7 +121,7 @@ func TestHostileArchivesWriteNothingOutsideTheDestination(t *testing.T) {
 					if info, err := os.Lstat(filepath.Join(top, found)); err != nil || info.Mode() != 0o755 {
 						t.Errorf("%s has mode %v", found, info.Mode())
 					}
-				case strings.HasPrefix(found, "dest/top/l ->"): // what it leads to is checked by what exists
+				case strings.HasPrefix(found, "dest/top/l ->"): // the links' targets are checked through the files that exist
 				case strings.Contains(found, "->"):
 					if real, err := filepath.EvalSymlinks(filepath.Join(top, strings.Split(found, " ->")[0])); err == nil && !strings.HasPrefix(real, dest) {
 						t.Errorf("there is a link that leads to %s", real)
@@ -134,7 +134,7 @@ func TestHostileArchivesWriteNothingOutsideTheDestination(t *testing.T) {
 	}
 }
 
-// A link that the user has in the destination must not be followed either.
+// A user's link in the destination must not be followed, either.
 func TestExtractedFilesReplaceLinksAndDoNotFollowThem(t *testing.T) {
 	top, dest := outside(t)
 	if err := os.Symlink(filepath.Join(top, "precious"), filepath.Join(dest, "top")); err != nil {

@@ -14,6 +14,6 @@ func (c *contents) copy(to io.Writer, from io.Reader, size int64) (int64, error)
 	if wanted := int(min(max(size, 1), contentsSize)); len(c.buf) < wanted {
 		c.buf = make([]byte, wanted)
 	}
-	// Hidden, the methods of files and archives copy with small buffers of their own.
+	// The methods of files and archives are hidden, since they copy with small buffers.
 	return io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, c.buf)
 }

@@ -20,7 +20,7 @@ const (
 	// reservedSpace and reservedInodes stay free on the disk.
 	reservedSpace  = 256 << 20
 	reservedInodes = 1000
-	// checkEvery is after how many entries the free inodes are checked.
+	// checkEvery is the number of entries between checks of the free inodes.
 	checkEvery = 500
 	// maxListed bounds the names in a Result.
 	maxListed = 20
@@ -38,24 +38,24 @@ type Options struct {
 	// IsGit reports whether an entry's name is one that git could take for .git. It is
 	// needed unless Git is set.
 	IsGit func(name string) bool
-	// MaxBytes and MaxEntries are the most that an archive may have; 0 means no limit. One
-	// that has more is ErrTooLarge.
+	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A larger archive is
+	// ErrTooLarge.
 	MaxBytes   int64
 	MaxEntries int
 }
 
-// ErrTooLarge reports that an archive has more than its Options permit.
+// ErrTooLarge reports that an archive exceeds the limits of its Options.
 var ErrTooLarge = errors.New("the archive is too large")
 
-// Result is what Extract did.
+// Result describes the work of Extract.
 type Result struct {
 	Files   int   // regular files and symlinks
 	Bytes   int64 // of the files
 	Refused List  // links that lead out, devices, pipes, hard links
-	Git     List  // names that were left out with all below them; see Options.Git
+	Git     List  // names that were left out with everything below them; see Options.Git
 }
 
-// List is the beginning of a list of names, which are the archive's own: escape.
+// List is the beginning of a list of names. They come from the archive, so escape them.
 type List struct {
 	Names []string
 	Count int
@@ -69,7 +69,7 @@ func (l *List) add(name string) {
 
 // Extract extracts an archive. name is the name of its only top entry, Contents if it has
 // the contents of a folder, or "" for any entries, which need an existing folder. If dest is
-// a folder, the entries come into it; otherwise the top entry becomes dest.
+// a folder, the entries are extracted into it; otherwise the top entry becomes dest.
 func Extract(r io.Reader, dest, name string, o Options) (Result, error) {
 	base, rename, err := place(dest, name)
 	if err != nil {
@@ -83,7 +83,7 @@ func Extract(r io.Reader, dest, name string, o Options) (Result, error) {
 	x := &extraction{Options: o, root: root, base: base, top: name, rename: rename, folders: map[string]bool{".": true}}
 	err = x.run(tar.NewReader(r))
 	if err == nil {
-		// The rest of the stream, so that its writer can end.
+		// Read the rest of the stream, so that its writer can end.
 		_, err = io.Copy(io.Discard, r)
 	}
 	return x.result, err
@@ -124,7 +124,7 @@ type extraction struct {
 	base    string
 	top     string
 	rename  string
-	folders map[string]bool // that are known to be folders, and no symlinks
+	folders map[string]bool // paths that are known to be folders and not symlinks
 	entries int
 	lastGit string // the last name of git that was left out
 	contents
@@ -205,7 +205,7 @@ func (x *extraction) name(given string) (string, error) {
 	return name, nil
 }
 
-// findGit returns the part of a path up to the first name that is git's, or "".
+// findGit returns the part of a path up to the first name that git could take for .git, or "".
 func (x *extraction) findGit(name string) string {
 	end := 0
 	for part := range strings.SplitSeq(name, "/") {
@@ -218,8 +218,8 @@ func (x *extraction) findGit(name string) string {
 	return ""
 }
 
-// staysInside reports whether a symlink cannot lead out of the destination. Dots may only
-// come first: after a name they would start from where another link leads.
+// staysInside reports whether a symlink cannot lead out of the destination. Its ".." parts
+// must come first: after a name, they would be relative to another link's target.
 func staysInside(name, target string) bool {
 	if target == "" || path.IsAbs(target) || strings.ContainsRune(target, 0) {
 		return false
@@ -255,7 +255,8 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 	return err
 }
 
-// parents creates the folders of an entry. None may be a symlink: it could be the archive's.
+// parents creates the folders of an entry. None may be a symlink, which could come from the
+// archive.
 func (x *extraction) parents(name string) error {
 	parent := path.Dir(name)
 	if parent == "." {
@@ -291,7 +292,7 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 		return fmt.Errorf("writing %s: %w", filepath.Join(x.base, name), err)
 	}
 	if !h.ModTime.IsZero() {
-		_ = x.root.Chtimes(temporary, h.ModTime, h.ModTime) // the copy is as good without
+		_ = x.root.Chtimes(temporary, h.ModTime, h.ModTime) // the copy is usable without the time
 	}
 	if err := x.root.Rename(temporary, name); err != nil {
 		return fmt.Errorf("replacing %s: %w", filepath.Join(x.base, name), err)
@@ -301,7 +302,7 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 	return nil
 }
 
-// link creates a symlink. It replaces a file or a link, but no folder.
+// link creates a symlink. It replaces a file or a link, but not a folder.
 func (x *extraction) link(name, target string) error {
 	if err := x.parents(name); err != nil {
 		return err

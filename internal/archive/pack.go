@@ -2,8 +2,8 @@
 // one that a hostile sandbox may have made. Extract writes only beneath its destination, and
 // through no symlink. Neither opens devices, pipes or sockets.
 //
-// No library does: those that extract archives follow links of the archive, or leave what
-// to refuse to their caller.
+// No library does this: those that extract archives follow links of the archive, or leave
+// the checks to the caller.
 package archive
 
 import (
@@ -153,7 +153,7 @@ func (p *packer) regular(f *os.File, name string) error {
 	return err
 }
 
-// header returns a header without the owner, who is another on the other side.
+// header returns a header without the owner, since the ids differ on the other side.
 func header(info fs.FileInfo, name string, kind byte) *tar.Header {
 	return &tar.Header{Typeflag: kind, Name: name, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second), Format: tar.FormatPAX}
 }

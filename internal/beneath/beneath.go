@@ -5,7 +5,7 @@ package beneath
 
 import "golang.org/x/sys/unix"
 
-// Resolve has the rules for resolving names: beneath the folder, no symlink, no other
+// Resolve has the flags for resolving names: beneath the folder, no symlink, no other
 // mount.
 const Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 

@@ -16,7 +16,7 @@ import (
 // timeout is how long the opener may take. Some wait until the browser has a window.
 const timeout = 10 * time.Second
 
-// desktopVariables tell xdg-open which desktop and browser the user has.
+// From desktopVariables xdg-open knows the user's desktop and browser.
 var desktopVariables = []string{
 	"BROWSER", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "XDG_SESSION_DESKTOP", "XDG_DATA_DIRS", "XDG_CONFIG_DIRS",
 	"DESKTOP_SESSION", "KDE_FULL_SESSION", "KDE_SESSION_VERSION", "GNOME_DESKTOP_SESSION_ID",

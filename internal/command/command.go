@@ -28,7 +28,7 @@ type Cmd struct {
 	Stdin  io.Reader  // a pipe is closed with ErrEnded if the program ends before its input
 	Stdout io.Writer  // nil: discarded by Run, returned by Output
 	Stderr io.Writer  // receives all of stderr; can be nil
-	Files  []*os.File // become descriptors 3, 4, …
+	Files  []*os.File // passed to the program as descriptors 3, 4, …
 	Group  bool       // when the context ends, also end the program's child processes
 }
 

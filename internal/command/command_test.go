@@ -43,8 +43,8 @@ func TestMissingProgramIsAnError(t *testing.T) {
 	}
 }
 
-// A program that dies, of a full disk for one, reads its input no longer, and who would
-// write more of it may wait for the program's answer.
+// A program that dies, for example of a full disk, stops reading its input. Its writer may
+// then wait for the program's answer.
 func TestProgramThatExitsBeforeItsInputEndsTheRun(t *testing.T) {
 	read, write := io.Pipe()
 	ended := make(chan error, 1)

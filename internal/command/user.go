@@ -2,8 +2,8 @@ package command
 
 import "os"
 
-// UserVariables are what programs need that act for the user outside of any sandbox, such
-// as password managers and cloud command lines: where their settings and agents are. None
+// UserVariables are variables for programs that act for the user outside of any sandbox,
+// such as password managers and cloud command lines: they locate settings and agents. None
 // holds a secret.
 var UserVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
@@ -12,7 +12,7 @@ var UserVariables = []string{
 	"CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR",
 }
 
-// User returns UserVariables of aibox's own environment, as far as they are set.
+// User returns the UserVariables that are set in aibox's environment.
 func User() []string {
 	var env []string
 	for _, name := range UserVariables {

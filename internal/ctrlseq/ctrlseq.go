@@ -130,7 +130,7 @@ func (t *Tokenizer) step(c byte) (token Token, again bool) {
 		if c == '\\' {
 			return t.endString(), false
 		}
-		t.begin(afterEscape) // another sequence cuts the string off
+		t.begin(afterEscape) // another sequence ends the string
 		return t.escaped(c)
 	}
 	if c == 0x1b {

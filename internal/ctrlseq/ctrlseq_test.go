@@ -76,7 +76,7 @@ func TestSequenceAfterResetIsText(t *testing.T) {
 	}
 }
 
-// FuzzNext cuts the same bytes in two places and as one.
+// FuzzNext passes the same bytes in three pieces and in one.
 func FuzzNext(f *testing.F) {
 	f.Add([]byte("\x1b[31mred\x1b]52;c;x\x07\x9b6n\xc2\x9b"), 3)
 	f.Add([]byte("\x1b\x1b[m\x1b[?1m\x1bP\x1b[0K\xe2\x80\xae\x1b(0\x1b_x\x1b\\"), 1)
@@ -100,7 +100,7 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
-// quoteless drops the text of characters, which quoting shows in another way when cut.
+// quoteless drops non-ASCII text, which is quoted differently when it is cut.
 func quoteless(s string) string {
 	var out strings.Builder
 	for line := range strings.Lines(s) {

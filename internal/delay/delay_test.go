@@ -7,7 +7,7 @@ import (
 )
 
 func TestAWaitEndsAtItsTimeOrWithItsContext(t *testing.T) {
-	Wait(t.Context(), time.Nanosecond) // or the test hangs
+	Wait(t.Context(), time.Nanosecond) // otherwise the test hangs
 	ended, end := context.WithCancel(t.Context())
 	end()
 	Wait(ended, time.Hour)

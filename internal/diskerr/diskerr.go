@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reason is why writing to a disk fails. The user can fix each of them.
+// reason is a reason why writing to a disk fails. The user can fix each of them.
 type reason struct {
 	errno syscall.Errno
-	words string // about "the disk of FOLDER"
-	hint  string // with FOLDER in it, too
+	words string // a sentence about "the disk of FOLDER"
+	hint  string // also contains FOLDER
 }
 
 var reasons = []reason{

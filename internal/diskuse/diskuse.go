@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what was found.
+// Usage is the result of a measurement.
 type Usage struct {
 	Bytes   int64 // on the disk: holes in files do not count, folders do
 	Entries int   // names; hard links count separately
@@ -37,7 +37,7 @@ var ErrHidden = errors.New("a folder in it cannot be looked into")
 // maxDepth is the maximum nesting of folders. Each level uses a descriptor.
 const maxDepth = 128
 
-// confined has the rules for opening a subfolder.
+// confined has the flags for opening a subfolder.
 const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
 // Of measures all folders together. A missing one counts as empty; a symbolic link or
@@ -128,10 +128,10 @@ func (m *meter) count(fd int, names []string) (folders []string, err error) {
 		case errors.Is(err, unix.EACCES):
 			return nil, ErrHidden
 		case err != nil:
-			continue // it is gone
+			continue // it no longer exists
 		}
 		m.usage.Entries++
-		file := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // not everywhere the same type
+		file := inode{uint64(st.Dev), st.Ino} // nolint:unconvert // the type differs between platforms
 		if st.Nlink > 1 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			if m.linked[file] {
 				continue
@@ -179,7 +179,7 @@ func open(dir int, name string) (fd int, restore func(), err error) {
 	return fd, restore, err
 }
 
-// gone reports whether a folder does not exist any more, or is not a folder.
+// gone reports whether a folder no longer exists, or is not a folder.
 func gone(err error) bool {
 	for _, other := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV} {
 		if errors.Is(err, other) {

@@ -60,7 +60,8 @@ func TestAllocatedBlocksAreCountedOnce(t *testing.T) {
 	}
 }
 
-// What an agent may leave to have more counted, less, or nothing end.
+// Things that an agent may create to make the count too high or too low, or the measurement
+// endless.
 func TestMeasuringIgnoresSymlinksAndSpecialFiles(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "big"), 1<<20)
@@ -116,7 +117,7 @@ func TestMeasuringStopsAtItsLimits(t *testing.T) {
 	}
 }
 
-// A path as long as that cannot even be named.
+// The path is too long for any system call.
 func TestEndlesslyNestedFoldersAreNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)

@@ -5,12 +5,12 @@ package dockerfile
 
 import "aibox/internal/lazyregexp"
 
-// reference is an image reference as registries write it: no leading dash, no space, no
-// capital but in the tag.
+// reference matches an image reference as registries write it: no leading dash, no space,
+// and capitals only in the tag.
 var reference = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// version demands a digit first: a tag such as "latest" names another program every week,
-// and a recipe must name one.
+// version requires a leading digit: a tag such as "latest" refers to another program every
+// week, but a recipe must name a fixed one.
 var version = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 var versionArg = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)

@@ -17,14 +17,14 @@ type Kind int
 // reported as a failure of aibox and never as success.
 const (
 	Internal    Kind = iota // aibox itself failed: exit 1
-	AgentFailed             // the agent ended with a failure of its own: exit 1
+	AgentFailed             // the agent itself failed: exit 1
 	Usage                   // the command line or a setting is wrong: exit 2
 	Environment             // the machine is not ready; `aibox doctor` shows why: exit 3
 	Refused                 // a policy or a probe refused: exit 4
 	Limit                   // a time or other limit was reached: exit 5
 	Conflict                // accept would overwrite the user's work: exit 6
 	Interrupted             // the user interrupted: exit 130
-	NotFound                // what was named does not exist, or belongs to another tenant: exit 2
+	NotFound                // the named thing does not exist, or belongs to another tenant: exit 2
 )
 
 // ExitCode returns the process exit code of kind.
@@ -100,7 +100,7 @@ func (f *Fault) Hint(format string, args ...any) *Fault {
 	return f
 }
 
-// Error returns the sentence alone.
+// Error returns only the sentence.
 func (f *Fault) Error() string { return f.Message }
 
 // Unwrap returns the cause, or nil.
@@ -125,7 +125,7 @@ func KindOf(err error) Kind {
 // Hints collects the hints of every Fault that err wraps, outermost first, each once.
 func Hints(err error) []string {
 	var hints []string
-	if f, ok := err.(*Fault); ok { //nolint:errorlint // what it wraps comes next
+	if f, ok := err.(*Fault); ok { // nolint:errorlint // the wrapped errors come next
 		hints = append(hints, f.Hints...)
 	}
 	switch wraps := err.(type) { //nolint:errorlint // one step at a time

@@ -24,7 +24,7 @@ func NewClient(dial func(ctx context.Context) (io.ReadWriteCloser, error), user 
 	return &Client{dial, user}
 }
 
-// Stat describes a file: what a symlink leads to if follow is set, and otherwise the link.
+// Stat describes a file: the target of a symlink if follow is set, otherwise the link.
 func (c *Client) Stat(ctx context.Context, path Path, follow bool) (Entry, error) {
 	return c.entry(ctx, Request{Op: OpStat, Path: path, Follow: follow})
 }
@@ -105,7 +105,7 @@ func (c *Client) Write(ctx context.Context, path Path, in io.Reader, o WriteOpti
 		select {
 		case cause := <-failed:
 			if cause != nil && ctx.Err() == nil && errors.Is(err, errNoAnswer) {
-				err = cause // in failed
+				err = cause // its error is in failed
 			}
 		default:
 		}
@@ -115,7 +115,7 @@ func (c *Client) Write(ctx context.Context, path Path, in io.Reader, o WriteOpti
 }
 
 // Watch visits the changes in a folder, with deep also in all folders below it. watching is
-// called when later changes will be seen; it may be nil. Watch returns nil when the folder is
+// called once the watch sees changes; it may be nil. Watch returns nil when the folder is
 // gone, and otherwise when ctx ends or visit fails.
 func (c *Client) Watch(ctx context.Context, path Path, deep bool, watching func(), visit func(Event) error) error {
 	call, err := c.begin(ctx, Request{Op: OpWatch, Path: path, Deep: deep})
@@ -177,7 +177,7 @@ func (c *Client) do(ctx context.Context, q Request) (Answer, error) {
 	return call.answer()
 }
 
-// call is a request whose answer is awaited.
+// call is a request that waits for its answer.
 type call struct {
 	ctx  context.Context //nolint:containedctx // of one request
 	conn io.ReadWriteCloser
@@ -233,7 +233,7 @@ type contents struct {
 	data dataReader
 }
 
-// Read returns io.EOF after all of the part.
+// Read returns io.EOF at the end of the part.
 func (c *contents) Read(p []byte) (int, error) {
 	n, err := c.data.Read(p)
 	switch {

@@ -1,13 +1,13 @@
 // Package files defines operations on the files of a sandbox, and the protocol between the
 // program in the sandbox that does them and its clients on the host. It opens no file: the
-// host never opens what a sandbox made.
+// host never opens a file that a sandbox made.
 //
-// The program runs as the user for whom it works, so that the sandbox's kernel decides what
-// it may do. A symlink leads only to places in the sandbox.
+// The program runs as the user of the operations, so that the sandbox's kernel decides what
+// it may do. A symlink can only point into the sandbox.
 //
-// The protocol is not HTTP: the program is PID 1's, which every start of a sandbox has to
-// load, and a transfer needs an answer after its data. SFTP knows no events and no change of
-// a file in one step.
+// The protocol is not HTTP: the program is part of PID 1's, which every start of a sandbox
+// has to load, and a transfer needs an answer after its data. SFTP has no events and cannot
+// replace a file in one step.
 package files
 
 import (
@@ -17,17 +17,17 @@ import (
 	"unicode/utf8"
 )
 
-// Path is the name of a file in a sandbox: any bytes but NUL. It may be no valid UTF-8, so
+// Path is the name of a file in a sandbox: any bytes but NUL. It may be invalid UTF-8, so
 // escape it. An absolute path begins with "/"; any other is relative to the home folder of
 // the user for whom an operation is done.
 type Path string
 
-// encodedPath is the JSON of a path that is no valid UTF-8.
+// encodedPath is the JSON of a path that is not valid UTF-8.
 type encodedPath struct {
 	Bytes []byte `json:"bytes"`
 }
 
-// MarshalJSON returns a string, or an object with base64 for a path that is no valid UTF-8.
+// MarshalJSON returns a string, or an object with base64 for a path that is not valid UTF-8.
 func (p Path) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(p)) {
 		return json.Marshal(string(p))
@@ -57,7 +57,7 @@ const (
 	Special Kind = "special" // a device, a pipe or a socket
 )
 
-// Entry describes a file. All of it is the sandbox's: escape what is printed.
+// Entry describes a file. All of it comes from the sandbox: escape it before printing.
 type Entry struct {
 	Path     Path      `json:"path"` // absolute
 	Kind     Kind      `json:"kind"`
@@ -99,13 +99,13 @@ type ListOptions struct {
 // MakeOptions are the options for a new folder.
 type MakeOptions struct {
 	Mode    uint32 // permission bits; 0 means 0755
-	Parents bool   // missing folders above are made, and an existing folder is no error
+	Parents bool   // missing parent folders are created, and an existing folder is no error
 }
 
 // WriteOptions are the options for writing a file.
 type WriteOptions struct {
 	Mode    uint32 // permission bits; 0 keeps those of an existing file, and otherwise means 0644
-	Parents bool   // missing folders above are made
+	Parents bool   // missing parent folders are created
 	New     bool   // an existing file is an error
 }
 
@@ -115,7 +115,7 @@ type Range struct {
 	Length int64 // maximum number of bytes; 0 means up to the end
 }
 
-// Change is what happened to a file.
+// Change is a kind of change to a file.
 type Change string
 
 // The changes that a watch reports.
@@ -140,7 +140,7 @@ type Event struct {
 	Folder bool `json:"folder,omitempty"` // Path is a folder
 }
 
-// Code is a reason for which an operation failed.
+// Code is the reason why an operation failed.
 type Code string
 
 // The reasons.
@@ -162,7 +162,7 @@ const (
 type Error struct {
 	Code    Code   `json:"code"`
 	Path    Path   `json:"path,omitempty"`
-	Message string `json:"message"` // may hold the sandbox's bytes: escape
+	Message string `json:"message"` // may hold bytes of the sandbox: escape
 }
 
 func (e *Error) Error() string {

@@ -41,7 +41,7 @@ type inside struct {
 	in   *reader
 }
 
-// NewRelay returns a relay. dial connects to the program in the sandbox that works for a user.
+// NewRelay returns a relay. dial connects to the program in the sandbox that serves a user.
 // done receives each request after its end.
 func NewRelay(dial func(ctx context.Context, user string) (net.Conn, error), done func(q Request, entry *Entry, err error)) *Relay {
 	return &Relay{dial: dial, done: done, slots: make(chan struct{}, maxRelayed), idle: map[string][]*inside{}}
@@ -118,8 +118,8 @@ func refuse(client net.Conn, refusal *Error) error {
 	return refusal
 }
 
-// drain waits until the client has read an answer and closes the connection: bytes that were
-// not received would destroy the answer.
+// drain waits until the client has read an answer and closed the connection: closing it with
+// unread bytes would destroy the answer.
 func drain(client net.Conn) {
 	_ = client.SetReadDeadline(time.Now().Add(requestTime))
 	_, _ = io.Copy(io.Discard, client)
@@ -180,7 +180,7 @@ func isIdle(c *inside) bool {
 	return err == nil && idle
 }
 
-// relayed is one request on its way.
+// relayed is one request that is being relayed.
 type relayed struct {
 	request Request
 	client  net.Conn

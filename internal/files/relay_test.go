@@ -19,7 +19,7 @@ type sandbox struct {
 	conns chan net.Conn // the sandbox's ends
 }
 
-// newRelay returns a client of a relay to a sandbox that serve plays.
+// newRelay returns a client of a relay to a sandbox that serve simulates.
 func newRelay(t *testing.T, serve func(net.Conn)) (*Client, *sandbox, *Relay) {
 	s := &sandbox{conns: make(chan net.Conn, 100)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -149,7 +149,7 @@ func TestClientThatLeavesEndsItsRequestInTheSandbox(t *testing.T) {
 	if err := c.Watch(ctx, "/", true, cancel, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	<-gone //nolint:errcheck // only its end matters
+	<-gone // nolint:errcheck // only its return matters
 	ctx, cancel = context.WithCancel(t.Context())
 	in, writer := io.Pipe()
 	go func() {
@@ -165,7 +165,7 @@ func TestClientThatLeavesEndsItsRequestInTheSandbox(t *testing.T) {
 	}
 }
 
-// A sandbox that breaks the protocol gets its connection closed, and costs no memory.
+// The connection of a sandbox that breaks the protocol is closed, and takes no memory.
 func TestHostileSandboxIsCutOff(t *testing.T) {
 	for name, answer := range map[string]string{
 		"data without an answer": "d\x00\x00\x00\x01x",

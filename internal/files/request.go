@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Operation is what a request asks for.
+// Operation is the operation of a request.
 type Operation string
 
 // The operations.
@@ -20,16 +20,17 @@ const (
 	OpWatch  Operation = "watch"
 )
 
-// Request is a request on a connection. The data of a write and its end follow it. Then come
-// answers, and between two of them the data of a read with its end, or the events of a watch.
+// Request is a request on a connection. The data of a write and its end follow it. Then
+// answers follow. Between two answers is the data of a read with its end, or the events of a
+// watch.
 type Request struct {
 	Op      Operation     `json:"op"`
 	User    string        `json:"user,omitempty"` // USER or USER:GROUP, each a name or a number; empty is root
 	Path    Path          `json:"path"`
 	To      Path          `json:"to,omitempty"`      // of a move
-	Follow  bool          `json:"follow,omitempty"`  // stat what a symlink leads to
+	Follow  bool          `json:"follow,omitempty"`  // stat the target of a symlink
 	Replace bool          `json:"replace,omitempty"` // a move replaces an existing file
-	Deep    bool          `json:"deep,omitempty"`    // a folder is removed, or watched, with all below it
+	Deep    bool          `json:"deep,omitempty"`    // a folder is removed or watched with everything below it
 	List    *ListOptions  `json:"list,omitempty"`
 	Make    *MakeOptions  `json:"make,omitempty"`
 	Write   *WriteOptions `json:"write,omitempty"`
@@ -56,7 +57,7 @@ type Answer struct {
 	Error *Error `json:"error,omitempty"`
 }
 
-// check refuses requests that no file system could do.
+// check refuses requests that no file system could carry out.
 func (q Request) check() *Error {
 	for _, path := range []Path{q.Path, q.To} {
 		switch {

@@ -32,8 +32,8 @@ func (x *Exchange) Output() io.Writer { return &dataWriter{w: x.conn} }
 // Event sends an event.
 func (x *Exchange) Event(e Event) error { return writeMessage(x.conn, frameEvent, e) }
 
-// untilGone returns a context that ends when the client closes the connection, on which it
-// sends nothing more.
+// untilGone returns a context that ends when the client closes the connection. The client
+// sends nothing more on it.
 func (x *Exchange) untilGone(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -92,7 +92,7 @@ func (x *Exchange) serve(do func(ctx context.Context, x *Exchange) (Answer, erro
 		return err
 	}
 	if x.Request.Op == OpWrite {
-		// The client may be sending still.
+		// The client may still be sending.
 		_, err := io.Copy(io.Discard, &x.data)
 		return err
 	}

@@ -31,7 +31,7 @@ const (
 	maxRequest = 64 << 10
 )
 
-// ErrProtocol is in the chain of every error that the other side's bytes caused.
+// ErrProtocol is in the chain of every error that bytes of the other side caused.
 var ErrProtocol = errors.New("files protocol violated")
 
 // maxPayload returns the maximum size of a frame, or false for an unknown type.
@@ -88,8 +88,8 @@ func (r *reader) next() (kind byte, payload []byte, err error) {
 	return kind, r.buf, nil
 }
 
-// readGrowing reads size bytes into buf. It allocates at most twice of what has arrived, so
-// that a length alone costs nothing.
+// readGrowing reads size bytes into buf. It allocates at most twice the size of the
+// received bytes, so that a length without data costs nothing.
 func readGrowing(in io.Reader, buf []byte, size int) ([]byte, error) {
 	for len(buf) < size {
 		if cap(buf) == len(buf) {
@@ -126,7 +126,7 @@ func decode[T any](payload []byte) (value T, err error) {
 // writeFrame writes a frame in one write.
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	header := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(payload)))
-	if _, ok := w.(syscall.Conn); ok && len(payload) > 0 { // a socket takes both from where they are
+	if _, ok := w.(syscall.Conn); ok && len(payload) > 0 { // a socket takes both without a copy
 		_, err := (&net.Buffers{header, payload}).WriteTo(w)
 		return err
 	}

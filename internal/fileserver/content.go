@@ -79,7 +79,7 @@ func checkRegular(path string, stat *unix.Stat_t) error {
 	}
 }
 
-// write replaces a file by what in contains, in one step.
+// write replaces a file with the content of in, in one step.
 func (s *Server) write(path string, o files.WriteOptions, in io.Reader) (files.Answer, error) {
 	target, err := followLinks(path)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *Server) write(path string, o files.WriteOptions, in io.Reader) (files.A
 	return s.stat(target, false)
 }
 
-// modeOf returns the mode of the file that will be at path, and whether there is none yet.
-// Nothing but a regular file may be there.
+// modeOf returns the mode for the file at path, and whether the file is new. Only a regular
+// file may be at path.
 func modeOf(path string, o files.WriteOptions) (mode uint32, isNew bool, err error) {
 	stat, err := statFile(path, false)
 	switch {
@@ -140,8 +140,8 @@ func modeOf(path string, o files.WriteOptions) (mode uint32, isNew bool, err err
 	return o.Mode, false, nil
 }
 
-// followLinks returns the path of the file to which the last component of path leads, whether
-// it exists or not.
+// followLinks resolves symlinks in the last component of path. The resulting file need not
+// exist.
 func followLinks(path string) (string, error) {
 	for range maxLinks {
 		target, err := os.Readlink(path)
@@ -178,7 +178,7 @@ func rename(from, to string, replace bool) error {
 	return nil
 }
 
-// withPath makes an error name path in place of a temporary file.
+// withPath replaces a temporary file's name in an error with path.
 func withPath(err error, path string) error {
 	var at *fs.PathError
 	var link *os.LinkError

@@ -18,7 +18,7 @@ type notice struct {
 // noticeHeader is the size of struct inotify_event without its name.
 const noticeHeader = unix.SizeofInotifyEvent
 
-// parseNotices parses what a read of an inotify descriptor returns. It drops a cut one.
+// parseNotices parses the bytes read from an inotify descriptor. It drops an incomplete notice.
 func parseNotices(data []byte) []notice {
 	var all []notice
 	for len(data) >= noticeHeader {

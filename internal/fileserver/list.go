@@ -21,8 +21,7 @@ const (
 	readAtOnce = 1024
 )
 
-// list lists a part of the entries below a folder. It needs memory for one page, whatever the
-// folder contains.
+// list lists a part of the entries below a folder. It needs only the memory for one page.
 func (s *Server) list(path string, o files.ListOptions) (files.Answer, error) {
 	if o.Depth == 0 {
 		o.Depth = 1
@@ -60,15 +59,15 @@ type listing struct {
 var errFull = errors.New("the page is full")
 
 // folder adds the entries below a folder, to a depth. prefix is its path below base, with a
-// slash at the end. after are the components of the last entry of the page before, if that
-// was below this folder.
+// slash at the end. after are the components of the previous page's last entry, if that was
+// below this folder.
 func (l *listing) folder(folder *os.File, prefix string, depth int, after []string) error {
 	first := ""
 	if len(after) > 0 {
 		first = after[0]
 	}
-	// One name more than there is room for shows whether the page is the last, and one more
-	// is where the page before ended.
+	// One extra name shows whether the page is the last, and another one is the last of the
+	// previous page.
 	names, err := smallest(folder, first, len(after) > 0, l.limit-len(l.page.Entries)+2)
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func (l *listing) folder(folder *os.File, prefix string, depth int, after []stri
 	return nil
 }
 
-// add adds an entry and what is below it. An entry that is gone is left out.
+// add adds an entry and those below it. It omits an entry that no longer exists.
 func (l *listing) add(folder *os.File, path, name string, depth int) error {
 	if len(l.page.Entries) >= l.limit {
 		l.page.Next = files.Path(l.last)
@@ -115,8 +114,8 @@ func (l *listing) add(folder *os.File, path, name string, depth int) error {
 	return nil
 }
 
-// below adds what is below a folder's entry. A folder that cannot be opened has nothing: it
-// may be gone, or may belong to another user.
+// below adds the entries below a folder's entry. A folder that cannot be opened counts as
+// empty: it may be gone, or may belong to another user.
 func (l *listing) below(folder *os.File, path, name string, depth int, after []string) error {
 	if depth <= 1 {
 		return nil
@@ -151,7 +150,7 @@ func (l *listing) describe(folder *os.File, path, name string) (files.Entry, err
 // first, and first itself if with is set.
 func smallest(folder *os.File, first string, with bool, limit int) ([]string, error) {
 	var names []string
-	bound := "" // names from it on are not needed; "" until there are enough
+	bound := "" // names not less than it are not needed; "" until there are enough
 	for {
 		batch, err := folder.Readdirnames(readAtOnce)
 		for _, name := range batch {

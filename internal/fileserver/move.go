@@ -13,7 +13,7 @@ import (
 	"aibox/internal/files"
 )
 
-// move renames a file or folder. To another file system it copies first.
+// move renames a file or folder. If the target is on another file system, it copies first.
 func (s *Server) move(from, to string, replace bool) (files.Answer, error) {
 	stat, err := statFile(from, false)
 	if err != nil {
@@ -62,7 +62,7 @@ func copyLink(from, to string) error {
 	return os.Symlink(target, to)
 }
 
-// copyTree copies a file, or a folder with all below it.
+// copyTree copies a file, or a folder with everything below it.
 func copyTree(from, to string) error {
 	out, in := io.Pipe()
 	left := 0

@@ -45,7 +45,7 @@ func (q *eventQueue) put(e files.Event) {
 // overflow reports that events are lost.
 func (q *eventQueue) overflow() { q.put(files.Event{Change: files.Overflow}) }
 
-// close ends drain after the events that are there.
+// close ends drain after the queued events.
 func (q *eventQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package fileserver does the operations of package files. It runs inside a sandbox, as the
-// user for whom it works: what it may do, and where symlinks lead, is decided by the
-// sandbox's kernel. It opens no device, pipe or socket.
+// user of the operations: the sandbox's kernel decides what it may do, and resolves
+// symlinks. It opens no device, pipe or socket.
 package fileserver
 
 import (
@@ -32,7 +32,7 @@ const (
 type Server struct {
 	// Home is the folder of relative paths.
 	Home string
-	// Names returns the names of users and groups, as they are now.
+	// Names returns the current names of users and groups.
 	Names func() Names
 }
 
@@ -78,8 +78,8 @@ func options[T any](o *T) (zero T) {
 	return zero
 }
 
-// absolute returns the absolute path. It removes nothing within: after a symlink, "a/.." is
-// not the folder of a.
+// absolute returns the absolute path. It does not clean the path: if a is a symlink, "a/.."
+// is not the folder of a.
 func (s *Server) absolute(path files.Path) string {
 	text := string(path)
 	if !strings.HasPrefix(text, "/") {
@@ -121,7 +121,7 @@ func (s *Server) entry(path string, follow bool) (files.Entry, error) {
 	return e, nil
 }
 
-// statFile describes what is at path, or what a symlink there leads to.
+// statFile describes the file at path, or the target of a symlink there.
 func statFile(path string, follow bool) (*unix.Stat_t, error) {
 	var stat unix.Stat_t
 	flags := 0
@@ -156,8 +156,8 @@ func kindOf(mode uint32) files.Kind {
 	}
 }
 
-// setMode sets the permission bits of a file. os.Chmod knows set-uid, set-gid and sticky only
-// by bits of its own.
+// setMode sets the permission bits of a file. os.Chmod represents set-uid, set-gid and sticky
+// by other bits.
 func setMode(path string, mode uint32) error {
 	if err := unix.Chmod(path, mode); err != nil {
 		return &fs.PathError{Op: "chmod", Path: path, Err: err}
@@ -189,7 +189,7 @@ func (s *Server) makeFolder(path string, o files.MakeOptions) (files.Answer, err
 	return s.stat(path, false)
 }
 
-// remove removes a file, or a folder, with deep also one that is not empty.
+// remove removes a file or an empty folder; with deep also a folder that is not empty.
 func remove(path string, deep bool) error {
 	stat, err := statFile(path, false)
 	switch {

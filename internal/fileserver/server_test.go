@@ -19,7 +19,7 @@ import (
 	"aibox/internal/files"
 )
 
-// newClient returns a client of a server with a home folder of its own.
+// newClient returns a client of a server with its own home folder.
 func newClient(t *testing.T) (c *files.Client, home string) {
 	home = t.TempDir()
 	server := &Server{Home: home, Names: func() Names { return Names{Users: map[uint32]string{uint32(os.Getuid()): "me"}} }}

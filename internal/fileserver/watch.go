@@ -29,7 +29,7 @@ type watcher struct {
 	root    int32
 	folders map[int32]string // their paths, by watch
 	queue   *eventQueue
-	moved   *notice // the first half of a rename whose second half may come
+	moved   *notice // the first half of a rename whose second half may follow
 }
 
 // watch sends the changes in a folder until ctx ends or the folder is gone.
@@ -88,8 +88,9 @@ func (w *watcher) add(path string, flags int) (int32, error) {
 	return int32(wd), nil
 }
 
-// addBelow watches all folders below one. With report, what they contain is reported as
-// created: it came before the watch. Folders that are gone or closed to the user are left out.
+// addBelow watches all folders below one. With report, their entries are reported as created,
+// since they existed before the watch. Folders that are gone or closed to the user are left
+// out.
 func (w *watcher) addBelow(path string, report bool) error {
 	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -51,8 +51,8 @@ func startWatch(t *testing.T, c *files.Client, path files.Path, deep bool) *watc
 	return w
 }
 
-// text returns the events as lines, with paths below home. Equal events in a row are one line:
-// the queue joins them if they are not yet sent.
+// text returns the events as lines, with paths below home. Equal events in a row become one
+// line, since the queue joins those that are not sent yet.
 func (w *watched) text(home string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +103,7 @@ remove d/written
 end d
 `
 	got := w.text(home)
-	// The order of a removal is the file system's.
+	// The file system determines the order of removals.
 	got = strings.Replace(got, "remove d/written\nremove d/sub\n", "remove d/sub\nremove d/written\n", 1)
 	if got != want {
 		t.Errorf("the events are\n%s, not\n%s", got, want)
@@ -158,7 +158,7 @@ func TestSlowReaderOfEventsGetsAnOverflow(t *testing.T) {
 		})
 	}()
 	<-began
-	// Equal events in a row are one.
+	// Equal events in a row become one.
 	one, other := make1(t, home+"/one", ""), make1(t, home+"/other", "")
 	for i := range changes / 2 {
 		must(t, os.Chmod(one, os.FileMode(0o600|i%2)))

@@ -1,6 +1,6 @@
 // Package flock locks files against other processes, and against others in this one
-// (flock(2)). The kernel ends a lock when its process dies, however it dies. The
-// package never deletes the files, and a lock affects only processes that request it.
+// (flock(2)). The kernel releases a lock when its process ends for any reason. The package
+// never deletes the files, and a lock affects only processes that request it.
 package flock
 
 import (

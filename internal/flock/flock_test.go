@@ -69,8 +69,8 @@ func TestWaitEndsWithTheLockOrTheContext(t *testing.T) {
 	must(t, second.Close())
 }
 
-// TestLockIsReleasedWhileAProcessIsStarting has the file open twice, as it is
-// between the fork of some other process and its exec.
+// TestLockIsReleasedWhileAProcessIsStarting has the file open twice, as between the fork
+// and the exec of another process.
 func TestLockIsReleasedWhileAProcessIsStarting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := Try(path, Exclusive)

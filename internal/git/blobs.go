@@ -30,7 +30,7 @@ func (r *Repo) Blobs(ctx context.Context) *Blobs {
 	go func() {
 		err := r.Run(ctx, askRead, write, "cat-file", "--batch")
 		askRead.CloseWithError(io.ErrClosedPipe)
-		write.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF)) // it never ends by itself
+		write.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF)) // without a context, the process would never end by itself
 		close(b.done)
 	}()
 	return b

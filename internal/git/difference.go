@@ -40,7 +40,7 @@ func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Dif
 
 // treeMerge iterates over the files of two trees side by side.
 type treeMerge struct {
-	ctx          context.Context //nolint:containedctx // of the one call that it is used in
+	ctx          context.Context // nolint:containedctx // used within one call
 	nextA, nextB func() (Entry, error, bool)
 	a, b         Entry
 	moreA, moreB bool
@@ -96,7 +96,7 @@ func (m *treeMerge) next() (d Difference, differs bool) {
 	return d, d.Old != d.Now
 }
 
-// shared returns the length of the longest folder that both paths are in.
+// shared returns the length of the longest folder that contains both paths.
 func shared(a, b string) int {
 	folder := 0
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {

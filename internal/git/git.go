@@ -51,8 +51,8 @@ type Repo struct {
 // Dir returns the folder of the repository, or the one in it that git runs in.
 func (r *Repo) Dir() string { return r.dir }
 
-// Owned returns a bare repository that aibox made at dir. No system or user
-// configuration, attributes, hooks or remote helpers count there.
+// Owned returns a bare repository that aibox made at dir. System and user configuration,
+// attributes, hooks and remote helpers have no effect there.
 func Owned(dir string) *Repo {
 	env := append(command.Base(),
 		"GIT_DIR="+dir,
@@ -64,7 +64,7 @@ func Owned(dir string) *Repo {
 		"-c", "core.excludesFile=/dev/null",
 		"-c", "core.bigFileThreshold=16m",
 		"-c", "core.quotePath=true",
-		"-c", "core.fsync=all", // a workspace is removed on the strength of a ref
+		"-c", "core.fsync=all", // a workspace is removed once a ref holds its work
 		"-c", "fastimport.unpackLimit=1",
 	}, quiet...)
 	return &Repo{dir: dir, args: args, env: append(env, common...)}
@@ -78,20 +78,20 @@ func Scratch(ctx context.Context, dir, of string, format Format) (*Repo, error) 
 	return r, r.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(format), dir)
 }
 
-// User returns the user's repository that dir lies in. The user's own settings count
+// User returns the user's repository that contains dir. The user's own settings apply
 // there, as if they had typed the command, but no hook and no monitor runs.
 func User(dir string) *Repo {
 	return &Repo{dir: dir, args: append([]string{"-C", dir}, quiet...), env: userEnv()}
 }
 
 // Beside returns the user's repository whose git directory is gitDir, with another working
-// tree, a folder that aibox made, and another index, which need not be there yet. Whoever
-// adds files of it runs the user's own filters over them. Objects go to the repository.
+// tree, a folder that aibox made, and another index, which need not exist yet. Adding its
+// files runs the user's filters over them. Objects are written to the repository.
 func Beside(gitDir, tree, index string) *Repo {
 	args := append([]string{
 		"-C", tree,
-		"-c", "core.safecrlf=false", // no file of the user's is at stake
-		"-c", "core.splitIndex=false", "-c", "index.sparse=false", "-c", "core.sparseCheckout=false", // the index stays one file
+		"-c", "core.safecrlf=false", // no file of the user can be lost
+		"-c", "core.splitIndex=false", "-c", "index.sparse=false", "-c", "core.sparseCheckout=false", // the index is never split into two files
 	}, quiet...)
 	env := append(userEnv(), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+tree, "GIT_INDEX_FILE="+index)
 	return &Repo{dir: tree, args: args, env: env, group: true}
@@ -140,7 +140,7 @@ func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args 
 	return command.Cmd{
 		Name:   "git",
 		Args:   append(append([]string(nil), r.args...), args...),
-		Dir:    "/", // not aibox's own, which may be gone or a workspace
+		Dir:    "/", // not aibox's current folder, which may be gone or a workspace
 		Env:    r.env,
 		Stdin:  stdin,
 		Stdout: stdout,

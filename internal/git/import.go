@@ -37,7 +37,7 @@ type Commit struct {
 	Tree    string   // tree id to start from instead of Parent's; empty: Parent's
 	Who     Signature
 	Message string
-	Remove  []string // paths to remove, before anything is put
+	Remove  []string // paths to remove, before the files of Put are added
 	Put     []Entry  // files to put, in any order
 }
 
@@ -70,7 +70,7 @@ func (r *Repo) Import(ctx context.Context) *Import {
 			Stdin: read,
 			Files: []*os.File{answer},
 		}.Run(ctx)
-		answer.Close() // whoever waits for an answer sees the end
+		answer.Close() // a reader that waits for an answer sees the end
 		if err != nil {
 			r.removeReports()
 		}
@@ -105,7 +105,7 @@ func (im *Import) Commit(c Commit) error {
 	return im.Finish()
 }
 
-// Begin begins a commit, to which Remove and Put can add edits until Finish. All calls of
+// Begin starts a commit, to which Remove and Put can add edits until Finish. All calls of
 // Remove must come before those of Put. Finish returns the error.
 func (im *Import) Begin(c Commit) {
 	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
@@ -126,16 +126,16 @@ func (im *Import) Begin(c Commit) {
 	}
 }
 
-// Remove takes a path out of the commit that was begun.
+// Remove removes a path from the current commit.
 func (im *Import) Remove(path string) { fmt.Fprintf(im.out, "D %s\n", Quote(path)) }
 
-// Put puts a file into the commit that was begun.
+// Put adds a file to the current commit.
 func (im *Import) Put(e Entry) { fmt.Fprintf(im.out, "M %s %s %s\n", e.Mode, e.ID, Quote(e.Path)) }
 
-// Finish ends the commit that was begun.
+// Finish ends the current commit.
 func (im *Import) Finish() error { return im.out.WriteByte('\n') }
 
-// Made tells the ids of the commit that was added last, and of its tree.
+// Made returns the ids of the last added commit and of its tree.
 func (im *Import) Made() (commit, tree string, err error) {
 	if _, err := im.out.WriteString("get-mark :1\nls :1 \"\"\n"); err != nil {
 		return "", "", err

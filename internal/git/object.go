@@ -12,7 +12,7 @@ import (
 // Format is a repository's object format.
 type Format string
 
-// The formats git knows.
+// The formats of git.
 const (
 	SHA1   Format = "sha1"
 	SHA256 Format = "sha256"

@@ -49,7 +49,7 @@ func (r *Repo) EachRecordOf(ctx context.Context, stdin io.Reader, args ...string
 }
 
 // Entries returns the files of a tree or a commit, submodules included, in the order of
-// their paths, while git lists them.
+// their paths, as git lists them.
 func (r *Repo) Entries(ctx context.Context, treeish string) iter.Seq2[Entry, error] {
 	return r.entries(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish)
 }
@@ -71,7 +71,8 @@ func (r *Repo) entries(ctx context.Context, args ...string) iter.Seq2[Entry, err
 // argBytes is the maximum size of the paths in one process's arguments.
 const argBytes = 256 << 10
 
-// EntriesAt returns those of the paths that a tree or a commit has, files and folders.
+// EntriesAt returns the entries, files and folders, of those paths that exist in a tree or
+// a commit.
 func (r *Repo) EntriesAt(ctx context.Context, treeish string, paths []string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for len(paths) > 0 {
@@ -98,7 +99,7 @@ func parseEntry(record string) (Entry, error) {
 	return Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path}, nil
 }
 
-// Index returns what the index has, the blobs by their paths. Of a conflict it has any stage.
+// Index returns the entries of the index by their paths. For a conflict it returns any one stage.
 func (r *Repo) Index(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for record, err := range r.EachRecord(ctx, "ls-files", "-s", "-z") {

@@ -2,16 +2,15 @@ package gitignore
 
 import "strings"
 
-// class reads the set that begins with the bracket at index start, and gives the index
-// of the bracket that ends it. ok is false where none does, or where a named class is
-// unknown.
+// class reads the set that begins with the bracket at index start, and returns the index of
+// its closing bracket. ok is false if there is none, or if a named class is unknown.
 func class(text string, start int) (set [256]bool, end int, ok bool) {
 	i := start + 1
 	negated := i < len(text) && (text[i] == '!' || text[i] == '^')
 	if negated {
 		i++
 	}
-	// A bracket that stands first is one of the set; before is what a dash counts from.
+	// A bracket in the first position is a member of the set. before is the start of a range.
 	for first, before := true, -1; ; first = false {
 		if i >= len(text) {
 			return set, 0, false
@@ -39,7 +38,7 @@ func class(text string, start int) (set [256]bool, end int, ok bool) {
 				return set, 0, false
 			}
 			name, named := strings.CutSuffix(text[i+2:i+2+bracket], ":")
-			if !named { // no name, and so a bracket like any other byte
+			if !named { // not a named class, so the bracket is an ordinary byte
 				set['['] = true
 				i, before = i+1, '['
 				continue
@@ -63,7 +62,7 @@ func class(text string, start int) (set [256]bool, end int, ok bool) {
 	}
 }
 
-// member returns the byte at index i of a set, or the one behind it when that is a backslash.
+// member returns the byte at index i of a set, or the following one if that is a backslash.
 func member(text string, i int) (b byte, next int, ok bool) {
 	if text[i] == '\\' {
 		i++
@@ -74,7 +73,7 @@ func member(text string, i int) (b byte, next int, ok bool) {
 	return text[i], i + 1, true
 }
 
-// classes are the named sets, all of ASCII.
+// classes are the named sets, which contain only ASCII.
 var classes = map[string]func(byte) bool{
 	"alnum":  func(b byte) bool { return letter(b) || digit(b) },
 	"alpha":  letter,

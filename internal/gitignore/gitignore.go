@@ -12,18 +12,18 @@ import "strings"
 
 // Pattern is one line of a .gitignore file.
 type Pattern struct {
-	Show bool // it begins with !: what it matches is not left out
+	Show bool // it begins with !: matching paths are not ignored
 
-	dir     string // the folder whose file it stands in; "" for the top
-	folders bool   // it ends with /: for folders alone
+	dir     string // the folder of its .gitignore file; "" for the top
+	folders bool   // it ends with /: only for folders
 	name    bool   // it has no other slash: for the last part of a path, at any depth
-	literal string // what a name begins with
-	rest    *glob  // what follows; nil: nothing may
+	literal string // the literal beginning of names
+	rest    *glob  // the pattern for the rest; nil if nothing may follow
 }
 
-// Parse reads one line, as it counts for what is in the folder dir: "" for the top. ok
-// is false for an empty line, a comment, and what no name can match, such as a class
-// without its end.
+// Parse reads one line of the .gitignore file in the folder dir; "" for the top. ok is
+// false for an empty line, a comment, and a pattern that no name can match, such as one
+// with an unclosed class.
 func Parse(line, dir string) (p Pattern, ok bool) {
 	if strings.HasPrefix(line, "#") {
 		return p, false
@@ -47,7 +47,7 @@ func Parse(line, dir string) (p Pattern, ok bool) {
 	return p, ok
 }
 
-// trimSpaces cuts the spaces at the end, but none behind a backslash.
+// trimSpaces cuts the spaces at the end, except one after a backslash.
 func trimSpaces(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -62,8 +62,8 @@ func trimSpaces(line string) string {
 	return line[:end]
 }
 
-// Match reports whether the pattern is about the path itself, which is relative to the
-// top and ends without a slash. It does not look at the folders above.
+// Match reports whether the pattern matches the path itself, which is relative to the top
+// and has no slash at its end. It does not check the folders above.
 func (p *Pattern) Match(path string, isFolder bool) bool {
 	if p.folders && !isFolder {
 		return false
@@ -86,7 +86,7 @@ func (p *Pattern) Match(path string, isFolder bool) bool {
 }
 
 // Literal returns the pattern that matches the path, from the top, and nothing else. A byte
-// that is not part of UTF-8 stands as ?, so that the pattern survives where text goes.
+// that is not valid UTF-8 becomes ?, so that the pattern can be stored as text.
 func Literal(path string) string {
 	var out strings.Builder
 	out.WriteByte('/')

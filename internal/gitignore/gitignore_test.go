@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkIgnore asks git which of the paths the patterns leave out.
+// checkIgnore returns the paths that git ignores with the patterns.
 func checkIgnore(t interface{ Fatal(...any) }, dir, patterns string, paths []string) map[string]bool {
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(patterns), 0o600); err != nil {
 		t.Fatal(err)
@@ -42,8 +42,7 @@ func newRepository(t *testing.T) string {
 	return dir
 }
 
-// agree compares this package with git, which sees from the file system what is a
-// folder: the paths that end with a slash.
+// agree compares this package with git. Paths that end with a slash are created as folders.
 func agree(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)

@@ -2,7 +2,7 @@ package gitignore
 
 import "strings"
 
-// glob is a compiled pattern behind its literal beginning.
+// glob is the compiled pattern after its literal beginning.
 type glob struct{ steps []step }
 
 // step is one part of a glob.
@@ -19,12 +19,12 @@ const (
 	inSet                // one byte of the set
 	many                 // any bytes but slashes, perhaps none
 	all                  // any bytes, perhaps none
-	anyDepth             // nothing, and over the next step; or the next step
+	anyDepth             // either skips the next step, or continues with it
 	depth                // any bytes and a slash
 )
 
-// compile reads a glob. slashes says that it is about paths, in which ** has its
-// meaning. ok is false when no name can match.
+// compile reads a glob. With slashes, it matches paths, in which ** is special. ok is false
+// if no name can match.
 func compile(text string, slashes bool) (*glob, bool) {
 	g := &glob{}
 	for i := 0; i < len(text); i++ {
@@ -59,8 +59,8 @@ func compile(text string, slashes bool) (*glob, bool) {
 	return g, true
 }
 
-// stars adds the run of stars from first to last. It gives how many bytes behind the
-// run belong to it.
+// stars adds the run of stars from first to last. It returns how many bytes after the run
+// belong to it.
 func (g *glob) stars(text string, first, last int, slashes bool) (skip int) {
 	rest := text[last+1:]
 	folders := slashes && last > first && (first == 0 || text[first-1] == '/') &&
@@ -85,8 +85,8 @@ func everything(in bool) (set [256]bool) {
 	return set
 }
 
-// match runs all ways of matching side by side. reached[i] says that the steps before i
-// have taken what was read of the name.
+// match follows all ways of matching in parallel. reached[i] is set if the steps before i
+// can match the bytes read so far.
 func (g *glob) match(name string) bool {
 	var room [2][64]bool
 	reached, next := room[0][:], room[1][:]
@@ -113,7 +113,7 @@ func (g *glob) match(name string) bool {
 	return reached[len(g.steps)]
 }
 
-// skip adds what is reached by steps that take nothing.
+// skip adds the steps that are reached without reading a byte.
 func (g *glob) skip(reached []bool) {
 	for at, s := range g.steps {
 		if !reached[at] {
@@ -129,8 +129,7 @@ func (g *glob) skip(reached []bool) {
 	}
 }
 
-// take has the step, the one at that index, read one byte. It reports whether that is
-// possible.
+// take makes the step at that index read one byte, and reports whether it can.
 func (s *step) take(c byte, at int, next []bool) bool {
 	fits, stays := false, true
 	switch s.kind {

@@ -6,8 +6,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// ParseWord reads a pattern that the user gave as one word, for the top of a
-// repository. What no name can match is a Usage fault: it would do nothing, unnoticed.
+// ParseWord reads a pattern that the user gave as one word, for the top of a repository. A
+// pattern that no name can match is a Usage fault, since it would silently have no effect.
 func ParseWord(word string) (Pattern, error) {
 	bare := strings.TrimPrefix(word, "!")
 	for _, start := range []string{"./", "../", "~/"} {

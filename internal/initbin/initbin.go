@@ -40,8 +40,8 @@ func compressed() ([]byte, error) {
 
 // Install writes the program to dir, under a name derived from its content and with mode
 // 0555, so that unprivileged users of a sandbox can run it, too. It returns the path. It
-// keeps an existing file that is the user's, complete and not writable. It is safe for
-// concurrent use.
+// keeps an existing file that belongs to the user, is complete and is not writable. It is
+// safe for concurrent use.
 func Install(dir string) (string, error) {
 	// A server installs it for each of its sandboxes, and hashes it only once.
 	p, err := embedded()
@@ -106,7 +106,7 @@ func (p program) content() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(in) // it is our own
+	content, err := io.ReadAll(in) // it is aibox's own program
 	return content, errors.Join(err, in.Close())
 }
 

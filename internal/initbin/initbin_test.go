@@ -87,7 +87,7 @@ func installData(dir string, data []byte) (string, error) {
 func compress(data []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	_, _ = w.Write(data) // a buffer takes everything
+	_, _ = w.Write(data) // writing to a buffer never fails
 	_ = w.Close()
 	return out.Bytes()
 }

@@ -1,8 +1,8 @@
-// Package lazyregexp has regular expressions that are compiled at their first use. A
-// program that compiles all its package variables when it starts pays for them in each of
-// its commands. It has only the methods that callers need.
+// Package lazyregexp has regular expressions that are compiled at their first use. If all
+// were compiled at the program's start, every command would take longer. It has only the
+// methods that callers need.
 //
-// golang.org/x has no such package; the one of the standard library is internal.
+// golang.org/x has no such package, and the one in the standard library is internal.
 package lazyregexp
 
 import (
@@ -39,12 +39,12 @@ func (r *Regexp) FindStringSubmatch(text string) []string {
 // FindSubmatch returns the first match and its groups, or nil.
 func (r *Regexp) FindSubmatch(text []byte) [][]byte { return r.compiled().FindSubmatch(text) }
 
-// FindStringSubmatchIndex returns where the first match and its groups begin and end, or nil.
+// FindStringSubmatchIndex returns the offsets of the first match and its groups, or nil.
 func (r *Regexp) FindStringSubmatchIndex(text string) []int {
 	return r.compiled().FindStringSubmatchIndex(text)
 }
 
-// FindAllStringSubmatchIndex returns where at most n matches and their groups begin and end;
+// FindAllStringSubmatchIndex returns the offsets of at most n matches and their groups; of
 // all if n is negative.
 func (r *Regexp) FindAllStringSubmatchIndex(text string, n int) [][]int {
 	return r.compiled().FindAllStringSubmatchIndex(text, n)
@@ -60,7 +60,7 @@ func (r *Regexp) ReplaceAllString(text, by string) string {
 	return r.compiled().ReplaceAllString(text, by)
 }
 
-// ReplaceAllStringFunc replaces every match by what replace returns for it.
+// ReplaceAllStringFunc replaces every match with the result of replace for it.
 func (r *Regexp) ReplaceAllStringFunc(text string, replace func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(text, replace)
 }

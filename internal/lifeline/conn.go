@@ -29,7 +29,7 @@ type Conn struct {
 	mu       sync.Mutex
 	flows    map[uint32]*Flow // that are open
 	lastFlow uint32
-	silent   time.Time     // since when Receive waits for bytes; zero while it does not
+	silent   time.Time     // since when Receive has waited for bytes; zero while it does not wait
 	drain    time.Duration // how long Receive may wait for bytes; 0 is forever
 	closed   chan struct{}
 	once     sync.Once
@@ -41,10 +41,9 @@ const receiveSize = 2 * (headerSize + MaxPayload)
 // NewConn wraps a connection and takes ownership of it.
 func NewConn(conn net.Conn) *Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		// A peer that vanished without a FIN, and without anybody who says so, is
-		// noticed by keepalives. They are patient: a machine that is suspended for
-		// some seconds must not end its sandboxes. The error is no reason to refuse:
-		// without them the end comes later.
+		// Keepalives notice a peer that disappeared without a FIN or a reset. They are
+		// patient: a machine that is suspended for some seconds must not end its sandboxes.
+		// An error is ignored: without keepalives such an end is noticed later.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 6})
 	}
 	return &Conn{
@@ -63,9 +62,9 @@ func (c *Conn) Close() error {
 	return c.conn.Close()
 }
 
-// Send sends one frame, splitting a payload over MaxPayload: bytes into several
-// frames, JSON into parts of one message. It blocks while the other side does not
-// read. An error means that the connection is of no further use.
+// Send sends one frame, splitting a payload over MaxPayload: bytes into several frames,
+// JSON into parts of one message. It blocks while the other side does not read. After an
+// error the connection is unusable.
 func (c *Conn) Send(f Frame) error {
 	if f.Type.carriesJSON() && len(f.Payload) > MaxMessage {
 		return fmt.Errorf("a message of %d bytes is over the lifeline's limit of %d", len(f.Payload), MaxMessage)
@@ -94,7 +93,7 @@ func (c *Conn) sendData(flow uint32, stream uint8, p []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	frames := (len(p) + MaxData - 1) / MaxData
-	c.out = slices.Grow(c.out[:0], frames*(headerSize+dataHeader)) // so that the headers stay where they are
+	c.out = slices.Grow(c.out[:0], frames*(headerSize+dataHeader)) // large enough that the headers do not move
 	c.batch = c.batch[:0]
 	for len(p) > 0 {
 		part := p[:min(len(p), MaxData)]
@@ -143,7 +142,7 @@ func (c *Conn) Receive() (Frame, error) {
 			}
 		}
 		if err != nil {
-			// Any error but a clean end leaves the stream out of step.
+			// After any error but a clean end, the position in the stream is unknown.
 			if errors.Is(err, ErrProtocol) {
 				_ = c.Close()
 			}
@@ -165,8 +164,9 @@ func (c *Conn) listen(since time.Time) {
 	}
 }
 
-// Drain is for a sandbox that is known to be dead, which closes no connection: what it
-// sent is received still, and once nothing has come for limit Receive fails.
+// Drain is for a sandbox that is known to be dead, and so does not close its connection.
+// Receive still returns the data that it sent, and fails once nothing has arrived for
+// limit.
 func (c *Conn) Drain(limit time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

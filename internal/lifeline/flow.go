@@ -21,14 +21,14 @@ const dataHeader = 5
 const MaxData = MaxPayload - dataHeader
 
 // Flow is the data of one process, or of one connection, in both directions. At most 256 KiB
-// are on their way into the sandbox, and 1 MiB out of it: the sender waits, and the receiver
-// acknowledges what it has taken. Flows share nothing, so that none waits for another. It
-// is safe for concurrent use.
+// are in transit into the sandbox, and 1 MiB out of it: then the sender waits until the
+// receiver acknowledges some. Flows share nothing, so that none waits for another. It is
+// safe for concurrent use.
 type Flow struct {
 	ID   uint32
 	conn *Conn
 	out  *window
-	most int // bytes that may arrive and be not acknowledged
+	most int // bytes that may arrive without acknowledgment
 
 	mu sync.Mutex
 	in int // bytes that arrived and were not acknowledged
@@ -43,8 +43,8 @@ func (c *Conn) NewFlow() *Flow {
 	return c.open(c.lastFlow, windowSize, OutputWindow)
 }
 
-// OpenFlow is for init: it opens the flow of the supervisor's request. It returns nil if the
-// ID is in use.
+// OpenFlow opens the flow of a supervisor's request, in init. It returns nil if the ID is in
+// use.
 func (c *Conn) OpenFlow(id uint32) *Flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Conn) OpenFlow(id uint32) *Flow {
 	return c.open(id, OutputWindow, windowSize)
 }
 
-// reopenFlow is NewFlow for a flow that has an ID. It returns nil if the ID is in use.
+// reopenFlow is NewFlow for a flow that already has an ID. It returns nil if the ID is in use.
 func (c *Conn) reopenFlow(id uint32) *Flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (f *Flow) Close() {
 	}
 }
 
-// Send sends data of one stream. It blocks while the window has no room.
+// Send sends data of one stream. It blocks while the window is full.
 func (f *Flow) Send(ctx context.Context, stream uint8, p []byte) error {
 	for len(p) > 0 {
 		n, err := f.SendSome(ctx, stream, p)
@@ -94,7 +94,8 @@ func (f *Flow) Send(ctx context.Context, stream uint8, p []byte) error {
 	return nil
 }
 
-// maxBatch is how many bytes SendSome sends at most: what others send waits for them.
+// maxBatch is the maximum number of bytes that SendSome sends, since other senders wait
+// meanwhile.
 const maxBatch = 4 * MaxData
 
 // SendSome is Send for as much of p as fits into the window, at most 256 KiB. It returns how
@@ -122,7 +123,7 @@ func (f *Flow) End() error {
 	return f.conn.Send(Frame{Type: TypeDataEnd, Payload: binary.BigEndian.AppendUint32(nil, f.ID)})
 }
 
-// Acknowledge reports to the other side that n bytes of its data were taken.
+// Acknowledge reports to the other side that n bytes of its data were consumed.
 func (f *Flow) Acknowledge(n int) error {
 	f.mu.Lock()
 	if n > f.in {

@@ -123,7 +123,7 @@ func TestFramesOfAClosedFlowAreDropped(t *testing.T) {
 }
 
 // FuzzFlow feeds hostile frames to a supervisor with two open flows: it must neither panic
-// nor return more than a window of any.
+// nor return more than a window of either.
 func FuzzFlow(f *testing.F) {
 	f.Add([]byte("\x31\x00\x00\x00\x06\x00\x00\x00\x01\x01x"))
 	f.Add([]byte("\x32\x00\x00\x00\x04\x00\x00\x00\x01\x33\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x00"))

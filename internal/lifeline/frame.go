@@ -1,15 +1,15 @@
 // Package lifeline is the protocol between a sandbox's PID 1 and its supervisor: one TCP
-// connection that carries the probes, the start, the agent's input and output and its
-// exit, and any number of processes besides the agent. It trusts neither side's bytes:
-// every length is bounded, and a frame that breaks the rules ends the connection. Losing
-// the connection ends the sandbox.
+// connection that carries the probes, the start, the agent's input and output and its exit,
+// and any number of processes besides the agent. It trusts the bytes of neither side: every
+// length is bounded, and a frame that breaks the rules ends the connection. Losing the
+// connection ends the sandbox.
 //
-// The data of a process is a Flow with a window of its own: a process whose data nobody
-// reads waits, and neither the agent nor another process waits with it.
+// The data of a process is a Flow with its own window: if no one reads a process's data,
+// only that process waits, not the agent or another process.
 //
 // It is not gRPC, yamux or SSH: PID 1 is a small static binary in every sandbox, it serves
-// one peer and needs no streams beyond these frames, and a reviewer has to be able to
-// read every byte that a hostile sandbox can send to the host.
+// one peer and needs no streams beyond these frames, and a reviewer must be able to check
+// every byte that a hostile sandbox can send to the host.
 package lifeline
 
 import (
@@ -83,7 +83,7 @@ const (
 	more Type = 0x80
 )
 
-// ErrProtocol is in the chain of every error that the other side's bytes caused.
+// ErrProtocol is in the chain of every error that bytes of the other side caused.
 var ErrProtocol = errors.New("lifeline protocol violated")
 
 // ErrSilent reports that init has stopped answering; see Conn.Watch.

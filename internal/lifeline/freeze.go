@@ -5,9 +5,9 @@ import "context"
 // ProofSize is the length of a proof in bytes.
 const ProofSize = 32
 
-// Freeze asks the init of an idle sandbox to stop every other process, so that the state of
-// the sandbox can be stored, and to start none. TypeThaw continues them. If the lifeline ends
-// before, init is in a sandbox that was restored from the stored state: it connects again, and
+// Freeze asks the init of an idle sandbox to stop every other process and to start none, so
+// that the state of the sandbox can be stored. TypeThaw continues them. If the lifeline ends
+// first, init is in a sandbox that was restored from the stored state: it connects again, and
 // its Hello has the proof.
 type Freeze struct {
 	// Proof is ProofSize random bytes that only init and the supervisor know. No process of the
@@ -15,17 +15,17 @@ type Freeze struct {
 	Proof []byte `json:"proof"`
 }
 
-// Frozen reports that no other process runs, or with Error that they could not be stopped, and
-// run on.
+// Frozen reports that no other process runs or, with Error, that they could not be stopped and
+// continue.
 type Frozen struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Restore tells the init of a restored sandbox who it is now, and asks it to continue the
-// processes.
+// Restore gives the init of a restored sandbox its new settings, and asks it to continue
+// the processes.
 type Restore struct {
-	// Env is NAME=VALUE, laid over the environment of the processes that are started from now
-	// on. Unset are names that are taken out of it before. The processes that run keep theirs.
+	// Env is NAME=VALUE, added to the environment of processes that start from now on. Unset
+	// are names that are removed from it first. Running processes keep their environment.
 	Env   []string `json:"env,omitempty"`
 	Unset []string `json:"unset,omitempty"`
 	Files []File   `json:"files,omitempty"` // as in Start
@@ -34,7 +34,7 @@ type Restore struct {
 // Restored reports that the processes continue.
 type Restored struct {
 	Home  string   `json:"home,omitempty"` // of the account, if there is one
-	Flows []uint32 `json:"flows"`          // of the processes that the supervisor had started and that have not ended
+	Flows []uint32 `json:"flows"`          // of processes that the supervisor had started and that have not ended
 	Last  uint32   `json:"last"`           // no flow had a higher ID
 }
 

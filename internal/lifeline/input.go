@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Stdin sends input to the agent. It blocks while the agent has 256 KiB not yet
-// taken, until Receive (in another goroutine) sees it take some, the connection
-// is closed, or ctx ends.
+// Stdin sends input to the agent. It blocks while 256 KiB are not yet acknowledged, until
+// Receive (in another goroutine) gets an acknowledgment, the connection is closed, or ctx
+// ends.
 func (c *Conn) Stdin(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
 		n, err := c.stdin.reserve(ctx, c.closed, min(len(p), MaxPayload))
@@ -29,7 +29,7 @@ func (c *Conn) CloseStdin() error { return c.Send(Frame{Type: TypeStdinEOF}) }
 // Free returns how many bytes Stdin would accept now without waiting.
 func (c *Conn) Free() int { return c.stdin.free() }
 
-// Acknowledge is for init: the agent took n bytes of its input.
+// Acknowledge reports, in init, that the agent has read n bytes of its input.
 func (c *Conn) Acknowledge(n int) error {
 	return c.Send(Frame{Type: TypeStdinAck, Payload: binary.BigEndian.AppendUint32(nil, uint32(n))})
 }

@@ -281,7 +281,7 @@ func TestSilentInitIsDetected(t *testing.T) {
 	})
 }
 
-// While a machine stands still its clock goes on, and the sandbox could not have answered.
+// While a machine is suspended, its clock continues, but the sandbox cannot answer.
 func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	var quiet silence
 	before, after := time.Unix(1, 0), time.Unix(60, 0)
@@ -332,8 +332,8 @@ func TestOutputOfADeadSandboxIsReceived(t *testing.T) {
 	})
 }
 
-// A peer that cannot answer for some seconds, since its machine stands still, is not
-// given up.
+// A peer that cannot answer for some seconds, because its machine is suspended, is not
+// considered dead.
 func TestLifelineToleratesDelays(t *testing.T) {
 	_, conn := pair(t)
 	raw, err := conn.conn.(*net.TCPConn).SyscallConn()

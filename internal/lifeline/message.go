@@ -14,13 +14,13 @@ const Version = 7
 // Hello is the first frame, from init.
 type Hello struct {
 	Version int    `json:"version"`
-	Kernel  string `json:"kernel"` // uname of the sandbox: gVisor's own when it is gVisor
+	Kernel  string `json:"kernel"` // uname of the sandbox; under gVisor it is gVisor's
 	// Proof is that of the Freeze from which a restored sandbox continues; empty in a sandbox
 	// that was started.
 	Proof []byte `json:"proof,omitempty"`
 }
 
-// ProbeResult is what came of one probe of the plan.
+// ProbeResult is the result of one probe of the plan.
 type ProbeResult struct {
 	Place  int          `json:"place"` // of the probe in the plan
 	Result probe.Result `json:"result"`
@@ -29,10 +29,10 @@ type ProbeResult struct {
 // Start is the request to run the agent. It is sent once, after the probes.
 type Start struct {
 	Argv []string `json:"argv"`
-	// Env is NAME=VALUE. It is laid over the image's own environment (PATH, HOME,
-	// what the image sets); nothing else is in the agent's environment.
+	// Env is NAME=VALUE. It is added to the image's environment (PATH, HOME, variables of
+	// the image); the agent gets no other variables.
 	Env []string `json:"env,omitempty"`
-	Dir string   `json:"dir,omitempty"` // working directory; empty means /workspace if there, else /
+	Dir string   `json:"dir,omitempty"` // working directory; empty means /workspace if it exists, else /
 	// Files are written before the agent starts. "~/" in a path is the image's HOME.
 	Files []File `json:"files,omitempty"`
 	// Authority is a certificate authority, as PEM, that the programs of the sandbox trust
@@ -52,10 +52,10 @@ type Start struct {
 	// Idle starts no agent: Argv is empty, TypeStarted follows without a PID, and the sandbox
 	// lives until Stop.
 	Idle bool `json:"idle,omitempty"`
-	// Account is the user of an idle sandbox; nil means root alone.
+	// Account is the user of an idle sandbox; nil means only root.
 	Account *Account `json:"account,omitempty"`
-	// Baseline is the commit in Dir's repository the agent starts from. The
-	// subjects of what it commits on top are in Exit.Commits. Empty: none are.
+	// Baseline is the commit in Dir's repository that the agent starts from. Exit.Commits
+	// lists the agent's commits on top of it; none if Baseline is empty.
 	Baseline string `json:"baseline,omitempty"`
 }
 
@@ -64,22 +64,22 @@ type Start struct {
 type SSHAgent struct {
 	Path   string `json:"path"`
 	Proxy  string `json:"proxy"`  // HOST:PORT
-	Target string `json:"target"` // HOST:PORT that the proxy is asked for
+	Target string `json:"target"` // HOST:PORT that the proxy connects to
 }
 
-// Account is a user that init adds to the sandbox, and what it can reach there.
+// Account is a user that init adds to the sandbox, and the files that it can access there.
 type Account struct {
 	// Name is that of a user of the image, or of one that init adds with a home folder.
 	Name string `json:"name"`
 	// Folders are made if they do not exist, and belong to the user.
 	Folders []string `json:"folders,omitempty"`
-	// Confine takes away the user's write access to everything but Folders and /tmp.
+	// Confine removes the user's write access to everything but Folders and /tmp.
 	Confine bool `json:"confine,omitempty"`
 	// Hidden are patterns of files, as in filepath.Match, that only root can read and write.
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-// File is a file init writes, folders included.
+// File is a file that init writes. It creates missing folders.
 type File struct {
 	Path string `json:"path"`           // absolute, or "~/…"
 	Mode uint32 `json:"mode,omitempty"` // permission bits; 0 means 0600
@@ -93,18 +93,18 @@ type Resize struct {
 	Cols uint16 `json:"cols"`
 }
 
-// Signal asks for a signal to the agent's process group.
+// Signal requests a signal to the agent's process group.
 type Signal struct {
 	Number int `json:"number"` // 1 to 31
 }
 
-// Stop ends every process of the sandbox: SIGTERM, and SIGKILL after the grace. An
-// Exit follows. Before Start it ends the sandbox with no agent ever run.
+// Stop ends every process of the sandbox: SIGTERM, and SIGKILL after the grace. An Exit
+// follows. Before Start it ends the sandbox without running an agent.
 type Stop struct {
 	Grace int `json:"grace"` // milliseconds
 }
 
-// Started says that the agent runs, or that an idle sandbox is ready.
+// Started reports that the agent runs, or that an idle sandbox is ready.
 type Started struct {
 	PID  int    `json:"pid,omitempty"`  // inside the sandbox; 0 if it is idle
 	Home string `json:"home,omitempty"` // of the account, if there is one
@@ -127,11 +127,10 @@ type Tasks struct {
 	Ended bool   `json:"ended,omitempty"` // they exceeded the limit, so init has killed them
 }
 
-// Error reports what init could not do. It is followed by Exit when it was about
-// starting the agent: code 127 when there is no such program, 126 when it cannot
-// be run, 125 when init itself failed.
+// Error reports a failure of init. If the agent could not be started, Exit follows: with
+// code 127 if there is no such program, 126 if it cannot be run, 125 if init itself failed.
 type Error struct {
-	Text string `json:"text"` // may hold the agent's or the image's bytes: escape
+	Text string `json:"text"` // may hold bytes of the agent or the image: escape
 }
 
 // Decode reads a frame's JSON into a T. Unknown fields are ignored.

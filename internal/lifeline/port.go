@@ -12,9 +12,9 @@ const (
 // TokenSize is the length of a token in bytes.
 const TokenSize = 32
 
-// Dial asks init to connect to a TCP port in the sandbox, and to join that connection to a
-// new one that it makes to the address of the lifeline. The new connection begins with the
-// token, so that the supervisor knows it. If init cannot connect, it answers with DialFailed.
+// Dial asks init to connect to a TCP port in the sandbox, and to relay that connection over a
+// new one to the address of the lifeline. The new connection begins with the token, by which
+// the supervisor recognizes it. If init cannot connect, it answers with DialFailed.
 //
 // Each such connection has its own TCP flow control. If the bytes were frames of the
 // lifeline, a slow reader would delay the agent's output and a stop.
@@ -37,7 +37,7 @@ type OpenFiles struct {
 type DialFailed struct {
 	ID      int    `json:"id"`
 	Refused bool   `json:"refused,omitempty"` // nothing listens on the port; there is no such user
-	Error   string `json:"error"`             // may hold the sandbox's bytes: escape
+	Error   string `json:"error"`             // may hold bytes of the sandbox: escape
 }
 
 // Ports lists the TCP ports on which programs in the sandbox listen.
@@ -51,7 +51,7 @@ const MaxPorts = 256
 
 // ListeningPort is one listening socket.
 type ListeningPort struct {
-	Address string `json:"address"` // the IP address; 0.0.0.0 and :: are all addresses
+	Address string `json:"address"` // the IP address; 0.0.0.0 and :: mean all addresses
 	Port    uint16 `json:"port"`
 }
 

@@ -17,8 +17,8 @@ const MaxProcesses = 64
 type Process struct {
 	ID   uint32   `json:"id"` // of its flow; see Conn.NewFlow
 	Argv []string `json:"argv"`
-	// Env is NAME=VALUE, laid over the agent's environment, or before the agent's start
-	// over the image's own.
+	// Env is NAME=VALUE, added to the agent's environment or, before the agent's start, to
+	// the image's.
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir,omitempty"`  // working directory; empty means /
 	User string   `json:"user,omitempty"` // USER or USER:GROUP, each a name or a number; empty is root
@@ -46,7 +46,7 @@ type ProcessExit struct {
 	Code   int    `json:"code"` // exit code, or 128 + Signal; 127, 126 and 125 as in Error
 	Signal int    `json:"signal,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`   // the sandbox ended before all its output was sent
-	Error  string `json:"error,omitempty"` // why it could not be run; may hold the sandbox's bytes: escape
+	Error  string `json:"error,omitempty"` // why it could not be run; may hold bytes of the sandbox: escape
 }
 
 // ProcessResize sets the size of a process's PTY.
@@ -56,7 +56,7 @@ type ProcessResize struct {
 	Cols uint16 `json:"cols"`
 }
 
-// ProcessSignal asks for a signal to a process's group.
+// ProcessSignal requests a signal to a process's group.
 type ProcessSignal struct {
 	ID     uint32 `json:"id"`
 	Number int    `json:"number"` // 1 to 31
@@ -78,12 +78,13 @@ type Output struct {
 
 	Stdout []byte // its beginning
 	Stderr []byte // its beginning
-	Late   bool   // the time was over, so it was killed
+	Late   bool   // it reached the limit and was killed
 }
 
-// Run runs processes at the same time, without input, and waits for their ends, in the order
-// of processes. It sets their IDs. It kills a process after limit, and keeps the first bytes
-// of each output. It is for the time before Start, when nothing else arrives.
+// Run runs processes at the same time, without input, and waits until they end. The results
+// have the order of processes. It sets their IDs. It kills a process after limit, and keeps
+// the first bytes of each output. It is for the time before Start, when nothing else
+// arrives.
 func (c *Conn) Run(ctx context.Context, processes []Process, limit time.Duration, keep int) ([]Output, error) {
 	outputs := make([]Output, len(processes))
 	flows := make([]*Flow, len(processes))

@@ -68,8 +68,8 @@ func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (
 // TypeExit.
 func (c *Conn) Start(s Start) error { return c.SendMessage(TypeStart, s) }
 
-// PrepareProcess makes init prepare for a first process, which comes some time after a
-// StartIdle. Nothing of it depends on the process.
+// PrepareProcess makes init prepare for a first process, which will follow some time after
+// StartIdle. The preparation does not depend on the process.
 func (c *Conn) PrepareProcess() error { return c.Send(Frame{Type: TypePrepareProcess}) }
 
 // StartIdle makes init prepare a sandbox without an agent, and waits until processes can be

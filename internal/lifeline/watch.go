@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Watch pings init, and returns ErrSilent when nothing at all has come for limit
-// although Receive, in another goroutine, was waiting. An agent is root beside
-// PID 1 and gVisor lets it stop PID 1 (SIGSTOP), which would then not notice the
-// loss of the lifeline: a sandbox that is silent has to be destroyed. Watch returns
-// ctx's error when ctx ends and another error when the connection fails. A limit
-// of 0 means 10 s.
+// Watch pings init, and returns ErrSilent if nothing has arrived for limit while Receive
+// was waiting in another goroutine. An agent is root, like PID 1, and gVisor lets it stop
+// PID 1 (SIGSTOP), which would then not notice the loss of the lifeline. So a silent
+// sandbox must be destroyed. Watch returns ctx's error when ctx ends and another error when
+// the connection fails. A limit of 0 means 10 s.
 func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	if limit == 0 {
 		limit = 10 * time.Second
@@ -47,18 +46,18 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// looks is how often Watch looks before it calls a sandbox silent.
+// looks is how many checks in a row must find silence before Watch reports it.
 const looks = 4
 
-// silence counts consecutive checks that found the same silence. The clock alone proves
-// nothing: it runs on while the machine suspends both the sandbox and this process.
+// silence counts consecutive checks that found the same silence. The clock proves nothing
+// by itself: it continues while the machine suspends both the sandbox and this process.
 type silence struct {
 	since time.Time
 	seen  int
 }
 
-// look records since when nothing has come (zero means that bytes are being received)
-// and reports whether that was seen often enough.
+// look records the start of the current silence (zero means that bytes are being received),
+// and reports whether enough checks in a row have found it.
 func (s *silence) look(since time.Time) bool {
 	if since.IsZero() || !since.Equal(s.since) {
 		s.since, s.seen = since, 0

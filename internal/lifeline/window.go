@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// windowSize is how many bytes may be on their way to one reader and not yet taken by it.
-// It keeps a reader that never reads from blocking the frames after its data (stop,
-// signal, resize, the data of others).
+// windowSize is how many bytes may be in transit to one reader, not yet acknowledged by it.
+// It keeps a reader that never reads from blocking the frames after its data (stop, signal,
+// resize, the data of others).
 const windowSize = 256 << 10
 
-// OutputWindow is how many bytes of the output of a process may be on their way to the
-// supervisor. While a busy machine lets the supervisor wait, the process can continue.
+// OutputWindow is how many bytes of the output of a process may be in transit to the
+// supervisor. It lets the process continue while a busy machine delays the supervisor.
 const OutputWindow = 1 << 20
 
-// window counts the bytes on their way to one reader. It is safe for concurrent use.
+// window counts the bytes in transit to one reader. It is safe for concurrent use.
 type window struct {
 	size int
 
@@ -31,8 +31,8 @@ func newWindow(size int) *window {
 	return &window{size: size, room: make(chan struct{}), closed: make(chan struct{})}
 }
 
-// reserve waits for room and takes up to n bytes of it. It fails when the window or the
-// connection is closed, or ctx ends.
+// reserve waits for free space in the window and takes up to n bytes of it. It fails when
+// the window or the connection is closed, or ctx ends.
 func (w *window) reserve(ctx context.Context, connClosed <-chan struct{}, n int) (int, error) {
 	for {
 		w.mu.Lock()
@@ -56,7 +56,7 @@ func (w *window) reserve(ctx context.Context, connClosed <-chan struct{}, n int)
 	}
 }
 
-// release makes room for n bytes that the reader has taken.
+// release frees the space of n bytes that the reader has acknowledged.
 func (w *window) release(n uint32) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,12 +69,12 @@ func (w *window) release(n uint32) error {
 	return nil
 }
 
-// free returns for how many bytes there is room.
+// free returns the free space in bytes.
 func (w *window) free() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.size - w.inflight
 }
 
-// close ends all waits for room.
+// close ends all waits for space.
 func (w *window) close() { w.once.Do(func() { close(w.closed) }) }

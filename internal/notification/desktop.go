@@ -22,7 +22,7 @@ const (
 const timeout = 5 * time.Second
 
 // OnDesktop shows a notification on the desktop. It does nothing without a session bus, and
-// returns when the desktop has taken the notification.
+// returns once the desktop has accepted the notification.
 func OnDesktop(ctx context.Context, title, text string) error {
 	address := sessionBus()
 	if address == "" {

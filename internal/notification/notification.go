@@ -1,6 +1,6 @@
-// Package notification notifies the user of something while they look at something else: on
-// the desktop by D-Bus, and by the terminal's own notifications. Its texts contain no control
-// character and no markup. It decides nothing about what to notify of.
+// Package notification notifies users who are looking at something else: on the desktop by
+// D-Bus, and by the terminal's own notifications. Its texts contain no control characters and
+// no markup. It does not decide when to notify.
 package notification
 
 import (
@@ -13,15 +13,16 @@ import (
 // maxText is the size of a title or text in bytes.
 const maxText = 200
 
-// Sequence returns what makes the terminal with the variables getenv notify the user: its
-// bell, and the control sequence for notifications that it knows.
+// Sequence returns the output that makes a terminal notify the user: the bell, and the
+// control sequence for notifications that the terminal supports according to the variables
+// of getenv.
 func Sequence(getenv func(string) string, title, text string) string {
 	// Semicolons separate the fields of the sequences.
 	title, text = strings.ReplaceAll(clean(title), ";", ","), strings.ReplaceAll(clean(text), ";", ",")
 	const bell = "\a"
 	switch term := getenv("TERM"); {
 	case getenv("TMUX") != "" || strings.HasPrefix(term, "screen") || strings.HasPrefix(term, "tmux"):
-		return bell // it marks the window, and passes no notification
+		return bell // it marks the window, and does not pass on notifications
 	case term == "xterm-kitty":
 		return bell + fmt.Sprintf("\x1b]99;i=aibox:d=0;%s\x1b\\\x1b]99;i=aibox:d=1:p=body;%s\x1b\\", title, text)
 	case strings.HasPrefix(term, "rxvt"), strings.HasPrefix(term, "foot"), term == "xterm-ghostty", getenv("VTE_VERSION") != "":

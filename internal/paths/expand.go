@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExpandHome returns an absolute path with the user's folder in place of "~/". Empty stays
-// empty; any other path is an error, a clause about the path.
+// ExpandHome returns an absolute path with the user's home folder in place of "~/". Empty
+// stays empty; any other path is an error, a clause about the path.
 func ExpandHome(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		dirs, err := Default()

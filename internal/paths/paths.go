@@ -24,8 +24,8 @@ type Dirs struct {
 	Workspace string // ~/agent_workspace: one folder for each repository
 }
 
-// Default reads the folders from the environment. An XDG variable that is not
-// absolute is ignored, as the XDG specification asks.
+// Default reads the folders from the environment. An XDG variable that is not absolute is
+// ignored, as the XDG specification requires.
 func Default() (Dirs, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
@@ -113,7 +113,7 @@ func WriteFile(file string, data []byte) error {
 	})
 }
 
-// WriteBy is like WriteFile, with content that write writes in pieces. After an error of
+// WriteBy is like WriteFile, but write writes the content in pieces. After an error of
 // write the file is unchanged.
 func WriteBy(file string, write func(io.Writer) error) error {
 	dir := filepath.Dir(file)

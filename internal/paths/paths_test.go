@@ -64,8 +64,8 @@ func TestAnotherUsersFolderIsNotPrivate(t *testing.T) {
 	}
 }
 
-// Between its creation and a change of its mode another user could open it, or make something
-// in it.
+// Between its creation and a later change of its mode, another user could open it or create
+// files in it.
 func TestPrivateFoldersAreMadePrivateAndSoAreTheirParents(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	root := t.TempDir()

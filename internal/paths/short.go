@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Short returns a path in its short form: with ~ for the user's home folder. It is for
-// eyes only, and still to be escaped.
+// Short returns a path in its short form: with ~ for the user's home folder. It is only for
+// display, and must still be escaped.
 func Short(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "/" || home == "" {

@@ -13,9 +13,9 @@ import (
 // errUnsupported means that this kernel has no sock_diag.
 var errUnsupported = errors.New("sock_diag is not supported")
 
-// diag asks the kernel for one socket at a time (sock_diag(7)). netlink's own
-// SocketGet lists all sockets with these ports, whatever their addresses, and misses
-// IPv4 connections of IPv6 sockets; only the request is made here.
+// diag asks the kernel for one socket at a time (sock_diag(7)). netlink's own SocketGet
+// lists all sockets with these ports, whatever their addresses, and misses IPv4 connections
+// of IPv6 sockets; so this package builds its own request.
 type diag struct{}
 
 const (
@@ -48,7 +48,7 @@ func (d diag) listener(address netip.AddrPort) (socket, error) {
 	return s, err
 }
 
-// find asks for one socket by its ends.
+// find requests one socket by its two addresses.
 func (diag) find(local, remote netip.AddrPort) (socket, error) {
 	request := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, 0)
 	request.AddData(diagRequest{local, remote})

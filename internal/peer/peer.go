@@ -19,16 +19,16 @@ type socket struct {
 	local, remote netip.AddrPort
 	listens       bool
 	uid           uint32
-	// inode is 0 while no process has the socket: before it is accepted, and after it
-	// was closed.
+	// inode is 0 while no process owns the socket: before it is accepted, and after it was
+	// closed.
 	inode uint64
 }
 
 // table finds sockets. A missing socket is ErrUnknown.
 type table interface {
-	// connected returns the socket with exactly these ends.
+	// connected returns the socket with exactly these addresses.
 	connected(local, remote netip.AddrPort) (socket, error)
-	// listener returns the socket that takes connections to address.
+	// listener returns the socket that accepts connections to address.
 	listener(address netip.AddrPort) (socket, error)
 }
 
@@ -68,7 +68,7 @@ func Listener(address netip.AddrPort) (uint32, error) {
 	return s.uid, err
 }
 
-// owner is Owner by one table.
+// owner is Owner with one table.
 func owner(t table, here, there netip.AddrPort) (uint32, error) {
 	before, err := t.connected(there, here)
 	if err != nil || before.inode != 0 {
@@ -78,7 +78,7 @@ func owner(t table, here, there netip.AddrPort) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	// It waited in the queue of this listener if it waits there still.
+	// The connection waited in this listener's queue if it is still waiting there.
 	after, err := t.connected(there, here)
 	if err != nil || after.inode != 0 {
 		return after.uid, err
@@ -96,8 +96,8 @@ func ends(conn net.Conn) (here, there netip.AddrPort, err error) {
 	return plain(local.AddrPort()), plain(remote.AddrPort()), nil
 }
 
-// plain returns the address without what one socket may have and its peer not: the form
-// of an IPv4 address within IPv6, and a zone.
+// plain returns the address without parts that may differ between a socket and its peer:
+// the IPv6 form of an IPv4 address, and a zone.
 func plain(address netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(address.Addr().Unmap().WithZone(""), address.Port())
 }

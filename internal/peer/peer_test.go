@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// listeners are the ways to listen on this machine, and how to call each.
+// listeners are the ways to listen on this machine, and the address to dial for each.
 var listeners = map[string]struct{ network, listen, dial string }{
 	"127.0.0.1":             {"tcp4", "127.0.0.1:0", "127.0.0.1"},
 	"another loopback":      {"tcp4", "127.0.0.9:0", "127.0.0.9"},
@@ -44,7 +44,7 @@ func TestOwnerOfALocalServerIsFound(t *testing.T) {
 				if !Local(conn) {
 					t.Fatal("it does not count as local")
 				}
-				// Not accepted yet, and then accepted.
+				// First before the connection is accepted, then after.
 				expect(t, table, here, there, uint32(os.Getuid()))
 				accepted, err := listener.Accept()
 				must(t, err)
@@ -65,8 +65,8 @@ func expect(t *testing.T, table table, here, there netip.AddrPort, want uint32) 
 	}
 }
 
-// A listener in a user namespace of subordinate ids has another uid on the host: to
-// the kernel it is another user.
+// A listener in a user namespace of subordinate ids has another uid on the host, so it is
+// another user to the kernel.
 func TestAnotherUsersServerIsNotUsed(t *testing.T) {
 	address := peertest.Start(t).Address
 	uid, err := Listener(address)
@@ -88,8 +88,8 @@ func TestAnotherUsersServerIsNotUsed(t *testing.T) {
 	}
 }
 
-// The other user accepts, closes its listening socket, and the own server takes the
-// port: the connection is the other user's still.
+// The other user accepts the connection and closes its listening socket, and this user's
+// server takes the port. The connection still belongs to the other user.
 func TestAcceptedConnectionStaysWithItsAcceptor(t *testing.T) {
 	here := netip.MustParseAddrPort("127.0.0.1:40000")
 	there := netip.MustParseAddrPort("127.0.0.1:8080")
@@ -114,7 +114,7 @@ func TestAcceptedConnectionStaysWithItsAcceptor(t *testing.T) {
 	}
 }
 
-// scripted plays how a connection looks, one look after the other.
+// scripted is a table that returns these results in turn.
 type scripted struct {
 	states    []socket
 	listening socket

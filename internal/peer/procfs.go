@@ -21,15 +21,16 @@ func (p procfs) connected(local, remote netip.AddrPort) (socket, error) {
 	return p.find(func(s socket) bool { return !s.listens && s.local == local && s.remote == remote })
 }
 
-// listener returns the socket bound to the address itself or to every address. When two
-// users have one each it is not known which of them gets a connection.
+// listener returns the socket bound to the address itself or to every address. If two users
+// have one each, it is unknown which of them gets a connection.
 func (p procfs) listener(address netip.AddrPort) (socket, error) {
 	return p.find(func(s socket) bool {
 		return s.listens && s.local.Port() == address.Port() && (s.local.Addr() == address.Addr() || s.local.Addr().IsUnspecified())
 	})
 }
 
-// find returns the socket for which match holds; several of different users are none.
+// find returns the socket for which match returns true; if there are several of different
+// users, it returns none.
 func (p procfs) find(match func(socket) bool) (socket, error) {
 	var found []socket
 	for _, name := range []string{"tcp", "tcp6"} {
@@ -61,7 +62,7 @@ func (p procfs) find(match func(socket) bool) (socket, error) {
 	return found[0], nil
 }
 
-// readTable reads the lines of a table, of which the first one is its head.
+// readTable reads the lines of a table, the first of which is the header.
 func readTable(table io.Reader, visit func(socket)) error {
 	lines := bufio.NewScanner(table)
 	lines.Scan()

@@ -29,7 +29,7 @@ func TestConnectionsOfAnotherUserToASocketAreClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.ReadAll(conn) // it was closed
+	_, _ = io.ReadAll(conn) // the listener has closed it
 	_ = conn.Close()
 	_ = listener.Close()
 	if err := <-ended; !errors.Is(err, net.ErrClosed) {
@@ -52,7 +52,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// onFile is a connection on a descriptor that is no socket.
+// onFile is a connection on a descriptor that is not a socket.
 type onFile struct {
 	net.Conn
 	file *os.File
@@ -60,7 +60,7 @@ type onFile struct {
 
 func (c onFile) SyscallConn() (syscall.RawConn, error) { return c.file.SyscallConn() }
 
-// A connection whose other end the kernel does not name is nobody's.
+// A connection whose other end the kernel does not report belongs to no one.
 func TestConnectionsOfAnUnknownUserAreClosed(t *testing.T) {
 	noDescriptor, far := net.Pipe()
 	noSocket, _ := net.Pipe()

@@ -19,7 +19,7 @@ func NewListener() *Listener {
 	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Dial returns a connection when the listener has accepted its other end. A closed listener
+// Dial returns a connection once the listener has accepted its other end. A closed listener
 // is net.ErrClosed.
 func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()

@@ -89,8 +89,8 @@ func proxyRefusal(status string) error {
 // maxHead is the maximum size of the head of a response.
 const maxHead = 8 << 10
 
-// exchange sends a request head. It returns the three digits of the status, and the head of
-// the response as far as it is at most maxHead bytes.
+// exchange sends a request head. It returns the three digits of the status, and the first
+// maxHead bytes of the response's head.
 func exchange(ctx context.Context, address, request string) (status string, head []byte, err error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -153,7 +153,7 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 	return amount.Of(len(answers), "record"), nil
 }
 
-// nameServerSaid returns the answer of a name server without a record, for display.
+// nameServerSaid describes a name server's answer without a record, for display.
 func nameServerSaid(code dnsmessage.RCode) string {
 	switch code {
 	case dnsmessage.RCodeNameError:

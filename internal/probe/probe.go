@@ -38,9 +38,9 @@ func (w Want) Must() string {
 	return "must be " + string(w)
 }
 
-// Probe is one question.
+// Probe is one check.
 type Probe struct {
-	Name   string `json:"name"` // for display: "metadata address"
+	Name   string `json:"name"` // name for display: "metadata address"
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
 	Via    string `json:"via,omitempty"` // the proxy or name server, host:port
@@ -70,10 +70,10 @@ type Result struct {
 }
 
 const (
-	// DefaultTimeout is how long a probe waits. It is for slow machines: where the
-	// guard holds, answers and refusals come within milliseconds.
+	// DefaultTimeout is how long a probe waits. It is for slow machines: if the guard
+	// works, answers and refusals arrive within milliseconds.
 	DefaultTimeout = 5 * time.Second
-	// QuietTimeout is how long a probe waits that expects silence. It finds what
+	// QuietTimeout is how long a probe that expects silence waits. That is enough for
 	// answers from nearby; a thorough check sets Timeout.
 	QuietTimeout = 60 * time.Millisecond
 	// MaxProbes bounds a plan.

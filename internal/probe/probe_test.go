@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// serve answers each TCP connection with text after the first bytes came, and
-// returns the address. An empty text says nothing at all.
+// serve answers each TCP connection with text after the first bytes came, and returns the
+// address. With an empty text it sends nothing.
 func serve(t *testing.T, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func serve(t *testing.T, text string) string {
 	return listener.Addr().String()
 }
 
-// closed returns an address where nobody listens.
+// closed returns an address where no program listens.
 func closed(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func closed(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// datagrams answers each datagram with what reply makes of it; nil is silence.
+// datagrams answers each datagram with the result of reply; nil means no answer.
 func datagrams(t *testing.T, reply func([]byte) []byte) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -92,7 +92,7 @@ func nameServer(t *testing.T, code dnsmessage.RCode) string {
 	})
 }
 
-// all runs a plan and returns what came of it, in its order.
+// all runs a plan and returns the results, in its order.
 func all(t *testing.T, plan Plan) []Result {
 	t.Helper()
 	results := make([]Result, len(plan.Probes))
@@ -205,7 +205,7 @@ func TestResultIsDeliveredWhileAnotherProbeRuns(t *testing.T) {
 			return
 		}
 		<-quickEnded
-		_ = conn.Close() // which ends the slow one
+		_ = conn.Close() // ends the slow probe
 	}()
 	plan := Plan{Probes: []Probe{
 		{Name: "slow", Kind: HTTP, Target: "http://" + listener.Addr().String(), Want: Refused, Timeout: 60_000},

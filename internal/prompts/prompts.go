@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limit is the maximum size of a prompt in bytes. Every conversation contains it whole.
+// Limit is the maximum size of a prompt in bytes. Every conversation contains the whole prompt.
 const Limit = 64 << 10
 
 // RepositoryFolder is where a repository keeps its prompts, below its top.
@@ -53,8 +53,7 @@ type Prompt struct {
 	Text   string `json:"-"`
 }
 
-// Title returns the prompt's first line that is not empty, without heading marks. It is not
-// escaped.
+// Title returns the prompt's first nonempty line, without heading marks. It is not escaped.
 func (p Prompt) Title() string {
 	for line := range strings.Lines(p.Text) {
 		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#")); line != "" {
@@ -93,8 +92,8 @@ func (l Library) All() ([]Prompt, error) {
 	return all, err
 }
 
-// Find returns the prompt called name. "repo:NAME" is the repository's. An unknown name
-// is a Usage fault that lists those there are.
+// Find returns the prompt called name. "repo:NAME" is the repository's. An unknown name is
+// a Usage fault that lists the known ones.
 func (l Library) Find(name string) (Prompt, error) {
 	all, err := l.All()
 	plain, wantRepository := strings.CutPrefix(name, repositoryPrefix)

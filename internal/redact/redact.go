@@ -80,9 +80,9 @@ func (s *Set) Text(text string) string {
 	return string(run.buffer)
 }
 
-// Fragment reports whether text has Least consecutive bytes of a secret, raw, in Base64
-// or in hexadecimal. It is for short texts, such as header values, that have no reason to
-// share even that much with a secret.
+// Fragment reports whether text has Least consecutive bytes of a secret, raw, in Base64 or
+// in hexadecimal. It is for short texts, such as header values, that never legitimately
+// share that much with a secret.
 func (s *Set) Fragment(text string) bool {
 	if s.Empty() {
 		return false
@@ -101,8 +101,8 @@ func (s *Set) Fragment(text string) bool {
 type pattern struct {
 	text     []byte
 	fallback []int32 // of Knuth, Morris and Pratt: by matched length, the next shorter match
-	// partial is the length of a beginning of text that counts as the secret if other
-	// bytes follow: servers shorten what they quote.
+	// partial is the length of a beginning of text that counts as the secret if other bytes
+	// follow: servers shorten quotes.
 	partial  int
 	fragment int // length that counts at the end of the stream: Least bytes of the secret
 }

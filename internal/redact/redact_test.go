@@ -64,8 +64,7 @@ func spellings() map[string]string {
 	}
 }
 
-// leaks looks for what is left of the key in text: it has no eight bytes of it, as
-// they are or decoded.
+// leaks checks that text, raw or decoded, contains no eight consecutive bytes of the key.
 func leaks(text string) bool {
 	forms := []string{text}
 	for range 3 {
@@ -133,7 +132,7 @@ func read(t testing.TB, set *redact.Set, source io.Reader, size func() int) stri
 	}
 }
 
-// pieces is a reader that gives text away in pieces.
+// pieces is a reader that returns text in pieces.
 type pieces struct {
 	text string
 	size func() int
@@ -250,7 +249,7 @@ func TestHostileEscapesDelayLittleOutput(t *testing.T) {
 	}
 }
 
-// layer writes text in escapes of one kind, some characters as they are.
+// layer writes text with escapes of one kind, and leaves some characters unchanged.
 func layer(random *rand.Rand, text string, percent bool) string {
 	var escaped [256]bool
 	for c := range escaped {
@@ -282,7 +281,7 @@ func mix(random *rand.Rand, text string) string {
 	return b.String()
 }
 
-// randomKey has at least 16 bytes of those that keys are made of.
+// randomKey returns at least 16 bytes of the characters that occur in keys.
 func randomKey(random *rand.Rand, alphabet string) string {
 	key := make([]byte, 16+random.IntN(80))
 	for i := range key {
@@ -293,9 +292,9 @@ func randomKey(random *rand.Rand, alphabet string) string {
 
 const keyAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
 
-// FuzzNoMixOfEscapesHidesAKey undoes, by other decoders, what a key was wrapped in,
-// after it has gone through in pieces, and looks for it. Without a key the same
-// bytes arrive.
+// FuzzNoMixOfEscapesHidesAKey passes an encoded key through in pieces, decodes the result
+// with other decoders, and searches it for the key. Text without a key must arrive
+// unchanged.
 func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed, "data: {'text':'", " and so on'}")
@@ -335,7 +334,7 @@ func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 	})
 }
 
-// wrap writes text in up to three layers of escapes, and tells how to undo them.
+// wrap writes text in up to three layers of escapes, and returns the decoders that undo them.
 func wrap(random *rand.Rand, text string) (wrapped string, undo func(string) string) {
 	var undos []func(string) string
 	percents := func(text string) string { text, _ = url.PathUnescape(text); return text }

@@ -69,7 +69,7 @@ type stream struct {
 	next     int // first byte that was not searched
 	passed   int // first byte that was not returned
 	views    [layers + 1]view
-	decoders [layers]decoder // from one view to the next
+	decoders [layers]decoder // pass bytes from one view to the next
 }
 
 func newStream(set *Set) *stream {
@@ -161,7 +161,7 @@ func (s *stream) feed(layer int, u unit) {
 	}
 }
 
-// idle reports whether the searched bytes end with no beginning of a secret.
+// idle reports whether the searched bytes do not end with the beginning of a secret.
 func (s *stream) idle() bool {
 	for i := range s.views {
 		if s.views[i].active > 0 {

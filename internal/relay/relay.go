@@ -1,5 +1,5 @@
-// Package relay joins two stream connections: what one sends, the other receives. It reads
-// nothing of what passes.
+// Package relay joins two stream connections: each receives the bytes that the other sends.
+// It does not interpret them.
 package relay
 
 import (
@@ -19,7 +19,7 @@ type Conn interface {
 }
 
 // halfOpen is how long one side may send nothing after the other has ended its stream. The
-// other may be gone: the end of its stream looks the same.
+// other may have disconnected, which looks like the end of its stream.
 const halfOpen = 2 * time.Minute
 
 // Join passes bytes between a and b until both streams have ended or one connection fails. It
@@ -48,7 +48,7 @@ func pass(to, from Conn, patience time.Duration) int64 {
 		passed += n
 		switch {
 		case err == nil:
-			// The other direction continues, and is waited for as long as bytes come.
+			// The other direction continues as long as bytes arrive.
 			_ = to.SetReadDeadline(time.Now().Add(patience))
 			if to.CloseWrite() == nil {
 				return passed

@@ -113,7 +113,7 @@ func TestSilentHalfIsClosedAndAnActiveOneIsNot(t *testing.T) {
 		if _, err := io.ReadFull(left, make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // the pace is what is tested
+		time.Sleep(10 * time.Millisecond) // the test needs this pace
 	}
 	if _, err := left.Read(make([]byte, 1)); err == nil { // and then nothing more
 		t.Error("bytes came from nowhere")

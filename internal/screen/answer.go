@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// query answers what an agent asks its terminal by a control sequence: as a plain
-// VT220 with colors, from this screen alone.
+// query answers an agent's query by a control sequence. It answers like a plain VT220 with
+// colors, from the state of this screen only.
 func (s *Screen) query(what string, p numbers) {
 	at := s.current().CursorPosition()
 	switch what {
@@ -40,8 +40,8 @@ func (s *Screen) query(what string, p numbers) {
 	}
 }
 
-// modeState returns the state of a DEC mode in an answer to DECRQM: 0 is not known, 1
-// set, 2 reset.
+// modeState returns the state of a DEC mode in an answer to DECRQM: 0 is unknown, 1 set, 2
+// reset.
 func (s *Screen) modeState(mode int) int {
 	m := s.modes
 	on, known := map[int]bool{
@@ -60,13 +60,12 @@ func (s *Screen) modeState(mode int) int {
 	}
 }
 
-// osc answers questions about colors: those of a dark terminal with xterm's
-// palette. Everything else that OSC can say is for a terminal's window and has
-// none here.
+// osc answers queries for colors with those of a dark terminal with xterm's palette. All
+// other OSC sequences are for a terminal's window, which this screen does not have.
 func (s *Screen) osc(content string) {
 	parts := strings.Split(content, ";")
 	switch command := parts[0]; command {
-	case "4": // pairs of a color's number and what it is to be
+	case "4": // pairs of a color's number and its new value
 		for i := 1; i+1 < len(parts); i += 2 {
 			if n, err := strconv.ParseUint(parts[i], 10, 8); err == nil && parts[i+1] == "?" {
 				s.answer("\x1b]4;%d;%s\x1b\\", n, rgb(ansi.IndexedColor(n)))
@@ -78,7 +77,7 @@ func (s *Screen) osc(content string) {
 		s.rang = s.rang || len(parts) > 1 && !strings.Contains(parts[1], "p=")
 	case "777": // notifications of urxvt
 		s.rang = s.rang || len(parts) > 1 && parts[1] == "notify"
-	case "10", "11", "12": // text, what is behind it, the cursor
+	case "10", "11", "12": // text, background, cursor
 		if len(parts) == 2 && parts[1] == "?" {
 			s.answer("\x1b]%s;%s\x1b\\", command, rgb(map[bool]ansi.IndexedColor{true: ansi.IndexedColor(ansi.Black), false: ansi.IndexedColor(ansi.White)}[command == "11"]))
 		}

@@ -11,8 +11,8 @@ import (
 	"aibox/internal/ctrlseq"
 )
 
-// attacks are what must not reach the user's terminal, each with a canary that
-// would be seen there.
+// attacks are outputs that must not reach the user's terminal, each with a canary that
+// would be visible there.
 var attacks = []struct{ name, bytes, canary string }{
 	{"title", "\x1b]0;CANARY\x07", "CANARY"},
 	{"icon", "\x1b]1;CANARY\x1b\\", "CANARY"},
@@ -120,7 +120,7 @@ func TestNoAttackReachesTheUsersTerminal(t *testing.T) {
 	}
 }
 
-// FuzzScreen lets anything be written, whatever the sizes are.
+// FuzzScreen writes any bytes to screens of any size.
 func FuzzScreen(f *testing.F) {
 	for _, attack := range attacks {
 		f.Add([]byte(attack.bytes), uint16(24), uint16(80), uint16(3))
@@ -144,7 +144,7 @@ func FuzzScreen(f *testing.F) {
 				t.Fatalf("%q reaches the terminal", bad)
 			}
 			p.take(string(out))
-			// What reached the terminal has to be what the screen shows.
+			// The terminal must show the same as the screen.
 			if p.size == s.size {
 				if got, want := string(p.shows.Text(colors, false)), string(s.Text(colors, false)); got != want {
 					t.Fatalf("the terminal shows\n%q, not\n%q", got, want)
@@ -165,7 +165,7 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// FuzzInput cuts the same bytes in two places and as one.
+// FuzzInput passes the same bytes in three pieces and in one.
 func FuzzInput(f *testing.F) {
 	for _, attack := range attacks {
 		f.Add([]byte("x"+attack.bytes+"y"), 3)

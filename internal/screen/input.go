@@ -9,10 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// maxCluster is the bytes of one character with its marks.
+// maxCluster is the maximum size of one character with its marks, in bytes.
 const maxCluster = 32
 
-// maxPending is the bytes beyond ASCII that wait for the rest of a character.
+// maxPending is the maximum number of non-ASCII bytes that wait for the rest of a character.
 const maxPending = 256
 
 // token is a control sequence, printable ASCII, or one character beyond ASCII.
@@ -21,8 +21,8 @@ type token struct {
 	width int // of a character beyond ASCII, in columns
 }
 
-// input cuts an agent's bytes into tokens, whatever pieces they come in. The 8-bit
-// controls are none here: in UTF-8 they are not characters.
+// input splits an agent's bytes into tokens, in whatever pieces they arrive. It does not
+// recognize 8-bit controls, since they are not characters in UTF-8.
 type input struct {
 	sequences ctrlseq.Tokenizer
 	pending   []byte // characters beyond ASCII; the last one may be incomplete
@@ -49,16 +49,16 @@ func (in *input) each(p []byte, visit func(token), more func() bool) int {
 			visit(token{Token: t})
 		}
 	}
-	// A character is shown as soon as it is whole. The screen joins marks that come in
-	// the next piece to it.
+	// A character is shown as soon as it is complete. The screen joins marks from the next
+	// piece to it.
 	if part := lastRune(in.pending); utf8.FullRune(part) || len(part) == 0 {
 		in.flush(visit)
 	}
 	return all
 }
 
-// collect keeps characters, since what follows may join them: marks, the second half of
-// a flag, a family of emoji.
+// collect keeps characters, since the following ones may join them: marks, the second half
+// of a flag, or parts of an emoji.
 func (in *input) collect(data []byte, visit func(token)) {
 	for _, c := range data {
 		in.pending = append(in.pending, c)
@@ -68,7 +68,7 @@ func (in *input) collect(data []byte, visit func(token)) {
 	}
 }
 
-// flush visits the characters that were collected.
+// flush visits the collected characters.
 func (in *input) flush(visit func(token)) {
 	rest := printable(in.pending)
 	in.pending = in.pending[:0]
@@ -89,8 +89,8 @@ func lastRune(p []byte) []byte {
 	return p[len(p):]
 }
 
-// printable replaces what is not UTF-8, changes the direction of text, or is a control
-// in disguise.
+// printable replaces invalid UTF-8, characters that change the direction of text, and
+// disguised controls.
 func printable(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for len(p) > 0 {

@@ -1,7 +1,6 @@
 package screen
 
-// modes are what an agent has switched, as far as it matters outside the
-// emulator.
+// modes are the modes that an agent has set, as far as they matter outside the emulator.
 type modes struct {
 	autowrap, insert, alt            bool
 	hidden                           bool // the cursor
@@ -63,7 +62,7 @@ func letter(on bool) byte {
 	return 'l'
 }
 
-// switchScreen goes to the alternate screen, which is cleared, or back.
+// switchScreen switches to the alternate screen, which it clears, or back.
 func (s *Screen) switchScreen(alt, save bool) {
 	if alt == s.onAlt {
 		return

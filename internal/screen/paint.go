@@ -7,28 +7,28 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Enter prepares the user's terminal for a Painter: a screen of its own, without
-// wrapping, cleared.
+// Enter prepares the user's terminal for a Painter: the alternate screen, cleared and
+// without wrapping.
 const Enter = "\x1b[?1049h\x1b[?7l\x1b[m\x1b[2J\x1b[H"
 
 // Leave undoes all that Enter and any Painter can have done.
 const Leave = "\x1b[m\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l" +
 	"\x1b[0 q\x1b[?25h\x1b[?7h\x1b[?1049l"
 
-// Painter paints a Screen on one person's terminal and knows what that shows. It
-// is not safe for concurrent use.
+// Painter paints a Screen on one user's terminal, and keeps track of what that terminal
+// shows. It is not safe for concurrent use.
 type Painter struct {
 	colors Colors
 	size   Size   // of the user's terminal
 	shown  []cell // row by row
 	pen    uv.Style
 	modes  modes
-	x, y   int // the cursor; x < 0 is not known
+	x, y   int // the cursor; x < 0 means unknown
 	fresh  bool
 	out    []byte
 }
 
-// cell is what one place of a terminal shows.
+// cell is the content of one position of a terminal.
 type cell struct {
 	text  string // empty: the second half of a wide character
 	style uv.Style
@@ -44,17 +44,17 @@ func NewPainter(size Size, colors Colors) *Painter {
 	return p
 }
 
-// Resize says that the terminal has another size now, and may show anything.
+// Resize records the terminal's new size. The terminal may show anything then.
 func (p *Painter) Resize(size Size) {
 	p.size = size.Bound()
 	p.shown = make([]cell, p.size.Rows*p.size.Cols)
 	p.fresh = true
 }
 
-// Paint returns the bytes that make the terminal show the screen: nothing when it
-// does already. Where the terminal is smaller, it shows the upper left; where it
-// is larger, the rest is empty. The bytes are valid until the next call. full says
-// that the whole terminal was painted again.
+// Paint returns the bytes that make the terminal show the screen, none if it already does.
+// Where the terminal is smaller, it shows the upper left; where it is larger, the rest is
+// empty. The bytes are valid until the next call. full reports that the whole terminal was
+// painted again.
 func (p *Painter) Paint(s *Screen) (out []byte, full bool) {
 	p.out, full = p.out[:0], p.fresh
 	if p.fresh {
@@ -87,7 +87,7 @@ func (p *Painter) cells(s *Screen) {
 			c, width := p.cellOf(s, x, y)
 			if i := y*p.size.Cols + x; p.shown[i] != c || width == 2 && p.shown[i+1] != (cell{}) {
 				if len(p.out) == before && !p.modes.hidden {
-					p.mode(25, false) // no cursor hops about
+					p.mode(25, false) // hides the cursor while it moves
 					p.modes.hidden = true
 				}
 				p.put(x, y, c, width)
@@ -97,8 +97,7 @@ func (p *Painter) cells(s *Screen) {
 	}
 }
 
-// cellOf returns what the terminal has to show at a place, and how many columns it
-// takes.
+// cellOf returns the content for a position of the terminal, and its width in columns.
 func (p *Painter) cellOf(s *Screen, x, y int) (cell, int) {
 	if x >= s.size.Cols || y >= s.size.Rows {
 		return blank, 1
@@ -116,8 +115,8 @@ func (p *Painter) cellOf(s *Screen, x, y int) (cell, int) {
 	}
 }
 
-// safe returns a cell's content again, or a replacement when it is not one character of
-// bounded size: the last check before the user's terminal.
+// safe returns a cell's content unchanged, or a replacement if it is not one character of
+// bounded size. It is the last check before the user's terminal.
 func safe(content string) string {
 	if len(content) == 1 && content[0] >= 0x20 && content[0] < 0x7f {
 		return content
@@ -148,15 +147,15 @@ func (p *Painter) put(x, y int, c cell, width int) {
 	if width == 2 {
 		p.shown[i+1] = cell{}
 	}
-	// Terminals do not agree on the width of everything, nor on where the cursor
-	// is behind the last column.
+	// Terminals disagree about the width of some characters, and about the cursor's
+	// position after the last column.
 	r, size := utf8.DecodeRuneInString(c.text)
 	if p.x += width; p.x >= p.size.Cols || size != len(c.text) || r >= 0x3000 || width != 1 {
 		p.x = -1
 	}
 }
 
-// move puts the cursor at a place.
+// move moves the cursor to a position.
 func (p *Painter) move(x, y int) {
 	if p.x == x && p.y == y {
 		return
@@ -169,8 +168,7 @@ func (p *Painter) move(x, y int) {
 	p.x, p.y = x, y
 }
 
-// mirror gives the terminal the screen's cursor and those of its modes that are
-// harmless.
+// mirror gives the terminal the screen's cursor and its harmless modes.
 func (p *Painter) mirror(s *Screen) {
 	want := s.modes
 	at := s.current().CursorPosition()

@@ -1,18 +1,18 @@
-// Package screen is the terminal of an agent: it takes the agent's output, keeps what a
-// terminal would show, answers what an agent may ask a terminal, and paints the result on
-// the terminals of users.
+// Package screen is the terminal of an agent: it takes the agent's output, keeps the screen
+// that a terminal would show, answers permitted queries, and paints the result on the
+// terminals of users.
 //
-// It separates an agent from the user's terminal. The agent's own bytes never pass. Only
-// cells, colors, the cursor and a short list of harmless modes do, written again from the
-// screen. No title, clipboard, link, notification, image, palette or query reaches the
-// user's terminal.
+// It separates an agent from the user's terminal. The agent's own bytes are never passed
+// on. Only cells, colors, the cursor and a short list of harmless modes are, written from
+// the state of the screen. No title, clipboard, link, notification, image, palette or query
+// reaches the user's terminal.
 //
-// The emulation is charmbracelet/x/vt. What surrounds it is written here, because x/vt
-// takes any size and any number, keeps ten thousand lines, and answers with the real
-// terminal's features in mind: this package splits the input (internal/ctrlseq), passes
-// on a list of known sequences with bounded numbers, counts the work and recovers from
-// panics. Ultraviolet's renderer does not paint, because it writes links, titles and
-// cells of any content; Painter writes checked cells only.
+// charmbracelet/x/vt does the emulation. The rest is written here, because x/vt accepts any
+// size and any number, keeps ten thousand lines, and answers as a real terminal with all
+// features would: this package splits the input (internal/ctrlseq), passes on a list of
+// known sequences with bounded numbers, counts the work and recovers from panics.
+// Ultraviolet's renderer is not used, because it writes links, titles and cells of any
+// content; Painter writes only checked cells.
 package screen
 
 import (
@@ -25,7 +25,7 @@ import (
 // Size is the size of a terminal in characters.
 type Size struct{ Rows, Cols int }
 
-// The limits of a screen. A larger one would be memory for an agent to take.
+// The limits of a screen, so that an agent cannot use up memory.
 const (
 	maxRows = 300
 	maxCols = 600
@@ -45,14 +45,14 @@ type Screen struct {
 	in    input
 	modes modes
 
-	// Two emulators, one for each screen, and each only ever shows its first: x/vt
-	// keeps ten thousand lines that scrolled off its second screen, and nothing
-	// can be done about that from outside.
+	// There are two emulators, one for the main and one for the alternate screen, and each
+	// uses only its main screen: x/vt keeps ten thousand lines that scrolled off its
+	// alternate screen, which cannot be turned off.
 	main, alt *vt.Emulator
 	onAlt     bool
 
-	// wrap says that a wide character stands in the last two columns, so that the
-	// next one belongs on the next line. x/vt knows this of narrow ones only.
+	// wrap is set if a wide character is in the last two columns, so that the next one
+	// belongs on the next line. x/vt handles this only for narrow ones.
 	wrap bool
 
 	answers []byte
@@ -62,7 +62,7 @@ type Screen struct {
 	work   int64 // of the emulator, in cells
 	region bool  // the agent has set a scroll region since the last reset
 
-	catching bool // what scrolls off is kept for Scrolled
+	catching bool // lines that scroll off are kept for Scrolled
 	scrolled []byte
 }
 
@@ -73,7 +73,7 @@ func New(size Size) *Screen {
 	return s
 }
 
-// reset makes everything as at power-on.
+// reset resets everything to its initial state.
 func (s *Screen) reset() {
 	s.main, s.alt = emulator(s.size), emulator(s.size)
 	if s.catching {
@@ -84,15 +84,14 @@ func (s *Screen) reset() {
 
 func emulator(size Size) *vt.Emulator {
 	e := vt.NewEmulator(size.Cols, size.Rows)
-	e.SetScrollbackSize(1) // none is not to be had
+	e.SetScrollbackSize(1) // x/vt ignores 0
 	return e
 }
 
 // Size returns the screen's size.
 func (s *Screen) Size() Size { return s.size }
 
-// Write takes bytes of the agent. It never fails: what cannot be understood
-// changes nothing.
+// Write takes bytes of the agent. It never fails: unknown input changes nothing.
 func (s *Screen) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		rest = rest[s.Advance(rest, math.MaxInt32):]
@@ -100,8 +99,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Resize changes the size, within bounds. As on any terminal, what does not fit is
-// gone, and agents draw again.
+// Resize changes the size, within bounds. As on any terminal, content that does not fit is
+// lost, and agents draw again.
 func (s *Screen) Resize(size Size) {
 	if size = size.Bound(); size == s.size {
 		return
@@ -113,8 +112,8 @@ func (s *Screen) Resize(size Size) {
 	})
 }
 
-// guarded runs a step of the emulator. One that panics costs the screen its
-// content, and nobody their session.
+// guarded runs a step of the emulator. A panic clears the screen, but does not end the
+// session.
 func (s *Screen) guarded(step func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -127,7 +126,7 @@ func (s *Screen) guarded(step func()) {
 	step()
 }
 
-// Rang reports whether the agent has called the user since the last call: by the bell, or
+// Rang reports whether the agent has notified the user since the last call, by the bell or
 // by a desktop notification. Neither reaches the user's terminal.
 func (s *Screen) Rang() bool {
 	rang := s.rang
@@ -138,24 +137,24 @@ func (s *Screen) Rang() bool {
 // maxFaults is how many failures of the emulator are kept for Faults.
 const maxFaults = 8
 
-// Faults returns what the emulator failed at since the last call: each time the
-// screen was cleared. It is nil when all went well.
+// Faults returns the failures of the emulator since the last call; nil if there were none.
+// Each has cleared the screen.
 func (s *Screen) Faults() []string {
 	faults := s.faults
 	s.faults = nil
 	return faults
 }
 
-// maxAnswers bounds the answers that wait. An agent that asks without reading
-// gets no more.
+// maxAnswers bounds the answers that wait. An agent that sends queries without reading the
+// answers gets no more.
 const maxAnswers = 16 << 10
 
-// Held says that the agent is in the middle of a change that it wants shown at
-// once (synchronized output).
+// Held reports whether the agent is in the middle of a change that should be shown in one
+// step (synchronized output).
 func (s *Screen) Held() bool { return s.modes.held }
 
-// Answers returns what the terminal has answered to the agent since the last
-// call: input for the agent. It is nil when nothing was asked.
+// Answers returns the terminal's answers to the agent since the last call, which are input
+// for the agent; nil if there were no queries.
 func (s *Screen) Answers() []byte {
 	answers := s.answers
 	s.answers = nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// terminal is the user's terminal that shows what a Painter sends: another
-// emulator, which knows everything that Enter, a Painter and Leave use.
+// terminal is the user's terminal that shows the output of a Painter: another emulator,
+// which supports everything that Enter, a Painter and Leave use.
 type person struct {
 	*Painter
 	shows *Screen
@@ -26,7 +26,7 @@ func (p *person) take(out string) {
 	_, _ = p.shows.Write([]byte(out))
 }
 
-// look shows the screen as it is now.
+// look paints the current screen.
 func (p *person) look(s *Screen) {
 	out, _ := p.Paint(s)
 	p.take(string(out))
@@ -192,7 +192,7 @@ func TestHarmlessModesAreMirroredAndReset(t *testing.T) {
 	for _, modes := range []string{
 		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q",
 		"\x1b[?1003h\x1b[?2004l", "\x1b[?1003l\x1b[?25h\x1b[0 q", "\x1b[?1000;1006h",
-		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q", // left on for Leave
+		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q", // stays set until Leave
 	} {
 		_, _ = s.Write([]byte(modes))
 		p.look(s)

@@ -6,28 +6,28 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// caught is the rows that the emulator keeps until they are taken: no less than one
+// caught is how many rows the emulator keeps until they are taken: at least as many as one
 // token can scroll off.
 const caught = maxRows + ctrlseq.MaxText
 
-// NewCatching makes an empty screen of this size, within bounds, that keeps what
-// scrolls off it until Scrolled is called, which has to be done now and then.
+// NewCatching makes an empty screen of this size, within bounds, that keeps the lines that
+// scroll off it until Scrolled is called. Call that regularly.
 func NewCatching(size Size) *Screen {
 	s := &Screen{size: size.Bound(), catching: true}
 	s.reset()
 	return s
 }
 
-// Scrolled returns what scrolled off the main screen since the last call: whole lines
-// of text with all colors, as of Text. As on any terminal, what was drawn on the
-// alternate screen, or drawn over, is not in it.
+// Scrolled returns the lines that scrolled off the main screen since the last call, with
+// all colors, in the form of Text. As on any terminal, they do not include the alternate
+// screen, or text that was drawn over.
 func (s *Screen) Scrolled() []byte {
 	scrolled := s.scrolled
 	s.scrolled = nil
 	return scrolled
 }
 
-// catch takes what the emulator has kept.
+// catch takes the lines that the emulator has kept.
 func (s *Screen) catch() {
 	if s.main.ScrollbackLen() == 0 {
 		return

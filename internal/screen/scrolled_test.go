@@ -13,12 +13,12 @@ func TestNoScrolledLineIsLost(t *testing.T) {
 		{"1\r\n\r\n\r\n4\r\n5\r\n", "1\n\n\n", "4\n5\n"},
 		{"a line that is wrapped twice or more often", "a line tha\nt is wrapp\n", "ed twice o\nr more oft\nen\n"},
 		{"\x1b[31mred\x1b[m on\r\n2\r\n3\r\n4", "\x1b[0;31mred\x1b[0m on\x1b[m\n", "2\n3\n4\n"},
-		// What is drawn over is gone.
+		// Text that is drawn over is gone.
 		{"50%\r100%\r\n2\r\n3\r\n4", "100%\n", "2\n3\n4\n"},
 		{"1\r\n2\x1b[A\r\x1b[Jnew\r\n2\r\n3\r\n4", "new\n", "2\n3\n4\n"},
 		// The alternate screen keeps nothing.
 		{"1\r\n\x1b[?1049ha\r\nb\r\nc\r\nd\r\ne\x1b[?1049l2\r\n3\r\n4", "1\n", "2\n3\n4\n"},
-		// Of what is no text nothing is left.
+		// Nothing remains of bytes that are not text.
 		{"\x1b]0;title\x07x\x1b]52;c;ZXZpbA==\x07\r\n\u202e\r\n3\r\n4\r\n5\x1b[6n", "x\n\ufffd\n", "3\n4\n5\n"},
 		{"1\r\n2\r\n\x1bc3\r\n4\r\n5\r\n6", "3\n", "4\n5\n6\n"},
 	} {

@@ -40,7 +40,7 @@ func appendStyle(out []byte, style uv.Style, colors Colors) []byte {
 		}
 	}
 	if style.Underline != ansi.UnderlineNone {
-		out = appendCodes(out, 4) // the other kinds are not known everywhere
+		out = appendCodes(out, 4) // not all terminals support the other kinds
 	}
 	out = appendColor(out, style.Fg, 30, colors)
 	out = appendColor(out, style.Bg, 40, colors)
@@ -54,8 +54,7 @@ func appendCodes(out []byte, codes ...int) []byte {
 	return out
 }
 
-// appendColor adds a color as codes from base on: 30 for text, 40 for what is
-// behind it.
+// appendColor adds a color as codes from base on: 30 for text, 40 for the background.
 func appendColor(out []byte, c color.Color, base int, colors Colors) []byte {
 	if c == nil || colors < Colors16 {
 		return out

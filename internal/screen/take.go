@@ -32,16 +32,17 @@ func (s *Screen) take(t token) {
 	}
 }
 
-// tell lets the current emulator act.
+// tell passes a sequence to the current emulator.
 func (s *Screen) tell(format string, args ...any) { fmt.Fprintf(s.current(), format, args...) }
 
-// tellBoth is for what holds on both screens: colors, character sets, modes.
+// tellBoth passes a sequence to both emulators, for settings of both screens: colors,
+// character sets, modes.
 func (s *Screen) tellBoth(format string, args ...any) {
 	fmt.Fprintf(s.main, format, args...)
 	fmt.Fprintf(s.alt, format, args...)
 }
 
-// write puts text where the cursor is.
+// write writes text at the cursor.
 func (s *Screen) write(t token) {
 	e := s.current()
 	if s.wrap {
@@ -57,7 +58,7 @@ func (s *Screen) write(t token) {
 	}
 	if t.width == 2 && s.modes.autowrap {
 		switch s.size.Cols - e.CursorPosition().X {
-		case 1: // it has no room in the last column
+		case 1: // it does not fit into the last column
 			s.tell("\r\n")
 		case 2:
 			s.wrap = true
@@ -84,8 +85,8 @@ func (s *Screen) join(mark []byte) {
 	}
 }
 
-// control is a C0 control. The bell is not passed on: it is a signal that an
-// agent could give without end. Rang reports it.
+// control is a C0 control. The bell is not passed on, since an agent could ring it without
+// end. Rang reports it.
 func (s *Screen) control(c byte) {
 	switch c {
 	case '\a':
@@ -97,7 +98,7 @@ func (s *Screen) control(c byte) {
 	}
 }
 
-// escape is a sequence that begins with ESC; rest is what follows it.
+// escape is a sequence that begins with ESC; rest is the part after it.
 func (s *Screen) escape(rest string) {
 	switch rest {
 	case "7", "8", "D", "H", "M":
@@ -115,8 +116,8 @@ func (s *Screen) escape(rest string) {
 	}
 }
 
-// csi is a control sequence. Only what is listed here reaches the emulator, with
-// numbers that fit the screen: x/vt trusts them.
+// csi is a control sequence. Only the sequences that are listed here reach the emulator,
+// with numbers that fit the screen, since x/vt trusts them.
 func (s *Screen) csi(t token) {
 	prefix, numbers, inter := split(t.Data)
 	p := parameters(numbers)
@@ -158,8 +159,8 @@ func (s *Screen) csi(t token) {
 	}
 }
 
-// repeat is REP. It ends with the line, as in VTE: what it is for needs no more, and a
-// few bytes must not fill and scroll a whole screen.
+// repeat is REP. It stops at the end of the line, as in VTE: its purpose needs no more, and
+// a few bytes must not fill and scroll a whole screen.
 func (s *Screen) repeat(n int) {
 	if n = min(n, s.size.Cols-s.current().CursorPosition().X); n > 0 {
 		s.tell("\x1b[%db", n)
@@ -177,8 +178,8 @@ func (s *Screen) bound(final byte) int {
 	return s.size.Cols
 }
 
-// erase is ED. Erasing the whole is done in two halves, since x/vt would keep what
-// it erases; erasing what has scrolled off (3) has nothing to erase.
+// erase is ED. The whole screen is erased in two halves, since x/vt would otherwise keep
+// the erased lines. Erasing the scrollback (3) does nothing, since there is none.
 func (s *Screen) erase(what int) {
 	switch what {
 	case 0, 1:
@@ -199,8 +200,8 @@ func (s *Screen) softReset() {
 // numbers are a control sequence's parameters.
 type numbers []int
 
-// at returns the parameter i, or fallback when it is missing, empty or 0. Nothing that
-// this package understands tells 0 from missing where fallback is not 0.
+// at returns the parameter i, or fallback when it is missing, empty or 0. For no supported
+// sequence is 0 different from missing if fallback is not 0.
 func (n numbers) at(i, fallback int) int {
 	if i >= len(n) || n[i] == 0 {
 		return fallback
@@ -208,9 +209,8 @@ func (n numbers) at(i, fallback int) int {
 	return n[i]
 }
 
-// split takes a control sequence's bytes apart. Numbers are digits, semicolons and
-// colons; inter is "invalid" when they are anything else, or larger than any
-// terminal takes.
+// split splits a control sequence. Numbers are digits, semicolons and colons. inter is
+// "invalid" if they contain anything else, or are larger than any terminal accepts.
 func split(param []byte) (prefix, numbers, inter string) {
 	text := string(param)
 	if text != "" && text[0] >= '<' {
@@ -231,8 +231,7 @@ func split(param []byte) (prefix, numbers, inter string) {
 	return prefix, text, inter
 }
 
-// parameters reads numbers; one that is left out is 0, sub-parameters count as
-// parameters.
+// parameters reads numbers. A missing one is 0, and sub-parameters count as parameters.
 func parameters(text string) numbers {
 	if text == "" {
 		return nil

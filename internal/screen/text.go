@@ -8,9 +8,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Text returns what the screen shows, as lines of text with colors: no other control
-// sequences, no empty lines at the end, nothing when it is empty. With final it is
-// what stays when the agent has ended: the main screen, whatever is shown now.
+// Text returns the content of the screen as lines of text with colors, without other
+// control sequences and empty lines at the end. It is nil for an empty screen. With final
+// it returns the content that remains after the agent's end: the main screen, even if the
+// alternate one is shown.
 func (s *Screen) Text(colors Colors, final bool) []byte {
 	e := s.current()
 	if final {
@@ -31,11 +32,11 @@ func (s *Screen) Text(colors Colors, final bool) []byte {
 	return out.Bytes()
 }
 
-// Plain returns what the screen shows, as lines of text without any style.
+// Plain returns the content of the screen as lines of text without any style.
 func (s *Screen) Plain() string { return ansi.Strip(string(s.Text(NoColors, false))) }
 
-// Recolor returns text of Text for a terminal with these colors. Whatever else is in it,
-// should it have been stored where others can write, is gone.
+// Recolor returns text of Text for a terminal with these colors. It removes everything
+// else, in case the text was stored where others can write.
 func Recolor(text []byte, colors Colors) []byte {
 	text = bytes.TrimRight(text, "\r\n")
 	s := New(Size{bytes.Count(text, []byte("\n")) + 1, maxCols})
@@ -74,7 +75,7 @@ func lineOf(at func(x int) *uv.Cell, cols int, colors Colors) string {
 			end = len(out)
 		}
 	}
-	// What was cut off at the end may have held the reset.
+	// The part that was cut off may have held the reset.
 	line := string(out[:end])
 	if strings.Contains(line, "\x1b") {
 		line += "\x1b[m"

@@ -10,10 +10,10 @@ import (
 // taken in slices. The counts are upper bounds: x/vt copies a screen to scroll it by one
 // line.
 
-// Advance takes bytes of the agent as Write does, but stops once it has done about as
-// much work as budget says, in cells. It returns how many bytes it took, at least one
-// of those there are; the rest is for the next call. One call exceeds budget by no more
-// than a single token costs, which is a few times the screen.
+// Advance takes bytes of the agent as Write does, but stops after about budget work, in
+// cells. It returns how many bytes it took, at least one unless p is empty; pass the rest
+// to the next call. One call exceeds budget by no more than a single token costs, which is
+// a few times the screen.
 func (s *Screen) Advance(p []byte, budget int) int {
 	limit := s.work + int64(budget)
 	return s.in.each(p, func(t token) {
@@ -59,7 +59,7 @@ func (s *Screen) cost(t token) int64 {
 			return size
 		case '@', 'P', 'X', 'K':
 			return size + row
-		case 'b': // not beyond the line, but that may be the last one
+		case 'b': // it stays in the line, but that may be the last one
 			return size + row
 		}
 		return size
@@ -67,8 +67,8 @@ func (s *Screen) cost(t token) int64 {
 	return int64(1 + len(t.Data))
 }
 
-// costOfText returns the number of cells that text may touch: its own, those that make room
-// for it, and those that scroll when it goes beyond the last line.
+// costOfText returns the number of cells that text may touch: its own, those that it moves,
+// and those that scroll if it continues after the last line.
 func (s *Screen) costOfText(t token) int64 {
 	width := max(len(t.Data), 1)
 	if t.Data[0] >= 0x80 {
@@ -80,7 +80,7 @@ func (s *Screen) costOfText(t token) int64 {
 		lines++
 	}
 	scrolls := max(at.Y+lines-s.size.Rows+1, 0)
-	if s.region { // its last line may be any
+	if s.region { // it may end in any line
 		scrolls = lines
 	}
 	cells := int64(width) + int64(scrolls*s.size.Rows*s.size.Cols)

@@ -9,8 +9,8 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// expensive are sequences that ask a terminal for much with few bytes, each with the
-// most cells that one byte of it may cost on a screen of 24 by 80.
+// expensive are sequences that cause much work with few bytes, each with the maximum cost
+// of one byte in cells on a screen of 24 by 80.
 var expensive = []struct {
 	name, bytes string
 	most        int
@@ -33,7 +33,7 @@ var expensive = []struct {
 	{"kitty's pictures", "\x1b_Ga=T,s=99999,v=99999;" + strings.Repeat("A", 4000) + "\x1b\\", 20},
 	{"an operating system command", "\x1b]4;" + strings.Repeat("1;?;", 2000) + "\x07", 20},
 	{"inserted text", "\x1b[4hx", 60},
-	// These touch the whole screen each, as with any terminal.
+	// Each of these touches the whole screen, as on any terminal.
 	{"lines", "\n", 2000},
 	{"inserted lines", "\x1b[99999L", 1000},
 	{"deleted lines", "\x1b[H\x1b[99999M", 1000},
@@ -44,7 +44,7 @@ var expensive = []struct {
 	{"resets", "\x1bc", 2000},
 }
 
-// 39 KB of repeated characters once took seconds, in which nobody else got the screen.
+// 39 KB of repeated characters once took seconds, during which the screen was blocked.
 func TestNoSequenceExceedsItsCostLimit(t *testing.T) {
 	for _, c := range expensive {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestRepeatedCharactersStopAtTheEndOfTheLine(t *testing.T) {
 	}
 }
 
-// cells returns copies of what a screen shows, row by row.
+// cells returns a copy of the cells of a screen, row by row.
 func cells(s *Screen) []uv.Cell {
 	var all []uv.Cell
 	for y := range s.size.Rows {
@@ -81,8 +81,8 @@ func cells(s *Screen) []uv.Cell {
 	return all
 }
 
-// FuzzWork feeds anything in slices: each does no more than it may, the count is no less
-// than what has changed, and the screen is the same as without slices.
+// FuzzWork writes any bytes in slices: each stays within its budget, the count is at least
+// the number of changed cells, and the screen is the same as without slices.
 func FuzzWork(f *testing.F) {
 	for _, c := range expensive {
 		f.Add([]byte(c.bytes), uint16(24), uint16(80), uint16(100))
@@ -113,7 +113,7 @@ func FuzzWork(f *testing.F) {
 					changed++
 				}
 			}
-			// Whatever a switch of screens shows was there before.
+			// A switch of screens only shows content that existed before.
 			if changed > done+all*int64(strings.Count(string(data), "\x1b")) || changed > 2*done+2 && !strings.Contains(string(data), "\x1b") {
 				t.Fatalf("%d cells changed, %d were counted", changed, done)
 			}

@@ -69,7 +69,7 @@ func (anthropic) parse(_ *http.Request, body []byte) (Conversation, error) {
 }
 
 // readBlocks reads the content of a user message: a text, or blocks of text and tool
-// results. Text next to results comes from the agent's own frame.
+// results. Text next to results is added by the agent itself.
 func (c *Conversation) readBlocks(content json.RawMessage) {
 	var blocks []anthropicBlock
 	if json.Unmarshal(content, &blocks) != nil {

@@ -17,8 +17,8 @@ func writeCommand(name, content string) string {
 }
 
 // editCommand returns a shell command that replaces a text in a file and shows the
-// difference. It uses perl, which every Debian has and which leaves the file alone when
-// it dies.
+// difference. It uses perl, which every Debian has, and which leaves the file unchanged if
+// it fails.
 func editCommand(edit Edit) string {
 	name := shellquote.Quote(operand(edit.Path))
 	return "OLD=" + shellquote.Quote(edit.Old) + " NEW=" + shellquote.Quote(edit.New) +

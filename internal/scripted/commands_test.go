@@ -77,8 +77,8 @@ func TestReachCommandReportsItsResultAndSucceeds(t *testing.T) {
 	}
 }
 
-// TestDemoFixesTheSampleProject plays the demo with a shell alone, as Codex
-// does, and runs the sample's own tests before and after.
+// TestDemoFixesTheSampleProject plays the demo with only a shell, as Codex does, and runs
+// the sample's tests before and after.
 func TestDemoFixesTheSampleProject(t *testing.T) {
 	dir := t.TempDir()
 	samples, err := filepath.Glob("sample/*.txt")

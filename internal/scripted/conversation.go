@@ -17,7 +17,7 @@ type Conversation struct {
 	Model   string   // the requested model, repeated in the answer
 	Stream  bool     // whether the answer is streamed
 	System  string   // system prompts, joined
-	Prompts []string // texts of the user and of the agent's own frame, in order
+	Prompts []string // texts of the user and those that the agent adds, in order
 	Results []string // tool results since the last prompt, oldest first
 	Tools   []Tool   // the agent's tools
 	Schema  *schema  // schema that the answer must follow, or nil
@@ -35,14 +35,14 @@ type Turn struct {
 	Slow *Slow // nil means at full speed
 }
 
-// Call asks the agent to use one of its tools.
+// Call makes the agent use one of its tools.
 type Call struct {
 	Name      string
 	Namespace string          // of tools that the agent groups (Codex)
 	Args      json.RawMessage // a JSON object
 }
 
-// created is the time in all answers, since answers depend on the request alone.
+// created is the time in all answers, since answers depend only on the request.
 var created = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // newConversation returns an empty conversation for a request body.
@@ -74,8 +74,8 @@ func (c *Conversation) addSystem(text string) {
 	c.System += text
 }
 
-// addPrompt adds a prompt. Only a text that the user can have written restarts the
-// script; texts that the agent's own frame adds between tool results do not.
+// addPrompt adds a prompt. Only a text that the user can have written restarts the script;
+// texts that the agent adds between tool results do not.
 func (c *Conversation) addPrompt(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -144,8 +144,8 @@ func (c Conversation) finished() (count int, running string) {
 	return count, running
 }
 
-// lastLine returns the value of {result}: the result of a reach step, else the last
-// line that is neither empty nor an element.
+// lastLine returns the value of {result}: the result of a reach step, else the last line
+// that is neither empty nor an XML element.
 func (c Conversation) lastLine() string {
 	if len(c.Results) == 0 {
 		return ""

@@ -33,7 +33,7 @@ func TestGeminiModelNameCanHaveColonsAndSlashes(t *testing.T) {
 	}
 }
 
-// Copilot's tool refuses a file in a folder that is not there.
+// Copilot's tool refuses a file in a missing folder.
 func TestFolderIsCreatedBeforeCopilotWritesAFile(t *testing.T) {
 	create := Tool{Name: "create", Schema: writeTool.Schema}
 	script := Script{Steps: []Step{{Write: &Write{Path: "a/b/c.txt", Content: "x"}}, {Write: &Write{Path: "d.txt", Content: "y"}}}}

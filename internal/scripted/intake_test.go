@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// many sends count requests with the same body at a time, and counts the statuses.
+// many sends count requests with the same body at once, and counts the statuses.
 func many(t *testing.T, count int, body string) map[int]int {
 	t.Helper()
 	server := New(Script{})
@@ -33,8 +33,8 @@ func many(t *testing.T, count int, body string) map[int]int {
 	return statuses
 }
 
-// grown returns how much larger than before the heap has ever been while do ran, in bytes.
-// The runtime gives no address space back.
+// grown returns by how many bytes do has increased the heap's maximum size. The runtime
+// never returns address space, so that is the size it keeps.
 func grown(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -76,7 +76,8 @@ func (s Script) end() string {
 }
 
 // fill joins texts and replaces {agent}, {model}, {tools}, {result} and {received:TEXT}.
-// The output of the agent's tools is inserted last, so that no mark in it is replaced.
+// The output of the agent's tools is inserted last, so that no placeholder in it is
+// replaced.
 func (c Conversation) fill(texts []string) string {
 	text := strings.ReplaceAll(strings.Join(texts, "\n"), "{tools}", c.toolNames())
 	text = receivedPattern.ReplaceAllStringFunc(text, func(mark string) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tools that most agents offer, in one form of many.
+// The tools that most agents offer, in one of many forms.
 var (
 	shellTool = tool("bash", "command")
 	writeTool = tool("write", "filePath", "content")
@@ -34,8 +34,8 @@ func parse(t *testing.T, text string) Script {
 	return script
 }
 
-// plays returns what a script does in turn, each as "text -> tool arguments", until it
-// ends or n turns are over. Every call gets the result given.
+// plays returns the turns of a script, each as "text -> tool arguments", until it ends or
+// for n turns. Every call gets the given result.
 func plays(t *testing.T, script Script, c Conversation, result string, n int) []string {
 	t.Helper()
 	var turns []string

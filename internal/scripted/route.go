@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A route says how to answer a path: with a turn of a conversation (play), its size in
+// A route defines the answer for a path: a turn of a conversation (play), its size in
 // tokens (play and count), or facts about the server.
 type route struct {
 	play  dialect

@@ -89,7 +89,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Whatever can be read can be played.
+		// Every script that can be read can be played.
 		for done := range 3 {
 			script.next(Conversation{Tools: []Tool{shellTool}}, done)
 		}

@@ -19,7 +19,7 @@ import (
 // down to their shape.
 var recorded = []struct {
 	name, path, client string
-	shell, write       string // the tools the script has to find
+	shell, write       string // the tools that the script must find
 	streamed           bool
 }{
 	{"codex", "/openai/v1/responses", "codex_exec/0.169.0 (Debian)", "exec_command", "exec_command", true},
@@ -38,7 +38,7 @@ func request(t testing.TB, name string) string {
 	return string(text)
 }
 
-// post sends a request to a server of its own that plays script.
+// post sends a request to a new server that plays script.
 func post(t testing.TB, script Script, path, client, body string) *http.Response {
 	t.Helper()
 	server := httptest.NewServer(New(script))
@@ -102,7 +102,7 @@ func TestRequestsOfRealAgentsAreParsed(t *testing.T) {
 }
 
 func TestWorkingDirectoryInAReminderIsRead(t *testing.T) {
-	// Qwen Code says it so, also when it speaks Anthropic's dialect.
+	// This is Qwen Code's User-Agent, also in Anthropic's dialect.
 	body := `{"messages":[{"role":"user","content":[
 		{"type":"text","text":"<system-reminder>\nI'm currently working in the directory: /w\n</system-reminder>"},
 		{"type":"text","text":"Do the task."}]}]}`
@@ -349,7 +349,7 @@ func TestDisconnectedClientEndsASlowAnswer(t *testing.T) {
 	}
 }
 
-// fuzz feeds a dialect's parser and plays what it understood.
+// fuzz passes bytes to a dialect's parser and plays the parsed conversation.
 func fuzz(f *testing.F, path string, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {
@@ -362,7 +362,7 @@ func fuzz(f *testing.F, path string, seeds ...string) {
 	server := New(script)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if strings.Contains(string(body), "delay") {
-			return // a prompt may ask for an answer that takes its time
+			return // a prompt may select a slow answer
 		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(string(body)))

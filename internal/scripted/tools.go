@@ -14,7 +14,7 @@ type Tool struct {
 	Schema    schema
 }
 
-// schema is the part of a JSON schema that is needed to make arguments.
+// schema is the part of a JSON schema that is used to build arguments.
 type schema struct {
 	Type       typeName          `json:"type"`
 	Properties map[string]schema `json:"properties"`

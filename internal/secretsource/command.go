@@ -19,7 +19,7 @@ const (
 	maxOutput = 64 << 10         // bytes
 )
 
-// boundedBuffer keeps what fits, and fails a program that prints more.
+// boundedBuffer keeps a bounded amount of output. A program that prints more fails.
 type boundedBuffer struct {
 	kept bytes.Buffer
 	full bool // the program printed more
@@ -49,7 +49,7 @@ func Run(ctx context.Context, argv []string, noun string) ([]byte, error) {
 	return out.kept.Bytes(), nil
 }
 
-// RunForLine runs a program that prints a secret alone on a line, as Run does.
+// RunForLine is Run for a program that prints a secret as its only line.
 func RunForLine(ctx context.Context, argv []string, noun string) (secret.Value, error) {
 	output, err := Run(ctx, argv, noun)
 	if err != nil {
@@ -73,7 +73,7 @@ func explain(ctx context.Context, err error, program, noun string, tooLong bool)
 	failure, _ := errors.AsType[*command.Error](err)
 	why := "cannot be run"
 	switch {
-	case tooLong: // the exit code depends on how the program takes it
+	case tooLong: // the exit code depends on how the program handles it
 		why = fmt.Sprintf("printed more than %d bytes", maxOutput)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		why = "took longer than " + timeout.String()

@@ -1,6 +1,6 @@
-// Package secretsource reads secrets from where the user keeps them outside of aibox: a file
-// that only the user can read, or the output of a program. It never stores a secret, nor
-// repeats one in an error.
+// Package secretsource reads secrets that the user keeps outside of aibox: a file that only
+// the user can read, or the output of a program. It never stores a secret, nor repeats one
+// in an error.
 package secretsource
 
 import (
@@ -18,7 +18,7 @@ import (
 	"aibox/internal/secret"
 )
 
-// ReadFile reads a secret from a file that belongs to the user, and that nobody else can
+// ReadFile reads a secret from a file that belongs to the user, and that no other user can
 // read. The checks are of the open file, so that no other file can take its place. noun
 // names such a file in errors: "key file".
 func ReadFile(path, noun string) (secret.Value, error) {

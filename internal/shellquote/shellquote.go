@@ -8,7 +8,7 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// plain matches what a shell takes as one word without quotes.
+// plain matches texts that a shell reads as one word without quotes.
 var plain = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // Join returns the words as one command line, with quotes where they are needed.
@@ -23,11 +23,12 @@ func Join(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// special lists what has a meaning within double quotes, in an interactive shell too.
+// special lists the characters that are special within double quotes, including in an
+// interactive shell.
 const special = "\"$`\\!"
 
 // Quote returns the word in single quotes, or in double quotes where that is easier to
-// read: in a word with single quotes and nothing that double quotes do not quote.
+// read: for a word that contains single quotes and no special character.
 func Quote(word string) string {
 	if strings.Contains(word, "'") && !strings.ContainsAny(word, special) {
 		return `"` + word + `"`

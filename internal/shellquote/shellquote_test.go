@@ -22,7 +22,7 @@ func FuzzAShellReadsTheWord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word string) {
 		for _, c := range []byte(word) {
 			if c == 0 {
-				return // no argument holds a zero byte
+				return // arguments cannot contain a zero byte
 			}
 		}
 		out, err := exec.Command("sh", "-c", "printf %s. "+Join([]string{word})).Output()

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// meaning lists what would have a meaning for a shell outside of quotes.
+// meaning lists the characters that are special to a shell outside of quotes.
 const meaning = "|&;<>()$`*?[]#~\n"
 
-// Split reads a command line into words as a POSIX shell would, without running one:
-// quotes and backslashes work, and nothing is expanded. What only a shell could do (pipes,
-// variables, patterns) is an error, so that it is not passed to a program as text. The
-// words of Join come back unchanged, unless one has such a character in double quotes.
+// Split reads a command line into words as a POSIX shell would, without running one: quotes
+// and backslashes work, and nothing is expanded. Features of a shell (pipes, variables,
+// patterns) are an error, so that they are not passed to a program as text. Split returns
+// the words of Join unchanged, unless one has such a character in double quotes.
 func Split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -54,8 +54,8 @@ func Split(line string) ([]string, error) {
 	return words, nil
 }
 
-// quotedTo adds the text up to the closing double quote to word, and returns where that
-// is.
+// quotedTo adds the text up to the closing double quote to word, and returns the quote's
+// index.
 func quotedTo(text string, word *strings.Builder) (int, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -15,7 +15,7 @@ func Split(path string) (dir, name string) {
 	return "", path
 }
 
-// Parents returns the folders that path lies in, outer first, without the top.
+// Parents returns the folders that contain path, outer ones first, without the top.
 func Parents(path string) []string {
 	var dirs []string
 	for i := range len(path) {

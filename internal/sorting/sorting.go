@@ -1,7 +1,7 @@
-// Package sorting sorts slices of structs. slices.SortFunc compiles a sort of its own, of
-// 30 KB, for each type of struct, and copies both structs for each comparison; here all types
-// share one sort. Slices of pointers, strings or numbers share an instance of slices.SortFunc
-// and are better sorted with that.
+// Package sorting sorts slices of structs. slices.SortFunc compiles a separate sort of 30 KB
+// for each type of struct, and copies both structs for each comparison. Here all types share
+// one sort. Slices of pointers, strings or numbers share an instance of slices.SortFunc and
+// are better sorted with that.
 package sorting
 
 import "sort"

@@ -34,7 +34,7 @@ func (s *Spool) Add(record []byte) error {
 	return s.spill()
 }
 
-// spill moves what is in memory to the file.
+// spill moves the records in memory to the file.
 func (s *Spool) spill() (err error) {
 	if s.file == nil {
 		if s.file, err = CreateUnnamed(s.Dir); err != nil {

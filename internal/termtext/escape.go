@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes s one safe line: control characters, invalid bytes, invisible
-// and direction-changing characters, and marks heaped on one character or on none,
-// become visible escapes (\n, \x1b, \u202e), a backslash becomes two. Ordinary text
-// in any script stays as it is.
+// Escape makes s one safe line. Control characters, invalid bytes, invisible and
+// direction-changing characters, and too many marks on one character or on none become
+// visible escapes (\n, \x1b, \u202e), and a backslash becomes two. Ordinary text in any
+// script is unchanged.
 func Escape(s string) string { return escape(s, false) }
 
 // Text is Escape for text of several lines: newline, tab and backslash stay.
@@ -22,9 +22,9 @@ func escape(s string, text bool) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	marks := maxMarks // that may no more follow: there is nothing yet that they belong to
+	marks := maxMarks // no mark may follow yet, since there is no character before it
 	for len(s) > 0 {
-		if c := s[0]; ' ' <= c && c < 0x7f && c != '\\' { // the same as below, without tables
+		if c := s[0]; ' ' <= c && c < 0x7f && c != '\\' { // the same result as below, without tables
 			b.WriteByte(c)
 			marks = 0
 			s = s[1:]
@@ -58,9 +58,9 @@ func escape(s string, text bool) string {
 	return b.String()
 }
 
-// maxMarks is how many combining marks may stand on one character: more than any
-// language stacks, too few to paint over the lines above. A mark that stands on
-// nothing would be painted on what is ours before it, and is escaped.
+// maxMarks is how many combining marks one character may have: more than any language uses,
+// and too few to cover the lines above. A mark without a character would be drawn on
+// aibox's own text before it, so it is escaped.
 const maxMarks = 6
 
 // plain reports whether s needs no escape at all: the common case.
@@ -102,7 +102,7 @@ func escapeHex(b *strings.Builder, r rune) {
 	}
 }
 
-// blank are letters and marks that show nothing.
+// blank are letters and marks that are invisible.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x034f, 0x034f, 1},
@@ -122,8 +122,8 @@ func visible(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.Is(blank, r)
 }
 
-// misleading reports whether r, in running text, changes the order of what
-// stands around it or is a control in disguise.
+// misleading reports whether r changes the order of the text around it, or is a disguised
+// control.
 func misleading(r rune) bool {
 	switch {
 	case r >= 0x80 && r <= 0x9f, r == 0x2028, r == 0x2029:

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/ctrlseq"
 )
 
-// Mode says what a Filter lets through.
+// Mode selects what a Filter passes on.
 type Mode int
 
 // The modes. The zero value is the strictest.
@@ -33,7 +33,7 @@ type Filter struct {
 	rest  []byte // an incomplete rune
 	out   []byte
 	style bool   // a style may be set
-	lines *Lines // nil: the rows of the text stay as they are
+	lines *Lines // nil leaves the rows of the text unchanged
 }
 
 // NewFilter makes a Filter that writes to w.
@@ -90,7 +90,7 @@ func (f *Filter) take(t ctrlseq.Token) {
 			f.multibyte(c)
 		}
 	case ctrlseq.Control:
-		f.in.Reset() // here a control breaks a sequence off, so that no text is lost
+		f.in.Reset() // here a control ends a sequence, so that no text is lost
 		f.control(t.Final)
 	case ctrlseq.CSI:
 		if f.mode == Stream && len(t.Data) <= maxSequence && allowed(t.Data, t.Final) {
@@ -156,7 +156,7 @@ func (f *Filter) control(c byte) {
 
 // multibyte collects the bytes of a rune.
 func (f *Filter) multibyte(c byte) {
-	if len(f.rest) == 0 && c < 0xc0 { // no rune begins so; the 8-bit controls are among these
+	if len(f.rest) == 0 && c < 0xc0 { // no rune begins with these bytes, which include the 8-bit controls
 		if c > 0x9f {
 			f.replace()
 		}
@@ -189,7 +189,7 @@ func (f *Filter) put(char []byte, r rune) {
 	}
 }
 
-// endRune gives up a rune that was cut off.
+// endRune replaces an incomplete rune.
 func (f *Filter) endRune() {
 	if len(f.rest) > 0 {
 		f.rest = f.rest[:0]

@@ -8,21 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// JSON passes JSON on to a writer and makes it safe to show: what Escape would escape
-// in a string becomes an escape of JSON (RFC 8259, section 7), with surrogates above the
+// JSON writes JSON to a writer and makes it safe to show. Characters in strings that Escape
+// would escape become escapes of JSON (RFC 8259, section 7), with surrogates above the
 // Basic Multilingual Plane, so that a program reads the same values. A byte that is not
-// UTF-8 becomes \ufffd, as which a decoder would read it. The input must be valid JSON
-// except for such bytes, in writes of any size. Not safe for concurrent use.
+// UTF-8 becomes \ufffd, which is how a decoder would read it. The input must be valid JSON
+// except for such bytes, in writes of any size. It is not safe for concurrent use.
 type JSON struct {
 	out   io.Writer
 	carry []byte // the beginning of a character
-	marks int    // that may follow, as in Escape
+	marks int    // marks that may follow, as in Escape
 }
 
-// NewJSON returns a JSON that writes to out, one write for each of its own.
+// NewJSON returns a JSON that writes to out, with one write for each call of Write.
 func NewJSON(out io.Writer) *JSON { return &JSON{out: out, marks: maxMarks} }
 
-// Write writes what is whole in p and keeps the rest for the next call.
+// Write writes the complete characters in p, and keeps the rest for the next call.
 func (j *JSON) Write(p []byte) (int, error) {
 	data := p
 	if len(j.carry) > 0 {
@@ -47,8 +47,7 @@ func (j *JSON) Close() error {
 	return err
 }
 
-// cut returns the length of a character's beginning at the end of data, of which the rest may
-// come yet.
+// cut returns the length of an incomplete character at the end of data.
 func cut(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		tail := data[len(data)-n:]
@@ -62,7 +61,7 @@ func cut(data []byte) int {
 	return 0
 }
 
-// escape returns data with escapes: data itself where it needs none.
+// escape returns data with escapes; data itself if it needs none.
 func (j *JSON) escape(data []byte) []byte {
 	if !slices.ContainsFunc(data, func(c byte) bool { return c >= 0x7f }) {
 		if len(data) > 0 {
@@ -85,8 +84,8 @@ func (j *JSON) escape(data []byte) []byte {
 	return out
 }
 
-// marksAfter returns how many marks may follow an ASCII character. On a quotation mark, which
-// is not the string's own, none may stand.
+// marksAfter returns how many marks may follow an ASCII character. None may follow a
+// quotation mark, since it delimits the string.
 func marksAfter(c byte) int {
 	if c == '"' || c <= ' ' {
 		return maxMarks
@@ -94,7 +93,7 @@ func marksAfter(c byte) int {
 	return 0
 }
 
-// rune appends a character that is not ASCII, of that many bytes.
+// rune appends a non-ASCII character of that many bytes.
 func (j *JSON) rune(out []byte, r rune, size int) []byte {
 	mark := unicode.Is(unicode.M, r)
 	switch {

@@ -31,8 +31,8 @@ func shownJSON(t testing.TB, data []byte, size int) string {
 	return out.String()
 }
 
-// Every character there is: what is printed shows itself or is an escape, and a program
-// reads the same.
+// For every character, the output is either the visible character or an escape, and a
+// program reads the same.
 func TestJSONShowsEveryCharacterAndKeepsItsValue(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r >= 0xd800 && r <= 0xdfff {
@@ -113,7 +113,7 @@ func TestJSONDoesNotDependOnTheSizesOfWrites(t *testing.T) {
 	})
 }
 
-// FuzzJSON takes any bytes as JSON. What is valid keeps its value.
+// FuzzJSON takes any bytes as JSON. Valid JSON keeps its value.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte("{\"a\": \"\u009b\u202e\xff\"}"), 2)
 	f.Add([]byte(`["\u0301",1]`), 1)

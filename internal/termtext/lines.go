@@ -7,29 +7,28 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Lines keeps the output of an agent apart from the rest of a terminal: each row of
-// it begins with a mark, and whatever the agent prints, it reaches neither the mark nor
-// any row before. So no row without the mark is the agent's. Lines makes
-// the rows itself, since a terminal begins one without a mark where a line is too long.
-// It is shared by the filters of all streams that one terminal shows, and is not safe for
-// concurrent use.
+// Lines separates the output of an agent from the rest of a terminal. Each row of it begins
+// with a mark, and the agent's output can change neither the mark nor any row before. So no
+// row without the mark is the agent's. Lines wraps the rows itself, since a terminal would
+// wrap a long line to a row without a mark. The filters of all streams that one terminal
+// shows share it. It is not safe for concurrent use.
 type Lines struct {
 	mark   string
 	margin int // columns of the mark
 	size   func() int
 	wide   bool
 
-	room  int    // columns of the row behind the mark
-	col   int    // where the cursor is behind the mark, or less far
+	room  int    // columns of the row after the mark
+	col   int    // upper bound of the cursor's column after the mark
 	begun bool   // the row has its mark
 	back  bool   // the cursor has to return to the row's beginning
-	pen   []byte // the sequences that made the style
+	pen   []byte // the sequences that set the current style
 }
 
-// NewLines makes Lines. The mark is text of one column per rune; faint writes it in a
-// faint style. size is the terminal's width in columns and asked for every row.
-// wide says that the terminal draws characters of ambiguous width in two columns, as
-// those of East Asian locales do.
+// NewLines makes Lines. The mark is text of one column per rune; faint writes it in a faint
+// style. size returns the terminal's width in columns, and is called for every row. wide is
+// for terminals that draw characters of ambiguous width in two columns, as in East Asian
+// locales.
 func NewLines(mark string, faint bool, size func() int, wide bool) *Lines {
 	l := &Lines{mark: mark, margin: utf8.RuneCountInString(mark), size: size, wide: wide}
 	if faint {
@@ -38,7 +37,7 @@ func NewLines(mark string, faint bool, size func() int, wide bool) *Lines {
 	return l
 }
 
-// maxPen bounds the sequences that make a style, in bytes. Programs reset theirs long
+// maxPen bounds the sequences that set a style, in bytes. Programs reset theirs long
 // before.
 const maxPen = 256
 
@@ -47,8 +46,8 @@ func NewLineFilter(w io.Writer, lines *Lines) *Filter {
 	return &Filter{w: w, mode: Stream, lines: lines}
 }
 
-// Break returns what ends the agent's row, so that the next text stands on a row without
-// its mark and style: nothing where that is so already.
+// Break returns the bytes that end the agent's row, so that the next text is on a row
+// without the mark and style; none if that is already so.
 func (l *Lines) Break() []byte {
 	var out []byte
 	if len(l.pen) > 0 {
@@ -74,9 +73,8 @@ func (l *Lines) text(out, char []byte, r rune) []byte {
 	return append(out, char...)
 }
 
-// columns returns how many columns a character takes at most: a row that is broken too early
-// is not nice, one that the terminal breaks has no mark. So marks that join the
-// character before count, too.
+// columns returns the maximum width of a character in columns: a row that is wrapped too
+// early is ugly, but one that the terminal wraps has no mark. So combining marks count, too.
 func (l *Lines) columns(r rune) int {
 	if r < 0x7f {
 		return 1
@@ -89,7 +87,7 @@ func (l *Lines) columns(r rune) int {
 			return 2
 		}
 	}
-	if r >= 0x1f000 { // pictures, whose width nobody agrees on
+	if r >= 0x1f000 { // pictures, whose width differs between terminals
 		return 2
 	}
 	return 1
@@ -129,7 +127,7 @@ func (l *Lines) style(out, sequence []byte) []byte {
 	return append(out, sequence...)
 }
 
-// erase adds EL. What would reach the mark is done from the right of it.
+// erase adds EL. An erasure that would reach the mark starts to the right of it.
 func (l *Lines) erase(out []byte, what byte) []byte {
 	if out = l.ready(out); what == '0' {
 		return append(out, "\x1b[K"...)
@@ -146,7 +144,7 @@ func (l *Lines) erase(out []byte, what byte) []byte {
 	return out
 }
 
-// ready has the cursor stand on a row with the mark, where the agent left it.
+// ready ensures that the row has its mark, and that the cursor is where the agent left it.
 func (l *Lines) ready(out []byte) []byte {
 	if l.begun && !l.back {
 		return out
@@ -154,7 +152,7 @@ func (l *Lines) ready(out []byte) []byte {
 	return l.start(out)
 }
 
-// start puts the cursor behind the mark of the row, which is written in its own style.
+// start writes the mark of the row in its own style, and puts the cursor after it.
 func (l *Lines) start(out []byte) []byte {
 	if !l.begun {
 		l.room = max(l.size()-l.margin, 2)
@@ -168,7 +166,7 @@ func (l *Lines) start(out []byte) []byte {
 	return out
 }
 
-// newline ends the row. A style would color the new one.
+// newline ends the row, and first resets a style, which would color the new row.
 func (l *Lines) newline(out []byte) []byte {
 	if len(l.pen) > 0 {
 		out = append(out, "\x1b[m"...)

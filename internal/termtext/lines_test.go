@@ -9,8 +9,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// shared is a terminal on which aibox has printed own rows, and an agent prints on both
-// of its streams.
+// shared is a terminal on which aibox has printed rows, and an agent prints on both of its
+// streams.
 type shared struct {
 	cols int
 	out  bytes.Buffer
@@ -28,13 +28,13 @@ func newShared(cols int) *shared {
 	return s
 }
 
-// own prints a row of aibox's own.
+// own prints a row of aibox.
 func (s *shared) own(text string) {
 	s.out.Write(append(s.line.Break(), text...))
 	s.out.WriteString("\r\n")
 }
 
-// rows returns what the terminal has shown, without colors, and what it has shown with them.
+// rows returns the rows that the terminal has shown, without colors and with them.
 func (s *shared) rows() (plain, colored []string) {
 	seen := screen.NewCatching(screen.Size{Rows: 10, Cols: s.cols})
 	_, _ = seen.Write(s.out.Bytes())
@@ -114,8 +114,8 @@ func TestStdoutAndStderrShareTheCurrentLine(t *testing.T) {
 	}
 }
 
-// FuzzLines lets an agent print anything on both streams: aibox's rows stay as they
-// were, and every other row has the mark.
+// FuzzLines lets an agent print anything on both streams: aibox's rows stay unchanged, and
+// every other row has the mark.
 func FuzzLines(f *testing.F) {
 	for _, in := range hostile {
 		f.Add([]byte(in), []byte("\r\x1b[2K✓ probes\b\b\b"), uint8(20))

@@ -87,7 +87,7 @@ func TestEscapeShowsEveryHiddenCharacter(t *testing.T) {
 
 var safeSequence = regexp.MustCompile("\x1b\\[(?:[0-9;:]*m|[012]?K)")
 
-// check fails when text holds anything that could act on a terminal.
+// check fails if text holds anything that could control a terminal.
 func check(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

@@ -1,5 +1,5 @@
-// Package undo keeps the steps that take back what a function has made so far:
-// register each one right after the thing is made, release them all on success.
+// Package undo keeps the steps that undo a function's work so far: register each one right
+// after something is made, and release them all on success.
 package undo
 
 import (
@@ -19,13 +19,13 @@ func (s *Stack) Add(step func(context.Context) error) {
 	s.steps = append(s.steps, step)
 }
 
-// Release forgets every step: what was made stays.
+// Release drops all steps, so that their results stay.
 func (s *Stack) Release() { s.steps = nil }
 
-// Run executes the steps, newest first, and joins their errors. A canceled ctx
-// does not stop the clean-up: each step gets ctx's values without its
-// cancellation and at most limit (30 s when limit is 0). After Run the stack is
-// empty, so deferring it beside Release is safe.
+// Run executes the steps, newest first, and joins their errors. A canceled ctx does not
+// stop the cleanup: each step gets ctx's values without its cancellation, and at most limit
+// (30 s if limit is 0). After Run the stack is empty, so deferring it together with Release
+// is safe.
 func (s *Stack) Run(ctx context.Context, limit time.Duration) error {
 	if limit == 0 {
 		limit = 30 * time.Second

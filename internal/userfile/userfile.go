@@ -13,8 +13,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Read returns the content of a file, at most one byte more than most. It refuses what is not
-// a regular file, and a file that other users can write to.
+// Read returns the content of a file, at most one byte more than most. It refuses anything
+// but a regular file, and a file that other users can write to.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
 	if err != nil {

@@ -23,8 +23,8 @@ type Watchdog struct {
 }
 
 // Start starts a watchdog from program, which calls Serve when its first argument is
-// Command. name is shown in the list of processes. What goes wrong in
-// the watchdog is written to log.
+// Command. name is shown in the list of processes. Errors of the watchdog are written to
+// log.
 func Start(program, name string, log *os.File) (*Watchdog, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -32,11 +32,11 @@ func Start(program, name string, log *os.File) (*Watchdog, error) {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "watchdog")
 	defer theirs.Close()
-	// It outlives this process, whatever becomes of that one.
+	// The watchdog outlives this process, however that ends.
 	cmd := exec.Command(program, Command, name) //nolint:noctx // see above
 	cmd.Dir, cmd.Env = "/", []string{"GOMAXPROCS=1"}
 	cmd.Stdin, cmd.Stderr = theirs, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is sent to the supervisor's group does not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to the supervisor's group do not reach it
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the watchdog: %w", err), unix.Close(pair[0]))
 	}
@@ -51,9 +51,9 @@ func (w *Watchdog) PID() int { return w.cmd.Process.Pid }
 // Died is closed when the watchdog's process has ended.
 func (w *Watchdog) Died() <-chan struct{} { return w.died }
 
-// Guard makes the watchdog guard a container: the pidfds of its sandbox process and of what
-// else belongs to it. They stay the caller's to close. When Guard returns without an
-// error the container ends with this process.
+// Guard makes the watchdog guard a container, given the pidfds of its sandbox process and
+// of its other processes. The caller still has to close them. Once Guard returns without an
+// error, the container ends with this process.
 func (w *Watchdog) Guard(sandbox int, others ...int) error {
 	handles := append([]int{sandbox}, others...)
 	if len(handles) > maxHandles {

@@ -1,9 +1,9 @@
-// Package watchdog ends a sandbox whose supervisor has died, without the help of
-// anything inside the sandbox. PID 1 ends the sandbox when the lifeline breaks, but an
-// agent that is root in the sandbox can stop PID 1. The watchdog is a separate process
-// on the host, out of the agent's reach: it holds handles of the container's processes
-// (pidfds) and one end of a socket, and kills them when the supervisor's end is
-// closed without a word. It knows no pids, opens no files and talks to no other process.
+// Package watchdog ends a sandbox whose supervisor has died, without the help of anything
+// inside the sandbox. PID 1 ends the sandbox when the lifeline breaks, but an agent that is
+// root in the sandbox can stop PID 1. The watchdog is a separate process on the host, out
+// of the agent's reach: it holds handles of the container's processes (pidfds) and one end
+// of a socket, and kills them when the supervisor's end is closed without a release. It
+// knows no pids, opens no files and talks to no other process.
 package watchdog
 
 import (
@@ -18,7 +18,7 @@ import (
 // Command is the word that makes the program serve as a watchdog.
 const Command = "watchdog"
 
-// What a supervisor sends, a byte each; guard comes with the handles.
+// Messages of a supervisor, one byte each. guard comes with the handles.
 const (
 	guard   = 'g'
 	release = 'r'
@@ -32,12 +32,12 @@ const (
 	// deathTimeout is how long a killed process may take to be gone.
 	deathTimeout = 5 * time.Second
 	// grace is how long the rest of a container may take to end by itself after its
-	// sandbox: a living container daemon needs that time to clear it away.
+	// sandbox: a running container daemon needs that time to remove it.
 	grace = 5 * time.Second
 )
 
-// Serve waits on a socket for the supervisor's word or its death. It returns when
-// the container was released, or was ended after the supervisor's death.
+// Serve waits on a socket for the supervisor's messages or its death. It returns when the
+// container was released, or was ended after the supervisor's death.
 func Serve(socket int) error { return serve(socket, grace) }
 
 func serve(socket int, grace time.Duration) error {
@@ -55,7 +55,7 @@ func serve(socket int, grace time.Duration) error {
 		case what == guard && container == nil && len(handles) > 0:
 			container = handles
 			err := unix.Sendmsg(socket, []byte{guarded}, nil, nil, unix.MSG_NOSIGNAL)
-			if err != nil && !errors.Is(err, unix.EPIPE) { // EPIPE is the end, which comes next
+			if err != nil && !errors.Is(err, unix.EPIPE) { // EPIPE means the end, which follows
 				return errors.Join(err, end(container))
 			}
 		default:
@@ -64,7 +64,7 @@ func serve(socket int, grace time.Duration) error {
 	}
 }
 
-// receive takes one message. The end of the socket is io.EOF.
+// receive receives one message. The end of the socket is io.EOF.
 func receive(socket int) (what byte, handles []int, err error) {
 	var data [1]byte
 	control := make([]byte, unix.CmsgSpace(4*maxHandles))
@@ -93,8 +93,8 @@ func receive(socket int) (what byte, handles []int, err error) {
 	}
 }
 
-// end kills the first process of the container, which is the sandbox, and then what has
-// not ended by itself within grace.
+// end kills the first process of the container, which is the sandbox, and then the others
+// that have not ended by themselves within grace.
 func end(container []int, grace time.Duration) error {
 	if len(container) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func kill(handle int, limit time.Duration) error {
 	return nil
 }
 
-// await waits for the end of a process, and reports whether it came.
+// await waits for the end of a process, and reports whether it has ended.
 func await(handle int, limit time.Duration) bool {
 	deadline := time.Now().Add(limit)
 	for {

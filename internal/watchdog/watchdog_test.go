@@ -101,8 +101,8 @@ func TestDeadWatchdogIsDetected(t *testing.T) {
 	must(t, w.Release())
 }
 
-// pair returns a watchdog within the test: the supervisor's end of its socket, and what it
-// returns.
+// pair runs a watchdog within the test. It returns the supervisor's end of its socket, and
+// the watchdog's result.
 func pair(t *testing.T, grace time.Duration) (socket int, returned chan error) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -138,7 +138,7 @@ func TestRemainingProcessesGetTimeToExitAndAreThenKilled(t *testing.T) {
 	must(t, <-returned)
 }
 
-// A supervisor that says what nobody understands may be anybody.
+// A supervisor that sends an unknown message cannot be trusted.
 func TestUnknownMessageEndsTheSandbox(t *testing.T) {
 	for _, what := range []byte{guard, 'x'} {
 		socket, returned := pair(t, 0)

@@ -1,5 +1,5 @@
 // Package desktoptest is a desktop for tests: a real message bus with a notification server
-// that keeps what it is sent.
+// that records what it receives.
 package desktoptest
 
 import (

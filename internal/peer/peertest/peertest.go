@@ -1,6 +1,6 @@
-// Package peertest runs a model server as another user of this machine, for tests.
-// It uses a user namespace with the subordinate ids of the user who tests: to the
-// host's kernel its uid is another one. It never needs root.
+// Package peertest runs a model server as another user of this machine, for tests. It uses
+// a user namespace with the subordinate ids of the user who runs the tests, so its uid
+// differs for the host's kernel. It never needs root.
 package peertest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// role is the variable that makes a test binary be the server instead.
+// role is the variable that makes a test binary run as the server.
 const role = "AIBOX_PEERTEST"
 
 // other is the server's uid within its namespace.
@@ -60,10 +60,10 @@ func Dial(t testing.TB, address string) string {
 }
 
 // DialUnix connects to a Unix socket below t.TempDir as another user of this machine, after it
-// has given everybody access to it. It returns what Dial does.
+// has given everyone access to it. It returns what Dial does.
 func DialUnix(t testing.TB, path string) string {
 	t.Helper()
-	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // so that its mode does not hide what else refuses
+	if err := os.Chmod(path, 0o666); err != nil { // nolint:gosec // so that its mode is not the reason for a refusal
 		t.Fatal(err)
 	}
 	for folder := filepath.Dir(path); folder != filepath.Clean(os.TempDir()) && folder != "/"; folder = filepath.Dir(folder) {
@@ -120,11 +120,11 @@ type Server struct {
 	t testing.TB
 }
 
-// askedPath is where the server says what it was asked, as a JSON list.
+// askedPath is the path at which the server lists its requests, as JSON.
 const askedPath = "/peertest/asked"
 
-// Requests returns what it was asked so far: method, path and body. Every request that
-// was answered before the call is among them.
+// Requests returns the requests so far: method, path and body. It includes every request
+// that was answered before the call.
 func (s *Server) Requests() []string {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.Address.String()+askedPath, http.NoBody)
@@ -167,7 +167,7 @@ func Start(t testing.TB) *Server {
 	return &Server{Address: netip.MustParseAddrPort(lines.Text()), t: t}
 }
 
-// serve returns the server, in a process of its own. It ends with its standard input.
+// serve returns the server, in a separate process. It ends with its standard input.
 func serve() error {
 	if err := syscall.Setresuid(other, other, other); err != nil {
 		return err
@@ -181,10 +181,10 @@ func serve() error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	return http.Serve(listener, new(model)) //nolint:gosec // a test's server has no clients to protect itself from
+	return http.Serve(listener, new(model)) // nolint:gosec // a test's server has no hostile clients
 }
 
-// model answers as an Ollama would, and remembers what it was asked.
+// model answers as Ollama does, and records the requests.
 type model struct {
 	mu    sync.Mutex
 	asked []string
