@@ -30,7 +30,7 @@ type Caller struct {
 // rights.
 func Local() Caller { return Caller{Tenant: session.LocalTenant, Rights: Rights()} }
 
-// Has reports whether the caller has a right. Nobody has the unspecified one.
+// Has reports whether the caller has a right. No caller has the unspecified one.
 func (c *Caller) Has(right aiboxv1.Right) bool {
 	return right != aiboxv1.Right_RIGHT_UNSPECIFIED && slices.Contains(c.Rights, right)
 }
@@ -98,7 +98,7 @@ func NewToken() string {
 }
 
 // Hash returns the form of a token in which it is stored. A token has 256 random bits, so
-// that a plain digest cannot be guessed from. ok is false for what cannot be a token.
+// it cannot be guessed from a plain digest. ok is false for a text that cannot be a token.
 func Hash(token string) (hash string, ok bool) {
 	random, found := strings.CutPrefix(token, tokenPrefix)
 	if !found || len(random) != base64.RawURLEncoding.EncodedLen(32) {

@@ -1,6 +1,6 @@
 // Package calllog keeps the log of the API's calls: hash-chained events of package audit, in
 // files of a bounded size. A full file is set aside, and the next one begins with its last
-// hash, so that the chain reaches over all files that are kept. It logs no content of a call.
+// hash, so that the chain covers all files that are kept. It logs no content of a call.
 package calllog
 
 import (
@@ -94,7 +94,8 @@ func (l *Log) rotate() error {
 	}
 	err, l.log = l.log.Close(), nil
 	if err == nil {
-		// The record of the end moves first: finish completes what a crash interrupts.
+		// The record of the end moves first, so that finish can complete a rotation that a
+		// crash interrupts.
 		err = os.Rename(audit.LastPath(l.path), l.aside(number, ".last"))
 	}
 	if err == nil {

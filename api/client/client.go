@@ -35,8 +35,8 @@ type Client struct {
 	server    aiboxv1connect.ServerClient
 }
 
-// connectionBuffer is the size of a connection's buffers, in bytes: of an event of a process
-// with all its output.
+// connectionBuffer is the size of a connection's buffers, in bytes. It holds an event of a
+// process with all its output.
 const connectionBuffer = 80 << 10
 
 // New returns a client whose connections dial makes.
@@ -68,8 +68,8 @@ func Unix(path string) *Client {
 	return New(func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "unix", path) })
 }
 
-// InProcess returns a client of a handler in this process, and what ends the handler's
-// connections. base is the context of the handler's requests.
+// InProcess returns a client of a handler in this process, and a function that ends the
+// handler's connections. base is the context of the handler's requests.
 func InProcess(base context.Context, handler http.Handler) (c *Client, end func()) {
 	pipes := pipe.NewListener()
 	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return base }, ReadHeaderTimeout: time.Minute}
@@ -334,7 +334,7 @@ func (c *Client) Upload(ctx context.Context, id, path, name string, in io.Reader
 		n, readErr := io.ReadFull(in, buf)
 		if n > 0 {
 			if err := stream.Send(&aiboxv1.UploadFilesRequest{Archive: &httpbody.HttpBody{Data: buf[:n]}}); err != nil {
-				break // the answer says why
+				break // the answer has the reason
 			}
 		}
 		if errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) {

@@ -85,7 +85,7 @@ func (c *Client) WriteFile(ctx context.Context, id, path string, data []byte) (*
 		err = stream.Send(&aiboxv1.WriteFileRequest{Content: &httpbody.HttpBody{Data: data[:n]}})
 		data = data[n:]
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // with EOF, the answer says why
+	if err != nil && !errors.Is(err, io.EOF) { // for EOF, the answer has the reason
 		return nil, toFault(err)
 	}
 	response, err := stream.CloseAndReceive()

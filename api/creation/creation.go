@@ -1,9 +1,9 @@
 // Package creation makes calls that create something repeatable by their idempotency keys. It
 // never creates anything itself.
 //
-// The server can be killed in each moment of a creation. So a creation is recorded before it
-// begins, and the id of what it makes before anything of that exists. Whoever finds the
-// creation of a dead process settles it: the next call with the key, or the next server.
+// The server can be killed at any moment of a creation. So a creation is recorded before it
+// begins, and the id of its result before that exists. The next call with the key, or the
+// next server, settles the creation of a dead process.
 package creation
 
 import (
@@ -42,13 +42,13 @@ type Store interface {
 // Keeper makes creations repeatable. It is safe for concurrent use.
 type Keeper struct {
 	Store Store
-	// Settle returns when nothing more becomes of the creation of a dead process that made
-	// id. It reports whether it was completed and stays; if not, nothing of it is left.
+	// Settle returns once the creation of id by a dead process is settled. It reports
+	// whether the result is complete and stays; otherwise nothing of it is left.
 	Settle func(ctx context.Context, id session.ID) (stays bool, err error)
 }
 
-// Record stores the id of what a creation makes, before anything of it exists. An error must
-// end the creation.
+// Record stores the id of a creation's result, before that exists. An error must end the
+// creation.
 type Record = func(ctx context.Context, id session.ID) error
 
 // Check checks the form of an idempotency key.
@@ -59,9 +59,10 @@ func Check(key string) error {
 	return nil
 }
 
-// Do creates what message asks for, by create, or returns the id of what an earlier call with
-// the key created; otherwise the id is empty. After a success, the key returns the result from
-// now on. Another message with the key is a Conflict, and so is one whose creation still runs.
+// Do handles the request message by calling create, or returns the id that an earlier call
+// with the key created; otherwise the id is empty. After a success, the key returns the result
+// from now on. Another message with the key is a Conflict, and so is one whose creation still
+// runs.
 func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
 	if err := Check(key); err != nil {
 		return "", err
@@ -77,8 +78,9 @@ func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, mess
 	return "", errors.Join(err, k.end(ctx, c, err == nil))
 }
 
-// DoOnce is Do for a call without a key. It is recorded, too, so that a caller without an answer
-// has nothing that it does not know of; but not before there is something to find.
+// DoOnce is Do for a call without a key. The creation is recorded, too, so that a caller
+// who gets no answer does not own something unknown; but only once there is something to
+// find.
 func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(Record) error) error {
 	self, err := selfName()
 	if err != nil {
@@ -91,7 +93,7 @@ func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(
 			return k.Store.RecordSandbox(ctx, *c, id)
 		}
 		added, err := k.Store.AddCreation(ctx, tenant, key, self, id)
-		c = &added // with an error, it may be stored nevertheless
+		c = &added // it may be stored despite the error
 		return err
 	})
 	if c == nil {
@@ -150,7 +152,7 @@ func (k *Keeper) SettleAll(ctx context.Context) error {
 	return err
 }
 
-// selfName names this process, also after its pid belongs to another.
+// selfName identifies this process, even after another process has its pid.
 func selfName() (string, error) {
 	self, err := runtime.FindProcess(os.Getpid())
 	if err != nil {

@@ -20,7 +20,7 @@ type fixture struct {
 	t       *testing.T
 	db      *store.Store
 	settled []session.ID
-	stays   bool // what Settle reports
+	stays   bool // the result of Settle
 	made    int
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // backend calls aibox's API within this process, over connections in memory. So every call
-// is authenticated, limited and recorded as any other.
+// is authenticated, limited and recorded like any other.
 type backend struct {
 	sandboxes aiboxv1connect.SandboxesClient
 	processes aiboxv1connect.ProcessesClient
@@ -57,8 +57,8 @@ func (b *backend) close() error {
 // caller is the caller of a request.
 type caller struct {
 	token   string // of aibox's API
-	sandbox string // inside which the call is; empty in the control plane
-	user    string // of the sandbox, for whom the call acts; empty for the sandbox's own
+	sandbox string // the sandbox that the call is inside; empty in the control plane
+	user    string // user of the sandbox for whom the call acts; empty means the sandbox's user
 }
 
 type callerKey struct{}

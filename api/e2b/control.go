@@ -54,7 +54,7 @@ func (s *Server) routeControl() {
 	}
 }
 
-// refusals are the calls of the packages that aibox has no use case for, and why.
+// refusals are the calls of the packages for which aibox has no use case, with the reasons.
 var refusals = map[string]string{
 	"GET /sandboxes/{id}/logs":    "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
 	"GET /v2/sandboxes/{id}/logs": "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
@@ -102,7 +102,7 @@ func checkControl(r *http.Request, token string) error {
 	return nil
 }
 
-// readBody decodes the body of a call. An empty one leaves into as it is.
+// readBody decodes the body of a call. An empty body leaves into unchanged.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
@@ -115,7 +115,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields() // a setting without effect must not look as if it had one
+	decoder.DisallowUnknownFields() // a setting must not silently have no effect
 	err = decoder.Decode(into)
 	if err == nil && decoder.More() {
 		err = errors.New("more follows")
@@ -126,7 +126,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// findTemplate answers whether a template exists.
+// findTemplate reports whether a template exists.
 func (s *Server) findTemplate(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.backend.templates.Get(r.Context(), connect.NewRequest(&aiboxv1.GetTemplateRequest{Name: templateName(r.PathValue("name"))}))
 	if err != nil {

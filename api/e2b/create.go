@@ -34,7 +34,7 @@ type newSandboxJSON struct {
 	IAM    json.RawMessage `json:"iam"`
 }
 
-// templateNames are the names that the packages have for aibox's own templates.
+// templateNames are the packages' names of aibox's templates.
 var templateNames = map[string]string{
 	"":                    "",
 	"base":                "code",
@@ -75,7 +75,7 @@ func (s *Server) createSandbox(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// request returns the request for aibox's API, or why there is none.
+// request returns the request for aibox's API, or an error with the reason why there is none.
 func (b *newSandboxJSON) request() (*aiboxv1.CreateSandboxRequest, error) {
 	switch {
 	case isGiven(b.MCP):
@@ -94,7 +94,7 @@ func (b *newSandboxJSON) request() (*aiboxv1.CreateSandboxRequest, error) {
 	request := &aiboxv1.CreateSandboxRequest{
 		Template: templateName(b.Template), Metadata: b.Metadata, Env: b.Env, Network: policy,
 		Timeout: durationpb.New(defaultTimeout * time.Second),
-		// Programs expect to become root of the sandbox where they ask for it.
+		// Programs expect to become root in the sandbox if they request it.
 		Permissions: &aiboxv1.Permissions{Root: true},
 	}
 	if b.Timeout != nil {

@@ -1,12 +1,12 @@
 // Package e2b lets programs that use the npm or PyPI package named e2b work with aibox: it
 // answers the calls of those packages by calls of aibox's own API. It holds no use case, and
 // decides nothing about tenants, rights, quotas or networks: each call goes to the API with
-// the caller's token. What aibox does not have is refused in a way that the packages report
-// as an error of their own.
+// the caller's token. Features that aibox does not have are refused with errors that the
+// packages report as their own.
 //
 // The packages call two things. The control plane is JSON over HTTP with the header
 // X-API-KEY. The inside of a sandbox is Connect RPC and a few HTTP paths, with the headers
-// E2b-Sandbox-Id and X-Access-Token, or on a host of its own for each sandbox and port.
+// E2b-Sandbox-Id and X-Access-Token, or on a separate host for each sandbox and port.
 package e2b
 
 import (
@@ -80,8 +80,8 @@ func (s *Server) Close() error {
 	return s.backend.close()
 }
 
-// Paths are the patterns of paths that the server answers. The packages leave out Root in the
-// URLs of files.
+// Paths are the patterns of the paths that the server answers. The packages leave out Root in
+// the URLs of files.
 func Paths() []string { return []string{Root + "/", filesPath} }
 
 // ServeHTTP answers a request for one of Paths.

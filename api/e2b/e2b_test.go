@@ -275,7 +275,7 @@ func TestFilesAreWrittenWholeOrNotAtAll(t *testing.T) {
 	if status != http.StatusOK || !bytes.Equal(fake.files.content["/large"], large) {
 		t.Errorf("%d %s, and %d bytes", status, body, len(fake.files.content["/large"]))
 	}
-	// A body that ends before its length, or is no gzip, leaves nothing.
+	// A body that is shorter than its length, or is not gzip, leaves no file.
 	cut := io.MultiReader(bytes.NewReader(large[:100_000]), brokenReader{})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", front.URL+"/e2b/files?path=/cut", cut)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 )
 
-// apiError is an answer of a path that is no RPC.
+// apiError is an error answer of a path that is not an RPC.
 type apiError struct {
 	status  int
 	message string
@@ -37,7 +37,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // the caller has gone
 }
 
-// refuse returns the handler of what aibox does not have.
+// refuse returns the handler for a feature that aibox does not have.
 func refuse(reason string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, &apiError{http.StatusNotImplemented, reason})
@@ -89,7 +89,7 @@ func kindOf(err error) string {
 	}
 }
 
-// sentence returns what an error says, with its hints.
+// sentence returns an error's message with its hints.
 func sentence(err error) string {
 	if d := detail(err); d != nil {
 		return strings.Join(append([]string{d.Message}, d.Hints...), ". ")
@@ -101,8 +101,8 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// statuses are the HTTP statuses of codes. The packages take 503 for a reason to try again,
-// which a machine that is not ready is not, and 502 for a sandbox that has ended.
+// statuses are the HTTP statuses of codes. The packages retry after 503, which is useless
+// while the machine is not ready, and take 502 for a sandbox that has ended.
 var statuses = map[connect.Code]int{
 	connect.CodeInvalidArgument:    http.StatusBadRequest,
 	connect.CodeOutOfRange:         http.StatusBadRequest,
@@ -128,8 +128,8 @@ func statusOf(err error) int {
 // sandbox that has ended.
 var errGone = connect.NewError(connect.CodeUnavailable, errors.New("the sandbox does not run, or does not exist"))
 
-// insideError returns what the packages understand for an error of a call inside a sandbox. A
-// call that fails since the sandbox is gone is errGone.
+// insideError converts an error of a call inside a sandbox for the packages. A call that
+// fails because the sandbox is gone is errGone.
 func (b *backend) insideError(ctx context.Context, err error) error {
 	switch kind := kindOf(err); {
 	case ctx.Err() != nil:
@@ -140,7 +140,7 @@ func (b *backend) insideError(ctx context.Context, err error) error {
 	}
 	code := connect.CodeOf(err)
 	if code == connect.CodeUnavailable {
-		code = connect.CodeInternal // else a sandbox that runs is reported as ended
+		code = connect.CodeInternal // otherwise a running sandbox is reported as ended
 	}
 	return connect.NewError(code, errors.New(sentence(err)))
 }

@@ -110,7 +110,7 @@ func (f *fakeAPI) find(ctx context.Context, id string) (*fakeSandbox, error) {
 	return found, nil
 }
 
-// running is find for what needs a sandbox that runs.
+// running is find for calls that need a running sandbox.
 func (f *fakeAPI) running(ctx context.Context, id string) (*fakeSandbox, error) {
 	found, err := f.find(ctx, id)
 	if err == nil && found.state != aiboxv1.SandboxState_SANDBOX_STATE_RUNNING {

@@ -23,9 +23,9 @@ import (
 const (
 	maxFiles     = 1000               // in one upload
 	pieceSize    = 256 << 10          // bytes of a file in one message
-	uploadPause  = time.Minute        // without a byte ends an upload
+	uploadPause  = time.Minute        // time without a byte after which an upload ends
 	metadataName = "X-Metadata-"      // prefix of headers
-	diskFull     = "the disk is full" // in the errors of aibox's files
+	diskFull     = "the disk is full" // prefix in the errors of aibox's files
 	octetStream  = "application/octet-stream"
 )
 
@@ -60,11 +60,11 @@ func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if pieces.Err() != nil {
-		panic(http.ErrAbortHandler) // a file that is cut off must not look complete
+		panic(http.ErrAbortHandler) // a truncated file must not look complete
 	}
 }
 
-// fileError returns what the packages expect for a failed call of aibox's files.
+// fileError converts the error of a failed call of aibox's files for the packages.
 func (s *Server) fileError(ctx context.Context, err error) error {
 	err = s.backend.insideError(ctx, err)
 	if errors.Is(err, errGone) {
@@ -173,7 +173,7 @@ func (s *Server) writeFile(r *http.Request, name string, in io.Reader) (writtenF
 	if name == "" {
 		return writtenFile{}, &apiError{http.StatusBadRequest, "the path of the file is missing"}
 	}
-	ctx, cancel := context.WithCancel(r.Context()) // an upload that breaks off leaves no file
+	ctx, cancel := context.WithCancel(r.Context()) // an interrupted upload leaves no file
 	defer cancel()
 	out := s.backend.files.Write(ctx)
 	message := &aiboxv1.WriteFileRequest{SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: name}
@@ -182,7 +182,7 @@ func (s *Server) writeFile(r *http.Request, name string, in io.Reader) (writtenF
 		message.Content = &httpbody.HttpBody{Data: buffer[:n]}
 		sendErr := out.Send(message)
 		switch {
-		case readErr == io.EOF, sendErr != nil: //nolint:errorlint // a body that breaks off may wrap io.EOF
+		case readErr == io.EOF, sendErr != nil: // nolint:errorlint // the error of an interrupted body may wrap io.EOF
 			written, err := out.CloseAndReceive()
 			if err != nil {
 				return writtenFile{}, s.fileError(ctx, err)
@@ -194,8 +194,8 @@ func (s *Server) writeFile(r *http.Request, name string, in io.Reader) (writtenF
 	}
 }
 
-// fill reads until the buffer is full. Unlike io.ReadFull it returns io.EOF alone for the end
-// of a body, so that one that breaks off differs.
+// fill reads until the buffer is full. Unlike io.ReadFull it returns an unwrapped io.EOF only
+// for the end of a body, so that an interrupted body differs.
 func fill(in io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var more int
@@ -205,7 +205,7 @@ func fill(in io.Reader, buffer []byte) (n int, err error) {
 	return n, err
 }
 
-// patientReader reads a body that may be of any size, but not pause for long.
+// patientReader reads a body of any size that must not pause for long.
 type patientReader struct {
 	in      io.Reader
 	control *http.ResponseController

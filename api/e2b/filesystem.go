@@ -49,7 +49,7 @@ var modeTypes = map[aiboxv1.FileType]fs.FileMode{
 	aiboxv1.FileType_FILE_TYPE_SYMLINK:   fs.ModeSymlink,
 }
 
-// entryInfo returns a file as the packages know it.
+// entryInfo describes a file in the packages' format.
 func entryInfo(f *aiboxv1.FileInfo) *filesystempb.EntryInfo {
 	mode := fs.FileMode(f.Mode) & fs.ModePerm
 	entry := &filesystempb.EntryInfo{

@@ -12,8 +12,8 @@ import (
 // defaultDomain is the domain of the hosts of sandboxes on this machine.
 const defaultDomain = "localhost"
 
-// trafficHeader has the token for the ports of a sandbox, and portsHeader that of the caller,
-// as the forwarding of ports takes it.
+// trafficHeader has the token for the ports of a sandbox, and portsHeader the caller's token
+// for the forwarding of ports.
 const (
 	trafficHeader = "E2b-Traffic-Access-Token"
 	portsHeader   = "Aibox-Token"
@@ -85,5 +85,5 @@ func parseName(name, domain string) (id string, port int, ok bool) {
 
 var label = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,55}[a-z0-9])?$`)
 
-// isLabel reports whether text can be the id of a sandbox: it is part of a host name.
+// isLabel reports whether text, a part of a host name, can be the id of a sandbox.
 func isLabel(text string) bool { return label.MatchString(text) }

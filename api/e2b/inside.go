@@ -11,7 +11,7 @@ import (
 	"aibox/api/e2b/processpb"
 )
 
-// What the packages send for the inside of a sandbox.
+// Headers of the packages for calls inside a sandbox.
 const (
 	sandboxHeader = "E2b-Sandbox-Id"
 	portHeader    = "E2b-Sandbox-Port"
@@ -121,7 +121,7 @@ func signatureOf(r *http.Request) signed {
 	}
 }
 
-// health reports whether the sandbox runs: 204, or 502 as the packages expect it.
+// health reports whether the sandbox runs: 204 if it does, otherwise 502, as the packages expect.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	if !s.backend.runs(r.Context()) {
 		writeError(w, &apiError{http.StatusBadGateway, errGone.Message()})
@@ -130,7 +130,8 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// insideMetrics answers with what the sandbox uses, as the program inside of a sandbox does.
+// insideMetrics answers with the sandbox's resource usage, as the packages' program inside a
+// sandbox does.
 func (s *Server) insideMetrics(w http.ResponseWriter, r *http.Request) {
 	m, err := s.metric(r.Context(), callerOf(r.Context()).sandbox)
 	if err != nil {

@@ -49,10 +49,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, query url.Values) 
 	next, found := page.Msg.NextPageToken, []sandboxJSON{}
 	for _, sandbox := range page.Msg.Sandboxes {
 		if sandbox.CreateTime.AsTime().Before(filter.after) {
-			next = "" // all that follow are older
+			next = "" // all following ones are older
 			break
 		}
-		if sandbox.GetParentId() == "" { // the agent of a session uses it, not programs of its tenant
+		if sandbox.GetParentId() == "" { // a session's agent uses it, not the tenant's programs
 			found = append(found, s.describe(r, sandbox))
 		}
 	}
@@ -117,8 +117,8 @@ func parseStates(text string) ([]aiboxv1.SandboxState, error) {
 	return states, nil
 }
 
-// parseMetadata reads KEY=VALUE pairs. They are a query in a query, and the packages encode
-// each key and value once more.
+// parseMetadata reads KEY=VALUE pairs. They are a query inside a query, in which the
+// packages encode each key and value a second time.
 func parseMetadata(text string) ([]string, error) {
 	invalid := &apiError{http.StatusBadRequest, "the metadata is not a query such as user=1&app=2"}
 	pairs, err := url.ParseQuery(text)

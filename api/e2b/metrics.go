@@ -44,8 +44,8 @@ func (s *Server) metric(ctx context.Context, id string) (metricJSON, error) {
 	}, nil
 }
 
-// sandboxMetrics answers with the present. aibox keeps no history, so a time in the past has
-// no metrics.
+// sandboxMetrics answers with the current metrics. aibox keeps no history, so there are none
+// for past times.
 func (s *Server) sandboxMetrics(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.metric(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) sandboxMetrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// metricsOfMany measures several sandboxes. Those that do not run are left out.
+// metricsOfMany measures several sandboxes. It omits those that do not run.
 func (s *Server) metricsOfMany(w http.ResponseWriter, r *http.Request) error {
 	ids := strings.Split(r.URL.Query().Get("sandbox_ids"), ",")
 	if len(ids) > maxMeasured {

@@ -10,7 +10,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 )
 
-// everything are the entries that stand for all addresses.
+// everything are the entries that mean all addresses.
 var everything = []string{"0.0.0.0/0", "::/0"}
 
 // networkJSON defines what a sandbox can reach, and who can reach it.
@@ -31,7 +31,7 @@ type networkUpdateJSON struct {
 	Internet *bool `json:"allow_internet_access"`
 }
 
-// check refuses what aibox's network policies do not have.
+// check refuses settings that aibox's network policies do not have.
 func (n *networkJSON) check() error {
 	reason := ""
 	switch {
@@ -92,7 +92,7 @@ func policy(mode aiboxv1.NetworkMode, allow *aiboxv1.HostList, deny []string) *a
 	return p
 }
 
-// describeNetwork returns a policy as the packages know it, and whether it reaches every
+// describeNetwork returns a policy in the packages' format, and whether it allows every
 // public host.
 func describeNetwork(p *aiboxv1.NetworkPolicy) (*networkJSON, *bool) {
 	allow, deny := p.GetAllow().GetHosts(), p.GetDeny().GetHosts()
@@ -110,9 +110,9 @@ func describeNetwork(p *aiboxv1.NetworkPolicy) (*networkJSON, *bool) {
 	return n, &public
 }
 
-// setNetwork replaces what a running sandbox can reach: both lists, also those that the
-// request does not have. A sandbox keeps its mode, so one with an allow list does not get
-// access to every host, nor the other way round.
+// setNetwork replaces both lists of a running sandbox's network policy, even those that the
+// request omits. A sandbox keeps its mode, so one with an allow list cannot get access to
+// every host, or the reverse.
 func (s *Server) setNetwork(w http.ResponseWriter, r *http.Request) error {
 	var body networkUpdateJSON
 	if err := readBody(w, r, &body); err != nil {
@@ -141,7 +141,7 @@ func (s *Server) setNetwork(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// modeSentences say why a running sandbox does not get a mode.
+// modeSentences explain why a running sandbox cannot change to a mode.
 var modeSentences = map[aiboxv1.NetworkMode]string{
 	aiboxv1.NetworkMode_NETWORK_MODE_PUBLIC:    "a running sandbox does not get access to every host: create it with allowInternetAccess",
 	aiboxv1.NetworkMode_NETWORK_MODE_ALLOWLIST: "a running sandbox does not get an allow list: create it with network.allowOut, or with allowInternetAccess: false",

@@ -29,8 +29,8 @@ var aliveEvent = &processpb.ProcessEvent{Event: &processpb.ProcessEvent_Keepaliv
 // programs in the sandbox see.
 type processes struct{ api *backend }
 
-// Start starts a process. The call's timeout is that of the process; without the call the
-// process continues.
+// Start starts a process. The call's timeout is also the process's. If the call is
+// canceled, the process continues.
 func (p *processes) Start(ctx context.Context, r *connect.Request[processpb.StartRequest], out *connect.ServerStream[processpb.StartResponse]) error {
 	start, err := p.startRequest(ctx, r)
 	if err != nil {
@@ -79,8 +79,7 @@ func terminalSize(pty *processpb.PTY) *aiboxv1.TerminalSize {
 	}
 }
 
-// Connect follows a process that runs from now on. What it has printed before is not
-// repeated.
+// Connect follows a running process from now on. Earlier output is not repeated.
 func (p *processes) Connect(ctx context.Context, r *connect.Request[processpb.ConnectRequest], out *connect.ServerStream[processpb.ConnectResponse]) error {
 	found, err := p.find(ctx, r.Msg.Process)
 	if err != nil {
@@ -123,7 +122,7 @@ func (p *processes) follow(ctx context.Context, events *connect.ServerStreamForC
 	return errGone
 }
 
-// translate returns an event of a process as the packages know it; nil if they know none.
+// translate converts an event of a process to the packages' format; nil if they have none for it.
 func translate(e *aiboxv1.ProcessEvent, tty bool) (*processpb.ProcessEvent, error) {
 	switch event := e.Event.(type) {
 	case *aiboxv1.ProcessEvent_Started:
@@ -167,7 +166,7 @@ func endEvent(exit *aiboxv1.ProcessExit) *processpb.ProcessEvent_EndEvent {
 	return end
 }
 
-// List lists the processes that run. Their variables are not known.
+// List lists the running processes. Their variables are unknown.
 func (p *processes) List(ctx context.Context, _ *connect.Request[processpb.ListRequest]) (*connect.Response[processpb.ListResponse], error) {
 	running, err := p.running(ctx)
 	if err != nil {
@@ -187,7 +186,7 @@ func (p *processes) List(ctx context.Context, _ *connect.Request[processpb.ListR
 	return connect.NewResponse(answer), nil
 }
 
-// running returns the processes that run, in the order of their starts.
+// running returns the running processes, in the order of their starts.
 func (p *processes) running(ctx context.Context) ([]*aiboxv1.Process, error) {
 	all, err := p.api.processes.List(ctx, connect.NewRequest(&aiboxv1.ListProcessesRequest{SandboxId: callerOf(ctx).sandbox}))
 	if err != nil {

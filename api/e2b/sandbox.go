@@ -16,10 +16,10 @@ import (
 // clientID is a field that the packages require and do not use.
 const clientID = "aibox"
 
-// forever is the end of a sandbox without a limit of its time: the packages require a date.
+// forever is the end time of a sandbox without a time limit, since the packages require one.
 var forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// States of a sandbox, as the packages know them.
+// States of a sandbox in the packages' format.
 const (
 	stateRunning = "running"
 	statePaused  = "paused"
@@ -73,7 +73,7 @@ type lifecycleJSON struct {
 	AutoResume bool   `json:"autoResume"`
 }
 
-// access returns how a caller reaches the inside of a sandbox.
+// access returns the data with which a caller reaches the inside of a sandbox.
 func (s *Server) access(r *http.Request, found *aiboxv1.Sandbox) accessJSON {
 	token := callerOf(r.Context()).token
 	return accessJSON{
@@ -84,7 +84,7 @@ func (s *Server) access(r *http.Request, found *aiboxv1.Sandbox) accessJSON {
 	}
 }
 
-// describe returns a sandbox as the packages know it.
+// describe describes a sandbox in the packages' format.
 func (s *Server) describe(r *http.Request, found *aiboxv1.Sandbox) sandboxJSON {
 	j := sandboxJSON{
 		SandboxID: found.SandboxId, TemplateID: found.Template, Alias: found.Template, ClientID: clientID, Domain: s.domainOf(r),
@@ -165,8 +165,8 @@ type timeoutBody struct {
 // maxTimeout is the maximum timeout in seconds: a year, so that no sum overflows.
 const maxTimeout = 366 * 24 * 60 * 60
 
-// duration returns a timeout. The least is a second: for the packages 0 is the end, and for
-// aibox no limit.
+// duration returns a timeout. The minimum is a second: 0 ends a sandbox for the packages,
+// and means no limit for aibox.
 func (b timeoutBody) duration() (time.Duration, error) {
 	if b.Timeout == nil {
 		return 0, &apiError{http.StatusBadRequest, "the timeout is missing"}
@@ -205,7 +205,7 @@ func (s *Server) update(ctx context.Context, id string, timeout time.Duration) (
 	return updated.Msg, nil
 }
 
-// refresh gives a sandbox at least so much time.
+// refresh gives a sandbox at least the requested time.
 func (s *Server) refresh(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Duration *int64 `json:"duration"`
@@ -308,8 +308,8 @@ func (s *Server) resume(ctx context.Context, found *aiboxv1.Sandbox, body timeou
 	return resumed.Msg, nil
 }
 
-// pauseSandbox pauses a sandbox. One that is paused is a conflict, which the packages report
-// as a result.
+// pauseSandbox pauses a sandbox. If it is already paused, the answer is a conflict, which
+// the packages report as a result.
 func (s *Server) pauseSandbox(w http.ResponseWriter, r *http.Request) error {
 	var body timeoutBody
 	if err := readBody(w, r, &body); err != nil {
@@ -326,7 +326,7 @@ func (s *Server) pauseSandbox(w http.ResponseWriter, r *http.Request) error {
 	}
 	_, err = s.backend.sandboxes.Pause(r.Context(), connect.NewRequest(&aiboxv1.PauseSandboxRequest{SandboxId: found.SandboxId}))
 	if kindOf(err) == kindConflict {
-		return &apiError{http.StatusBadRequest, sentence(err)} // a conflict would look like a paused sandbox
+		return &apiError{http.StatusBadRequest, sentence(err)} // a conflict would mean that the sandbox is paused
 	}
 	if err != nil {
 		return err

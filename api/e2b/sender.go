@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The packages ask for a sign of life after this many seconds without another event.
+// In this header the packages request a keep-alive after that many seconds without another event.
 const (
 	keepAliveHeader  = "Keepalive-Ping-Interval"
 	defaultKeepAlive = 90 * time.Second
@@ -15,7 +15,7 @@ const (
 	maxKeepAlive     = time.Hour
 )
 
-// keepAlive returns the interval of keep-alives that a request asks for.
+// keepAlive returns the interval of keep-alives in a request.
 func keepAlive(header http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(header.Get(keepAliveHeader), 10, 16)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *sender[E]) send(event E) error {
 	return s.err
 }
 
-// close ends the keep-alives. The stream is not used after it.
+// close ends the keep-alives. The stream is not used afterwards.
 func (s *sender[E]) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

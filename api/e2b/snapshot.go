@@ -13,14 +13,14 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 )
 
-// snapshotPrefix begins the ids of snapshots. The packages name a snapshot where they name a
+// snapshotPrefix begins the ids of snapshots. The packages name a snapshot in place of a
 // template.
 const snapshotPrefix = "snap-"
 
 // maxForks is the maximum number of sandboxes of one fork.
 const maxForks = 16
 
-// snapshotJSON is a snapshot as the packages know it.
+// snapshotJSON is a snapshot in the packages' format.
 type snapshotJSON struct {
 	SnapshotID string   `json:"snapshotID"`
 	Names      []string `json:"names"`
@@ -122,13 +122,13 @@ func (s *Server) snapshotID(ctx context.Context, name string) (string, error) {
 	return "", nil
 }
 
-// continueFrom makes a request one for a sandbox from a snapshot, which has the permissions of
-// its processes.
+// continueFrom changes a request to one for a sandbox from a snapshot. The snapshot determines
+// the permissions of its processes.
 func continueFrom(id string, request *aiboxv1.CreateSandboxRequest) {
 	request.SnapshotId, request.Template, request.Permissions = id, "", nil
 }
 
-// forkJSON is one sandbox of a fork, or why it could not be created.
+// forkJSON is one sandbox of a fork, or the reason why it could not be created.
 type forkJSON struct {
 	Sandbox *accessJSON    `json:"sandbox,omitempty"`
 	Error   map[string]any `json:"error,omitempty"`

@@ -38,7 +38,7 @@ type tokens struct {
 	seal, nonce []byte
 
 	mu     sync.Mutex
-	issued map[string]string // tokens for the inside to the ids of their sandboxes
+	issued map[string]string // ids of sandboxes by their tokens for the inside
 	order  []string          // of these, oldest first
 }
 
@@ -83,8 +83,8 @@ func (t *tokens) issue(p purpose, sandbox, caller string) string {
 	return token
 }
 
-// remember keeps a token, so that URLs that are signed with it can be checked: their
-// signature is a hash of it.
+// remember keeps a token to check URLs that are signed with it, since their signature is a
+// hash of it.
 func (t *tokens) remember(token, sandbox string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +128,7 @@ type signed struct {
 const signaturePrefix = "v1_"
 
 // verify finds the token that a URL was signed with, and returns its sandbox. If sandbox is
-// not empty, only that one counts.
+// not empty, only tokens of that one are tried.
 func (t *tokens) verify(s signed, sandbox string, now time.Time) (id, token string, err error) {
 	encoded, ok := strings.CutPrefix(s.signature, signaturePrefix)
 	if !ok || len(encoded) > 64 {

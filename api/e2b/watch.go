@@ -16,7 +16,7 @@ import (
 type watchOptions struct {
 	path      string
 	recursive bool
-	entries   bool // events have the entries that they are about
+	entries   bool // events contain their entries
 }
 
 var aliveWatch = &filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirResponse_Keepalive{Keepalive: &filesystempb.WatchDirResponse_KeepAlive{}}}
@@ -80,8 +80,8 @@ func (f *filesystem) watch(ctx context.Context, o watchOptions, started func() e
 	return nil
 }
 
-// events returns the events for a change: none for one that shows that the watch is alive, and
-// two for a file that was renamed in the watched directory.
+// events returns the events for a change: none for a keep-alive, and two for a file that was
+// renamed in the watched directory.
 func (f *filesystem) events(ctx context.Context, o watchOptions, folder string, change *aiboxv1.FileEvent) []*filesystempb.FilesystemEvent {
 	event := &filesystempb.FilesystemEvent{Name: relative(folder, change.Path), Type: changeTypes[change.Type]}
 	switch event.Type {
@@ -97,7 +97,7 @@ func (f *filesystem) events(ctx context.Context, o watchOptions, folder string, 
 		return append([]*filesystempb.FilesystemEvent{event}, f.events(ctx, o, folder, created)...)
 	}
 	if o.entries {
-		if entry, err := f.stat(ctx, change.Path); err == nil { // else it is gone already
+		if entry, err := f.stat(ctx, change.Path); err == nil { // otherwise it is gone already
 			event.Entry = entry
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	maxWatcherEvents     = 10_000
 )
 
-// watchers are the watches that callers ask for their events. They end with their sandbox,
-// and with the server. It is safe for concurrent use.
+// watchers are the watches whose events callers fetch. They end with their sandbox, and
+// with the server. It is safe for concurrent use.
 type watchers struct {
 	ctx  context.Context // of all watches
 	stop context.CancelFunc
@@ -149,8 +149,8 @@ func (w *watcher) end(err error) {
 	}
 }
 
-// take returns the events since the last call. When none is left of a watcher that has
-// ended, it returns why.
+// take returns the events since the last call. If the watcher has ended and no event is
+// left, it returns the reason.
 func (w *watcher) take() ([]*filesystempb.FilesystemEvent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Each request tries to reach something else than the caller's own port.
+// Each request tries to reach something other than the caller's own port.
 func TestNothingButPortsOfTheSandboxIsReached(t *testing.T) {
 	w := newWorld(t, hello)
 	auth := "\r\n" + bearer + "\r\nConnection: close\r\n\r\n"
@@ -49,8 +49,7 @@ func TestNothingButPortsOfTheSandboxIsReached(t *testing.T) {
 	}
 }
 
-// A second request that hides in the body of the first one is one that the server has not
-// checked.
+// The server would not check a second request that is hidden in the body of the first.
 func TestSmuggledRequestDoesNotReachTheSandbox(t *testing.T) {
 	w := newWorld(t, func(out http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -84,10 +83,10 @@ func TestSmuggledRequestDoesNotReachTheSandbox(t *testing.T) {
 		w.seen = nil
 		w.mu.Unlock()
 	}
-	// By host name a smuggled request would be the browser's next one.
+	// By host name, a smuggled request would take the place of the browser's next one.
 	w.raw("POST / HTTP/1.1\r\nHost: 3000-0dq4f-a.localhost\r\n" + bearer + "\r\nContent-Length: 0\r\n\r\n" + inner)
 	for _, path := range w.api {
-		if path != "/smuggled" { // a request of its own, on which the API decides
+		if path != "/smuggled" { // a separate request, which the API checks
 			t.Errorf("the API got %s", path)
 		}
 	}
@@ -219,7 +218,7 @@ func TestBrowserDoesNotGetPagesByPath(t *testing.T) {
 	}
 }
 
-// A page of a sandbox has an origin of its own, from which no path leads to the API.
+// A page of a sandbox has its own origin, on which no path reaches the API.
 func TestOriginOfASandboxNeverReachesTheAPI(t *testing.T) {
 	w := newWorld(t, hello)
 	for _, host := range []string{"3000-0dq4f-a.localhost", "3000-.localhost", "0-0dq4f-a.localhost", "99999-0dq4f-a.localhost", "3000-0dq4f-a.localhost.", "3000-A_B.localhost"} {
@@ -232,7 +231,7 @@ func TestOriginOfASandboxNeverReachesTheAPI(t *testing.T) {
 	}
 }
 
-// A program that follows redirects would send its token along.
+// A program that follows redirects would send its token, too.
 func TestRedirectStaysAtThePort(t *testing.T) {
 	location := ""
 	w := newWorld(t, func(out http.ResponseWriter, _ *http.Request) {

@@ -9,16 +9,16 @@ import (
 )
 
 // isNavigation reports whether a browser opens a page with a request. Old browsers do not
-// say so, but ask for HTML.
+// send these headers, but accept HTML.
 func isNavigation(r *http.Request) bool {
 	mode := r.Header.Get("Sec-Fetch-Mode")
 	return r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" &&
 		(mode == "navigate" || mode == "" && strings.Contains(r.Header.Get("Accept"), "text/html"))
 }
 
-// checkBrowser refuses requests by path that only a browser makes for a page. A page would
-// share its origin with the API and with every other sandbox there: storage, service
-// workers, and the API's answers.
+// checkBrowser refuses requests by path that only a browser makes for a page. The page
+// would share its origin, and so storage, service workers and the API's answers, with the
+// API and with every other sandbox.
 func (f *Forwarder) checkBrowser(r *http.Request, t target) error {
 	if t.byHost() {
 		return nil
@@ -38,9 +38,9 @@ func (f *Forwarder) checkBrowser(r *http.Request, t target) error {
 	return nil
 }
 
-// checkSameOrigin refuses requests with a cookie that pages of other origins cause: of other
-// sites, and of other sandboxes, which are the same site on some domains. The user may still
-// follow a link to the port.
+// checkSameOrigin refuses requests with a cookie that were caused by pages of other origins:
+// other sites, and other sandboxes, which are the same site on some domains. The user may
+// still follow a link to the port.
 func checkSameOrigin(r *http.Request, t target) error {
 	other := fault.New(fault.Refused, "a page of another origin may not use this port")
 	if origin := r.Header.Get("Origin"); origin != "" {

@@ -63,7 +63,7 @@ func TestTargetIsOfThePathOrTheHostNameAlone(t *testing.T) {
 	}
 }
 
-// deadlines is a writer that records which deadlines are lifted.
+// deadlines is a writer that records which deadlines are removed.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read, write bool
@@ -124,14 +124,14 @@ func TestRequestsAreCountedWhileTheyRun(t *testing.T) {
 	}
 }
 
-// anyone is an Authorizer that knows callers without a token, and reports its checks.
+// anyone is an Authorizer that accepts callers without a token, and reports its checks.
 type anyone struct{ checked chan struct{} }
 
 func (anyone) Authorize(context.Context, string) (Caller, error) { return Caller{"alice", ""}, nil }
 
 func (a anyone) Check(context.Context, Caller) error { a.checked <- struct{}{}; return nil }
 
-// The user who runs a browser is not the page that it shows.
+// A page does not have the rights of the user whose browser shows it.
 func TestCallerWithoutATokenReachesPortsOnlyByPath(t *testing.T) {
 	w := newWorld(t, hello)
 	w.forwarder.options.Authorizer = anyone{}
@@ -242,7 +242,7 @@ func TestCookieIsOfItsHostAndForHalfADay(t *testing.T) {
 	if got := withoutGrant("a=1&%61ibox-%67rant=x"); got != "a=1" {
 		t.Errorf("the query keeps %q", got)
 	}
-	old := w.do("GET", byPath+"/?"+signed.Query, "Accept: text/html") // of a browser that does not say what it is
+	old := w.do("GET", byPath+"/?"+signed.Query, "Accept: text/html") // of a browser that sends no such header
 	if old.StatusCode != 200 || len(old.Cookies()) > 0 {
 		t.Errorf("by path: %d, cookies %v", old.StatusCode, old.Cookies())
 	}

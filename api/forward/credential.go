@@ -19,10 +19,10 @@ const (
 	secureCookieName = "__Host-aibox-port" // only the host itself can set it
 )
 
-// credential is a caller and how it has shown who it is.
+// credential is a caller and the way it was authenticated.
 type credential struct {
 	Caller
-	expires time.Time // zero: as long as the token
+	expires time.Time // end of its validity; zero means as long as the token
 	header  bool      // by a token in a header: a program, which follows redirects with it
 }
 
@@ -31,8 +31,8 @@ var errMissing = errors.New("no credential")
 
 func isMissing(err error) bool { return errors.Is(err, errMissing) }
 
-// refusal is the answer to every credential that does not fit, so that none of them says
-// which sandboxes exist.
+// refusal is the answer to every wrong credential, so that the answer does not reveal which
+// sandboxes exist.
 func refusal() error {
 	return fault.New(fault.Refused, "the credential is not valid for this port").
 		Hint("a signed URL may have expired: sign a new one")
@@ -90,8 +90,8 @@ func (g grant) credential() credential {
 // tokenForm is the form of a token of aibox.
 var tokenForm = lazyregexp.New(`\baibox_[A-Za-z0-9_-]{43}`)
 
-// tokenOf returns the token of aibox in a request's headers, or "". An Authorization without
-// one is the program's in the sandbox.
+// tokenOf returns the token of aibox in a request's headers, or "". An Authorization header
+// without one is for the program in the sandbox.
 func tokenOf(r *http.Request) string {
 	if token := r.Header.Get(tokenHeader); token != "" {
 		return token

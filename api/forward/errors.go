@@ -15,7 +15,7 @@ func (f *Forwarder) proxyError(w http.ResponseWriter, r *http.Request, err error
 	h := hopOf(r)
 	switch {
 	case r.Context().Err() != nil && errors.Is(err, context.Canceled):
-		panic(http.ErrAbortHandler) // the client is gone, or has lost its right
+		panic(http.ErrAbortHandler) // the client has disconnected, or has lost its right
 	case errors.Is(err, ports.ErrNothingListens):
 		f.fail(w, r, http.StatusBadGateway, fault.New(fault.Conflict, "nothing listens on port %d in the sandbox", h.target.port))
 	case errors.Is(err, errRedirect):

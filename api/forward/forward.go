@@ -3,12 +3,12 @@
 //
 //   - by path, /v1/sandboxes/ID/ports/PORT/…, for programs, with a token;
 //   - by host name, PORT-ID.DOMAIN, for browsers, with a token, a signed URL or the cookie
-//     that a signed URL sets. Each port of each sandbox is an origin of its own there.
+//     that a signed URL sets. There, each port of each sandbox is a separate origin.
 //
-// Only ports of the caller's own sandboxes can be reached: a request's target comes from its
-// path or host name alone and is dialed inside the sandbox. Credentials of aibox never reach
-// a sandbox, and a sandbox cannot set cookies of aibox or of another sandbox. docs/ports.md
-// explains the decisions.
+// Only ports of the caller's own sandboxes can be reached: a request's target comes only
+// from its path or host name, and is dialed inside the sandbox. Credentials of aibox never
+// reach a sandbox, and a sandbox cannot set cookies of aibox or of another sandbox.
+// docs/ports.md explains the decisions.
 package forward
 
 import (
@@ -31,9 +31,9 @@ type Caller struct {
 
 // Authorizer decides who may use ports.
 type Authorizer interface {
-	// Authorize returns the caller to whom a token belongs, if it may use ports. An empty
-	// token means that a request has none: its connection may say who it is. Errors are
-	// Refused faults.
+	// Authorize returns the caller that a token belongs to, if it may use ports. An empty
+	// token means that the request has none; its connection may identify the caller. Errors
+	// are Refused faults.
 	Authorize(ctx context.Context, token string) (Caller, error)
 	// Check returns a Refused fault unless a caller of an earlier Authorize still may use
 	// ports.
@@ -80,7 +80,7 @@ func New(options Options) *Forwarder {
 	f := &Forwarder{options: options, pool: newPool(options.Dialer), now: time.Now, recheck: recheck}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, ModifyResponse: modify, Transport: f.pool.transport,
-		FlushInterval: -1, // streams are not held back
+		FlushInterval: -1, // streams are not buffered
 		ErrorLog:      discard, ErrorHandler: f.proxyError,
 	}
 	return f
@@ -111,8 +111,8 @@ func (f *Forwarder) Wrap(next http.Handler) http.Handler {
 }
 
 // ServePort forwards a request of a caller that was authenticated in another way, to a port
-// that the request does not name in its path or host name. It is for programs; requests of
-// browsers are refused as those by path.
+// that the request does not name in its path or host name. It is for programs: like
+// requests by path, those of browsers are refused.
 func (f *Forwarder) ServePort(w http.ResponseWriter, r *http.Request, caller Caller, sandbox string, port uint16) {
 	t := target{sandbox: sandbox, port: port, path: r.URL.EscapedPath(), rawQuery: r.URL.RawQuery}
 	switch {
@@ -143,7 +143,7 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, t target) {
 	}
 }
 
-// finalWriter leaves out informational answers (1xx), whose headers modify does not see.
+// finalWriter omits informational answers (1xx), since modify does not see their headers.
 type finalWriter struct{ http.ResponseWriter }
 
 func (w finalWriter) WriteHeader(status int) {
@@ -155,7 +155,7 @@ func (w finalWriter) WriteHeader(status int) {
 // Unwrap lets http.ResponseController find the methods of the writer.
 func (w finalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// recheck is how often a request that takes long is checked again.
+// recheck is how often a long request is checked again.
 const recheck = 30 * time.Second
 
 // forward passes an authenticated request on. It ends when the caller loses its right.
@@ -172,7 +172,7 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, ca
 	defer cancel()
 	go f.watch(ctx, cancel, caller)
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // a stream lasts as long as it needs
+	_ = control.SetReadDeadline(time.Time{}) // a stream has no time limit
 	_ = control.SetWriteDeadline(time.Time{})
 	h := &hop{target: t, caller: caller}
 	f.proxy.ServeHTTP(finalWriter{w}, r.WithContext(context.WithValue(ctx, hopKey{}, h)))

@@ -27,8 +27,8 @@ const (
 	bobToken   = "aibox_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// world is a server with a Forwarder before an API, and the sandboxes of two tenants: Alice
-// has 0dq4f-a and 0dq4f-b, Bob has 0dq4f-c. Each has a server on port 3000.
+// world is a server with a Forwarder in front of an API, and the sandboxes of two tenants:
+// Alice has 0dq4f-a and 0dq4f-b, Bob has 0dq4f-c. Each has a server on port 3000.
 type world struct {
 	*testing.T
 	forwarder *Forwarder
@@ -143,8 +143,8 @@ func (w *world) do(method, target string, headers ...string) answer {
 	return answer{response, string(text)}
 }
 
-// raw sends bytes and returns what comes back until the server closes the connection or has
-// nothing more to say.
+// raw sends bytes and returns the answer, until the server closes the connection or sends
+// nothing more.
 func (w *world) raw(text string) string {
 	w.Helper()
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
@@ -258,7 +258,7 @@ func cookieGrant(sandbox string, port uint16) grant {
 	return grant{Use: inCookie, Sandbox: sandbox, Port: port, Tenant: "alice", Token: "a", Expires: time.Now().Add(time.Hour).Unix()}
 }
 
-// Connections to sandboxes are kept: none may serve another tenant.
+// Connections to sandboxes are reused, but never for another tenant.
 func TestSandboxOfAnotherTenantDoesNotExist(t *testing.T) {
 	w := newWorld(t, hello)
 	if got := w.do("GET", byPath+"/", bearer); got.StatusCode != 200 {
@@ -300,7 +300,7 @@ func TestWebSocketIsForwarded(t *testing.T) {
 	}
 }
 
-// upgrade asks for another protocol.
+// upgrade requests another protocol.
 func (w *world) upgrade(path, host string, headers ...string) (net.Conn, *bufio.Reader, *http.Response) {
 	w.Helper()
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())

@@ -22,13 +22,13 @@ func (Key) GoString() string { return "forward.Key{••••}" }
 
 // Limits of grants.
 const (
-	// MaxURL is how long a signed URL can be valid at most.
+	// MaxURL is the maximum validity of a signed URL.
 	MaxURL = 24 * time.Hour
 	// cookieLifetime is how long the cookie that a signed URL sets is valid.
 	cookieLifetime = 12 * time.Hour
 )
 
-// use is the purpose of a grant, so that one kind never counts as another.
+// use is the purpose of a grant, so that one kind is never accepted as another.
 type use string
 
 const (

@@ -9,8 +9,8 @@ import (
 )
 
 // dropped are headers of answers with an effect beyond the sandbox's own origin: on
-// subdomains, on other ports of the name, on the cookies of aibox, on where the browser
-// connects to.
+// subdomains, on other ports of the name, on the cookies of aibox, or on the browser's
+// connections.
 var dropped = []string{"Alt-Svc", "Clear-Site-Data", "Nel", "Public-Key-Pins", "Report-To", "Strict-Transport-Security"}
 
 // droppedByPath are headers of answers with an effect on the API's origin.
@@ -20,10 +20,10 @@ var droppedByPath = []string{
 	"Service-Worker-Allowed", "Set-Cookie", "Speculation-Rules",
 }
 
-// errRedirect reports an answer that sends a program elsewhere with its token.
+// errRedirect reports an answer that redirects a program and its token elsewhere.
 var errRedirect = errors.New("the program in the sandbox redirects to another host")
 
-// modify changes what comes back from the sandbox.
+// modify changes the sandbox's answer.
 func modify(response *http.Response) error {
 	h, header := hopOf(response.Request), response.Header
 	for _, name := range dropped {
@@ -31,12 +31,13 @@ func modify(response *http.Response) error {
 	}
 	if h.target.byHost() {
 		keepCookies(header)
-		header.Set("Origin-Agent-Cluster", "?1") // document.domain joins no origins
+		header.Set("Origin-Agent-Cluster", "?1") // document.domain cannot merge origins
 	} else {
 		for _, name := range droppedByPath {
 			header.Del(name)
 		}
-		// If a browser shows it all the same, it has no origin: no storage, no API.
+		// If a browser shows it nevertheless, it has no origin, and so no storage and no
+		// access to the API.
 		header.Add("Content-Security-Policy", "sandbox")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	}
@@ -79,8 +80,8 @@ func (h *hop) isOwnHost(to *url.URL) bool {
 	return to.Host == "localhost:"+port || to.Host == "127.0.0.1:"+port || h.target.byHost() && to.Host == h.target.host
 }
 
-// keepCookies makes the cookies of an answer the origin's own. It drops those with aibox's
-// names, and the attribute by which a cookie reaches other sandboxes.
+// keepCookies restricts the cookies of an answer to its origin. It drops those with aibox's
+// names, and the attribute that would send a cookie to other sandboxes.
 func keepCookies(header http.Header) {
 	lines := header["Set-Cookie"]
 	header.Del("Set-Cookie")

@@ -22,7 +22,7 @@ const (
 	maxHeader       = 64 << 10 // bytes of an answer's headers
 )
 
-// discard takes what the proxy logs: a sandbox decides about it, and clients see errors in
+// discard drops the proxy's log messages: sandboxes control them, and clients see errors in
 // their answers.
 var discard = log.New(io.Discard, "", 0)
 
@@ -46,16 +46,16 @@ func newPool(dialer Dialer) *pool {
 	return p
 }
 
-// address names the port in the pool. It has the tenant in it: a kept connection is used
-// without another dial, so that no dialer would notice another tenant.
+// address names the port in the pool. It includes the tenant, since a kept connection is
+// used without dialing, which would check the tenant.
 func (h *hop) address() string {
 	return h.target.sandbox + "." + hex.EncodeToString([]byte(h.caller.Tenant)) + ":" + strconv.Itoa(int(h.target.port))
 }
 
-// errAddress reports an address that address has not made.
+// errAddress reports an address that did not come from hop.address.
 var errAddress = errors.New("the address is not a port of a sandbox")
 
-// dial connects to an address that hop.address has made.
+// dial connects to an address from hop.address.
 func (p *pool) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// pipes is a Dialer whose other ends it keeps.
+// pipes is a Dialer that keeps the other ends of its connections.
 type pipes struct{ ends []net.Conn }
 
 func (p *pipes) DialPort(context.Context, session.Tenant, string, uint16) (net.Conn, error) {

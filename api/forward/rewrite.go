@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// rewrite makes the request that the sandbox gets. httputil removes the hop-by-hop headers,
+// rewrite builds the request for the sandbox. httputil removes the hop-by-hop headers,
 // Forwarded and X-Forwarded-….
 func rewrite(p *httputil.ProxyRequest) {
 	h := hopOf(p.In)

@@ -16,7 +16,7 @@ type target struct {
 	prefix  string // by path: the part of the path that names the port
 	host    string // by host name: the canonical host, with the server's port
 
-	path     string // what the sandbox gets: escaped, from the slash on
+	path     string // the path for the sandbox: escaped, with its leading slash
 	rawQuery string
 }
 
@@ -29,7 +29,7 @@ const (
 )
 
 // target returns the target of a request. mine is false for a request that is not for a
-// port; an error means that it is, and wrong.
+// port. An error means that it is for a port, but invalid.
 func (f *Forwarder) target(r *http.Request) (t target, mine bool, err error) {
 	t, mine = f.hostTarget(r.Host)
 	path := r.URL.EscapedPath()
@@ -51,8 +51,9 @@ func (f *Forwarder) target(r *http.Request) (t target, mine bool, err error) {
 	}
 }
 
-// hostTarget reads a host name PORT-ID.DOMAIN. A name with a number and a dash before a
-// domain is never another server's: an origin of a sandbox must not reach the API.
+// hostTarget reads a host name PORT-ID.DOMAIN. Every name that has a number and a dash
+// before a domain is a target or an error, since an origin of a sandbox must not reach the
+// API.
 func (f *Forwarder) hostTarget(host string) (t target, mine bool) {
 	name, port, _ := strings.Cut(strings.ToLower(host), ":")
 	name = strings.TrimSuffix(name, ".")
@@ -106,8 +107,8 @@ func pathTarget(path string) (t target, rest string, mine bool, err error) {
 	return t, "/" + rest, true, nil
 }
 
-// hasDotSegment reports whether a path has the segment "..", which a client or a proxy
-// would resolve over the prefix.
+// hasDotSegment reports whether a path has the segment "..", with which a client or a proxy
+// could leave the prefix.
 func hasDotSegment(escaped string) bool {
 	for segment := range strings.SplitSeq(escaped, "/") {
 		decoded, err := url.PathUnescape(segment)

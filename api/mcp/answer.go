@@ -14,22 +14,22 @@ import (
 // The limits of an answer, in bytes.
 const (
 	maxData  = 32 << 10    // of one block of data
-	maxShown = 4 * maxData // of the same once control characters are escaped
+	maxShown = 4 * maxData // of a block after control characters are escaped
 	maxFacts = 32 << 10
 	maxError = 2 << 10 // of a sentence or a hint
 )
 
-// answer is the result of a tool: facts that aibox vouches for, and blocks of data that an
-// agent or a sandbox made.
+// answer is the result of a tool: facts from aibox, and blocks of data that an agent or a
+// sandbox made.
 type answer struct {
 	facts any // encoded as JSON
 	data  []block
-	next  string // what to call next; may be empty
+	next  string // the next tools to call; may be empty
 }
 
 // block is untrusted data.
 type block struct {
-	source string // what made it: "the agent's changes"
+	source string // its source: "the agent's changes"
 	text   string // raw
 }
 
@@ -50,8 +50,8 @@ func (a *answer) result() *mcp.CallToolResult {
 	return result
 }
 
-// content encloses the data in a boundary that its author could not know. Control
-// characters become visible escapes.
+// content encloses the data in a boundary that its author cannot guess. Control characters
+// become visible escapes.
 func (b block) content() mcp.Content {
 	boundary := "untrusted-" + strings.ToLower(rand.Text()[:16])
 	text := bounded(termtext.Text(b.text), maxShown)
@@ -61,7 +61,7 @@ func (b block) content() mcp.Content {
 	}
 }
 
-// bounded cuts text to at most most bytes and says so.
+// bounded cuts text to at most most bytes, and adds a note if it does.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

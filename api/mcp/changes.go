@@ -34,7 +34,7 @@ type changesFacts struct {
 	Risky     int        `json:"files_with_risks"`
 	Refused   int        `json:"files_that_cannot_be_accepted,omitempty"`
 	Undecided int        `json:"files_not_accepted"`
-	Verified  string     `json:"verification,omitempty"` // of the last command that checked the work
+	Verified  string     `json:"verification,omitempty"` // result of the last command that checked the work
 	Next      int        `json:"next,omitempty"`         // pass it as from to list more
 }
 

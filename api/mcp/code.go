@@ -9,7 +9,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// The times that code and commands have.
+// The time limits of code and commands.
 const (
 	defaultRun = time.Minute
 	maxRun     = 10 * time.Minute
@@ -41,7 +41,7 @@ type runCodeInput struct {
 	Seconds  float64 `json:"seconds,omitempty" jsonschema:"time limit; 60 if absent, at most 600"`
 }
 
-// ranFacts is how a program ended.
+// ranFacts describes how a program ended.
 type ranFacts struct {
 	Sandbox  string  `json:"sandbox"`
 	Status   string  `json:"status"` // completed, failed or timeout
@@ -51,7 +51,7 @@ type ranFacts struct {
 	Dropped  int64   `json:"output_bytes_left_out,omitempty"`
 }
 
-// outputs are the blocks with what a program printed.
+// outputs returns the blocks with a program's output.
 func outputs(stdout, stderr []byte) []block {
 	var blocks []block
 	if len(stdout) > 0 {

@@ -12,7 +12,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// maxWritten is how many bytes a call can write.
+// maxWritten is the maximum number of bytes that a call can write.
 const maxWritten = 4 << 20
 
 var readFileTool = tool{
@@ -47,7 +47,7 @@ func (t sandboxTools) readFile(ctx context.Context, c *call, in readFileInput) (
 		Sandbox string `json:"sandbox"`
 		Size    int64  `json:"size"`
 		Bytes   int    `json:"bytes"`
-		Next    int64  `json:"next,omitempty"`    // the offset to read on
+		Next    int64  `json:"next,omitempty"`    // the offset to continue reading from
 		Escaped bool   `json:"escaped,omitempty"` // the text is not exact
 	}{Sandbox: in.Sandbox, Size: info.GetSizeBytes(), Bytes: len(data)}
 	var text string
@@ -122,7 +122,7 @@ type listFilesInput struct {
 	Depth   int32  `json:"depth,omitempty" jsonschema:"levels of folders; 1 if absent, at most 10"`
 }
 
-// maxFiles is how many files a list has.
+// maxFiles is the maximum number of files in a list.
 const maxFiles = 500
 
 func (t sandboxTools) listFiles(ctx context.Context, c *call, in listFilesInput) (*answer, error) {
@@ -153,5 +153,5 @@ func (t sandboxTools) listFiles(ctx context.Context, c *call, in listFilesInput)
 	return made, nil
 }
 
-// shortName returns the name of a value of the schema as users read it.
+// shortName returns the name of a value of the schema for display.
 func shortName(name, prefix string) string { return strings.ToLower(strings.TrimPrefix(name, prefix)) }

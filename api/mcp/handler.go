@@ -23,13 +23,13 @@ const (
 // sessionHeader carries the id of a session of the protocol.
 const sessionHeader = "Mcp-Session-Id"
 
-// Handler serves the protocol over streamable HTTP. The caller has authenticated each request
-// and checked its Host before it reaches the handler. A session of the protocol belongs to the tenant that began
-// it: for any other tenant it does not exist.
+// Handler serves the protocol over streamable HTTP. The caller has authenticated each
+// request and checked its Host before it reaches the handler. A session of the protocol
+// belongs to the tenant that started it. For any other tenant it does not exist.
 type Handler struct {
 	// Tenant returns the tenant of an authenticated request; false refuses it.
 	Tenant func(*http.Request) (string, bool)
-	// Config returns what the server of a tenant works with.
+	// Config returns the configuration of a tenant's server.
 	Config func(tenant string) Config
 
 	once   sync.Once
@@ -44,8 +44,8 @@ type Handler struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.once.Do(h.prepare)
-	// The specification asks for a check of Origin: a web page must not call the server, also
-	// not by DNS rebinding. No page needs to, so that any Origin is refused.
+	// The specification requires a check of Origin: a web page must not call the server, not
+	// even by DNS rebinding. No page needs to, so every Origin is refused.
 	if r.Header.Get("Origin") != "" || h.origin.Check(r) != nil {
 		http.Error(w, "web pages cannot use this server", http.StatusForbidden)
 		return
@@ -95,7 +95,7 @@ func (h *Handler) server(tenant string) *mcp.Server {
 	return server
 }
 
-// isFull reports whether the tenant has as many sessions as it may have.
+// isFull reports whether the tenant has the maximum number of sessions.
 func (h *Handler) isFull(tenant string) bool {
 	count := 0
 	for range h.server(tenant).Sessions() {

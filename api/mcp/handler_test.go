@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A page that rebinds its name has the server's own origin, and an old browser sends no Origin
+// A page that rebinds its name has the server's own origin, and old browsers send no Origin
 // with some requests of other pages.
 func TestNoWebPageCanUseTheServer(t *testing.T) {
 	h := &Handler{Tenant: func(*http.Request) (string, bool) { return "", false }}

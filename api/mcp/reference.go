@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Reference writes a table of the tools, in Markdown. It lists them as a client does, so that
-// no tool is missing.
+// Reference writes a table of the tools, in Markdown. It gets the list as a client does, so
+// that no tool is missing.
 func Reference(out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// The times that wait_session waits.
+// The waiting times of wait_session.
 const (
 	defaultWait = 30 * time.Second // below the time after which common clients give up
 	maxWait     = 10 * time.Minute
@@ -47,7 +47,7 @@ type runAgentInput struct {
 	MaxTokens  int      `json:"max_tokens,omitempty" jsonschema:"limit of the tokens that the session reads and writes"`
 }
 
-// settings returns the settings that a call gives.
+// settings returns the settings of a call.
 func (in *runAgentInput) settings() (config.RunOverrides, error) {
 	var given config.RunOverrides
 	for _, setting := range [][2]string{{"model", in.Model}, {"timeout", in.Timeout}, {"network", in.Network}} {

@@ -24,12 +24,13 @@ type Sandboxes struct {
 	// API returns the client for a call and its context. header is that of the request over
 	// HTTP; nil on stdio.
 	API func(ctx context.Context, header http.Header) (context.Context, *client.Client)
-	// Bound reports why settings are freer than the user permits; nil leaves that to the API.
+	// Bound returns an error if settings are looser than the user permits; nil leaves that
+	// check to the API.
 	Bound func(given config.RunOverrides) error
-	// Base are settings of all sandboxes that a call does not give.
+	// Base are the default settings of all sandboxes.
 	Base map[string]string
-	// Own is how many sandboxes the caller can have at once, if it is an agent in a sandbox, to
-	// whose limits its sandboxes are held. 0 is any other caller.
+	// Own is how many sandboxes the caller can have at once if it is an agent in a sandbox. Its
+	// sandboxes share its limits. 0 means any other caller.
 	Own int
 	// OpenPort makes a port of a sandbox reachable and returns its URL.
 	OpenPort func(ctx context.Context, header http.Header, id string, port int) (url string, err error)
@@ -96,7 +97,7 @@ type createSandboxInput struct {
 	Env      map[string]string `json:"env,omitempty" jsonschema:"variables of the environment of its processes"`
 }
 
-// settings returns the settings that a call gives, as texts.
+// settings returns the settings of a call, as texts.
 func (in *createSandboxInput) settings() (config.RunOverrides, error) {
 	var given config.RunOverrides
 	mode := in.Network
@@ -179,7 +180,7 @@ var listSandboxesTool = tool{
 	description: `List the sandboxes that have not ended, newest first. Other programs of the same user may have created some of them.`,
 }
 
-// maxSandboxes is how many sandboxes a list has.
+// maxSandboxes is the maximum number of sandboxes in a list.
 const maxSandboxes = 50
 
 func (t sandboxTools) list(ctx context.Context, c *call, _ struct{}) (*answer, error) {

@@ -2,7 +2,7 @@
 // and coding agents on repositories with the review of their changes. It is a thin layer over
 // package app: each tool checks its input, calls one use case and bounds the answer.
 //
-// What an agent or a sandbox made appears in an answer only inside a block that is marked as
+// Data of an agent or a sandbox appears in an answer only inside a block that is marked as
 // data, with a boundary that the sandbox cannot guess. The package decides nothing about
 // isolation, and starts nothing itself.
 package mcp
@@ -33,7 +33,7 @@ type Config struct {
 	SessionID func() string
 }
 
-// instructions are what a client tells its model about the server.
+// instructions describe the server to a client's model.
 const instructions = `aibox runs code and coding agents without trusting them, each in its own sandbox (gVisor in rootless containers).
 A sandbox sees nothing of this machine. It has no network unless hosts were allowed, and it ends at its time limit.
 A coding agent works on a copy of a repository. Its changes reach the repository only through accept_changes: read them first with list_changes and read_diff.
@@ -50,7 +50,7 @@ func (c *Config) instructions() string {
 	return instructions
 }
 
-// New makes a server with the tools that config serves.
+// New makes a server with the tools for the services in config.
 func New(config Config) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "aibox", Title: "aibox", Version: config.Version}, &mcp.ServerOptions{
 		Instructions: config.instructions(),

@@ -78,10 +78,10 @@ type sessionFacts struct {
 	Files     int            `json:"changed_files,omitempty"`
 	Added     int            `json:"added_lines,omitempty"`
 	Deleted   int            `json:"deleted_lines,omitempty"`
-	Branch    string         `json:"branch,omitempty"`       // that an accept made
+	Branch    string         `json:"branch,omitempty"`       // the commit that an accept made
 	Continued session.ID     `json:"continued_by,omitempty"` // the session that resumed it
 	Failure   string         `json:"failure,omitempty"`      // its kind
-	Queue     string         `json:"queue,omitempty"`        // what it waits for
+	Queue     string         `json:"queue,omitempty"`        // the reason why it waits
 }
 
 // factsOf describes a session.
@@ -157,7 +157,7 @@ func (t *sessionTools) stopSession(ctx context.Context, _ *call, in sessionInput
 	return answerAbout(&ended), nil
 }
 
-// answerAbout is the state of a session, and what can be done with it.
+// answerAbout returns the state of a session, and the possible next steps.
 func answerAbout(s *session.Session) *answer {
 	made := &answer{facts: factsOf(s), next: nextAfter(s)}
 	if r := s.State.Result; r != nil && r.Fault != nil {
@@ -166,7 +166,7 @@ func answerAbout(s *session.Session) *answer {
 	return made
 }
 
-// nextAfter says what can be done with a session.
+// nextAfter returns the possible next steps with a session.
 func nextAfter(s *session.Session) string {
 	switch {
 	case s.State.Phase != session.Ended:

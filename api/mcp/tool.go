@@ -18,7 +18,7 @@ type effect int
 // The effects.
 const (
 	reads    effect = iota // it changes nothing
-	adds                   // it makes something, and replaces nothing
+	adds                   // it creates something, and replaces nothing
 	replaces               // it can overwrite or end something
 )
 
@@ -50,7 +50,7 @@ type call struct {
 	progress float64
 }
 
-// report sends a progress notification if the client asked for them. text is escaped.
+// report sends a progress notification if the client requested them. text is escaped.
 func (c *call) report(ctx context.Context, text string) {
 	token := c.request.Params.GetProgressToken()
 	if token == nil {
@@ -81,8 +81,8 @@ func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx con
 	})
 }
 
-// escapeErrors bounds and escapes the texts of failed calls: when an input does not fit its
-// schema, the SDK's own text quotes the input as it is.
+// escapeErrors bounds and escapes the texts of failed calls: if an input does not match its
+// schema, the SDK's text quotes the input unescaped.
 func escapeErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

@@ -15,7 +15,8 @@ import (
 
 // convert returns metrics of Prometheus as one request of OTLP. The mapping is that of
 // https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/; native
-// histograms are left out. Counters begin at their own start or, if they have none, at began.
+// histograms are left out. Counters start at their own start time or, if they have none, at
+// began.
 func convert(families []*dto.MetricFamily, attributes map[string]string, began, now time.Time) *collector.ExportMetricsServiceRequest {
 	t := times{uint64(began.UnixNano()), uint64(now.UnixNano())}
 	var all []*metrics.Metric
@@ -80,8 +81,8 @@ func (t times) number(m *dto.Metric, value float64, created *timestamppb.Timesta
 	}
 }
 
-// histogram returns the counts of each bucket alone. Prometheus counts all that are below a
-// bound, and leaves out the last bucket, which has none.
+// histogram returns the count of each bucket. Prometheus has cumulative counts instead, and
+// omits the last bucket, which has no bound.
 func (t times) histogram(m *dto.Metric) *metrics.HistogramDataPoint {
 	h := m.GetHistogram()
 	sum := h.GetSampleSum()

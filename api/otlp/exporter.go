@@ -23,14 +23,14 @@ type Gatherer interface {
 const maxAnswer = 64 << 10
 
 // Run exports the metrics at the interval of the settings, and once more when ctx ends. failed
-// receives the error of the first of several exports that fail in a row. What could not be
-// exported is not repeated: the next export has the same counters.
+// receives the error of the first of several exports that fail in a row. A failed export is
+// not repeated, since the next one has the same counters.
 func Run(ctx context.Context, from Gatherer, s Settings, failed func(error)) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
 	transport.TLSClientConfig = s.TLS
 	e := exporter{Settings: s, from: from, began: time.Now(), client: &http.Client{
 		Transport: transport,
-		// A redirect could take the headers, and their token, elsewhere.
+		// A redirect could send the headers, and their token, elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer e.client.CloseIdleConnections()
@@ -55,7 +55,7 @@ type exporter struct {
 	Settings
 	from   Gatherer
 	client *http.Client
-	began  time.Time // the counters are since then, unless they say more
+	began  time.Time // the start of counters without their own start time
 }
 
 // export sends the metrics once.

@@ -203,7 +203,8 @@ func TestARejectionAndARedirectAreFailures(t *testing.T) {
 	}
 }
 
-// A collector with a certificate of its own authority, which also wants to see one.
+// A collector with a certificate of a private authority, which also requires a client
+// certificate.
 func TestACollectorWithItsOwnAuthorityIsTrustedOnlyIfNamed(t *testing.T) {
 	r := newReceiver(t)
 	r.Close()

@@ -19,14 +19,14 @@ import (
 	"aibox/internal/secret"
 )
 
-// Settings say where metrics go. Those without a URL send nothing.
+// Settings define where metrics are sent. Without a URL, nothing is sent.
 type Settings struct {
 	URL        string                  // that requests are posted to; empty means off
 	Headers    map[string]secret.Value // of each request; they can hold a token
 	Interval   time.Duration           // between two exports
 	Timeout    time.Duration           // of one export
 	Attributes map[string]string       // of the resource, with service.name
-	TLS        *tls.Config             // nil: the authorities of the system, and no certificate of its own
+	TLS        *tls.Config             // nil means the system's authorities, and no client certificate
 }
 
 const (
@@ -38,7 +38,7 @@ const (
 // FromEnvironment reads the standard variables. A value that cannot be used is a Usage fault,
 // but only if a collector is named.
 func FromEnvironment(getenv func(name string) string) (Settings, error) {
-	// own returns the variable for metrics alone, or else the one for all signals.
+	// own returns the variable for metrics only, or else the one for all signals.
 	own := func(name string) string {
 		return cmp.Or(getenv("OTEL_EXPORTER_OTLP_METRICS_"+name), getenv("OTEL_EXPORTER_OTLP_"+name))
 	}

@@ -14,7 +14,8 @@ var errNoCertificate = errors.New("it has no certificate in PEM format")
 
 // tlsConfig reads the PEM files that own names: CERTIFICATE has the authorities that sign the
 // collector's certificate, instead of those of the system, and CLIENT_CERTIFICATE and
-// CLIENT_KEY are what the server shows to the collector. It returns nil if it names none.
+// CLIENT_KEY are the server's certificate for the collector. It returns nil if own names
+// none.
 func tlsConfig(own func(name string) string) (*tls.Config, error) {
 	authorities, certificate, key := own("CERTIFICATE"), own("CLIENT_CERTIFICATE"), own("CLIENT_KEY")
 	if authorities == "" && certificate == "" && key == "" {

@@ -1,6 +1,7 @@
-// Package quota holds the tenants of the API to their quotas: what they have at once counts
-// against it when a sandbox is created, and so does what they have used on this day. The
-// bounds of traffic and tokens also become limits of the sandbox itself.
+// Package quota enforces the quotas of the API's tenants. When a sandbox is created,
+// everything that the tenant has at the moment counts against the quota, and so does its
+// usage on this day. The bounds of traffic and tokens also become limits of the sandbox
+// itself.
 package quota
 
 import (
@@ -50,9 +51,9 @@ func (k *Keeper) Quota(ctx context.Context, tenant session.Tenant) (store.Quota,
 	return k.Store.Quota(ctx, tenant)
 }
 
-// Usage returns what counts against a tenant's quota now. Disk space is measured only if the
-// quota limits it. If it cannot be measured, the quota counts as used up, as it does for the
-// next sandbox.
+// Usage returns the usage that counts against a tenant's quota now. Disk space is measured
+// only if the quota limits it. If it cannot be measured, the quota counts as used up, as it
+// does for the next sandbox.
 func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
 	quota, err := k.Store.Quota(ctx, tenant)
 	if err != nil {
@@ -91,7 +92,7 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 			add(&used, demand(&all[i].Spec), 1)
 		}
 		ids := []session.ID{all[i].ID}
-		if all[i].OwnSandboxes() > 0 { // what its agent's own sandboxes send is the tenant's, too
+		if all[i].OwnSandboxes() > 0 { // traffic of its agent's sandboxes counts for the tenant, too
 			own, err := k.Sessions.Sandboxes(session.OwnTenant(all[i].ID))
 			if err != nil {
 				return store.Quota{}, err
@@ -103,7 +104,7 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 		for _, id := range ids {
 			live, err := k.Sessions.Live(id)
 			if err != nil {
-				continue // it was removed meanwhile
+				continue // the session was removed meanwhile
 			}
 			counters = append(counters, store.Used{
 				Sandbox: id, UploadBytes: live.Egress.Up, Tokens: int64(live.Tokens.Input) + int64(live.Tokens.Output),
@@ -123,7 +124,7 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 	return used, err
 }
 
-// demand returns the most that a sandbox, or a session with its agent's own sandboxes, can use
+// demand returns the maximum that a sandbox, or a session with its agent's sandboxes, can use
 // at once.
 func demand(spec *session.Spec) store.Quota {
 	q := store.Quota{Sandboxes: 1 + int64(spec.OwnSandboxes()), Memory: int64(spec.Memory), CPUs: spec.CPUs.Float(), Processes: int64(spec.Pids)}
@@ -133,8 +134,8 @@ func demand(spec *session.Spec) store.Quota {
 	return q
 }
 
-// writesDisk reports whether what runs can write files that outlive it: an agent in its
-// workspace, a sandbox in volumes.
+// writesDisk reports whether a sandbox can write files that outlive it: an agent in its
+// workspace, or a sandbox in volumes.
 func writesDisk(spec *session.Spec) bool {
 	return spec.Sandbox == nil || slices.ContainsFunc(spec.Sandbox.Volumes, func(v session.VolumeMount) bool { return !v.ReadOnly })
 }
@@ -148,7 +149,7 @@ func add(q *store.Quota, more store.Quota, n int64) {
 	q.Disk += n * more.Disk
 }
 
-// Limit returns a Launch that refuses a sandbox that its tenant's quota has no room for.
+// Limit returns a Launch that refuses a sandbox that would exceed its tenant's quota.
 func (k *Keeper) Limit(launch Launch) Launch {
 	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
 		if l.Spec.Sandbox == nil {
@@ -168,7 +169,7 @@ func (k *Keeper) Limit(launch Launch) Launch {
 
 // Claim counts a sandbox or a session of a tenant that is about to start until release is
 // called, which must be once its record counts, or its start has failed. It refuses one that
-// the quota has no room for, and limits spec to the rest of the day's quota.
+// would exceed the quota, and limits spec to the rest of the day's quota.
 func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
 	quota, err := k.Store.Quota(ctx, tenant)
 	if err != nil {
@@ -251,8 +252,8 @@ func (k *Keeper) DiskRoom(ctx context.Context, tenant session.Tenant) (left int6
 }
 
 // SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.
-// release must be called when it is stored or not: until then the next one under a quota
-// waits.
+// release must be called once it is stored or has failed. Until then, the next one under a
+// quota waits.
 func (k *Keeper) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error) {
 	quota, err := k.Store.Quota(ctx, tenant)
 	if err != nil || quota.Snapshots == 0 || k.Snapshots == nil {
@@ -271,7 +272,7 @@ func (k *Keeper) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most 
 	return quota.Snapshots - used, sync.OnceFunc(k.storing.Unlock), nil
 }
 
-// check refuses a sandbox for which a quota has no room.
+// check refuses a sandbox that would exceed a quota.
 func check(quota, used, wanted store.Quota) error {
 	bounds := []struct {
 		bound, used, wanted float64

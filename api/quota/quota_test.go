@@ -16,7 +16,7 @@ import (
 	"aibox/session"
 )
 
-// machine is a machine of sandboxes that take no time.
+// machine is a fake machine that starts sandboxes without delay.
 type machine struct {
 	mu  sync.Mutex
 	all []session.Session
@@ -152,7 +152,8 @@ func TestWhatIsLeftOfADayBoundsTheSandbox(t *testing.T) {
 	}
 }
 
-// A session counts with as many sandboxes as its agent can create, whose traffic is the tenant's.
+// A session counts with the number of sandboxes that its agent can create. Their traffic
+// counts for the tenant.
 func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
 	k, m := keeper(t, store.Quota{Sandboxes: 3, UploadBytes: 1000})
 	running := session.Session{Spec: session.Spec{ID: "00001-codex", Run: config.Run{Sandboxes: 1}}, State: session.State{Phase: session.Running}}
@@ -266,7 +267,7 @@ func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 		}
 		second <- room
 	}()
-	stored = 60 // before the next one looks
+	stored = 60 // before the next one is checked
 	release()
 	if room := <-second; room != 40 {
 		t.Errorf("the second can take %d", room)

@@ -208,7 +208,7 @@ func sample(t *testing.T, method protoreflect.MethodDescriptor, id string) strin
 	return string(data)
 }
 
-// volatile is what differs between two answers to the same call.
+// volatile matches the parts that differ between two answers to the same call.
 var volatile = regexp.MustCompile(`"(id|value)":\s*"[^"]*"|\d{5}-sandbox`)
 
 func TestAnotherTenantsThingsAnswerAsThoseThatDoNotExist(t *testing.T) {
@@ -289,7 +289,7 @@ func TestNoWebPageCanCall(t *testing.T) {
 	}
 }
 
-// raw sends bytes on a connection of their own and returns the answers.
+// raw sends bytes on a new connection and returns the answers.
 func (s *site) raw(text string) string {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -312,8 +312,8 @@ func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
 	token := s.token("a")
 	smuggled := "DELETE /v1/sandboxes/" + own + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 	head := "POST /v1/sandboxes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\n"
-	// The first request of these is valid. A line feed may end a line alone, so that all servers
-	// see two requests.
+	// The first request of these is valid. A line feed may end a line by itself, so that
+	// all servers see two requests.
 	valid := []string{"length and chunks", "chunks and length", "a bare line feed"}
 	for name, text := range map[string]string{
 		"length and chunks":   head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
@@ -425,7 +425,7 @@ func TestTooManyCallsAreRefusedByTenant(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Limits = Limits{TenantCalls: 2, Calls: 3} })
 	id := s.sandbox("a")
 	token := bearer(s.token("a"))
-	for range 2 { // streams that last
+	for range 2 { // streams that do not end by themselves
 		info, err := s.m.StartProcess(t.Context(), "00001-sandbox", waiting)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"aibox/session/process"
 )
 
-// counting counts the bytes of answers, as they come from the server.
+// counting counts the bytes of answers as the server sends them.
 type counting struct {
 	http.RoundTripper
 	bytes int64

@@ -116,7 +116,7 @@ func TestTheServerHasALimitOfCallsOverAllTenants(t *testing.T) {
 	}
 }
 
-// A quota is that of the machine's tenants, whichever protocol a call comes by.
+// A quota applies to the machine's tenants in every protocol.
 func TestARefusalByAQuotaReachesTheCaller(t *testing.T) {
 	s := newSite(t, nil)
 	s.m.fail = fault.New(fault.Limit, "the tenant's quota is 1 sandboxes at once")

@@ -57,7 +57,8 @@ func toSandbox(s *sandbox.Sandbox) *aiboxv1.Sandbox {
 	return out
 }
 
-// toSnapshot returns a snapshot of the schema. Nothing of its content is part of it.
+// toSnapshot returns a snapshot of the schema. It contains nothing from the snapshot's
+// files and memory.
 func toSnapshot(s *snapshot.Snapshot) *aiboxv1.Snapshot {
 	return &aiboxv1.Snapshot{
 		SnapshotId: s.ID, SandboxId: string(s.Sandbox), Name: s.Name, CreateTime: toTime(s.Created), SizeBytes: s.Bytes,

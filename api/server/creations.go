@@ -9,8 +9,8 @@ import (
 )
 
 // create creates a sandbox, or returns the one that an earlier call with the key created. A
-// creation without a key is recorded, too, so that a caller without an answer has no sandbox
-// that it does not know of.
+// creation without a key is recorded, too, so that a caller who gets no answer does not own
+// an unknown sandbox.
 func (s *sandboxes) create(ctx context.Context, request sandbox.Request, m *aiboxv1.CreateSandboxRequest) (made sandbox.Sandbox, err error) {
 	if s.creations == nil {
 		if err := creation.Check(m.GetIdempotencyKey()); err != nil {

@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// failure is how a kind of failure appears in each protocol.
+// failure describes how a kind of failure appears in each protocol.
 type failure struct {
 	kind   string
 	code   connect.Code
@@ -41,7 +41,8 @@ var (
 	failTimeout         = failure{"timeout", connect.CodeDeadlineExceeded, http.StatusGatewayTimeout}
 )
 
-// failures has all of them, for errors that have a code alone; the first one counts.
+// failures lists all of them, for errors that have only a code; the first one with the code
+// is used.
 var failures = []failure{
 	failInvalid, failUnauthenticated, failRefused, failNotFound, failConflict, failLimit, failTooLarge, failCanceled, failInternal,
 	failFailed, failUnsupported, failEnvironment, failTimeout,
@@ -66,7 +67,7 @@ func errNoRoute(r *http.Request) error {
 	return &failed{failNotFound, "there is no " + r.Method + " " + r.URL.EscapedPath(), []string{"GET /openapi.yaml describes what there is"}}
 }
 
-// tooLarge returns the error for what exceeds a limit of sizes.
+// tooLarge returns the error for something that exceeds a size limit.
 func tooLarge(message string) error { return &failed{failure: failTooLarge, message: message} }
 
 // describe returns how an error appears.
@@ -118,8 +119,8 @@ func ofKind(kind fault.Kind) failure {
 	}
 }
 
-// toError returns an error as callers see it. What failed inside of aibox is shown to the
-// machine's user alone; others get its id, and the log has the reason.
+// toError converts an error for callers. Only the machine's user sees internal errors;
+// others get an id, under which the log has the reason.
 func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 	found := describe(err)
 	shown := &aiboxv1.Error{Kind: found.kind, Message: err.Error(), Hints: fault.Hints(err), Id: requestID(ctx)}

@@ -25,7 +25,7 @@ const (
 	maxOutput     = 16 << 20
 )
 
-// outputBound returns how many bytes of an output are returned.
+// outputBound returns the maximum number of bytes to return of an output.
 func outputBound(given int64) (int64, error) {
 	switch {
 	case given < 0 || given > maxOutput:
@@ -110,7 +110,7 @@ func (x *execution) run(ctx context.Context, cases Processes, id session.ID, req
 		x.info = info
 		if len(x.stdin) > 0 {
 			input.Go(func() {
-				// A process that does not read its input ends before.
+				// A process that does not read its input may end earlier.
 				_ = cases.ProcessInput(inputCtx, id, info.ID, bytes.NewReader(x.stdin), true)
 			})
 		}
@@ -118,7 +118,7 @@ func (x *execution) run(ctx context.Context, cases Processes, id session.ID, req
 	}, x.visit)
 }
 
-// visit takes the output of a frame.
+// visit adds the output of a frame.
 func (x *execution) visit(frame process.Frame) error {
 	switch frame.Kind {
 	case process.Stdout:

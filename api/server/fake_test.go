@@ -44,7 +44,7 @@ type machine struct {
 }
 
 type program struct {
-	denied bool // a copy that ends before it reads
+	denied bool // a copy that ends before it has read its input
 	info   process.Info
 	record *process.Record
 	stdin  *io.PipeWriter
@@ -212,7 +212,7 @@ func (m *machine) RunProcess(ctx context.Context, id session.ID, r process.Reque
 	return servertest.RunProcess(ctx, m, id, r, started, visit)
 }
 
-// run is the program.
+// run simulates the program.
 func (p *program) run(in *io.PipeReader) {
 	var exit process.Exit
 	ctx := context.Background()
@@ -253,7 +253,7 @@ func (p *program) run(in *io.PipeReader) {
 	close(p.ended)
 }
 
-// awaitEnd waits for the end of a process of the first sandbox, which nothing reads.
+// awaitEnd waits for the end of a process of the first sandbox. Its output is not read.
 func (m *machine) awaitEnd(t *testing.T, number int32) {
 	t.Helper()
 	p, err := m.program("00001-sandbox", int(number))
@@ -384,7 +384,7 @@ func (noFiles) Watch(context.Context, files.Path, bool, func(), func(files.Event
 	return errNoFile
 }
 
-// site is a server with a fake machine, which listens on TCP.
+// site is a server on TCP with a fake machine.
 type site struct {
 	*Server
 	t     *testing.T

@@ -27,7 +27,7 @@ type fileService struct {
 	processes Processes
 }
 
-// files opens the files of the caller's sandbox. The supervisor knows the sandbox's user.
+// files opens the files of the caller's sandbox. The supervisor determines the sandbox's user.
 func (f *fileService) files(ctx context.Context, sandbox, user string) (Files, error) {
 	id, err := f.sandboxes.Running(ctx, auth.From(ctx).Tenant, sandbox)
 	if err != nil {
@@ -39,7 +39,7 @@ func (f *fileService) files(ctx context.Context, sandbox, user string) (Files, e
 	return f.open(ctx, id, user), nil
 }
 
-// checkPath checks what can be checked outside of the sandbox.
+// checkPath checks a path as far as that is possible outside of the sandbox.
 func checkPath(text string) (files.Path, error) {
 	if text == "" || len(text) > files.MaxPath || strings.ContainsRune(text, 0) {
 		return "", fault.New(fault.Usage, "a path has from 1 to %d bytes and no NUL", files.MaxPath)
@@ -55,7 +55,7 @@ var kinds = map[files.Kind]aiboxv1.FileType{
 	files.Special: aiboxv1.FileType_FILE_TYPE_OTHER,
 }
 
-// utf8 returns text as Protobuf permits it.
+// utf8 returns text as valid UTF-8, which Protobuf requires.
 func utf8[T ~string](text T) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
 func toFile(e files.Entry) *aiboxv1.FileInfo {
@@ -192,7 +192,7 @@ func sendPieces(in io.Reader, contentType string, send func(*httpbody.HttpBody) 
 		if err != nil && !atEnd {
 			return fileError(err)
 		}
-		if n > 0 || first { // an empty file has an answer, too
+		if n > 0 || first { // an empty file also gets an answer
 			if err := send(&httpbody.HttpBody{ContentType: contentType, Data: buf[:n]}); err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// receiver returns what reads a stream, whose first message was received already.
+// receiver returns a reader of a stream whose first message was received already.
 func receiver[T any](stream *connect.ClientStream[T], first []byte, data func(*T) []byte) io.Reader {
 	return &pieces{rest: first, next: func() ([]byte, error) {
 		if stream.Receive() {

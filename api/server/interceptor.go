@@ -46,7 +46,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 	}
 }
 
-// firstMessage remembers what the first message of a call is about.
+// firstMessage remembers the subject of the first message of a call.
 type firstMessage struct {
 	connect.StreamingHandlerConn
 	subject string
@@ -66,7 +66,7 @@ func (f *firstMessage) Receive(message any) error {
 	return checkKnown(m)
 }
 
-// call checks, does and records one call.
+// call checks, performs and records one call.
 func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() string, do func() error) error {
 	begin := time.Now()
 	caller := auth.From(ctx)
@@ -84,7 +84,7 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 	return nil
 }
 
-// rightOf returns the right that a method needs. Nobody has that of an unknown one.
+// rightOf returns the right that a method needs. No caller has the right for an unknown method.
 func rightOf(method protoreflect.MethodDescriptor) aiboxv1.Right {
 	if method == nil {
 		return aiboxv1.Right_RIGHT_UNSPECIFIED
@@ -99,10 +99,10 @@ func isRead(method protoreflect.MethodDescriptor) bool {
 	return ok && options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 }
 
-// subjects are the fields that name what a call is about.
+// subjects are the fields that name the subject of a call.
 var subjects = []protoreflect.Name{"sandbox_id", "session_id", "id", "name"}
 
-// subject returns what a message is about.
+// subject returns the subject of a message.
 func subject(message proto.Message) string {
 	if message == nil {
 		return ""

@@ -22,17 +22,17 @@ import (
 	"aibox/session/process"
 )
 
-// A server in a process of its own stops at a point that the test names, and the test kills
-// it there. Its sandboxes are files, which outlive it as sandboxes do.
+// A server in a separate process stops at a point that the test names, and the test kills
+// it there. Its sandboxes are files, which outlive it as real sandboxes do.
 
 // The variables of that process.
 const (
 	killDir  = "AIBOX_TEST_KILL_DIR"  // of the database and the sandboxes
 	killAt   = "AIBOX_TEST_KILL_AT"   // the point; empty: none
-	killKeep = "AIBOX_TEST_KILL_KEEP" // not empty: the start ends no abandoned creations
+	killKeep = "AIBOX_TEST_KILL_KEEP" // if not empty, the start does not end abandoned creations
 )
 
-// stop blocks for ever at the point at which the test kills this process.
+// stop blocks forever at the point at which the test kills this process.
 func stop(point string) {
 	if point == os.Getenv(killAt) {
 		fmt.Println("reached")
@@ -48,7 +48,7 @@ type filed struct {
 
 func (f *filed) file(id session.ID) string { return filepath.Join(f.dir, "sandboxes", string(id)) }
 
-// load makes the machine have the sandboxes that there are files of.
+// load gives the machine a sandbox for each file.
 func (f *filed) load() error {
 	if err := os.MkdirAll(f.file(""), 0o700); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s stopping) Authenticate(ctx context.Context, token string) (auth.Caller, 
 	return s.Store.Authenticate(ctx, token)
 }
 
-// TestServerThatIsKilled is the server's process. It is no test.
+// TestServerThatIsKilled is the server's process, not a test.
 func TestServerThatIsKilled(t *testing.T) {
 	dir := os.Getenv(killDir)
 	if dir == "" {
@@ -138,7 +138,7 @@ func TestServerThatIsKilled(t *testing.T) {
 	t.Fatal(s.Serve(context.Background(), listener, nil, 0))
 }
 
-// killed is a server in a process of its own.
+// killed is a server in a separate process.
 type killed struct {
 	site
 
@@ -292,7 +292,7 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 	id := k.sandboxes()[0]
 	for _, method := range methods(t) {
 		switch method.FullName() {
-		case "aibox.v1.Sandboxes.Create": // it has a test of its own
+		case "aibox.v1.Sandboxes.Create": // it has its own test
 			continue
 		case "aibox.v1.Files.Download": // it changes nothing, and the fake has no archive
 			continue

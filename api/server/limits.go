@@ -21,9 +21,9 @@ import (
 type Limits struct {
 	Message     int64         // bytes of one message; default 4 MiB
 	Header      int           // bytes of a request's header; default 32 KiB
-	HeaderTime  time.Duration // for a request's header; default 10 s
-	Stall       time.Duration // for which a body, or the reader of an answer, can do nothing; default 1 min
-	Idle        time.Duration // for which a connection without a call stays open; default 2 min
+	HeaderTime  time.Duration // time for a request's header; default 10 s
+	Stall       time.Duration // maximum pause of a body, or of the reader of an answer; default 1 min
+	Idle        time.Duration // time for which a connection without a call stays open; default 2 min
 	Connections int           // default 1,024
 	Calls       int           // at once; default 1,024
 	TenantCalls int           // of one tenant at once; default 256
@@ -69,7 +69,7 @@ func (c *callLimit) begin(tenant session.Tenant) (done func(), err error) {
 	}, nil
 }
 
-// bodyReader ends a request whose body does not arrive, or does not end.
+// bodyReader ends a request whose body stops arriving, or is too large.
 type bodyReader struct {
 	io.ReadCloser
 	control *http.ResponseController

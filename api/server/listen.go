@@ -26,8 +26,8 @@ import (
 )
 
 // SocketPath returns the path of the Unix socket of the server that has the sandboxes of
-// these folders. Other state folders than the user's own have sockets of their own, since
-// they share the runtime folder.
+// these folders. State folders other than the user's default have separate sockets, since
+// all share the runtime folder.
 func SocketPath(dirs paths.Dirs) string {
 	name := "aibox.sock"
 	own, err := user.LookupId(strconv.Itoa(os.Getuid()))
@@ -67,7 +67,7 @@ func ListenUnix(path string) (_ net.Listener, unlock func(), err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	// The folder is private already, so that nobody can connect before the mode is set.
+	// The folder is already private, so no other user can connect before the mode is set.
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, nil, fault.New(fault.Environment, "the server's socket cannot be made: %w", err)
@@ -78,9 +78,9 @@ func ListenUnix(path string) (_ net.Listener, unlock func(), err error) {
 	return peer.OwnUser{Listener: listener}, func() { _ = lock.Close() }, nil
 }
 
-// closeChunked closes the connection after a request of HTTP/1 whose body comes in chunks. It
-// may have had a length, too, which the HTTP server removes; then a proxy before this server
-// may disagree about where the next request begins (RFC 9112, section 6.3).
+// closeChunked closes the connection after an HTTP/1 request with a chunked body. The request
+// may also have had a length, which the HTTP server removes. Then a proxy in front of this
+// server may disagree about where the next request begins (RFC 9112, section 6.3).
 func closeChunked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
@@ -107,7 +107,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 	h := &http.Server{
 		Handler: closeChunked(s.front), Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: l.TenantCalls, SendPingTimeout: l.Idle, PingTimeout: l.HeaderTime},
-		ErrorLog:    log.New(io.Discard, "", 0), // it would hold what strangers send
+		ErrorLog:    log.New(io.Discard, "", 0), // it would contain data from strangers
 		BaseContext: func(net.Listener) context.Context { return calls },
 	}
 	listener = netutil.LimitListener(listener, l.Connections)

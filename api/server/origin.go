@@ -12,7 +12,7 @@ var (
 	errOrigin = &failed{failRefused, "a web page of another origin cannot call the API", nil}
 )
 
-// loopbackHosts are the hosts that a server on loopback has.
+// loopbackHosts are the host names of a server on loopback.
 var loopbackHosts = []string{"localhost", "127.0.0.1", "::1"}
 
 // checkOrigin refuses requests that a web page caused. A page that rebinds its own name to
@@ -47,7 +47,7 @@ func (s *Server) checkOrigin(route *Route, r *http.Request) error {
 }
 
 // hostName returns the name or address of a Host header, without the port, in lower case.
-// What is not one is empty, which no server has.
+// For anything else it returns "", which is no server's name.
 func hostName(host string) string {
 	name, port, err := net.SplitHostPort(host)
 	switch {

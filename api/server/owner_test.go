@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// The mode of the socket is not all that keeps other users out.
+// Other users are kept out even if the socket's mode permits them.
 func TestAnotherUserGetsNoAnswerFromTheUnixSocket(t *testing.T) {
 	s := newSite(t, nil)
 	path := filepath.Join(t.TempDir(), "api", "x.sock")

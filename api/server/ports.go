@@ -25,7 +25,7 @@ type Ports struct {
 	Key      forward.Key // of signed URLs
 	Domains  []string    // below which ports have host names; empty means localhost
 	// Origin returns the scheme and the port of a listener on TCP, for signed URLs that are
-	// asked for on the Unix socket; empty if there is none.
+	// requested on the Unix socket; empty if there is none.
 	Origin func() (scheme, port string)
 }
 
@@ -40,7 +40,7 @@ type Callers interface {
 	Caller(ctx context.Context, id string) (auth.Caller, error)
 }
 
-// portService serves the service Ports, and tells the forwarder who may use which port.
+// portService serves the service Ports, and decides for the forwarder who may use which port.
 type portService struct {
 	*Ports
 
@@ -49,7 +49,7 @@ type portService struct {
 	forwarder *forward.Forwarder
 }
 
-// newPortService makes the forwarder. Forwarder.Close must be called.
+// newPortService also makes the forwarder. Forwarder.Close must be called.
 func newPortService(s *Server) *portService {
 	p := &portService{Ports: s.options.Ports, server: s, sandboxes: s.options.Services.Sandboxes}
 	p.forwarder = forward.New(forward.Options{
@@ -79,7 +79,7 @@ func (p *portService) Authorize(ctx context.Context, token string) (forward.Call
 // Check implements forward.Authorizer.
 func (p *portService) Check(ctx context.Context, of forward.Caller) error {
 	if of.Token == "" && of.Tenant == session.LocalTenant {
-		return nil // the machine's user, whose right does not end
+		return nil // the machine's user, whose rights do not end
 	}
 	caller, err := p.Callers.Caller(ctx, of.Token)
 	if err != nil || caller.Tenant != of.Tenant {

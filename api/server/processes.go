@@ -27,11 +27,11 @@ type processes struct {
 	sandboxes Sandboxes
 	cases     Processes
 	code      Code
-	alive     time.Duration // between events that show that a stream is alive
+	alive     time.Duration // between keep-alive events
 }
 
-// aliveTime is the time between events that show that a stream is alive. It is shorter than
-// what proxies and clients wait for.
+// aliveTime is the time between keep-alive events. It is shorter than what proxies and
+// clients wait for.
 const aliveTime = 15 * time.Second
 
 func (s *Server) processes() *processes {
@@ -321,7 +321,7 @@ func checkSignal(signal int32) error {
 	return nil
 }
 
-// kill ends a process whose caller has gone.
+// kill ends a process whose caller has disconnected.
 func (p *processes) kill(ctx context.Context, id session.ID, number int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

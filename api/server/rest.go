@@ -24,7 +24,7 @@ func restErrors(handler http.Handler) http.Handler {
 	})
 }
 
-// errorShaper holds back the answer of a handler that failed.
+// errorShaper buffers the answer of a handler that failed.
 type errorShaper struct {
 	http.ResponseWriter
 	status int // of a failure
@@ -60,8 +60,8 @@ func (e *errorShaper) Flush() {
 // Unwrap is for http.ResponseController.
 func (e *errorShaper) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// shape returns the error and the HTTP status of a failure, from a body that is the JSON of
-// google.rpc.Status, or any other.
+// shape returns the error and the HTTP status of a failure. The body is the JSON of
+// google.rpc.Status or anything else.
 func shape(status int, body []byte) (*aiboxv1.Error, int) {
 	var given struct {
 		Code    connect.Code
@@ -77,7 +77,7 @@ func shape(status int, body []byte) (*aiboxv1.Error, int) {
 			Hints         []string
 		}
 	}
-	_ = json.Unmarshal(body, &given) // a body that is no JSON has no message
+	_ = json.Unmarshal(body, &given) // a body that is not JSON has no message
 	for _, detail := range given.Details {
 		if i := slices.IndexFunc(failures, func(f failure) bool { return f.kind == detail.Kind }); i >= 0 {
 			return &aiboxv1.Error{Kind: detail.Kind, Message: detail.Message, Hints: detail.Hints}, failures[i].status

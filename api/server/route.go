@@ -20,12 +20,12 @@ type Route struct {
 	Pattern string
 	// Right is the right that the caller needs.
 	Right aiboxv1.Right
-	// Authenticate finds the caller, for routes that take tokens elsewhere than in the header
-	// Authorization: ByToken helps. Nil means as for all calls.
+	// Authenticate finds the caller, for routes that accept tokens outside the header
+	// Authorization; see ByToken. Nil means as for all calls.
 	Authenticate func(r *http.Request) (auth.Caller, error)
-	// Public routes have no caller and no right. They must not tell anything.
+	// Public routes have no caller and no right. They must not reveal anything.
 	Public bool
-	// Browser permits requests that a web page of another origin made. The handler must be
+	// Browser permits requests made by a web page of another origin. The handler must be
 	// safe for them.
 	Browser bool
 	// Host reports whether the route has a host name, in place of the names of the server. Nil
@@ -71,8 +71,8 @@ func (s *Server) ByToken(ctx context.Context, token string) (auth.Caller, error)
 // localKey marks the context of a connection from the machine's user.
 type localKey struct{}
 
-// WithLocal returns a context for connections that are known to be from the machine's user:
-// on the Unix socket, or within this process.
+// WithLocal returns a context for connections known to be from the machine's user: on the
+// Unix socket, or within this process.
 func WithLocal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, localKey{}, true)
 }
@@ -208,8 +208,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, caller auth.Call
 	WriteError(w, r, err)
 }
 
-// recovered logs a panic of a handler and returns the error for its caller, which does not
-// have the stack.
+// recovered logs a panic of a handler and returns the error for its caller, without the
+// stack.
 func (s *Server) recovered(ctx context.Context, reason any) error {
 	err := fmt.Errorf("panic: %v", reason)
 	s.options.Log.Error("a handler failed", "request", requestID(ctx), "error", err, "stack", string(debug.Stack()))

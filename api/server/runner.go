@@ -12,12 +12,12 @@ import (
 	"aibox/session"
 )
 
-// codeRunner is Code by a runner.
+// codeRunner implements Code with a runner.
 type codeRunner struct {
 	runner *code.Runner
 }
 
-// NewCode returns Code that a runner does.
+// NewCode returns a Code that uses a runner.
 func NewCode(runner *code.Runner) Code { return codeRunner{runner} }
 
 // validations are the validations of the schema.

@@ -41,7 +41,7 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 	return respond(made, err)
 }
 
-// choosesNetwork reports whether a request names what the sandbox can reach.
+// choosesNetwork reports whether a request has a network policy.
 func choosesNetwork(m *aiboxv1.CreateSandboxRequest) bool {
 	for _, key := range []string{"network", "allow", "deny", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "inference", "inference-tools"} {
 		if _, ok := m.GetSettings()[key]; ok {
@@ -185,7 +185,7 @@ func (s *sandboxes) ListSnapshots(ctx context.Context, r *connect.Request[aiboxv
 	}
 	snapshotter, ok := s.cases.(Snapshotter)
 	if !ok {
-		return connect.NewResponse(out), nil // there can be none
+		return connect.NewResponse(out), nil // there may be none
 	}
 	all, err := snapshotter.ListSnapshots(ctx, auth.From(ctx).Tenant)
 	if err != nil {
@@ -210,8 +210,7 @@ func (s *sandboxes) DeleteSnapshot(ctx context.Context, r *connect.Request[aibox
 	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
-// unsupported returns the error for what this server cannot do, or that the sandbox does not
-// exist.
+// unsupported returns the error for an unsupported call, or the one for a missing sandbox.
 func (s *sandboxes) unsupported(ctx context.Context, tenant session.Tenant, id string) error {
 	if _, err := s.cases.Get(ctx, tenant, id); err != nil {
 		return err

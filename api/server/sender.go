@@ -9,8 +9,8 @@ import (
 	"aibox/session/process"
 )
 
-// sender sends the events of one process, and between them events that show that the stream
-// is alive. It is safe for concurrent use.
+// sender sends the events of one process, and keep-alive events between them. It is safe
+// for concurrent use.
 type sender struct {
 	pass   func(*aiboxv1.ProcessEvent) error
 	cancel context.CancelFunc // ends the reading of events
@@ -22,8 +22,8 @@ type sender struct {
 	ended bool
 }
 
-// newSender returns a sender that sends a sign of life after each time without events. Its
-// end must be called. It calls cancel if a sign of life cannot be sent.
+// newSender returns a sender that sends a keep-alive after each interval without events.
+// Its end must be called. It calls cancel if a keep-alive cannot be sent.
 func newSender(pass func(*aiboxv1.ProcessEvent) error, cancel context.CancelFunc, every time.Duration) *sender {
 	s := &sender{pass: pass, cancel: cancel, every: every}
 	s.mu.Lock()
@@ -57,7 +57,7 @@ func (s *sender) sendFrame(frame process.Frame) error {
 	return s.send(event)
 }
 
-// end ends the signs of life, and returns the error of the first event that could not be sent.
+// end stops the keep-alives, and returns the error of the first event that could not be sent.
 func (s *sender) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

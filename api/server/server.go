@@ -1,8 +1,8 @@
-// Package server serves the API: gRPC, gRPC-Web, Connect and REST on one port, WebSockets
-// for process streams, reflection, health and metrics. Each call is authenticated, limited
-// to its tenant, checked for its right, limited, done, and recorded. What it does is done by
-// the use cases in Services; the server itself keeps nothing, so it can be killed and started
-// at any time.
+// Package server serves the API: gRPC, gRPC-Web, Connect and REST on one port, WebSockets for
+// process streams, reflection, health and metrics. Each call is authenticated, restricted to
+// its tenant, checked for its right, limited, performed, and recorded. The use cases in
+// Services do the work; the server itself keeps nothing, so it can be killed and started at
+// any time.
 //
 // Other packages add routes with Server.Handle: the server authenticates the caller, checks
 // the route's right, and applies the limits; the handler finds the caller with auth.From and
@@ -25,7 +25,7 @@ import (
 	"aibox/api/aibox/v1/aiboxv1connect"
 )
 
-// Options are what a server works with.
+// Options configure a server.
 type Options struct {
 	Services Services
 	Ports    *Ports // nil is unsupported
@@ -49,8 +49,8 @@ type Server struct {
 	calls    *callLimit
 	services []string // full names
 	started  time.Time
-	front    http.Handler // what Serve serves
-	ports    *portService // nil: unsupported
+	front    http.Handler // the handler that Serve serves
+	ports    *portService // nil means unsupported
 }
 
 // New returns a server with the routes of the schema.
@@ -74,7 +74,7 @@ func New(o Options) (*Server, error) {
 }
 
 // compressSize is the size from which an answer is compressed for a client that accepts it, in
-// bytes. Compressing a smaller one takes longer than to send it.
+// bytes. Compressing a smaller one takes longer than sending it.
 const compressSize = 4 << 10
 
 // addServices adds the services of the schema, in all protocols.
@@ -87,8 +87,8 @@ func (s *Server) addServices() error {
 			return s.recovered(ctx, reason)
 		}),
 	}
-	// Answers with bytes of a sandbox are not compressed: that takes more time than they take
-	// on most connections, and many are compressed already.
+	// Answers with bytes of a sandbox are not compressed: on most connections that takes more
+	// time than it saves, and many are compressed already.
 	streaming := append(slices.Clone(options), connect.WithCompressMinBytes(math.MaxInt))
 	options = append(options, connect.WithCompressMinBytes(compressSize))
 	var all []*vanguard.Service
@@ -152,8 +152,8 @@ func (s *Server) addInfo() {
 	s.Handle(Route{Pattern: "GET /openapi.yaml", Public: true, Handler: http.HandlerFunc(serveOpenAPI)})
 }
 
-// Wrap puts a handler in front of the server, which sees each request before anything of it
-// is checked. It is called before Serve.
+// Wrap puts a handler in front of the server. It sees each request before any check. It is
+// called before Serve.
 func (s *Server) Wrap(wrap func(next http.Handler) http.Handler) { s.front = wrap(s.front) }
 
 // ServeHTTP serves one request.

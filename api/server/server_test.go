@@ -167,8 +167,8 @@ func TestAStreamThatIsCutAndReadAgainLosesNothing(t *testing.T) {
 	}
 }
 
-// A full record makes the process wait, or events are dropped and every reader gets an event that
-// says so: whichever the caller chose.
+// If the record is full, the caller's choice applies: the process waits, or events are
+// dropped and every reader gets an event that reports it.
 func TestTheCallerChoosesWhatHappensWhenARecordIsFull(t *testing.T) {
 	s := newSite(t, nil)
 	id, token := s.sandbox("a"), s.token("a")
@@ -421,7 +421,7 @@ func TestTheUnixSocketIsTheUsersAlone(t *testing.T) {
 		t.Error(err)
 	}
 	unlock()
-	again, unlock, err := ListenUnix(path) // a socket that is left over
+	again, unlock, err := ListenUnix(path) // a socket left by an earlier server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestAServerThatStopsLetsCallsEnd(t *testing.T) {
 		running = len(all)
 	}
 	stop()
-	for { // it accepts no more
+	for { // it accepts no more connections
 		conn, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {
 			break

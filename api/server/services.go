@@ -79,7 +79,7 @@ type Explainer interface {
 // Processes are the use cases of processes; see session.Sessions.
 type Processes interface {
 	StartProcess(ctx context.Context, id session.ID, request process.Request) (process.Info, error)
-	// RunProcess is StartProcess, started and ReadProcess from the first frame on.
+	// RunProcess calls StartProcess, then started, and then ReadProcess from the first frame on.
 	RunProcess(ctx context.Context, id session.ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error)
 	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
 	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
@@ -100,7 +100,7 @@ type Files interface {
 	Watch(ctx context.Context, path files.Path, deep bool, watching func(), visit func(files.Event) error) error
 }
 
-// Quotas are the quotas of tenants and what counts against them.
+// Quotas are the quotas of tenants and the usage that counts against them.
 type Quotas interface {
 	Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error)
 	Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error)

@@ -51,7 +51,7 @@ func (s *stored) DeleteSnapshot(_ context.Context, tenant session.Tenant, id str
 	return nil
 }
 
-// Create notes which snapshot a request names.
+// Create records the snapshot in a request.
 func (s *stored) Create(ctx context.Context, r sandbox.Request, step func(session.Step)) (sandbox.Sandbox, error) {
 	made, err := s.machine.Create(ctx, r, step)
 	made.Snapshot = r.Snapshot

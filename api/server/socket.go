@@ -55,7 +55,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The server has checked the origin.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // Accept has answered
+		return // Accept has sent the error
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed, or the client has gone
 	conn.SetReadLimit(2 * maxInput)
@@ -63,7 +63,8 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	commands := make(chan error, 1)
 	go func() { defer stop(); commands <- p.obey(r.Context(), conn, id, int(number)) }()
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
-		// Not following: its end would cut the connection, and the client would not learn why.
+		// Not with the context of following: its end would cut the connection, and the client
+		// would not get the reason.
 		return p.send(r.Context(), conn, event, r.URL.Query().Get("format") == "proto")
 	})
 	if following.Err() != nil {
@@ -91,12 +92,12 @@ func (p *processSocket) send(ctx context.Context, conn *websocket.Conn, event *a
 	return conn.Write(ctx, kind, data)
 }
 
-// obey does what the client's commands say, until it closes the connection.
+// obey carries out the client's commands, until it closes the connection.
 func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int) error {
 	for {
 		kind, data, err := conn.Read(ctx)
 		if err != nil {
-			return nil //nolint:nilerr // the connection has ended, and with it the call
+			return nil // nolint:nilerr // the connection has ended, and the call with it
 		}
 		var command aiboxv1.ProcessCommand
 		decode := protojson.Unmarshal

@@ -11,10 +11,10 @@ import (
 	"aibox/internal/fault"
 )
 
-// A field that the server does not know can be a restriction of a later version, or a
-// misspelled one. So it is an error, in JSON and in Protobuf.
+// An unknown field may be a restriction of a later version, or misspelled. So it is an
+// error, in JSON and in Protobuf.
 
-// strictJSON is JSON without unknown fields. Its value is its name.
+// strictJSON is a codec for JSON without unknown fields. Its value is its name.
 type strictJSON struct{ name string }
 
 var _ connect.Codec = strictJSON{}

@@ -86,7 +86,7 @@ func (s *Server) addDownloads(f *fileService) {
 }
 
 // addDownload adds the REST of one method whose answers are a stream. A failure after the
-// beginning cuts the connection, so that the answer does not look whole.
+// start cuts the connection, so that the answer does not look complete.
 func (s *Server) addDownload(pattern string, do func(*http.Request, func(*httpbody.HttpBody) error) error) {
 	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := false

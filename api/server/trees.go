@@ -32,7 +32,8 @@ func (f *fileService) copying(ctx context.Context, sandbox, user string, what pr
 // maxCopyErrors bounds the error text of a copy that failed, in bytes.
 const maxCopyErrors = 4 << 10
 
-// followCopy passes the archive that a process prints to send, and returns when it has ended.
+// followCopy passes the archive that a process prints on to send, and returns once the
+// process has ended.
 func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) error {
 	stderr := bounded{bound: maxCopyErrors}
 	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
@@ -91,7 +92,7 @@ func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[a
 	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
-// upload extracts an archive as the first message of a stream says.
+// upload extracts an archive according to the first message of a stream.
 func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) error {
 	name, err := checkPath(first.GetPath())
 	if err != nil {
@@ -111,7 +112,7 @@ func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequ
 		return err
 	}
 	err = p.cases.ProcessInput(ctx, id, number, in, true)
-	if err == nil || errors.Is(err, session.ErrWrongState) { // it has ended, and says why
+	if err == nil || errors.Is(err, session.ErrWrongState) { // the process has ended, and has the reason
 		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"aibox/api/auth"
 )
 
-// treeStore stores no tree. It reports the first byte of one.
+// treeStore does not store trees. It reports the first byte of one.
 type treeStore struct {
 	aiboxv1connect.UnimplementedSessionsHandler
 

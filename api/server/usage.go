@@ -18,8 +18,8 @@ const measureTimeout = 5 * time.Second
 const measuredAtOnce = 8
 
 // sandboxCollector measures the sandboxes of the machine's user, and of the agents of that
-// user's sessions, when the metrics are read. One that cannot be measured, because it is
-// ending or does not answer in time, has no values in that reading.
+// user's sessions, when the metrics are read. A sandbox that cannot be measured, because it
+// is ending or does not answer in time, has no values in that reading.
 type sandboxCollector struct{ cases Sandboxes }
 
 var (
@@ -37,7 +37,7 @@ var (
 	sandboxRefused   = prometheus.NewDesc("aibox_sandbox_refused_accesses_total", "Accesses that the network of a sandbox refused.", sandboxLabels, nil)
 )
 
-// countedStates are those of sandboxes that have more than a record.
+// countedStates are the states of sandboxes that have more than a record.
 var countedStates = []sandbox.State{sandbox.Creating, sandbox.Running, sandbox.Paused, sandbox.Ending}
 
 func (c *sandboxCollector) Describe(out chan<- *prometheus.Desc) {

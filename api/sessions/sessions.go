@@ -1,6 +1,6 @@
 // Package sessions serves the service Sessions of the schema: agents on repositories, and the
-// review of their changes. Each call is made for the tenant of its caller. The package maps
-// the schema to the use cases of package agentsession, and has none of its own.
+// review of their changes. Each call acts for the tenant of its caller. The package maps the
+// schema to the use cases of package agentsession, and adds none.
 package sessions
 
 import (
@@ -146,7 +146,7 @@ func matches(filter *aiboxv1.ListSessionsRequest, s *aiboxv1.Session) bool {
 	return len(states) == 0 && (filter.GetAgent() == "" || filter.GetAgent() == s.GetAgent())
 }
 
-// alive is the time between events that show that the connection is alive.
+// alive is the time between keep-alive events.
 const alive = 15 * time.Second
 
 // Events streams the events of a session.
@@ -160,7 +160,7 @@ func (h *Handler) Events(ctx context.Context, r *connect.Request[aiboxv1.Session
 	go func() {
 		defer close(events)
 		ended <- cases.Events(ctx, session.ID(r.Msg.GetSessionId()), int(max(r.Msg.GetFromSeq()-1, 0)), func(e audit.Event) error {
-			if e.Seq < 0 { // the counters, which are not in the log
+			if e.Seq < 0 { // for the counters, which are not in the log
 				return nil
 			}
 			select {
@@ -203,14 +203,13 @@ func toEvent(e *audit.Event) *aiboxv1.SessionEvent {
 	}
 }
 
-// The time that an agent has to end by itself.
+// The time for an agent to end by itself.
 const (
 	defaultGrace = 10 * time.Second
 	maxGrace     = 10 * time.Minute
 )
 
-// graceOf returns the time that an agent has to end by itself. None at all is a request to end
-// it at once.
+// graceOf returns the time for an agent to end by itself. Zero means to end it at once.
 func graceOf(r *aiboxv1.StopSessionRequest) (time.Duration, error) {
 	if r.GetGrace() == nil {
 		return defaultGrace, nil
@@ -292,5 +291,5 @@ func stateOf(s *session.Session) aiboxv1.SessionState {
 	}
 }
 
-// utf8 returns text as Protobuf permits it.
+// utf8 returns text as valid UTF-8, which Protobuf requires.
 func utf8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -111,7 +111,7 @@ func TestABundleAndABranchHoldEachOthersEarlierWork(t *testing.T) {
 	}
 }
 
-// contents lists every file of a folder with its size, and what git shows of it.
+// contents lists every file of a folder with its size, and git's view of it.
 func (f *fixture) contents(dir string) string {
 	f.t.Helper()
 	var all []string
@@ -150,7 +150,7 @@ func TestAcceptRefusesWhatWasNotReadOrNotNamed(t *testing.T) {
 			t.Errorf("%s: it is accepted", name)
 		}
 	}
-	// All means all without risks. A file that is named is accepted despite them.
+	// All means all without risks. A file that is named is accepted despite its risks.
 	accepted, err := ann.Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex", Target: branch, Branch: "part"}))
 	if err != nil || !slices.Equal(accepted.Msg.GetPaths(), []string{"a.txt"}) || accepted.Msg.GetBranch() != "part" {
 		t.Errorf("all: %v %v", accepted, err)
@@ -205,7 +205,7 @@ func TestEveryCallIsAllThatNameASession(t *testing.T) {
 	}
 }
 
-// everyCall are the calls that name a session.
+// everyCall has all calls that name a session.
 func everyCall(ctx context.Context, c client, id string) map[string]func() error {
 	return map[string]func() error{
 		"Get":     func() error { _, err := c.Get(ctx, ask(&aiboxv1.GetSessionRequest{SessionId: id})); return err },

@@ -42,7 +42,7 @@ func (h *Handler) UploadTree(ctx context.Context, stream *connect.ClientStream[a
 	return connect.NewResponse(tree), nil
 }
 
-// AddTree stores the source tree in a tar archive.
+// AddTree stores a source tree from a tar archive.
 func (h *Handler) AddTree(ctx context.Context, archive io.Reader) (*aiboxv1.Tree, error) {
 	cases, err := h.cases(ctx)
 	if err != nil {

@@ -25,8 +25,8 @@ func FromDuration(field string, d *durationpb.Duration) (time.Duration, error) {
 	return d.AsDuration(), nil
 }
 
-// Reader reads settings from the fields of a request. Fields that are absent give nothing.
-// After a mistake it reads nothing further. The zero value has read nothing.
+// Reader reads settings from the fields of a request. Absent fields give nothing. After a
+// mistake it reads nothing further. The zero value has read nothing.
 type Reader struct {
 	given config.RunOverrides
 	err   error
@@ -35,7 +35,7 @@ type Reader struct {
 // Result returns the settings that were given, and the first mistake as a Usage fault.
 func (r *Reader) Result() (config.RunOverrides, error) { return r.given, r.err }
 
-// Text reads the value of a setting; "" gives nothing.
+// Text reads the value of a setting; "" sets nothing.
 func (r *Reader) Text(key, value string) {
 	if r.err == nil && value != "" {
 		r.err = r.given.Set(key, value)

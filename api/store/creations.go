@@ -14,7 +14,7 @@ import (
 const keyLife = 24 * time.Hour
 
 // Creation is a creation of a sandbox, or a start of an agent's session. It is stored before
-// anything of that exists, so that a creation whose process was killed can be found.
+// its result exists, so that a creation whose process was killed can be found.
 type Creation struct {
 	Tenant session.Tenant
 	Key    string
@@ -32,7 +32,7 @@ type Creation struct {
 // returned as Done. If the process of an earlier one has died, it is returned as Abandoned:
 // its sandbox must be ended, and then the creation, before the key can be claimed. Another
 // request with the key, and one whose creation still runs, is a Conflict; isAlive reports
-// whether an owner still runs. A claimed key must be given to EndCreation.
+// whether an owner still runs. A claimed key must be passed to EndCreation.
 func (s *Store) BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(owner string) bool) (Creation, error) {
 	c := Creation{Tenant: tenant, Key: key, owner: owner}
 	err := s.change(ctx, func(tx *sql.Tx) error {
@@ -64,8 +64,8 @@ func (s *Store) BeginCreation(ctx context.Context, tenant session.Tenant, key, r
 	return c, err
 }
 
-// AddCreation stores a creation with a key that nobody else has, and its sandbox. It must be
-// given to EndCreation, after an error, too.
+// AddCreation stores a creation with a unique key, and its sandbox. It must be passed to
+// EndCreation, even after an error.
 func (s *Store) AddCreation(ctx context.Context, tenant session.Tenant, key, owner string, sandbox session.ID) (Creation, error) {
 	c := Creation{Tenant: tenant, Key: key, Sandbox: sandbox, owner: owner}
 	_, err := s.db.ExecContext(ctx, "INSERT INTO creations (tenant, key, request, sandbox, owner, created, done) VALUES (?, ?, '', ?, ?, ?, 0)",
@@ -86,7 +86,7 @@ func (s *Store) RecordSandbox(ctx context.Context, c Creation, sandbox session.I
 }
 
 // EndCreation ends a creation that BeginCreation has claimed or AbandonedCreations has
-// returned. A key that is kept gets its sandbox from now on; any other is free again.
+// returned. A key that is kept returns its sandbox from now on; any other is free again.
 func (s *Store) EndCreation(ctx context.Context, c Creation, keep bool) error {
 	query := "DELETE FROM creations WHERE tenant = ? AND key = ? AND owner = ? AND done = 0"
 	if keep {

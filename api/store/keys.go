@@ -9,8 +9,8 @@ import (
 // keySize is the size of a key in bytes.
 const keySize = 32
 
-// Key returns the server's own secret key of that name: 32 random bytes, made when it is
-// first asked for. It stays the same when the server is started again.
+// Key returns the server's secret key of that name: 32 random bytes, created at the first
+// call. It stays the same after a restart of the server.
 func (s *Store) Key(ctx context.Context, name string) (key []byte, err error) {
 	made := make([]byte, keySize)
 	_, _ = rand.Read(made) // it never fails

@@ -1,6 +1,6 @@
 // Package store is the database of the server: tenants with their quotas, tokens, keys of
 // creations, and what tenants have used. Sandboxes, volumes and templates are not in it:
-// they are found where they are. It holds no token, only hashes.
+// they are found on the machine. It holds no token, only hashes.
 //
 // SQLite is pure Go here (modernc.org/sqlite), so that the program stays a static binary.
 package store
@@ -28,7 +28,7 @@ type Store struct{ db *sql.DB }
 func Path(dirs paths.Dirs) string { return filepath.Join(dirs.State, "api", "aibox.db") }
 
 // Open opens the database at path, creates it if it is missing, and brings it to the
-// current version. Its folder and its files are the user's alone.
+// current version. Only the user can access its folder and files.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if err := makeFile(path); err != nil {
 		return nil, fault.New(fault.Environment, "the database of the API cannot be used: %w", err)
@@ -49,8 +49,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// makeFile creates the file before SQLite does, which would make it readable for others.
-// SQLite gives its further files the mode of this one.
+// makeFile creates the file before SQLite does, since SQLite would make it readable for
+// others. SQLite gives its other files the same mode.
 func makeFile(path string) error {
 	if err := paths.MakePrivate(filepath.Dir(path)); err != nil {
 		return err

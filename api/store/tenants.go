@@ -17,14 +17,14 @@ type Quota struct {
 	Memory      int64   `json:"memory_mib"`   // MiB of all sandboxes
 	CPUs        float64 `json:"cpus"`         // of all sandboxes
 	Processes   int64   `json:"processes"`    // of all sandboxes
-	Disk        int64   `json:"disk_mib"`     // MiB of all volumes, and of what all sandboxes can write
+	Disk        int64   `json:"disk_mib"`     // MiB of all volumes, and of everything that sandboxes can write
 	UploadBytes int64   `json:"upload_bytes"` // sent to hosts on one day (UTC)
 	Tokens      int64   `json:"model_tokens"` // of models on one day (UTC)
 	Snapshots   int64   `json:"snapshot_bytes,omitempty"`
 }
 
-// DefaultQuota is the quota of a new tenant. The local one has none: the machine is the
-// user's own.
+// DefaultQuota is the quota of a new tenant. The local tenant has none, since the machine
+// belongs to its user.
 func DefaultQuota(tenant session.Tenant) Quota {
 	if tenant == session.LocalTenant {
 		return Quota{}
@@ -73,7 +73,7 @@ func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota
 	})
 }
 
-// day is the day of a time as the database has it.
+// day returns the day of a time in the form of the database.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // Used is the usage of a tenant's sandbox since it was created.
@@ -83,12 +83,12 @@ type Used struct {
 	Tokens      int64
 }
 
-// RecordUsage records the counters of a tenant's sandboxes. They only grow. A sandbox that
-// lives over midnight counts again from zero on the next day.
+// RecordUsage records the counters of a tenant's sandboxes. They only grow. For a sandbox
+// that runs past midnight, usage starts again from zero on the next day.
 func (s *Store) RecordUsage(ctx context.Context, tenant session.Tenant, now time.Time, used []Used) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
 		for _, u := range used {
-			var upload, tokens int64 // of the days before
+			var upload, tokens int64 // of earlier days
 			err := tx.QueryRowContext(ctx, "SELECT coalesce(sum(upload), 0), coalesce(sum(tokens), 0) FROM usage WHERE tenant = ? AND sandbox = ? AND day < ?",
 				string(tenant), string(u.Sandbox), day(now)).Scan(&upload, &tokens)
 			if err != nil {

@@ -19,11 +19,11 @@ import (
 type Token struct {
 	ID      string
 	Tenant  session.Tenant
-	Name    string // what it is for, as its creator wrote it
+	Name    string // its purpose, as its creator wrote it
 	Rights  []aiboxv1.Right
 	Created time.Time
 	Expires time.Time // zero means never
-	Revoked time.Time // zero means not
+	Revoked time.Time // zero means not revoked
 }
 
 // CreateToken creates a token of a tenant and returns it. The tenant is created if it does

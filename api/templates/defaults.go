@@ -37,7 +37,7 @@ func fromDefaults(m *aiboxv1.TemplateDefaults, d *template.Definition) error {
 	return nil
 }
 
-// list returns a list as a definition has it.
+// list returns a list in the form of a definition.
 func list(words []string) []any {
 	all := make([]any, len(words))
 	for i, word := range words {

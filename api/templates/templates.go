@@ -32,7 +32,7 @@ type Image struct {
 type Handler struct {
 	// Set returns the templates that a tenant can use.
 	Set func(tenant session.Tenant) template.Set
-	// Store returns where a tenant's own templates are.
+	// Store returns the store of a tenant's own templates.
 	Store func(tenant session.Tenant) (template.Store, error)
 	// Images returns the images that are built, by their recipes' names.
 	Images func(ctx context.Context) (map[string]Image, error)
@@ -90,7 +90,7 @@ func (h *Handler) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateT
 		return err
 	}
 	caller := auth.From(ctx)
-	if r.Msg.GetDefaults().GetNetwork() != nil { // its sandboxes would reach what the caller cannot give them
+	if r.Msg.GetDefaults().GetNetwork() != nil { // its sandboxes could reach more than the caller can permit
 		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (h *Handler) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateT
 	if err != nil {
 		return err
 	}
-	if definition.Dockerfile != "" { // nothing is stored unless it can be built
+	if definition.Dockerfile != "" { // store it only if it can be built
 		err := h.Build(ctx, t, func(line string) {
 			_ = stream.Send(&aiboxv1.CreateTemplateEvent{Event: &aiboxv1.CreateTemplateEvent_Log{Log: line}})
 		})

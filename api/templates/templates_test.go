@@ -26,7 +26,7 @@ type world struct {
 	*testing.T
 	dir    string
 	built  []string // the templates that were built
-	broken error    // what builds return
+	broken error    // the result of builds
 }
 
 func (w *world) store(tenant session.Tenant) (template.Store, error) {

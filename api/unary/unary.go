@@ -1,6 +1,6 @@
 // Package unary makes handlers and clients of the methods of the schema that take one message
 // and return one. All share one instance of connect's generic code. An instance for each pair
-// of messages, which connect's generator has, adds megabytes to the program. It knows no
+// of messages, as connect's generator makes it, adds megabytes to the program. It knows no
 // method.
 package unary
 
@@ -59,7 +59,7 @@ func newHandler(procedure string, newRequest func() proto.Message, method func(c
 	}, connect.WithHandlerOptions(options...), connect.WithRequestInitializer(initializer(newRequest)))
 }
 
-// initializer gives an empty message the one that it holds.
+// initializer gives an empty message its generated message.
 func initializer(newMessage func() proto.Message) func(connect.Spec, any) error {
 	return func(_ connect.Spec, m any) error {
 		if m, ok := m.(*message); ok {

@@ -50,8 +50,8 @@ func digest(t *testing.T, root string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// To generate everything again takes minutes on a machine that has never done it. So the
-// generator leaves a digest, which no longer fits if either side changes.
+// Generating everything again takes minutes on a machine that has never done it. So the
+// generator stores a digest, which no longer matches if either side changes.
 func TestGeneratedFilesAreThoseWrittenFromTheSchema(t *testing.T) {
 	const file = "../../generate/digest"
 	got := digest(t, "../..")

@@ -1,5 +1,5 @@
-// Package servertest has what fakes of the use cases behind the API have in common, for tests.
-// It never runs anything itself.
+// Package servertest has the common parts of fakes of the API's use cases, for tests. It never
+// runs anything itself.
 package servertest
 
 import (
@@ -15,7 +15,8 @@ type Processes interface {
 	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
 }
 
-// RunProcess is the method RunProcess of server.Processes, by the two others of a fake.
+// RunProcess implements the method RunProcess of server.Processes with the two other
+// methods of a fake.
 func RunProcess(ctx context.Context, p Processes, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
 	info, err := p.StartProcess(ctx, id, r)
 	if err == nil {
