@@ -6,7 +6,7 @@ import (
 )
 
 // Covers reports whether p, as an entry of an allow list, allows every request that q
-// allows. It can be false for patterns of paths of which that is true.
+// allows. It may return false for some patterns of paths although that is true.
 func (p Pattern) Covers(q Pattern) bool {
 	if q.host.IsZero() || q.all || p.all || !p.coversHost(q) || !p.coversPort(q) {
 		return false
@@ -42,9 +42,9 @@ func (p Pattern) meets(q Pattern) bool {
 	return p.host == q.host && p.wild == q.wild || p.isAbove(q) || q.isAbove(p)
 }
 
-// Narrows reports whether an allow list with the entries of next allows at most what one
-// with those of now allows, under each mode. It can be false for lists of which that is
-// true.
+// Narrows reports whether an allow list with the entries of next allows at most the
+// requests that one with those of now allows, under each mode. It may return false for some
+// lists although that is true.
 //
 // An entry that restricts requests must stay: without it, a wider entry or the policy
 // Public would decide about its host. For the same reason no new entry may name its host.

@@ -13,7 +13,7 @@ import (
 
 // Host is a DNS name or an IP address in canonical form: a name has only lower-case letters,
 // digits, hyphens and underscores in its labels, non-ASCII labels as Punycode and no dot at
-// the end; an address is as netip prints it. Two spellings of one host are equal. The zero
+// the end; an address has the form of netip. Two spellings of one host are equal. The zero
 // value is no host, which no policy allows.
 type Host struct {
 	name   string     // set for a name
@@ -127,9 +127,9 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// looksNumeric reports whether the last label is a number, also an octal or hexadecimal
-// one. URL parsers treat such a host as an IPv4 address (https://url.spec.whatwg.org,
-// "ends in a number"); no real top-level domain is a number.
+// looksNumeric reports whether the last label is a number, including an octal or
+// hexadecimal one. URL parsers treat such a host as an IPv4 address
+// (https://url.spec.whatwg.org, "ends in a number"); no real top-level domain is a number.
 func looksNumeric(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {

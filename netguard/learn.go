@@ -7,7 +7,7 @@ import (
 	"aibox/internal/sorting"
 )
 
-// Use is what a session did with one destination.
+// Use is a session's use of one destination.
 type Use struct {
 	Destination Destination
 	Requests    int

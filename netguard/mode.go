@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Mode is how far a session's network access goes. The zero value is invalid: it prints as
+// Mode is the extent of a session's network access. The zero value is invalid: it prints as
 // "invalid" and allows nothing.
 type Mode uint8
 
 // The modes, from closed to open. None of them has a route out of the sandbox: Allowlist and
 // Public add a proxy on the host, which decides about each connection.
 const (
-	None      Mode = iota + 1 // no inference either: the lifeline and a resolver that knows no name
+	None      Mode = iota + 1 // no inference, either: only the lifeline and a resolver that resolves no name
 	Local                     // the inference gateway only
 	Allowlist                 // the gateway, and a proxy to the listed hosts
 	Public                    // the gateway, and a proxy to every public host that is not denied
@@ -98,8 +98,8 @@ func (m Mode) UDPPorts() []int {
 	return []int{PortDNS}
 }
 
-// Protocol is a transport protocol. The zero value stands for every protocol but TCP
-// and UDP, such as ICMP.
+// Protocol is a transport protocol. The zero value means every protocol but TCP and UDP,
+// such as ICMP.
 type Protocol uint8
 
 // The protocols that have ports.

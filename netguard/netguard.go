@@ -1,14 +1,14 @@
 // Package netguard defines what a sandbox can reach: one address on the host, a few ports
-// on it, and the policies that choose among those ports. It is pure: it opens no
-// socket, runs no program and knows neither Docker nor HTTP, so a security reviewer
-// can read it alone.
+// on it, and the policies that choose among those ports. It is pure: it opens no socket,
+// runs no program and knows neither Docker nor HTTP, so a security reviewer can read it by
+// itself.
 //
 // The packages below it enforce these definitions:
 //
 //   - rules isolates the bridges in the kernel, by two independent locks: a firewall and
 //     routing rules. It also opens the sockets that a session listens on.
 //   - gateway forwards inference requests to a model server and holds the real key.
-//   - egress is the way out: an HTTP proxy that enforces a Policy, and a DNS server.
+//   - egress makes outgoing connections: an HTTP proxy that enforces a Policy, and a DNS server.
 package netguard
 
 import "net/netip"

@@ -12,7 +12,7 @@ import (
 const maxPath = 8 << 10
 
 // ambiguous are characters that some servers read as the end of a segment or of the path,
-// when they are encoded, or once they have decoded a path twice.
+// if they are encoded or if the server decodes a path twice.
 const ambiguous = `/\;%?#`
 
 // canonicalPath returns the one spelling of a URL's path that rules are compared with and
@@ -61,7 +61,7 @@ func canonicalSegment(segment string) (string, error) {
 	case strings.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 }):
 		return "", errors.New("it has a control character")
 	}
-	// Servers that know path parameters drop all after the semicolon.
+	// Servers that support path parameters drop everything after the semicolon.
 	if name, _, _ := strings.Cut(decoded, ";"); isDots(name) || isDots(norm.NFKC.String(name)) {
 		return "", errors.New(`it has a segment "." or ".."`)
 	}
@@ -142,8 +142,8 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// pathGlob is a canonical path with wildcards: * stands for one or more characters of a
-// segment, ** for any number of segments. "" matches every path.
+// pathGlob is a canonical path with wildcards: * matches one or more characters of a
+// segment, and ** any number of segments. "" matches every path.
 type pathGlob string
 
 // parsePathGlob parses the path of an entry.

@@ -19,7 +19,7 @@ type Pattern struct {
 	requests requestRule // only in an allow list
 }
 
-// portMatch is which ports a pattern matches: one, or one of the two below.
+// portMatch defines the ports that a pattern matches: one, or one of the two below.
 type portMatch int32
 
 const (
@@ -46,8 +46,8 @@ const (
 //	GET|POST https://api.example.org/repos/**
 //	https://*.example.org:8443/v1/*/status
 //
-// In a path, * stands for one or more characters between two slashes, and ** for any number
-// of segments. GET includes HEAD. The query does not count.
+// In a path, * matches one or more characters between two slashes, and ** any number of
+// segments. GET includes HEAD. The query is ignored.
 func ParseAllow(text string) (Pattern, error) {
 	parse := parsePattern
 	if strings.Contains(text, "://") {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Rule is an entry of a list, with where it comes from.
+// Rule is an entry of a list, with its source.
 type Rule struct {
 	Pattern Pattern
-	Source  string // for people: "--allow", "your settings", "preset npm", "Codex's cloud", …
+	Source  string // for display: "--allow", "your settings", "preset npm", "Codex's cloud", …
 }
 
 // String returns the entry and its source.
@@ -19,9 +19,9 @@ func (r *Rule) String() string {
 	return r.Pattern.String() + " (" + r.Source + ")"
 }
 
-// Policy is what one session may reach. The zero value allows nothing. Allow counts under
-// Allowlist, and under Public for ports other than 443 and 80. Deny goes over Allow in every
-// mode.
+// Policy defines what one session may reach. The zero value allows nothing. Allow applies
+// under Allowlist, and under Public for ports other than 443 and 80. Deny overrides Allow in
+// every mode.
 type Policy struct {
 	Mode  Mode
 	Allow []Rule
@@ -46,7 +46,7 @@ func NewMatcher(p Policy) *Matcher {
 // Mode returns the policy's mode.
 func (m *Matcher) Mode() Mode { return m.mode }
 
-// Decide returns whether the policy allows a connection to d. It decides by name alone, and
+// Decide returns whether the policy allows a connection to d. It decides only by name, and
 // so before any DNS query; the dialer checks each address of an allowed name as well, with
 // CheckAddress. It allocates nothing.
 func (m *Matcher) Decide(d Destination) Verdict {
@@ -88,7 +88,7 @@ func (m *Matcher) Decide(d Destination) Verdict {
 }
 
 // DecideAddress returns whether the proxy may connect to addr, one of the addresses of a
-// host that Decide has allowed. The deny list holds for addresses, too.
+// host that Decide has allowed. The deny list applies to addresses, too.
 func (m *Matcher) DecideAddress(addr netip.Addr, port uint16) Verdict {
 	if !m.mode.HasProxy() {
 		return Verdict{Reason: NoEgress}
@@ -161,8 +161,8 @@ func (x index) find(d Destination, hasPort func(Pattern, uint16) bool) *Rule {
 	return found
 }
 
-// level returns the rules of the most specific patterns for d's host of which one has the
-// port. Rules for other ports are among them.
+// level returns the rules of the most specific patterns for d's host, of which at least one
+// must have the port. Rules for other ports are included.
 func (x index) level(d Destination, hasPort func(Pattern, uint16) bool) []*Rule {
 	if rules := x.exact[d.Host]; anyHasPort(rules, d.Port, hasPort) {
 		return rules

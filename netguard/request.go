@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Request is what a proxy knows about one HTTP request when it decides about it.
+// Request has the parts of an HTTP request that a proxy's decision depends on.
 type Request struct {
 	Destination Destination
 	TLS         bool   // the scheme is https
@@ -16,8 +16,8 @@ type Request struct {
 	Header      map[string][]string
 }
 
-// overrides are headers in which a request names another method or path than its first
-// line. Servers that know them act by them.
+// overrides are headers with which a request replaces the method or path in its first line.
+// Servers that support them use the headers' values.
 var overrides = []string{
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
 	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Forwarded-Prefix", "X-Forwarded-Uri", "X-Forwarded-Path",

@@ -54,7 +54,7 @@ func TestDecideRequest(t *testing.T) {
 		{"GET", "api.example.org:443", "/repos/../admin", PathAmbiguous, ""},
 		{"GET", "api.example.org:443", "/repos/%2e%2e/admin", PathAmbiguous, ""},
 		{"get", "api.example.org:443", "/repos/a", RequestNotListed, ""},
-		{"DELETE", "api.example.org:443", "/x/..//%2e", AllowedByRule, "/x/..//%2e"}, // no path decides, so none is changed
+		{"DELETE", "api.example.org:443", "/x/..//%2e", AllowedByRule, "/x/..//%2e"}, // the path does not matter for the decision, so it is unchanged
 		{"GET", "api.example.org:80", "/x", AllowedByRule, "/x"},                     // the entry for port 443 leaves port 80 to the wildcard
 		{"PUT", "www.example.org:443", "/x//y", AllowedByRule, "/x//y"},
 		{"PUT", "bad.example.org:443", "/", DeniedByRule, "/"},

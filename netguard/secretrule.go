@@ -11,8 +11,8 @@ import (
 	"aibox/internal/secret"
 )
 
-// SecretRule says where the proxy adds a secret to requests: as one header, to one host. It
-// holds no secret.
+// SecretRule defines where the proxy adds a secret to requests: as one header, to one host.
+// It holds no secret.
 type SecretRule struct {
 	Name        string // of the environment variable on the host that holds the secret
 	Destination Destination
@@ -21,22 +21,23 @@ type SecretRule struct {
 	template    string // of the header's value
 }
 
-// placeholder stands for the secret in a template.
+// placeholder is replaced by the secret in a template.
 const placeholder = "{}"
 
 // gitTemplate sends a token as Git servers expect it: as the password of HTTP's basic
-// authentication. They ignore the user name, or want this one.
+// authentication. They ignore the user name, or require this one.
 const gitTemplate = "Basic x-access-token:" + placeholder
 
 // forbiddenHeaders frame a message or choose its recipient.
 var forbiddenHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Te", "Trailer", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection", "Keep-Alive"}
 
-// ParseSecretRule parses NAME=HOST[:PORT]:HEADER[=TEMPLATE] or NAME=http://HOST[:PORT]:HEADER[=TEMPLATE].
-// HOST is a name or an address, no wildcard. Without http:// the secret is sent only over
-// TLS, and without a port only to port 443. In TEMPLATE, {} stands for the secret: it is
-// "Bearer {}" for the header Authorization and "{}" for others unless it is given. The
-// user name and password in a template "Basic USER:{}" are encoded as the header needs
-// it. The header "git" means Authorization with the template for tokens of Git servers.
+// ParseSecretRule parses NAME=HOST[:PORT]:HEADER[=TEMPLATE] or
+// NAME=http://HOST[:PORT]:HEADER[=TEMPLATE]. HOST is a name or an address, not a wildcard.
+// Without http:// the secret is sent only over TLS, and without a port only to port 443. In
+// TEMPLATE, {} is replaced by the secret. Without TEMPLATE, it is "Bearer {}" for the
+// header Authorization and "{}" for others. The user name and password in a template "Basic
+// USER:{}" are encoded as the header needs it. The header "git" means Authorization with
+// the template for tokens of Git servers.
 func ParseSecretRule(text string) (SecretRule, error) {
 	r := SecretRule{TLS: true}
 	name, target, found := strings.Cut(text, "=")

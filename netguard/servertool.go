@@ -52,7 +52,7 @@ func ParseServerTool(name string) (ServerTool, error) {
 
 func (t ServerTool) valid() bool { return t > 0 && int(t) < len(serverTools) }
 
-// String returns the kind's name, as settings spell it.
+// String returns the kind's name in settings.
 func (t ServerTool) String() string {
 	if !t.valid() {
 		return "invalid"

@@ -15,8 +15,8 @@ type SSHLogin struct {
 // maxSSHUser is the longest name of a user, in bytes.
 const maxSSHUser = 64
 
-// ParseSSHLogin parses USER@HOST or USER@HOST:PORT. HOST is a name or an address, no
-// wildcard. Without a port it is port 22.
+// ParseSSHLogin parses USER@HOST or USER@HOST:PORT. HOST is a name or an address, not a
+// wildcard. The default port is 22.
 func ParseSSHLogin(text string) (SSHLogin, error) {
 	at := strings.LastIndexByte(text, '@')
 	if at <= 0 {
@@ -58,8 +58,8 @@ func isSSHUser(name string) bool {
 // String returns the login in its canonical form. ParseSSHLogin parses it again.
 func (l SSHLogin) String() string { return l.User + "@" + l.Destination.String() }
 
-// SSHAgent is where the egress proxy passes on requests to the user's ssh-agent. No host can
-// have this name.
+// SSHAgent is the destination for which the egress proxy passes requests on to the user's
+// ssh-agent. No host can have this name.
 func SSHAgent() Destination {
 	return Destination{Host: nameHost("ssh-agent.aibox.internal"), Port: portSSH}
 }

@@ -18,8 +18,8 @@ type AddressVerdict struct {
 // Reason is why a destination is allowed or refused. The zero value is no reason.
 type Reason uint8
 
-// The reasons. Those that end in Address are found only when the proxy has resolved the
-// host, and hold whatever the lists contain.
+// The reasons. Those that end in Address are found only once the proxy has resolved the
+// host, and apply whatever the lists contain.
 const (
 	AllowedByRule     Reason = iota + 1 // an entry of the allow list
 	AllowedByPolicy                     // the policy is Public, and nothing denies it

@@ -1,11 +1,11 @@
 package netguard
 
-// Within returns the part of p that outer allows, too: no request that one of them refuses is
-// allowed. dropped are the entries of p's allow list that are not in it.
+// Within returns the part of p that outer also allows: it allows no request that either of
+// them refuses. dropped are the entries of p's allow list that are not in the result.
 //
-// Nothing of an inspection is in it. The hosts that one of the two inspects, and those of
-// entries that restrict requests, are denied: a proxy that does not inspect them could not
-// enforce what the other enforces.
+// The result inspects no hosts. Hosts that either of the two inspects, and those of entries
+// that restrict requests, are denied: a proxy that does not inspect them could not enforce
+// what the other enforces.
 func (p Policy) Within(outer Policy) (within Policy, dropped []Rule) {
 	within.Mode = min(p.Mode, outer.Mode)
 	if !p.Mode.valid() || !outer.Mode.valid() {
@@ -28,8 +28,9 @@ func (p Policy) Within(outer Policy) (within Policy, dropped []Rule) {
 	return within, dropped
 }
 
-// covers reports whether p allows every connection that an entry of an allow list allows, but
-// for what its deny list refuses. It is false for an entry that restricts requests.
+// covers reports whether p allows every connection that an entry of an allow list allows,
+// except for those that its deny list refuses. It is false for an entry that restricts
+// requests.
 func (p Policy) covers(q Pattern) bool {
 	if q.Restricted() || q.host.IsZero() {
 		return false

@@ -55,7 +55,7 @@ func TestAPolicyWithinAnotherAllowsNothingThatOneOfThemRefuses(t *testing.T) {
 			}
 		}
 	})
-	if allowed == 0 && !testing.Short() { // too few cases otherwise
+	if allowed == 0 && !testing.Short() { // otherwise too few cases match
 		t.Error("nothing was allowed, so nothing was tested")
 	}
 }

@@ -12,6 +12,6 @@ type Question struct {
 
 // Answer is the user's answer. The zero value refuses.
 type Answer struct {
-	Allowed bool   // the requests that wait may pass, even if the policy still refuses them
-	Reason  string // of a refusal: a clause, such as "you answered no" or "nobody answered in 60 s"
+	Allowed bool   // the waiting requests may pass, even if the policy still refuses them
+	Reason  string // of a refusal: a clause, such as "you answered no"
 }

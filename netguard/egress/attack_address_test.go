@@ -50,7 +50,7 @@ func addresses(texts ...string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// nameAttacks are addresses that a name resolves to, with those that may be dialed.
+// nameAttacks are addresses that a name resolves to, and those of them that may be dialed.
 var nameAttacks = []struct {
 	name     string
 	resolved []netip.Addr
@@ -92,7 +92,7 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 				return []net.Addr{&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}}, nil
 			}
 			w.Name("good.example.org", attack.resolved...)
-			w.say(raw, 1) // what may be dialed refuses connections
+			w.say(raw, 1) // the addresses that may be dialed refuse connections
 			var dialed []netip.Addr
 			w.mu.Lock()
 			for _, address := range w.Dialed() {
@@ -119,7 +119,7 @@ func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {
 	}
 }
 
-// rebinder is a resolver that gives a public address first and a private one after that.
+// rebinder is a resolver that returns a public address first and a private one after that.
 type rebinder struct{ asked atomic.Int32 }
 
 func (r *rebinder) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
@@ -144,7 +144,7 @@ func TestANameThatChangesItsAddressGainsNothing(t *testing.T) {
 	}
 }
 
-// TestTheSocketsAddressIsChecked removes the fakes: the second lock holds by itself.
+// TestTheSocketsAddressIsChecked uses no fakes: the second lock is sufficient by itself.
 func TestTheSocketsAddressIsChecked(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

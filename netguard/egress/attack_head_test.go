@@ -16,7 +16,7 @@ import (
 	"aibox/netguard/egress/egresstest"
 )
 
-// site is a server of the test that keeps what it receives.
+// site is a server of the test that records the data it receives.
 type site struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -220,8 +220,8 @@ func TestNoTrickOfARequestReachesAServer(t *testing.T) {
 	}
 }
 
-// TestTheGoodRequestPasses shows that the attacks fail for what they try, not for what they
-// have in common.
+// TestTheGoodRequestPasses shows that each attack fails because of its attempt, not because
+// of parts that all have in common.
 func TestTheGoodRequestPasses(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)

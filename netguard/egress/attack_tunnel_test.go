@@ -19,7 +19,7 @@ import (
 	"aibox/netguard"
 )
 
-// sink is a server of the test that keeps the bytes it receives and answers nothing.
+// sink is a server of the test that records the bytes it receives and does not answer.
 type sink struct {
 	net.Listener
 	mu    sync.Mutex
@@ -228,8 +228,8 @@ func TestNoTrickInsideATunnelReachesAServer(t *testing.T) {
 	}
 }
 
-// secondHellos are bytes after an allowed ClientHello of which the last part must not reach
-// the server.
+// secondHellos are bytes after an allowed ClientHello. Their last part must not reach the
+// server.
 var secondHellos = []struct {
 	name          string
 	first, second []byte

@@ -9,7 +9,7 @@ import (
 	"aibox/netguard"
 )
 
-// direction is where bytes go.
+// direction is the direction of bytes.
 type direction uint8
 
 const (
@@ -79,7 +79,7 @@ func (b *budget) transferred() int64 {
 	return b.total[up] + b.total[down]
 }
 
-// refund gives back what was reserved and not used.
+// refund returns bytes that were reserved and not used.
 func (b *budget) refund(host netguard.Host, d direction, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +87,7 @@ func (b *budget) refund(host netguard.Host, d direction, n int64) {
 	b.total[d] -= n
 }
 
-// left returns how many bytes may pass, which is never 0 without a refusal.
+// left returns how many bytes may still pass. It is 0 only with a refusal.
 func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int64, *refusal) {
 	perHost, total := b.limits.UploadPerHost, b.limits.Upload
 	if d == down {
@@ -127,19 +127,19 @@ func (b *budget) exhausted(host netguard.Host) *refusal {
 	return problem
 }
 
-// limited returns a refusal because too much is going on at the same time.
+// limited returns a refusal because too many things happen at the same time.
 func limited(code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, code: code, reason: fmt.Sprintf(format, args...)}
 }
 
-// meteredConn charges the budgets for what passes through a connection to a host.
+// meteredConn charges the budgets for the bytes of a connection to a host.
 type meteredConn struct {
 	net.Conn
 	host   netguard.Host
 	budget *budget
 }
 
-// Read charges what it has read. What is beyond the budget does not reach the sandbox.
+// Read charges the bytes that it has read. Bytes beyond the budget do not reach the sandbox.
 func (c *meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {

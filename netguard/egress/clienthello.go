@@ -32,16 +32,16 @@ const (
 	maxHelloPieces = 64
 )
 
-// clientHello is what the proxy compares of a ClientHello.
+// clientHello has the parts of a ClientHello that the proxy checks.
 type clientHello struct {
 	serverName    string // as sent
 	hasServerName bool
-	encrypted     bool // there is an encrypted one as well, or a placeholder for one
+	encrypted     bool // there is also an encrypted one, or a placeholder for one
 	earlyData     bool // application data may follow at once
 }
 
-// readClientHello consumes and returns the records of a whole ClientHello, which may come in
-// many records and segments. The error is a *refusal if they are no ClientHello.
+// readClientHello consumes and returns the records of a whole ClientHello, which may arrive
+// in many records and segments. The error is a *refusal if they are not a ClientHello.
 func readClientHello(r *bufio.Reader) (raw []byte, hello clientHello, err error) {
 	var message []byte
 	for range maxHelloPieces {
@@ -84,7 +84,8 @@ func badHello() *refusal {
 }
 
 // splitHello returns the body of the ClientHello that message begins with, or nil if it is
-// not complete, and what follows it. It reports false if message begins with anything else.
+// not complete, and the bytes after it. It reports false if message begins with anything
+// else.
 func splitHello(message []byte) (body, rest []byte, ok bool) {
 	if len(message) > 0 && message[0] != messageClientHello {
 		return nil, nil, false
@@ -103,12 +104,12 @@ func splitHello(message []byte) (body, rest []byte, ok bool) {
 }
 
 // parseClientHello reads the body of a ClientHello. It is strict: every length must fit, no
-// extension may come twice, and a server name is one host name. Unknown extensions and
+// extension may be repeated, and a server name is one host name. Unknown extensions and
 // values, such as those of GREASE (RFC 8701), are ignored.
 //
 // The parser of crypto/tls cannot be called by itself: GetConfigForClient runs it inside a
-// server's handshake, which does not expose extensions with encrypted names and rejects what
-// that server does not support. A fuzz test compares the two.
+// server's handshake, which does not expose extensions with encrypted names and rejects
+// anything that the server does not support. A fuzz test compares the two.
 func parseClientHello(body []byte) (hello clientHello, ok bool) {
 	in := cryptobyte.String(body)
 	var session, suites, compressions, extensions cryptobyte.String

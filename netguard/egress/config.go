@@ -17,8 +17,8 @@ type Config struct {
 	Policy *netguard.Matcher
 	// Ask asks the user about a destination that the policy refuses but that an answer can
 	// allow; nil refuses at once. It blocks until there is an answer or ctx ends, and is
-	// called once for all requests that wait for the same destination. If the answer is for
-	// more than these requests, it calls Proxy.SetPolicy before it returns.
+	// called once for all requests that wait for the same destination. If the answer
+	// applies to more than these requests, Ask calls Proxy.SetPolicy before it returns.
 	Ask func(ctx context.Context, q Question) Answer
 	// Record records an event and returns its id, which a refusal shows; nil records
 	// nothing. It must not call the proxy.
@@ -40,7 +40,7 @@ type Config struct {
 	HostKeys HostKeys
 	// SSHAgent serves requests to the user's ssh-agent; nil refuses them.
 	SSHAgent SSHAgent
-	// Budgets are limits on bytes, and Limits those on everything else.
+	// Budgets limit bytes, and Limits everything else.
 	Budgets Budgets
 	Limits  Limits
 
@@ -77,18 +77,18 @@ type Inspector interface {
 
 // HostKeys checks the identity of SSH servers.
 type HostKeys interface {
-	// Guard returns a connection that passes on what conn, a connection to d, reads and
-	// writes. Unless the server has a known host key and both ends speak SSH, it calls refuse
-	// with the reason, once and before the client can send a credential, and fails.
+	// Guard returns a connection that relays conn, a connection to d. Unless the server has a
+	// known host key and both ends speak SSH, it calls refuse with the reason, once and
+	// before the client can send a credential, and fails.
 	Guard(d netguard.Destination, conn net.Conn, refuse func(why error)) net.Conn
 }
 
-// SSHAgent is what a session may do with the user's ssh-agent.
+// SSHAgent serves a session's permitted requests to the user's ssh-agent.
 type SSHAgent interface {
-	// Serve serves a connection of the sandbox, in the protocol of ssh-agent, until it or ctx
-	// ends. It closes conn. It calls record for each request that it passes on or refuses: to is
-	// the SSH server, or the zero value if that is not known, what was requested, and refusal why
-	// it was refused, or "".
+	// Serve serves a connection of the sandbox, in the protocol of ssh-agent, until it or
+	// ctx ends. It closes conn. It calls record for each request that it passes on or
+	// refuses: to is the SSH server, or the zero value if unknown; what is the request; and
+	// refusal is the reason for a refusal, or "".
 	Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string))
 }
 
@@ -99,12 +99,12 @@ type Budgets struct {
 	Upload, Download               int64 // of all hosts together
 }
 
-// Limits bound what the sandbox can make the proxy hold. 0 is the default.
+// Limits bound the resources that the sandbox can make the proxy use. 0 is the default.
 type Limits struct {
 	Connections int           // from the sandbox at a time; default 256
 	PerHost     int           // tunnels and requests at a time to one host; default 128
 	Held        int           // requests that wait for the user at a time; default 64
-	Header      time.Duration // until a request's head is complete, once begun; default 15 s
+	Header      time.Duration // until a request's head is complete, from its first byte; default 15 s
 	Hello       time.Duration // until a tunnel's first bytes are complete; default 15 s
 	Dial        time.Duration // to resolve and connect; default 30 s
 	Idle        time.Duration // without a byte in either direction; default 1 h

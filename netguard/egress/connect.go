@@ -13,7 +13,7 @@ import (
 	"aibox/netguard"
 )
 
-// tunnel is what a CONNECT request makes.
+// tunnel is the tunnel of a CONNECT request.
 type tunnel struct {
 	proxy    *Proxy
 	client   *stream
@@ -43,7 +43,7 @@ func (s *spare) close() {
 }
 
 // serveConnect decides about a CONNECT request and serves its tunnel. It reports whether the
-// client can send another request, which is so only after a refusal.
+// client can send another request, which is possible only after a refusal.
 func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard.Destination) bool {
 	if to == netguard.SSHAgent() && p.config.SSHAgent != nil {
 		p.serveSSHAgent(ctx, s)
@@ -86,12 +86,12 @@ func (t *tunnel) close() {
 	t.upstream.close()
 }
 
-// serve answers CONNECT, checks what the client sends first, and serves what follows.
+// serve answers CONNECT, checks the client's first bytes, and serves the rest.
 func (t *tunnel) serve(ctx context.Context) *refusal {
 	conn := t.client.conn
 	_ = conn.SetDeadline(time.Now().Add(t.proxy.limits.Hello))
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return nil //nolint:nilerr // the client has gone
+		return nil // nolint:nilerr // the client has disconnected
 	}
 	protocol, problem := t.check()
 	if problem != nil {
@@ -105,7 +105,7 @@ func (t *tunnel) serve(ctx context.Context) *refusal {
 	return protocol(ctx)
 }
 
-// protocol serves the rest of a tunnel that has begun as it should.
+// protocol serves the rest of a tunnel whose beginning was valid.
 type protocol func(context.Context) *refusal
 
 // check reads the beginning of the tunnel and returns its protocol, or nil if the client has
@@ -134,7 +134,7 @@ func (t *tunnel) check() (protocol, *refusal) {
 }
 
 func (t *tunnel) startsWith(prefix string) bool {
-	for i := range len(prefix) { // a program of another protocol may send less and wait
+	for i := range len(prefix) { // a program with another protocol may send fewer bytes and wait
 		begin, err := t.client.reader.Peek(i + 1)
 		if err != nil || begin[i] != prefix[i] {
 			return false

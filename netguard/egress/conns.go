@@ -8,9 +8,9 @@ import (
 // bufferedConn is a connection of which some bytes have already been read.
 type bufferedConn struct {
 	net.Conn
-	prefix []byte       // comes first
-	stream *stream      // comes next, until it is released
-	second *secondHello // follows what the client sends; nil if it need not
+	prefix []byte       // read first
+	stream *stream      // read next, until it is released
+	second *secondHello // follows the client's data; nil if not needed
 }
 
 func (c *bufferedConn) Read(p []byte) (int, error) {
@@ -25,8 +25,8 @@ func (c *bufferedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// detach returns the bytes that were read and the connection beneath, for the rest. It frees
-// the buffer, which a tunnel does not need.
+// detach returns the bytes that were read already, and the underlying connection for the
+// rest. It frees the buffer, which a tunnel does not need.
 func (c *bufferedConn) detach() ([]byte, net.Conn) {
 	begin := c.prefix
 	if reader := c.stream.reader; reader != nil {
@@ -38,7 +38,7 @@ func (c *bufferedConn) detach() ([]byte, net.Conn) {
 	return begin, c.Conn
 }
 
-// beneath returns the connection that to writes to.
+// beneath returns the underlying connection of to.
 func beneath(to io.Writer) io.Writer {
 	if conn, ok := to.(*bufferedConn); ok {
 		return conn.Conn

@@ -33,8 +33,8 @@ const fallbackDelay = 250 * time.Millisecond
 const maxAddresses = 16
 
 // dial resolves the host of d once, checks every address, and connects to one of those that
-// pass. A host may have addresses that do not pass, such as those that a NAT64 gateway adds;
-// they are never dialed. If none passes, the error is the *refusal of the first.
+// pass. A host may have addresses that are not allowed, such as those that a NAT64 gateway
+// adds. They are never dialed. If none passes, the error is the *refusal of the first.
 func (d *dialer) dial(ctx context.Context, to netguard.Destination, check addressCheck) (net.Conn, netip.Addr, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no connection in %v", d.timeout))
 	defer cancel()
@@ -54,8 +54,8 @@ func (d *dialer) resolve(ctx context.Context, host netguard.Host) ([]netip.Addr,
 	if addr, ok := host.Address(); ok {
 		return []netip.Addr{addr}, nil
 	}
-	// The final dot keeps the resolver from trying its search domains, which would be other
-	// names than the one that was decided.
+	// The final dot keeps the resolver from trying its search domains, which would be names
+	// other than the checked one.
 	found, err := d.resolver.LookupNetIP(ctx, "ip", host.Name()+".")
 	if err == nil && len(found) == 0 {
 		err = errors.New("the name has no address")
@@ -67,7 +67,7 @@ func (d *dialer) resolve(ctx context.Context, host netguard.Host) ([]netip.Addr,
 func candidates(found []netip.Addr) []netip.Addr {
 	var addresses []netip.Addr
 	for _, addr := range found[:min(len(found), maxAddresses)] {
-		addresses = append(addresses, addr.Unmap()) // the resolver maps what it finds in A records
+		addresses = append(addresses, addr.Unmap()) // the resolver maps addresses of A records
 	}
 	return addresses
 }
@@ -150,7 +150,7 @@ func (d *dialer) connectFirst(ctx context.Context, addresses []netip.Addr, port 
 }
 
 // connectTo connects to an address that was checked. The check of the socket's address just
-// before it connects is a second lock: it holds whatever the code above does.
+// before it connects is a second lock: it works even if the code above has a mistake.
 func (d *dialer) connectTo(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
 	if d.connect != nil {
 		return d.connect(ctx, address)
@@ -185,8 +185,8 @@ func interleave(addresses []netip.Addr) []netip.Addr {
 	return mixed
 }
 
-// ownAddresses knows the addresses of this machine. A public one leads to services that the
-// machine's firewall may open to itself only.
+// ownAddresses holds the addresses of this machine. Through a public one, a sandbox could
+// reach services that the machine's firewall opens only to itself.
 type ownAddresses struct {
 	list func() ([]net.Addr, error) // net.InterfaceAddrs
 	more []netip.Prefix             // that no interface has

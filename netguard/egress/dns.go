@@ -171,7 +171,7 @@ func answer(packet []byte) ([]byte, *Query) {
 	if err := query.Unpack(packet); err != nil {
 		reply.Id, reply.Response, reply.Rcode = binary.BigEndian.Uint16(packet), true, dns.RcodeFormatError
 		if packet[2]&0x80 != 0 {
-			return nil, nil // an answer; answering those could make two servers answer each other forever
+			return nil, nil // it is an answer; if servers answered those, two could answer each other forever
 		}
 		return pack(&reply), nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// start serves on loopback and returns the address, the same for UDP and TCP by
-// name of the network, and what was told.
+// start serves on loopback and returns the address, the same for UDP and TCP by name of the
+// network, and a function that returns the log.
 func start(t *testing.T) (udp, tcp string, told func() []Query) {
 	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
 
 func TestQueriedNameIsReportedEscapedAndBounded(t *testing.T) {
 	udp, _, told := start(t)
-	long := strings.Repeat(strings.Repeat(`\255`, 60)+".", 4) // 244 bytes of a packet, four times as many of text
+	long := strings.Repeat(strings.Repeat(`\255`, 60)+".", 4) // 244 bytes in a packet, four times as many as text
 	ask(t, "udp", udp, `e\027[31m\009\255vil.example`, dns.TypeA)
 	ask(t, "udp", udp, long, dns.TypeA)
 	if len(told()) != 2 {

@@ -7,7 +7,7 @@ import (
 	"aibox/netguard"
 )
 
-// EventKind is what an Event reports.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // The kinds of events.
@@ -17,13 +17,13 @@ const (
 	Closed                       // an allowed one has ended
 )
 
-// Event is something that the proxy did. What the sandbox chose in it (Host, Method, Path)
-// is raw; Method has at most 32 bytes, the others at most 1 KiB.
+// Event reports an action of the proxy. Fields that the sandbox controls (Host, Method,
+// Path) are raw; Method has at most 32 bytes, the others at most 1 KiB.
 type Event struct {
 	Kind        EventKind
 	Time        time.Time
 	Destination netguard.Destination // the zero value if the request names no valid one
-	Host        string               // the canonical host, or what the request names instead
+	Host        string               // the canonical host, or the text that the request has instead
 	Method      string               // CONNECT or that of the HTTP request
 	Path        string               // of an HTTP request, without its query; empty for CONNECT
 	Address     netip.Addr           // that was dialed or refused; may be invalid
@@ -35,7 +35,7 @@ type Event struct {
 	Repeated    int                  // events like this one that were left out since the last
 
 	// Of Closed only.
-	AllowedID string // what Record returned for the Allowed event
-	Up, Down  int64  // bytes from and to the sandbox, with what it left out
+	AllowedID string // the result of Record for the Allowed event
+	Up, Down  int64  // bytes from and to the sandbox, including those of events left out
 	Duration  time.Duration
 }

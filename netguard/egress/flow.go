@@ -18,10 +18,10 @@ type flow struct {
 	method string
 	path   string
 	rule   string
-	// request is what the policy decides about; nil for a tunnel.
+	// request is the request that the policy decides about; nil for a tunnel.
 	request *netguard.Request
-	// opaque reports that the tunnel is passed on without a look at its requests. It belongs
-	// to proxy.mu.
+	// opaque reports that the tunnel is relayed without reading its requests. It belongs to
+	// proxy.mu.
 	opaque bool
 	// forward is the path to forward, set when the request was decided.
 	forward string
@@ -40,8 +40,8 @@ type flow struct {
 	recorded bool   // that event was not left out
 }
 
-// begin decides about a request, waits for the user if need be, and registers the flow. The
-// returned context ends with the flow. The caller calls end. header is nil for CONNECT.
+// begin decides about a request, waits for the user if necessary, and registers the flow.
+// The returned context ends with the flow. The caller calls end. header is nil for CONNECT.
 func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, header http.Header, to netguard.Destination) (context.Context, *flow, *refusal) {
 	f := &flow{proxy: p, to: to, method: h.method, path: path, began: time.Now(), once: s.once}
 	if header != nil {
@@ -68,14 +68,14 @@ func (f *flow) stop(why *refusal) { f.cancel(why) }
 
 type flowKey struct{}
 
-// flowOf returns the flow whose context ctx is, or nil.
+// flowOf returns the flow that ctx belongs to, or nil.
 func flowOf(ctx context.Context) *flow {
 	f, _ := ctx.Value(flowKey{}).(*flow)
 	return f
 }
 
 // register decides about f and adds it to the open flows in one step, so that a change of
-// the policy never misses a flow that the old policy has allowed.
+// the policy never misses a flow that the old policy allowed.
 func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *flow) decideByPolicy() (netguard.Verdict, string) {
 	return verdict, ""
 }
 
-// setOpaque notes that the tunnel is about to be passed on, and returns a refusal if the
+// setOpaque notes that the tunnel is about to be relayed, and returns a refusal if the
 // policy allows only some requests to its destination.
 func (f *flow) setOpaque() *refusal {
 	f.proxy.mu.Lock()
@@ -176,7 +176,7 @@ func (f *flow) event(kind EventKind) Event {
 	}
 }
 
-// end removes the flow and records its end. why is why the proxy ended it, or nil.
+// end removes the flow and records its end. why is the reason why the proxy ended it, or nil.
 func (f *flow) end(why *refusal) {
 	f.cancel(nil)
 	p := f.proxy
@@ -206,8 +206,8 @@ func (p *Proxy) count(e Event, recorded bool) {
 	}
 }
 
-// recheck returns why the current policy does not allow the flow, or nil. The caller holds
-// proxy.mu.
+// recheck returns the reason why the current policy does not allow the flow, or nil. The
+// caller holds proxy.mu.
 func (f *flow) recheck() *refusal {
 	verdict, _ := f.decide()
 	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {

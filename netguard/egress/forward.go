@@ -16,7 +16,7 @@ import (
 )
 
 // newTransport returns the transport that forwards requests. It dials by the flow in the
-// request's context, follows no redirect, and knows no other proxy.
+// request's context, follows no redirect, and uses no other proxy.
 func newTransport(p *Proxy) *http.Transport {
 	return &http.Transport{
 		DialContext:            p.dialForTransport,
@@ -30,7 +30,7 @@ func newTransport(p *Proxy) *http.Transport {
 }
 
 // dialForTransport connects to the destination of the flow in ctx, which must be the one
-// that the transport asks for.
+// that the transport requests.
 func (p *Proxy) dialForTransport(ctx context.Context, _, address string) (net.Conn, error) {
 	f := flowOf(ctx)
 	to, err := netguard.ParseDestination(address)
@@ -68,7 +68,7 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 	return problem == nil && e.reusable
 }
 
-// checkRequest refuses what is never forwarded.
+// checkRequest refuses requests that are never forwarded.
 func checkRequest(request *http.Request) *refusal {
 	if request.Method == http.MethodTrace {
 		return forbid("trace", "TRACE would return what the proxy adds to requests").withStatus(http.StatusMethodNotAllowed)
@@ -89,7 +89,7 @@ type exchange struct {
 	reusable bool // the client can send another request
 }
 
-// run forwards the request and returns why the proxy refused or cut it, or nil.
+// run forwards the request and returns the reason why the proxy refused or cut it, or nil.
 func (e *exchange) run(ctx context.Context) *refusal {
 	out, body := e.outgoing(ctx)
 	defer body.stop()
@@ -112,7 +112,7 @@ func (e *exchange) run(ctx context.Context) *refusal {
 	return problem
 }
 
-// cause returns why the proxy ended a flow, or nil.
+// cause returns the reason why the proxy ended a flow, or nil.
 func cause(ctx context.Context) *refusal {
 	var problem *refusal
 	if ctx.Err() != nil && asRefusal(context.Cause(ctx), &problem) {
@@ -184,7 +184,7 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 		out.Header.Set("Te", "trailers")
 	}
 	if _, ok := out.Header["User-Agent"]; !ok {
-		out.Header["User-Agent"] = nil // else the transport adds its own
+		out.Header["User-Agent"] = nil // otherwise the transport adds its own
 	}
 	if in.ContentLength == 0 {
 		out.Body = http.NoBody

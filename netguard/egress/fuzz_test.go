@@ -18,8 +18,8 @@ import (
 	"aibox/netguard/egress/egresstest"
 )
 
-// FuzzClientHello compares the reader with crypto/tls: of a ClientHello that both read, they
-// see the same server name.
+// FuzzClientHello compares the reader with crypto/tls: if both accept a ClientHello, they
+// read the same server name.
 func FuzzClientHello(f *testing.F) {
 	for _, attack := range tunnelAttacks {
 		f.Add(attack.raw)
@@ -52,7 +52,7 @@ func FuzzClientHello(f *testing.F) {
 	})
 }
 
-// realHello returns the first bytes of a client.
+// realHello returns the first bytes of a real client.
 func realHello(f *testing.F, config *tls.Config) []byte {
 	f.Helper()
 	client, server := net.Pipe()
@@ -79,7 +79,7 @@ func standardServerName(raw []byte) (name string, ok bool) {
 	return name, ok
 }
 
-// readOnly is a connection that only has something to read.
+// readOnly is a connection that can only be read.
 type readOnly struct{ io.Reader }
 
 func (readOnly) Write(p []byte) (int, error)      { return len(p), nil }
@@ -90,8 +90,8 @@ func (readOnly) SetDeadline(time.Time) error      { return nil }
 func (readOnly) SetReadDeadline(time.Time) error  { return nil }
 func (readOnly) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzHead compares what is decided about a request with what net/http reads of it, and with
-// what net/http reads of the request that is forwarded.
+// FuzzHead compares the checked request with net/http's reading of it, and with net/http's
+// reading of the forwarded request.
 func FuzzHead(f *testing.F) {
 	for _, attack := range headAttacks {
 		f.Add([]byte(attack.raw))
@@ -142,7 +142,7 @@ func checkForwarded(t *testing.T, to netguard.Destination, request *http.Request
 	reader := bufio.NewReaderSize(&wire, maxHead)
 	begin, err := peekHead(reader)
 	if err != nil {
-		return // larger than the proxy takes
+		return // larger than the proxy accepts
 	}
 	again, problem := parseHead(begin)
 	if problem != nil {
@@ -169,8 +169,8 @@ func checkForwarded(t *testing.T, to netguard.Destination, request *http.Request
 	}
 }
 
-// FuzzDialed compares what is decided with what is resolved and dialed, for any spelling of
-// a host.
+// FuzzDialed compares the allowed host with the resolved and dialed one, for any spelling
+// of a host.
 func FuzzDialed(f *testing.F) {
 	for _, text := range literalAttacks {
 		f.Add(strings.TrimSuffix(text, ":80"), uint16(80), []byte{10, 0, 0, 1})
@@ -212,7 +212,7 @@ func FuzzDialed(f *testing.F) {
 	})
 }
 
-// fuzzNetwork resolves every name to the addresses that its bytes are, and connects nowhere.
+// fuzzNetwork resolves every name to the addresses in its bytes, and never connects.
 type fuzzNetwork struct {
 	resolved []byte
 	asked    []string

@@ -46,11 +46,11 @@ func tooLarge() *refusal {
 	return malformed("head-too-large", "the head of a request has at most %d bytes", maxHead).withStatus(http.StatusRequestHeaderFieldsTooLarge)
 }
 
-// parseHead checks the head of a request, with its empty line, and returns what decides
-// about it. It refuses what two HTTP parsers could read in different ways, though a server
-// might accept it: bare CR or LF, folded lines, spaces around names, control characters,
-// repeated Host or Content-Length, Transfer-Encoding with Content-Length or with anything
-// but "chunked" (RFC 9112, sections 2.2, 3.2, 5 and 6).
+// parseHead checks the head of a request, with its empty line, and returns the parts that
+// determine the decision. It refuses anything that two HTTP parsers could read in different
+// ways, even if a server might accept it: bare CR or LF, folded lines, spaces around names,
+// control characters, repeated Host or Content-Length, Transfer-Encoding with
+// Content-Length or with anything but "chunked" (RFC 9112, sections 2.2, 3.2, 5 and 6).
 func parseHead(raw []byte) (head, *refusal) {
 	text, ok := strings.CutSuffix(string(raw), "\r\n\r\n")
 	if !ok {

@@ -18,8 +18,8 @@ type heldRequests struct {
 }
 
 // ask holds a request until the user answers about its destination, and returns nil if it
-// may pass. problem is what the policy says. The question is withdrawn when no request waits
-// for it any longer.
+// may pass. problem is the policy's refusal. The question is withdrawn once no request waits
+// for it.
 func (p *Proxy) ask(ctx context.Context, s *stream, q Question, problem *refusal) *refusal {
 	h, ok := p.hold(q)
 	if !ok {
@@ -44,8 +44,8 @@ func (p *Proxy) ask(ctx context.Context, s *stream, q Question, problem *refusal
 	return &refused
 }
 
-// hold returns the held requests for a destination, with one more; it asks the user if there
-// was none. It reports false if too many wait.
+// hold adds a request to the held ones for its destination and returns them. It asks the
+// user if it is the first. It reports false if too many wait.
 func (p *Proxy) hold(q Question) (*heldRequests, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *Proxy) hold(q Question) (*heldRequests, bool) {
 	p.waiting++
 	h, ok := p.held[q.Destination]
 	if !ok {
-		ctx, cancel := context.WithCancel(context.Background()) // ends with the last request that waits
+		ctx, cancel := context.WithCancel(context.Background()) // ends with the last waiting request
 		h = &heldRequests{done: make(chan struct{}), cancel: cancel}
 		p.held[q.Destination] = h
 		p.asking.Go(func() {
@@ -69,7 +69,7 @@ func (p *Proxy) hold(q Question) (*heldRequests, bool) {
 	return h, true
 }
 
-// release takes one request from the held ones.
+// release removes one request from the held ones.
 func (p *Proxy) release(d netguard.Destination, h *heldRequests) {
 	p.mu.Lock()
 	p.waiting--
@@ -92,13 +92,14 @@ func (p *Proxy) forget(d netguard.Destination, h *heldRequests) {
 }
 
 // watch calls gone if the client closes the connection while its request waits. The returned
-// function ends that; until then nobody else may read from the stream.
+// function stops watching. Until then, nothing else may read from the stream.
 func (s *stream) watch(gone func()) (stop func()) {
 	_ = s.conn.SetReadDeadline(time.Time{})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// A client that has sent more can no longer be seen to leave; it is answered all the same.
+		// If the client has sent more, its end can no longer be noticed, and it is answered
+		// as usual.
 		if _, err := s.reader.Peek(s.reader.Buffered() + 1); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			gone()
 		}

@@ -19,12 +19,12 @@ import (
 )
 
 // http2Tunnel serves the requests of a decrypted tunnel that speaks HTTP/2. The libraries
-// read and write the frames; this decides about each request.
+// read and write the frames; http2Tunnel decides about each request.
 type http2Tunnel struct {
 	*tunnel
 
 	mu       sync.Mutex
-	closed   bool           // no handler may begin
+	closed   bool           // no more handlers may start
 	handlers sync.WaitGroup // the library does not wait for them
 }
 
@@ -98,7 +98,7 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkHTTP2 refuses requests for another host than the tunnel's. A client that reuses
-// connections (RFC 9113, section 9.1.1) then makes another one.
+// connections (RFC 9113, section 9.1.1) then opens another one.
 func (t *http2Tunnel) checkHTTP2(r *http.Request) *refusal {
 	if r.Method == http.MethodConnect {
 		return forbid("nested-connect", "a CONNECT request inside a tunnel")
@@ -126,7 +126,7 @@ func (p *Proxy) refuseHTTP2(w http.ResponseWriter, r *http.Request, a refusalBod
 	_, _ = w.Write(body)
 }
 
-// finalWriter drops interim responses: they are not needed, and nothing redacts them.
+// finalWriter drops interim responses, which are not needed and not redacted.
 type finalWriter struct{ http.ResponseWriter }
 
 func (w *finalWriter) WriteHeader(status int) {
@@ -149,7 +149,7 @@ func (f *flow) rewrite(request *httputil.ProxyRequest) {
 	}
 }
 
-// setPath sets the path that was decided.
+// setPath sets the path of the decision.
 func (f *flow) setPath(to *url.URL) {
 	if f.forward == "" || f.forward == to.EscapedPath() {
 		return
@@ -174,7 +174,7 @@ func (t flowTransport) RoundTrip(out *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// roundTrip forwards a request whose context is the flow's, with what the inspector changes.
+// roundTrip forwards a request with its flow's context, after the inspector has changed it.
 func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) {
 	inspector := f.proxy.config.Inspector
 	if inspector != nil {

@@ -1,13 +1,13 @@
 package egress
 
-// Lend takes bytes from the session's budgets for another proxy, as many as are asked for or
-// are left, and returns how many. A direction without a budget lends what is asked for. The
-// budgets of single hosts stay as they are.
+// Lend takes bytes from the session's budgets for another proxy, as many as requested or
+// left, and returns how many. A direction without a budget lends all requested bytes. The
+// budgets of single hosts are unchanged.
 func (p *Proxy) Lend(upload, download int64) (uploaded, downloaded int64) {
 	return p.budget.lend([2]int64{upload, download})
 }
 
-// Return gives back what was lent and not used.
+// Return returns bytes that were lent and not used.
 func (p *Proxy) Return(upload, download int64) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()

@@ -133,7 +133,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer conn.Close()
 		idle = append(idle, conn)
 	}
-	for range 4 { // tunnels take the places of idle connections
+	for range 4 { // tunnels replace idle connections
 		conn := w.connect("good.example.org:443")
 		_, _ = conn.Write(goodTLS)
 	}
@@ -162,7 +162,7 @@ func TestConnectionsToAHostAreBounded(t *testing.T) {
 	w.connect("ok.wild.example.org:443")
 }
 
-// TestSlowClientsAreCut sends the beginning of something and then nothing.
+// TestSlowClientsAreCut sends an incomplete beginning and then nothing.
 func TestSlowClientsAreCut(t *testing.T) {
 	short := Limits{Header: 50 * time.Millisecond, Hello: 50 * time.Millisecond, KeepAlive: 50 * time.Millisecond, Idle: 50 * time.Millisecond}
 	for name, attack := range map[string]struct{ to, raw, code string }{
@@ -225,7 +225,7 @@ func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
 			gap, last = max(gap, time.Since(last)), time.Now()
 		}
 		conn.Close()
-		if gap > idle/2 { // this machine is too busy for the test to keep the tunnel in use
+		if gap > idle/2 { // the machine was too busy to keep the tunnel in use
 			continue
 		}
 		if err != nil {

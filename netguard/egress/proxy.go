@@ -56,8 +56,8 @@ func New(config Config) *Proxy {
 // concurrent use.
 func (p *Proxy) Transferred() int64 { return p.budget.transferred() }
 
-// SetPolicy replaces the policy and closes the connections that it does not allow. It
-// returns how many requests and tunnels it ended. Safe for concurrent use.
+// SetPolicy replaces the policy and closes the connections that the new one does not allow.
+// It returns how many requests and tunnels it ended. Safe for concurrent use.
 func (p *Proxy) SetPolicy(policy *netguard.Matcher) (closed int) {
 	if policy == nil {
 		policy = &netguard.Matcher{}
@@ -113,8 +113,8 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	}
 }
 
-// pause waits a little after an error of Accept that passes, such as too many open files.
-// It reports false for any other error.
+// pause waits a little after a temporary error of Accept, such as too many open files. It
+// reports false for any other error.
 func pause(ctx context.Context, err error) bool {
 	var temporary interface{ Temporary() bool }
 	if !errors.As(err, &temporary) || !temporary.Temporary() {
@@ -130,11 +130,11 @@ func pause(ctx context.Context, err error) bool {
 // client is a connection from the sandbox.
 type client struct {
 	conn net.Conn
-	idle time.Time // belongs to Proxy.mu: since when it waits for a request; zero if it does not
+	idle time.Time // guarded by Proxy.mu: since when it has waited for a request; zero if it does not wait
 }
 
-// admit makes a place for a connection. If there is none left, it takes that of the
-// connection that has waited longest for a request.
+// admit admits a connection. If there are too many, it closes the one that has waited
+// longest for a request.
 func (p *Proxy) admit(conn net.Conn) (*client, *refusal) {
 	c := &client{conn: conn, idle: time.Now()}
 	p.mu.Lock()
@@ -187,7 +187,7 @@ func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, 
 	return err == nil && keepAlive
 }
 
-// explain records a refusal and returns what the client receives.
+// explain records a refusal and returns the body for the client.
 func (p *Proxy) explain(h head, to netguard.Destination, path string, problem *refusal) refusalBody {
 	host := to.Host.String()
 	if to.Host.IsZero() {

@@ -9,15 +9,15 @@ import (
 	"aibox/netguard"
 )
 
-// recorder passes events on within a budget, because a sandbox that sends a flood of requests
-// must fill neither the disk nor the log. Events that are left out are counted in the next
-// event like them, or in a summary of their kind.
+// recorder passes events on within a budget, because a sandbox with a flood of requests must
+// fill neither the disk nor the log. Events that are left out are counted in the next event
+// like them, or in a summary of their kind.
 type recorder struct {
 	record func(Event) string // nil records nothing
 
 	mu      sync.Mutex
 	like    map[likeness]*similar
-	rest    map[EventKind]*similar // left out, and not in like
+	rest    map[EventKind]*similar // left out, and not counted in like
 	budget  int                    // records left in this second
 	refill  time.Time              // when the budget is full again
 	flushed time.Time
@@ -32,11 +32,11 @@ const (
 	maxLike          = 1024
 )
 
-// OtherHosts is the Host of an Event that stands for requests to several hosts, which were
-// left out because there were too many of them. Its Destination is the zero value.
+// OtherHosts is the Host of an Event that summarizes requests to several hosts, which were
+// left out because there were too many. Its Destination is the zero value.
 const OtherHosts = "other hosts"
 
-// likeness is what similar events have in common.
+// likeness is the common part of similar events.
 type likeness struct {
 	kind   EventKind
 	to     netguard.Destination
@@ -44,7 +44,7 @@ type likeness struct {
 	code   string
 }
 
-// similar are events alike.
+// similar counts similar events.
 type similar struct {
 	recorded int
 	left     int    // events that were left out since the last recorded one
@@ -72,8 +72,7 @@ func newRecorder(record func(Event) string) recorder {
 }
 
 // add records an event or counts it, and returns its id or that of an earlier one like it.
-// recorded is false if it was left out. An event that must not be left out is the end of one
-// that was recorded.
+// recorded is false if it was left out. Do not leave out the end of a recorded event.
 func (r *recorder) add(e Event, must bool) (id string, recorded bool) {
 	if r.record == nil {
 		return "", true
@@ -102,8 +101,8 @@ func (r *recorder) add(e Event, must bool) (id string, recorded bool) {
 	return s.id, true
 }
 
-// similarTo returns the entry of events like e, or nil if there are too many kinds of events
-// to remember another one. The caller holds r.mu.
+// similarTo returns the entry for events similar to e, or nil if there are too many entries.
+// The caller holds r.mu.
 func (r *recorder) similarTo(e Event) *similar {
 	key := likeness{e.Kind, e.Destination, e.Method, e.Code}
 	s := r.like[key]
@@ -127,7 +126,7 @@ func (r *recorder) leaveOutOther(e Event) {
 	})
 }
 
-// tick begins a new second and a new period of events alike. The caller holds r.mu.
+// tick starts a new second and a new period for similar events. The caller holds r.mu.
 func (r *recorder) tick(now time.Time) {
 	if now.After(r.refill) {
 		r.budget, r.refill = recordsPerSecond, now.Add(time.Second)
@@ -138,8 +137,8 @@ func (r *recorder) tick(now time.Time) {
 	}
 }
 
-// flush records what was left out, the most frequent events first, and forgets all. What
-// exceeds the budget becomes one record for each EventKind. The caller holds r.mu.
+// flush records the events that were left out, the most frequent first, and forgets them.
+// Those beyond the budget become one record for each EventKind. The caller holds r.mu.
 func (r *recorder) flush() {
 	var left []*similar
 	for _, s := range r.like {
@@ -165,7 +164,7 @@ func (r *recorder) flush() {
 	clear(r.rest)
 }
 
-// close records what was left out.
+// close records the events that were left out.
 func (r *recorder) close() {
 	if r.record == nil {
 		return

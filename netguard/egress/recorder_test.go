@@ -57,7 +57,7 @@ func TestNoFloodExceedsTheBudgetOfRecords(t *testing.T) {
 			now = begin.Add((seconds + 1) * time.Second)
 			r.close()
 			for second, n := range inSecond {
-				if n > 2*recordsPerSecond { // a second of the budget can begin within one of the clock
+				if n > 2*recordsPerSecond { // seconds of the budget do not start with those of the clock
 					t.Errorf("%d records in second %d", n, second)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"aibox/netguard"
 )
 
-// refusal is why the proxy does not do what a request asks for.
+// refusal is the reason why the proxy refuses a request.
 type refusal struct {
 	status  int
 	code    string // a word
@@ -37,7 +37,7 @@ func forbid(code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusForbidden, code: code, reason: fmt.Sprintf(format, args...)}
 }
 
-// malformed returns the refusal of a request that the proxy does not read.
+// malformed returns the refusal of a request that the proxy cannot read.
 func malformed(code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, code: code, reason: fmt.Sprintf(format, args...)}
 }
@@ -49,7 +49,7 @@ func (r *refusal) withStatus(status int) *refusal { r.status = status; return r 
 
 func (r *refusal) withHint(hint string) *refusal { r.hint = hint; return r }
 
-// refusalBody is what the client receives for a refusal.
+// refusalBody is the body of the response to a refused request.
 type refusalBody struct {
 	Error   string `json:"error"`
 	Method  string `json:"method,omitempty"`
@@ -74,7 +74,7 @@ func (r *refusal) body(method string, to netguard.Destination, id, command strin
 	}
 }
 
-// text returns the answer for people, one fact a line.
+// text returns the answer as plain text, one fact a line.
 func (a refusalBody) text() string {
 	var b strings.Builder
 	line := func(label, value string) {

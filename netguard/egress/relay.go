@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// relay passes bytes both ways between the sandbox and a server.
+// relay passes bytes in both directions between the sandbox and a server.
 type relay struct {
 	proxy   *Proxy
 	flow    *flow
@@ -21,7 +21,7 @@ type relay struct {
 var errEnded = &refusal{code: "ended"}
 
 // relay passes bytes until both ends have finished, an error, or the end of ctx. It closes
-// both ends, and returns why the proxy ended the flow, or nil.
+// both ends, and returns the reason why the proxy ended the flow, or nil.
 func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io.ReadWriteCloser, metered bool) *refusal {
 	r := &relay{proxy: p, flow: f, metered: metered}
 	r.active.Store(time.Now().UnixNano())
@@ -130,7 +130,7 @@ func (p *pump) copy(from io.Reader) *refusal {
 	}
 }
 
-// finished reports whether an error of a read ends the direction, and why.
+// finished reports whether an error of a read ends the direction, and the reason.
 func (p *pump) finished(err error) (bool, *refusal) {
 	var problem *refusal
 	switch limit := p.relay.proxy.limits.Idle; {
@@ -147,7 +147,7 @@ func (p *pump) finished(err error) (bool, *refusal) {
 	return false, nil // the other direction is in use
 }
 
-// extend gives the next read its time.
+// extend sets the deadline of the next read.
 func (p *pump) extend(from io.Reader) {
 	limit := p.relay.proxy.limits.Idle
 	if now := time.Now(); now.Sub(p.extended) > limit/8 {
@@ -166,14 +166,14 @@ func (p *pump) grant(n int64) (int64, *refusal) {
 	return p.relay.proxy.budget.reserve(p.relay.flow.to.Host, p.direction, n)
 }
 
-// refund gives back what was granted and did not pass.
+// refund returns granted bytes that were not sent.
 func (p *pump) refund(n int64) {
 	if p.relay.metered && n > 0 {
 		p.relay.proxy.budget.refund(p.relay.flow.to.Host, p.direction, n)
 	}
 }
 
-// send writes a piece as far as the budgets allow.
+// send writes as much of a piece as the budgets allow.
 func (p *pump) send(piece []byte) *refusal {
 	for len(piece) > 0 {
 		granted, problem := p.grant(int64(len(piece)))
@@ -197,14 +197,14 @@ func (p *pump) count(n int64) {
 	p.relay.active.Store(time.Now().UnixNano())
 }
 
-// extendWrite gives the next write its time.
+// extendWrite sets the deadline of the next write.
 func (p *pump) extendWrite() {
 	if conn, ok := p.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
 		_ = conn.SetWriteDeadline(time.Now().Add(p.relay.proxy.limits.Idle))
 	}
 }
 
-// writeProblem returns why an error of a write ends the flow.
+// writeProblem returns the reason why an error of a write ends the flow.
 func (p *pump) writeProblem(err error) *refusal {
 	var problem *refusal
 	switch {
@@ -216,7 +216,7 @@ func (p *pump) writeProblem(err error) *refusal {
 	return errEnded
 }
 
-// closeWrite reports to the other end that nothing more comes. It returns false if the
+// closeWrite reports to the other end that no more data follows. It returns false if the
 // connection cannot do that.
 func closeWrite(to io.Writer) bool {
 	conn, ok := beneath(to).(interface{ CloseWrite() error })

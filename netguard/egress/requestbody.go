@@ -49,7 +49,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extend gives the next read its time. It reports false after stop.
+// extend sets the deadline of the next read. It returns false after stop.
 func (b *requestBody) extend() bool {
 	b.deadline.Lock()
 	defer b.deadline.Unlock()
@@ -59,8 +59,8 @@ func (b *requestBody) extend() bool {
 	return !b.stopped
 }
 
-// stop ends a read that is under way and every later one, so that the stream can be used
-// again. It reports whether the body was read to its end. A nil body was.
+// stop ends the current read and every later one, so that the stream can be used again. It
+// reports whether the body was read to its end, which is always so for a nil body.
 func (b *requestBody) stop() (complete bool) {
 	if b == nil {
 		return true
@@ -74,5 +74,6 @@ func (b *requestBody) stop() (complete bool) {
 	return b.complete
 }
 
-// Close does nothing: the connection is closed after the response if the body has a rest.
+// Close does nothing: if the body was not read to its end, the connection is closed after
+// the response.
 func (b *requestBody) Close() error { return nil }

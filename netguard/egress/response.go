@@ -39,7 +39,7 @@ func (e *exchange) respond(response *http.Response, body *requestBody) error {
 	} else {
 		_, _ = io.WriteString(w, "Connection: close\r\n\r\n")
 	}
-	if hasBody && response.ContentLength < 0 { // what follows may take long
+	if hasBody && response.ContentLength < 0 { // the rest may take long
 		_ = w.Flush()
 	}
 	if err := e.sendBody(w, response, hasBody, chunked); err != nil {
@@ -88,7 +88,7 @@ func (w *flushWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// deadlineWriter writes to the client, counts, and gives up on one that does not read.
+// deadlineWriter writes to the client, counts the bytes, and fails if the client does not read.
 type deadlineWriter struct{ exchange *exchange }
 
 func (w *deadlineWriter) Write(p []byte) (int, error) {
@@ -114,7 +114,7 @@ func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusa
 	_ = response.Header.Write(&w)
 	w.WriteString("\r\n")
 	if _, err := io.WriteString(&deadlineWriter{e}, w.String()); err != nil {
-		return nil //nolint:nilerr // the client has gone
+		return nil // nolint:nilerr // the client has disconnected
 	}
 	return e.proxy.relay(ctx, e.flow, &bufferedConn{Conn: e.stream.conn, stream: e.stream}, upstream, false)
 }

@@ -6,13 +6,13 @@ import (
 	"aibox/netguard"
 )
 
-// maxPlainRecords is how many records may come before the client's second message.
+// maxPlainRecords is how many records may precede the client's second message.
 const maxPlainRecords = 32
 
-// secondHello follows the client's records after its ClientHello, as far as a second
-// ClientHello can come: after a HelloRetryRequest (RFC 8446, section 4.1.4), also behind
+// secondHello follows the client's records after its ClientHello as long as a second
+// ClientHello is possible: after a HelloRetryRequest (RFC 8446, section 4.1.4), also after
 // early data. A server could use its server name instead of the first one's. After this, the
-// connection is passed on without a look inside.
+// connection is relayed without checks.
 type secondHello struct {
 	to        netguard.Destination
 	earlyData bool // of the first ClientHello
@@ -23,14 +23,14 @@ type recordSource interface {
 	// peek waits for n bytes and does not consume them. It returns false at the end of the
 	// stream, and then a refusal if the proxy ends it.
 	peek(n int) ([]byte, bool, *refusal)
-	// pass consumes and sends n bytes that were seen.
+	// pass consumes and sends n bytes that were peeked at.
 	pass(n int) *refusal
 	// hello consumes a ClientHello and returns it.
 	hello() ([]byte, clientHello, error)
 	send([]byte) *refusal
 }
 
-// follow passes records until no ClientHello can come any longer.
+// follow passes records until no further ClientHello is possible.
 func (f *secondHello) follow(r recordSource) *refusal {
 	for n := 0; f.earlyData || n < maxPlainRecords; n++ {
 		header, more, problem := r.peek(6) // the header of a record and the type of its message
@@ -44,7 +44,7 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		case kind == recordHandshake && length == 0:
 			return badHello()
 		case kind != recordChangeCipherSpec && !(kind == recordApplicationData && f.earlyData):
-			return nil // the end of early data cannot be seen
+			return nil // the end of early data is not visible
 		case length > maxRecord:
 			return badHello()
 		}

@@ -13,7 +13,7 @@ const maxSplice = 1 << 20
 
 // splice passes bytes from one TCP connection to another. Small pieces go through a buffer,
 // which is held only while there is something to read; large ones stay in the kernel. As
-// only what has already arrived is spliced, it is charged and counted exactly.
+// only bytes that have already arrived are spliced, they are charged and counted exactly.
 func (p *pump) splice(to, from *net.TCPConn) *refusal {
 	raw, err := from.SyscallConn()
 	if err != nil {
@@ -81,8 +81,8 @@ func readPiece(raw rawReader) (*[pieceSize]byte, int, error) {
 	return piece, n, err
 }
 
-// spliceBulk splices what arrives while that is much. It reports whether the direction has
-// ended, and why.
+// spliceBulk splices arriving bytes as long as there are many. It reports whether the
+// direction has ended, and the reason.
 func (p *pump) spliceBulk(to, from *net.TCPConn, raw rawReader) (done bool, _ *refusal) {
 	for {
 		p.extend(from)

@@ -11,7 +11,7 @@ import (
 // methodSSHAgent is the method of events about requests to the user's ssh-agent.
 const methodSSHAgent = "SSH-AGENT"
 
-// ruleSSHAgent is what allows these requests.
+// ruleSSHAgent is the rule that allows these requests.
 const ruleSSHAgent = "the setting ssh-agent"
 
 // serveSSHAgent serves requests to the user's ssh-agent. They reach no host.

@@ -51,8 +51,8 @@ func (p *Proxy) serveClient(ctx context.Context, c *client) {
 	linger(c.conn)
 }
 
-// linger lets the client read the last response although it may still be sending: closing a
-// connection with unread bytes resets it.
+// linger lets the client read the last response even if it is still sending: closing a
+// connection with unread bytes would reset it.
 func linger(conn net.Conn) {
 	if !closeWrite(conn) {
 		return
@@ -61,7 +61,7 @@ func linger(conn net.Conn) {
 	_, _ = io.CopyN(io.Discard, conn, 256<<10)
 }
 
-// serveRequests answers one request after the other.
+// serveRequests answers the requests one after the other.
 func (p *Proxy) serveRequests(ctx context.Context, s *stream) {
 	for p.serveRequest(ctx, s) {
 	}

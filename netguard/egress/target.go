@@ -91,11 +91,11 @@ func connectTarget(h head, tunnel netguard.Destination) (netguard.Destination, *
 		return d, malformed("bad-target", "CONNECT takes HOST:PORT: %v", err)
 	}
 	if h.hasHost {
-		host, problem := parseAuthority(h.host, d.Port) // some programs leave out any port
+		host, problem := parseAuthority(h.host, d.Port) // some programs omit the port even if it is not the usual one
 		if problem != nil {
 			return d, problem
 		}
-		if host.Host != d.Host { // some programs name the usual port whatever CONNECT names
+		if host.Host != d.Host { // some programs name the usual port even if CONNECT names another
 			return d, forbid("wrong-host", "the Host field is for %s, but CONNECT is for %s", host, d)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// filters is how many bodies are filtered at a time: each costs a processor.
+// filters is how many bodies are filtered at a time, since each takes a processor.
 const filters = 2
 
-// admit reads the request's body and replaces it with what of it may go upstream. It
-// returns why the request is refused, or errGone.
+// admit reads the request's body and replaces it with the parts that may go upstream. It
+// returns the reason why the request is refused, or errGone.
 func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 	if c.endpoint.body == 0 {
 		r.Body, r.ContentLength = http.NoBody, 0
@@ -74,7 +74,7 @@ func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) 
 	return nil
 }
 
-// requireJSON refuses a body that another reader could take for something else.
+// requireJSON refuses a body that another parser could read differently.
 func requireJSON(header http.Header) *problem {
 	for _, encoding := range header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
@@ -90,11 +90,11 @@ func requireJSON(header http.Header) *problem {
 	return nil
 }
 
-// ownModel finds which of the session's own models asked means, and gives the name
-// under which it goes upstream.
+// ownModel finds the session's model that asked means, and returns its name for the
+// upstream.
 func (g *Gateway) ownModel(asked string) (string, bool) {
 	if g.upstream.Kind == modelserver.Scripted {
-		return asked, true // it has no models: nothing is reached by another name
+		return asked, true // the server has no models, so no name selects another one
 	}
 	if g.models == nil {
 		return "", false

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The paths of what is asked for an answer.
+// The paths of requests for an answer.
 const (
 	pathChat      = "/openai/v1/chat/completions"
 	pathText      = "/openai/v1/completions"
@@ -30,8 +30,8 @@ func events(data ...string) string {
 	return stream.String()
 }
 
-// A status of 200 says nothing. What counts is text, thinking, a tool call or a
-// refusal, in the form of the API that was called.
+// A status of 200 is not enough. Only text, thinking, a tool call or a refusal counts, in
+// the form of the called API.
 func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string
@@ -123,7 +123,7 @@ func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 	}
 }
 
-// What is asked about models, or counted and embedded, says nothing about answers.
+// Requests about models, token counts and embeddings do not affect the outcome of answers.
 func TestOtherRequestsAreNotClassifiedByTheirAnswer(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.OnAnswer = func() { t.Error("heard") } })
 	for _, request := range []string{
@@ -139,7 +139,7 @@ func TestOtherRequestsAreNotClassifiedByTheirAnswer(t *testing.T) {
 	}
 }
 
-// A page may repeat the key that it was sent, and hold what a terminal obeys.
+// A page may repeat the key that it received, and contain control sequences.
 func TestServerMessageIsSafeAndWithoutTheKey(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "<title>\x1b[31m for "+realKey+"</title>")
@@ -168,7 +168,7 @@ func TestUnreportedTokensAreUnknown(t *testing.T) {
 	}
 }
 
-// A model that streams slowly is heard with each piece, not only at the end.
+// Each piece of a slow stream is reported, not only its end.
 func TestUsageUpdatesWithEveryPiece(t *testing.T) {
 	heard, next := make(chan struct{}, 8), make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"aibox/netguard"
 )
 
-// attack is a request that makes a model's server do more than answer. CANARY stands
-// where it would do so.
+// attack is a request that makes a model's server do more than answer. CANARY marks the
+// place of the attack.
 type attack struct {
 	name, path, body string
 	without          bool // the rest of the request still goes upstream
@@ -34,7 +34,7 @@ const (
 
 func in(template, what string) string { return strings.Replace(template, "%", what, 1) }
 
-// attacks returns the ways out of a request's body, by dialect.
+// attacks returns requests whose bodies try to reach the outside, by dialect.
 func attacks() []attack {
 	all := []attack{
 		{"remote MCP server", response, `{` + ownModel + `,"input":"hi","tools":[{"type":"mcp","server_label":"x","server_url":"https://CANARY/"}]}`, false, "mcp"},
@@ -176,7 +176,7 @@ func attacks() []attack {
 	return all
 }
 
-// What a model's API offers beyond answers is no way out of the sandbox.
+// Features of a model's API beyond answers must not give a sandbox access to the outside.
 func TestNoRequestReachesBeyondTheModel(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -211,7 +211,7 @@ func TestNoRequestReachesBeyondTheModel(t *testing.T) {
 	}
 }
 
-// A kind that the user has opened passes, with what its table names.
+// A kind that the user has opened passes, with the fields in its table.
 func TestAllowedServerToolPasses(t *testing.T) {
 	var got string
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -237,7 +237,7 @@ func TestAllowedServerToolPasses(t *testing.T) {
 	}
 }
 
-// What the gateway leaves out is said once in a session.
+// The gateway reports fields that it leaves out once in a session.
 func TestDroppedFieldsAreLoggedOnce(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) { c.Models = func() []string { return []string{"m"} } })
 	body := `{"model":"m","messages":[],"brand_new":1,"options":{"num_ctx":4096}}`
@@ -250,7 +250,7 @@ func TestDroppedFieldsAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// Beta headers turn abilities of the server on.
+// Beta headers turn on features of the server.
 func TestBetaHeaderHasOnlyListedValues(t *testing.T) {
 	var got http.Header
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header }, func(c *Config) {
@@ -274,7 +274,7 @@ func TestBetaHeaderHasOnlyListedValues(t *testing.T) {
 	}
 }
 
-// A body that another reader could take for something else does not pass.
+// A body that another parser could read differently does not pass.
 func TestBodyThatIsNotPlainJSONIsRejected(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, func(c *Config) {
 		c.Models = func() []string { return []string{"m"} }
@@ -294,7 +294,7 @@ func TestBodyThatIsNotPlainJSONIsRejected(t *testing.T) {
 	}
 }
 
-// A model's path leads to the session's models alone.
+// Paths that name a model pass only for the session's models.
 func TestModelInAPathMustBelongToTheSession(t *testing.T) {
 	var got string
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path }, func(c *Config) {

@@ -23,14 +23,14 @@ const (
 	placeholder = "sk-aibox-placeholder"
 )
 
-// bench is a gateway before an upstream made of a handler.
+// bench is a gateway in front of an upstream made of a handler.
 type bench struct {
 	url      string
 	upstream *httptest.Server
 
 	mu     sync.Mutex
 	events []Event
-	told   chan struct{} // has a value when an event has come
+	told   chan struct{} // has a value when an event has arrived
 }
 
 func (b *bench) log(e Event) {
@@ -43,7 +43,7 @@ func (b *bench) log(e Event) {
 	}
 }
 
-// last returns the latest event, which comes after an answer's last byte.
+// last returns the latest event, which arrives after an answer's last byte.
 func (b *bench) last(t *testing.T) Event {
 	t.Helper()
 	for {

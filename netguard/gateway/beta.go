@@ -9,9 +9,9 @@ import (
 	"aibox/netguard"
 )
 
-// betas returns the values of Anthropic-Beta that pass, without their dates: what agents
-// send, and what changes only how the model answers. None makes the server keep,
-// fetch or run anything.
+// betas returns the values of Anthropic-Beta that pass, without their dates: those that
+// agents send, and those that only change how the model answers. None makes the server
+// store, fetch or run anything.
 func betas() []string {
 	return []string{
 		"claude-code", "claude-code-side-query", "interleaved-thinking", "redact-thinking", "thinking-token-count", "thinking-display-updates",
@@ -32,8 +32,8 @@ var toolBetas = map[string]netguard.ServerTool{
 
 var betaDate = lazyregexp.New(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
 
-// betaHeader returns the header that says which of a server's abilities in trial a request
-// wants, with what passes of it, and the values that are left out.
+// betaHeader returns the header that selects beta features of a server, with the values
+// that pass, and the values that are left out.
 func betaHeader(header http.Header, open []netguard.ServerTool) (name, value string, leftOut []string) {
 	var pass []string
 	for _, name := range []string{"Anthropic-Beta", "Openai-Beta"} {
@@ -59,7 +59,7 @@ func betaHeader(header http.Header, open []netguard.ServerTool) (name, value str
 func passesBeta(value string, open []netguard.ServerTool) bool {
 	name := betaDate.ReplaceAllString(value, "")
 	if name == value {
-		return false // every one has its date
+		return false // every value has a date
 	}
 	tool, ok := toolBetas[name]
 	return slices.Contains(betas(), name) || ok && slices.Contains(open, tool)

@@ -13,14 +13,14 @@ import (
 
 const (
 	bodyPause = 60 * time.Second // how long a client may pause while it sends its body
-	bodyFirst = 16 << 10         // bytes of memory that a body begins with
+	bodyFirst = 16 << 10         // initial bytes of memory for a body
 )
 
 // errGone is the error of a client that hung up.
 var errGone = errors.New("the agent gave up")
 
-// readBody reads a whole body into memory that it takes from the session's share.
-// The caller releases cap(body) bytes, also after an error. It reports errGone, or
+// readBody reads a whole body into memory that it takes from the session's share. The
+// caller releases cap(body) bytes, also after an error. It returns errGone, or the reason
 // why the request is refused.
 func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte, refusal *problem, err error) {
 	source := http.MaxBytesReader(w, r.Body, g.maxBody)
@@ -61,8 +61,8 @@ func (g *Gateway) tooLarge() *problem {
 	return &problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
 }
 
-// grow gives body twice its memory, or as much as it will need when its length is
-// known and near.
+// grow doubles the memory of body, or gives it exactly as much as needed if its length is
+// known and close.
 func (g *Gateway) grow(body []byte, length int64) ([]byte, bool) {
 	size := max(2*int64(cap(body)), bodyFirst)
 	if length >= int64(cap(body)) {
@@ -78,14 +78,14 @@ func (g *Gateway) grow(body []byte, length int64) ([]byte, bool) {
 }
 
 // outgoingBody is a filtered body on its way upstream. It may be read several times, as
-// long as the request may have to be sent again. It lets go of its memory after that, when
-// no reader is left, long before the answer ends. A nil outgoingBody has no memory.
+// long as the request may have to be sent again. After that it frees its memory once no
+// reader is left, long before the answer ends. A nil outgoingBody has no memory.
 type outgoingBody struct {
 	mu      sync.Mutex
 	pieces  [][]byte
 	readers int
 	done    func() // nil after release
-	free    bool   // no new reader comes
+	free    bool   // no new reader may open it
 }
 
 // open returns the body from its beginning.
@@ -99,7 +99,7 @@ func (b *outgoingBody) open() (io.ReadCloser, error) {
 	return &bodyReader{body: b, rest: slices.Clone(b.pieces)}, nil
 }
 
-// release lets go of the memory as soon as no reader needs it.
+// release frees the memory as soon as no reader needs it.
 func (b *outgoingBody) release() {
 	if b == nil {
 		return

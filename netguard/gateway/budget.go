@@ -12,12 +12,12 @@ import (
 	"aibox/netguard/gateway/usage"
 )
 
-// A session's budgets are its tokens and what they cost. A request for an answer waits
-// when one is used up, if a user can be asked for more; else it is refused. An answer
-// that has begun is never cut.
+// A session's budgets are its tokens and what they cost. If one is used up, a request for
+// an answer waits if a user can be asked for more; otherwise it is refused. An answer that
+// has started is never cut off.
 
-// awaitBudget waits until the session may ask its model, as long as the user may grant
-// that. checkBudget says later whether they did.
+// awaitBudget waits until the session may ask its model, as long as the user may still
+// permit it. checkBudget then checks whether they did.
 func (g *Gateway) awaitBudget(ctx context.Context, c *call) {
 	if g.askMore == nil || !c.event.Generates || c.endpoint == nil {
 		return
@@ -80,9 +80,9 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 	return g.price(c.event.Model)
 }
 
-// spend counts a request against the session's budgets. A server that does not say how
-// many tokens it used, and an agent that hangs up before it does, do not get around a
-// limit: then the number is estimated, rather too high.
+// spend counts a request against the session's budgets. If a server does not report how
+// many tokens it used, or the agent disconnects before it does, the number is estimated,
+// rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
 	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
 		return
@@ -97,7 +97,7 @@ func (g *Gateway) spend(c *call) {
 	g.ledger.spend(counts.Total(), p.Cost(counts))
 }
 
-// estimate adds to counts what the server did not report.
+// estimate adds the tokens that the server did not report to counts.
 func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
 	if counts.Input == 0 {

@@ -101,7 +101,7 @@ func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {
 				t.Errorf("the answer was yes, and the request got %d", first)
 			}
 			select {
-			case second := <-statuses: // it passed beside the first
+			case second := <-statuses: // it was admitted together with the first
 				if second != 200 {
 					t.Errorf("the second request got %d", second)
 				}

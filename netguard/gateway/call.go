@@ -18,7 +18,7 @@ import (
 	"aibox/netguard/gateway/usage"
 )
 
-// call is one request on its way.
+// call is one request in progress.
 type call struct {
 	event    Event
 	endpoint *endpoint // nil for a call that does not pass
@@ -26,15 +26,15 @@ type call struct {
 	usage    *usage.Usage
 	writer   *statusWriter
 	body     *outgoingBody // nil for a request without one
-	streams  bool          // the answer is to be streamed
+	streams  bool          // the answer will be streamed
 	sent     int64         // bytes of the request's body that went upstream
 	header   http.Header   // of the upstream's answer, nil when there was none
 	failed   []byte        // the beginning of a failed answer
-	opening  []byte        // the beginning of what is no answer so far
-	onAnswer func()        // called when a piece of an answer has come
+	opening  []byte        // the beginning of a response that is not an answer so far
+	onAnswer func()        // called when a piece of an answer has arrived
 	received int64         // bytes of the answer
-	brokeOff bool          // the answer broke off
-	hungUp   bool          // the agent hung up while it came
+	brokeOff bool          // the answer was cut off
+	hungUp   bool          // the agent disconnected while it arrived
 }
 
 // api returns the called endpoint; 0 when it takes no body, or does not pass.
@@ -49,8 +49,8 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// statusWriter remembers the status, and drops informational answers: their headers
-// are whatever the upstream likes. Unwrap lets flushes and deadlines through.
+// statusWriter remembers the status, and drops informational answers, whose headers the
+// upstream controls. Unwrap lets flushes and deadlines through.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -67,28 +67,28 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes for how long it waits for the client.
+// Write records how long it waits for the client.
 func (w *statusWriter) Write(p []byte) (int, error) {
 	w.slot.waiting(time.Now())
 	defer w.slot.working()
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is Flush, noting the same.
+// FlushError is Flush, and records the same.
 func (w *statusWriter) FlushError() error {
 	w.slot.waiting(time.Now())
 	defer w.slot.working()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// interrupt ends a Write that is under way, and all later ones.
+// interrupt ends the current Write and all later ones.
 func (w *statusWriter) interrupt() {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 }
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// recordAbandoned notes that the agent hung up before there was an answer.
+// recordAbandoned records that the agent disconnected before there was an answer.
 func (c *call) recordAbandoned() {
 	c.event.Error = errGone.Error()
 	c.event.Status, c.event.Outcome = 499, GivenUp
@@ -108,7 +108,7 @@ func (f *countedBody) Read(p []byte) (int, error) {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
 	if err != nil {
-		f.response.Trailer = nil // read by now, and as little to be trusted as headers
+		f.response.Trailer = nil // read by now, and as untrusted as headers
 		gone := f.response.Request.Context().Err() != nil
 		f.call.hungUp = gone && !f.whole()
 		f.call.brokeOff = !errors.Is(err, io.EOF) && !gone
@@ -116,14 +116,14 @@ func (f *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whole reports whether all has come that was announced. Many clients hang up then and
-// do not wait for the very end.
+// whole reports whether the announced length has arrived. Many clients disconnect then,
+// without waiting for the end of the stream.
 func (f *countedBody) whole() bool {
 	length := f.response.ContentLength
 	return length >= 0 && f.call.received >= length || bytes.Contains(f.call.opening, []byte("data: [DONE]"))
 }
 
-// observe takes a piece of what the upstream sends.
+// observe takes a piece of the upstream's answer.
 func (c *call) observe(p []byte) {
 	before := c.usage.Pieces()
 	_, _ = c.usage.Write(p)
@@ -136,7 +136,7 @@ func (c *call) observe(p []byte) {
 	}
 }
 
-// classify says how the request went, when the upstream was reached.
+// classify determines the outcome of a request that has reached the upstream.
 func (c *call) classify(secrets *redact.Set) {
 	if c.header == nil || c.event.Outcome != Answered {
 		return
@@ -163,11 +163,11 @@ func (c *call) classify(secrets *redact.Set) {
 	}
 }
 
-// openingLimit is how many bytes of what is no answer are looked at, to say what it
-// is.
+// openingLimit is how many bytes of a response that is not an answer are read to describe
+// it.
 const openingLimit = 1 << 10
 
-// describeNonAnswer says what a server sent instead of an answer, in a clause.
+// describeNonAnswer describes, in a clause, what a server sent instead of an answer.
 func (c *call) describeNonAnswer(secrets *redact.Set) string {
 	opening := strings.TrimSpace(string(c.opening))
 	kind := c.header.Get("Content-Type")
@@ -188,7 +188,7 @@ func (c *call) describeNonAnswer(secrets *redact.Set) string {
 	}
 }
 
-// buffers are what answers are copied through, used again.
+// buffers are the reused buffers for copying answers.
 type buffers struct{ pool sync.Pool }
 
 func newBuffers() *buffers {

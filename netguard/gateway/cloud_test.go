@@ -20,7 +20,7 @@ type cloudRequest struct {
 	header                    http.Header
 }
 
-// newCloud returns a gateway before a provider whose URL is a server of the test's own.
+// newCloud returns a gateway in front of a provider whose URL is that of a server of the test.
 func newCloud(t *testing.T, p modelserver.Provider, env map[string]string, answer func(http.ResponseWriter, cloudRequest)) (*bench, *[]cloudRequest) {
 	t.Helper()
 	var all []cloudRequest
@@ -197,8 +197,8 @@ func TestCloudRefusesCallsThatItHasNothingFor(t *testing.T) {
 	}
 }
 
-// The signature is checked by what a verifier needs: the scope and the signed headers. That
-// it is right is the library's own test.
+// The test checks the parts of the signature that a verifier needs: the scope and the
+// signed headers. The library's own tests check that it is correct.
 func TestBedrockRequestIsSignedWithTheKeysOfAnAccount(t *testing.T) {
 	const secretKey, session = "wJalrCANARYsecretKEY0123456789", "session-CANARY-0123456789"
 	b, all := newCloud(t, modelserver.Provider{Name: "bedrock"}, map[string]string{

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// connections is a listener that bounds how many connections are open at a time. When
-// there are as many, a new one takes the place of the one that has gone longest
-// without a complete request: a client that opens many and sends nothing loses
-// them, and an honest client gets in at once.
+// connections is a listener that bounds how many connections are open at a time. At the
+// limit, a new one replaces the one that has gone longest without a complete request: a
+// client that opens many and sends nothing loses them, and an honest client is admitted at
+// once.
 type connections struct {
 	net.Listener
 	limit int
@@ -27,14 +27,14 @@ type connection struct {
 
 	// These two belong to all.mu.
 	since    time.Time // when it was opened, or had its latest answer
-	complete bool      // a whole request has come and is being answered
+	complete bool      // a complete request has arrived and is being answered
 }
 
 func newConnections(listener net.Listener, limit int) *connections {
 	return &connections{Listener: listener, limit: limit, open: map[*connection]struct{}{}}
 }
 
-// Accept waits for the next connection that there is a place for.
+// Accept waits for the next connection.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -53,8 +53,8 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// add makes a place for c, if need be by taking it from another, which the caller
-// closes.
+// add adds c. At the limit it removes another connection and returns it, and the caller
+// closes that one.
 func (l *connections) add(c *connection) (evicted *connection, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// set notes whether a whole request has come.
+// set records whether a complete request has arrived.
 func (c *connection) set(complete bool) {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *connections) context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// completed notes that the whole of a request has come.
+// completed records that a complete request has arrived.
 func completed(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*connection); ok {
 		c.set(true)

@@ -29,7 +29,7 @@ type Event struct {
 	// most 300 bytes, without the key.
 	Reason  string  `json:"reason,omitempty"`
 	Outcome Outcome `json:"outcome,omitempty"`
-	// RetryAfter is how long a busy server asks to wait; 0 if it does not say.
+	// RetryAfter is how long a busy server asks to wait; 0 if it does not report that.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	// Generates reports whether the request asks the model for an answer; OnRequest was
 	// called for it. Other requests ask about models or are invalid.
@@ -42,7 +42,7 @@ type Event struct {
 	Sent int64 `json:"sent,omitempty"`
 	// Retries is how many times the gateway sent the request again.
 	Retries int `json:"retries,omitempty"`
-	// Limit is the session's limit that the request was refused for.
+	// Limit is the limit of the session because of which the request was refused.
 	Limit Limit `json:"limit,omitempty"`
 }
 

@@ -34,7 +34,7 @@ func flood(t *testing.T, b *bench, count int, text string, read int) {
 	}
 }
 
-// answered sends a request as a client does that comes again when it is asked to.
+// answered sends a request like a client that tries again when asked to.
 func answered(t *testing.T, b *bench) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
@@ -59,7 +59,7 @@ func answered(t *testing.T, b *bench) {
 			t.Errorf("an honest request got %s", response.Status)
 			return
 		}
-		select { // as a client does that is asked to come again
+		select { // like a client that is asked to try again
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -91,8 +91,8 @@ func TestFloodDoesNotBlockAnHonestRequest(t *testing.T) {
 	}
 }
 
-// A client that reads no more of its answer waits for ever, and its request counts
-// among those at a time.
+// The request of a client that stops reading its answer never ends, and counts against the
+// limit.
 func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 64)

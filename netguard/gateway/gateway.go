@@ -64,9 +64,9 @@ type Gateway struct {
 //	/v1/…  /v1beta/…  /api/…        the same without a prefix, by path
 //	/                              200 without a key, as Ollama answers
 //
-// GET /aibox/health answers 200 without a key, for the probes. Ollama's own API
-// takes requests without any key, since its clients have none; a wrong key is
-// refused everywhere. Serve runs it; Close frees its idle connections.
+// GET /aibox/health answers 200 without a key, for the probes. Ollama's own API accepts
+// requests without any key, since its clients have none; a wrong key is refused everywhere.
+// Serve runs it; Close frees its idle connections.
 func New(c Config) (*Gateway, error) {
 	if c.Placeholder.Empty() {
 		return nil, errors.New("gateway: no placeholder key")
@@ -187,8 +187,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(call.writer, r.WithContext(ctx))
 }
 
-// refuse answers without asking the upstream, and does not wait long for the rest
-// of the request's body.
+// refuse answers without contacting the upstream, and does not wait long for the rest of
+// the request's body.
 func (g *Gateway) refuse(c *call, refusal problem) {
 	_ = http.NewResponseController(c.writer).SetReadDeadline(time.Now().Add(refusedPause))
 	c.event.Error, c.event.Outcome = refusal.message, Refused
@@ -198,7 +198,7 @@ func (g *Gateway) refuse(c *call, refusal problem) {
 	refusal.write(c.writer, c.event.Dialect)
 }
 
-// check returns why a request is refused, or nil.
+// check returns the reason why a request is refused, or nil.
 func (g *Gateway) check(r *http.Request, c *call) *problem {
 	dialect := c.event.Dialect
 	switch {
@@ -219,8 +219,8 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 	return g.checkBudget(c)
 }
 
-// authorized compares every credential that the request carries: all of them have
-// to be the placeholder, so that no other key enters the sandbox unnoticed.
+// authorized compares every credential in the request: all must be the placeholder, so that
+// no other key is used in the sandbox unnoticed.
 func (g *Gateway) authorized(r *http.Request, dialect schema.Dialect) bool {
 	keys := append(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"]...)
 	keys = append(keys, r.URL.Query()["key"]...)
@@ -239,7 +239,7 @@ func (g *Gateway) authorized(r *http.Request, dialect schema.Dialect) bool {
 	return right == 1 && (len(keys) > 0 || dialect == schema.Ollama)
 }
 
-// rewrite builds the upstream's request from allowed parts only.
+// rewrite builds the upstream's request only from allowed parts.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	c := callOf(r.In.Context())
 	base := g.upstream.Base()

@@ -83,7 +83,7 @@ func TestPlaceholderIsAcceptedWhereADialectPutsItsKey(t *testing.T) {
 		{"/v1/chat/completions", []string{"Authorization", placeholder}, 401},
 		{"/v1/chat/completions", []string{"Authorization", "Basic " + placeholder}, 401},
 		{"/v1/chat/completions", []string{"Authorization", "Bearer sk-somebodys-own"}, 401},
-		{"/v1/messages", []string{"X-Api-Key", "sk-ant-somebodys-own"}, 401}, // beside the placeholder
+		{"/v1/messages", []string{"X-Api-Key", "sk-ant-somebodys-own"}, 401}, // in addition to the placeholder
 		{"/v1/messages?key=other", nil, 401},
 	} {
 		response := b.send(t, "POST", test.path, `{"model":"m"}`, test.header...)

@@ -11,35 +11,34 @@ import (
 )
 
 const (
-	// leastRate is how many bytes a second a body has to come at, after bodyPause.
+	// leastRate is the minimum rate of a body in bytes a second, after bodyPause.
 	leastRate = 8 << 10
-	// refusedPause is how long the rest of a refused request's body is waited for: a
-	// client that is still sending would take a closed connection for a failure.
+	// refusedPause is how long the rest of a refused request's body is waited for: a client
+	// that is still sending would report a closed connection as a failure.
 	refusedPause = 5 * time.Second
 	// scriptedBody bounds a request to the built-in server, in bytes: it needs no more,
 	// and runs in the supervisor's memory.
 	scriptedBody = 4 << 20
-	// stalled is how long a client may make others wait.
+	// stalled is how long a client may delay others.
 	stalled = time.Second
 )
 
 var errStalled = errors.New("the request stalled while others were waiting")
 
-// incomingBodies bounds what the bodies that are still coming have sent, in bytes: so much
-// may lie in memory and wait for the rest. When there is no more room, the one that
-// has been coming longest makes some.
+// incomingBodies bounds the memory of incomplete bodies, in bytes. If it is full, the body
+// that has been arriving longest is dropped.
 type incomingBodies struct {
 	mu     sync.Mutex
 	free   int64
-	coming map[*incomingBody]int64 // how much of each has come
+	coming map[*incomingBody]int64 // how much of each has arrived
 }
 
 func newIncomingBodies(limit int64) *incomingBodies {
 	return &incomingBodies{free: limit, coming: map[*incomingBody]int64{}}
 }
 
-// incomingBody is the body of a request on its way from the agent. Reading it is bounded
-// in pauses and in time: a client that sends a byte a second is cut off, too.
+// incomingBody is the body of a request from the agent. Reading it is bounded in pauses and
+// in time: a client that sends a byte a second is cut off, too.
 type incomingBody struct {
 	all     *incomingBodies
 	ctx     context.Context // of the request, which the body belongs to
@@ -51,7 +50,7 @@ type incomingBody struct {
 	slot    *slot // nil until the request has one
 }
 
-// begin returns the arrival of a request's body. The caller releases it when the request
+// begin registers the arrival of a request's body. The caller releases it when the request
 // has ended.
 func (a *incomingBodies) begin(r *http.Request, w http.ResponseWriter) *incomingBody {
 	incomingBody := &incomingBody{all: a, ctx: r.Context(), source: r.Body, control: http.NewResponseController(w), begun: time.Now()}
@@ -66,7 +65,7 @@ func (a *incomingBodies) begin(r *http.Request, w http.ResponseWriter) *incoming
 	return incomingBody
 }
 
-// Read reads on. It sees to the read deadline of the connection.
+// Read reads the next bytes, and sets the connection's read deadline.
 func (a *incomingBody) Read(p []byte) (int, error) {
 	now := time.Now()
 	deadline := a.begun.Add(bodyPause + time.Duration(a.got/leastRate)*time.Second)
@@ -74,7 +73,7 @@ func (a *incomingBody) Read(p []byte) (int, error) {
 		deadline = next
 	}
 	_ = a.control.SetReadDeadline(deadline) // a writer without deadlines has no slow clients
-	if a.cut.Load() {                       // looked at after the deadline was set, since interrupt sets one, too
+	if a.cut.Load() {                       // checked after the deadline was set, since interrupt sets one, too
 		return 0, errStalled
 	}
 	a.slot.waiting(now)
@@ -89,9 +88,9 @@ func (a *incomingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complete notes that all has come.
+// complete records that the whole body has arrived.
 func (a *incomingBody) complete() {
-	_ = a.control.SetReadDeadline(time.Time{}) // else it would end the answer
+	_ = a.control.SetReadDeadline(time.Time{}) // otherwise it would end the answer
 	completed(a.ctx)
 	a.release()
 }
@@ -99,13 +98,13 @@ func (a *incomingBody) complete() {
 // Close closes the body.
 func (a *incomingBody) Close() error { return a.source.Close() }
 
-// interrupt ends a Read that is under way, and all later ones.
+// interrupt ends the current Read and all later ones.
 func (a *incomingBody) interrupt() {
 	a.cut.Store(true)
 	_ = a.control.SetReadDeadline(time.Unix(1, 0))
 }
 
-// release gives back what arrival has of the room.
+// release frees the memory of arrival.
 func (a *incomingBody) release() {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
@@ -113,7 +112,7 @@ func (a *incomingBody) release() {
 	delete(a.all.coming, a)
 }
 
-// take gives arrival room for n more bytes, or reports that there is none.
+// take reserves n more bytes for arrival, or reports that there is no space.
 func (a *incomingBodies) take(incomingBody *incomingBody, n int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,14 +126,14 @@ func (a *incomingBodies) take(incomingBody *incomingBody, n int64) bool {
 		oldest.interrupt()
 	}
 	if _, ok := a.coming[incomingBody]; !ok {
-		return false // it had to make room itself
+		return false // it was dropped itself
 	}
 	a.free -= n
 	a.coming[incomingBody] += n
 	return true
 }
 
-// oldest returns the incomplete body that has held memory longest, other than besides.
+// oldest returns the incomplete body that has held memory longest, except besides.
 func (a *incomingBodies) oldest(besides *incomingBody) *incomingBody {
 	var oldest *incomingBody
 	for other, size := range a.coming {

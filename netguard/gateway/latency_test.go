@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// BenchmarkAddedLatencyOfAStreamedPiece streams the same pieces straight over
-// loopback and through the gateway, in turns, and reports how much later a piece
-// arrives through the gateway.
+// BenchmarkAddedLatencyOfAStreamedPiece streams the same pieces directly over loopback and
+// through the gateway, in turns, and reports how much later a piece arrives through the
+// gateway.
 func BenchmarkAddedLatencyOfAStreamedPiece(b *testing.B) {
 	const pieces = 200
 	stream := func(w http.ResponseWriter, r *http.Request) {

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// ledger is what the gateway remembers of a session from one request to the next.
-// Everything in it is bounded, and it is safe for concurrent use.
+// ledger is the state of a session that the gateway keeps between requests. Everything in
+// it is bounded, and it is safe for concurrent use.
 type ledger struct {
 	secret [sha256.Size]byte // for aliases
 
@@ -20,10 +20,10 @@ type ledger struct {
 	uploaded int64
 	tokens   int64
 	cost     float64         // US dollars
-	times    map[Limit]int64 // how many times its first amount a limit is that the user has raised
+	times    map[Limit]int64 // the current multiples of limits that the user has raised
 	leftOut  map[string]bool
 	answers  map[string]bool // IDs of answers
-	oldest   []string        // the same, in their order
+	oldest   []string        // the same, in order
 }
 
 const (
@@ -69,7 +69,7 @@ func (l *ledger) upload(n, limit int64) bool {
 	return true
 }
 
-// spend counts tokens and what they cost in US dollars.
+// spend counts tokens and their cost in US dollars.
 func (l *ledger) spend(tokens int64, cost float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +77,8 @@ func (l *ledger) spend(tokens int64, cost float64) {
 	l.cost += cost
 }
 
-// reached returns which of the session's budgets is used up; 0 for none. A limit of 0 is
-// none.
+// reached returns which of the session's budgets is used up; 0 for none. A limit of 0 means
+// no limit.
 func (l *ledger) reached(tokens int64, cost float64) Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,11 +92,12 @@ func (l *ledger) reached(tokens int64, cost float64) Limit {
 	}
 }
 
-// maxTimes bounds how far a limit is raised, so that no product of it overflows.
+// maxTimes bounds the multiple of a raised limit, so that products do not overflow.
 const maxTimes = 1 << 20
 
-// raiseTo returns how many times its first amount a limit has to be for more requests: at
-// least half of that amount is left then. One answer may have cost many times the limit.
+// raiseTo returns the multiple of its original amount to which a limit must be raised for
+// more requests, so that at least half of that amount is left. One answer may have cost
+// many times the limit.
 func (l *ledger) raiseTo(limit Limit, tokens int64, cost float64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,21 +111,21 @@ func (l *ledger) raiseTo(limit Limit, tokens int64, cost float64) int64 {
 	return int64(min(math.Floor(used+0.5)+1, maxTimes))
 }
 
-// raise raises a limit to times its first amount.
+// raise raises a limit to times its original amount.
 func (l *ledger) raise(limit Limit, times int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.times[limit] = max(l.times[limit], times)
 }
 
-// allowed returns what a limit allows by now.
+// allowed returns the current value of a limit.
 func (l *ledger) allowed(limit Limit, first int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return first * max(1, l.times[limit])
 }
 
-// allowedCost returns what the limit of cost allows by now.
+// allowedCost returns the current value of the cost limit.
 func (l *ledger) allowedCost(first float64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +146,7 @@ func (l *ledger) unlogged(names []string) []string {
 	return fresh
 }
 
-// answer remembers the ID of an answer, and forgets the oldest of very many.
+// answer remembers the ID of an answer, and forgets the oldest if there are too many.
 func (l *ledger) answer(id string) {
 	if id == "" || len(id) > idLimit {
 		return

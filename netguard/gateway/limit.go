@@ -1,7 +1,6 @@
 package gateway
 
-// Limit is a limit of the whole session that a request ran into. The zero value is
-// none.
+// Limit is a limit of the whole session that a request has reached. The zero value is none.
 type Limit uint8
 
 // The limits.
@@ -9,7 +8,7 @@ const (
 	_           Limit = iota
 	UploadLimit       // Config.UploadLimit: bytes of all request bodies
 	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
-	CostLimit         // Config.CostLimit: what all answers cost
+	CostLimit         // Config.CostLimit: the cost of all answers
 )
 
 // String returns the limit's name; empty for none.

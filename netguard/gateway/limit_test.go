@@ -79,7 +79,7 @@ func TestSessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
 	}
 }
 
-// An agent that hangs up before the count comes does not get around the limit.
+// An agent that disconnects before the count arrives does not evade the limit.
 func TestUnreadAnswerCountsTowardTheLimit(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -105,7 +105,7 @@ func TestUnreadAnswerCountsTowardTheLimit(t *testing.T) {
 	}
 }
 
-// Answers may be referred to by the session that got them.
+// A session may refer to answers that it received.
 func TestReferenceToAnAnswerOfTheSessionPasses(t *testing.T) {
 	for name, answer := range map[string]string{
 		"whole":  `{"id":"resp_1","output":[{"id":"resp_2"}]}`,
@@ -158,7 +158,7 @@ func TestFullLedgerForgetsItsOldestAnswers(t *testing.T) {
 	}
 }
 
-// Bodies in memory are bounded for the whole session, and what was held is free again.
+// Bodies in memory are bounded for the whole session, and their memory is freed again.
 func TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed(t *testing.T) {
 	reached, release := make(chan struct{}, 64), make(chan struct{})
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -177,7 +177,7 @@ func TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed(t *testing.T) {
 	<-reached
 	send()
 	<-reached
-	send() // the third has no room
+	send() // the third does not fit
 	if status := <-statuses; status != http.StatusTooManyRequests {
 		t.Errorf("it got %d", status)
 	}
@@ -215,7 +215,7 @@ func TestRejectedBodiesAreNotKept(t *testing.T) {
 		conn.Close()
 	}
 	deadline := time.Now().Add(30 * time.Second)
-	for b.send(t, "POST", chat, ask(30<<20)).StatusCode != 200 { // until the server has seen that they hung up
+	for b.send(t, "POST", chat, ask(30<<20)).StatusCode != 200 { // until the server has noticed that they disconnected
 		if time.Now().After(deadline) {
 			t.Fatal("what broken requests held is never free again")
 		}

@@ -7,19 +7,19 @@ import (
 	"aibox/netguard/gateway/failure"
 )
 
-// Outcome is how a request ended, as far as it matters for whether another one
-// will fare better. The zero value is Answered.
+// Outcome is how a request ended, as far as that predicts whether another one will succeed.
+// The zero value is Answered.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Answered Outcome = iota // the model answered
-	Busy                    // the server asks to come again later
-	Refused                 // the same request will be refused again: key, money, model, path, form
-	Broken                  // the server failed, broke off or is not there; it may recover
-	GivenUp                 // the agent hung up before there was an answer
-	NoAnswer                // the server said that all is well and sent no answer
-	Blank                   // the model ended its answer without having said or called anything
+	Busy                    // the server asks to try again later
+	Refused                 // the same request will be refused again: because of its key, money, model, path or form
+	Broken                  // the server failed, cut off its answer or is unreachable; it may recover
+	GivenUp                 // the agent disconnected before there was an answer
+	NoAnswer                // the server reported success and sent no answer
+	Blank                   // the model ended its answer without any text or call
 )
 
 // String returns the outcome's name; empty for Answered.
@@ -45,9 +45,9 @@ func (o Outcome) String() string {
 // MarshalText writes the name.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// outcomeOf judges an answer of the upstream. What the server calls the failure is for
-// some all there is: OpenAI's 429 is also what an empty account gets, and a stream that
-// failed on the way has the status 200.
+// outcomeOf determines the outcome of an upstream's answer. For some failures only the
+// server's own name helps: OpenAI also answers 429 for an empty account, and a stream that
+// failed halfway has the status 200.
 func outcomeOf(status int, header http.Header, failed failure.Failure) Outcome {
 	has := func(words ...string) bool {
 		for _, word := range words {
@@ -66,7 +66,7 @@ func outcomeOf(status int, header http.Header, failed failure.Failure) Outcome {
 	case status < 300 && has("overloaded", "rate_limit", "429"):
 		return Busy
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
-		return Broken // what servers mean by these passes
+		return Broken // failures with these names are temporary
 	case status >= 400 && status < 500:
 		return Refused
 	default:
@@ -74,8 +74,8 @@ func outcomeOf(status int, header http.Header, failed failure.Failure) Outcome {
 	}
 }
 
-// generates reports whether a request asks the model for an answer, and not about
-// it: only these say whether an agent gets on.
+// generates reports whether a request asks the model for an answer. Only these show whether
+// an agent makes progress.
 func generates(method, path string) bool {
 	if method != http.MethodPost {
 		return false

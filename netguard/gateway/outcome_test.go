@@ -12,8 +12,8 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// What a model server says when it fails reaches the log, whether it says so at
-// once or in the middle of an answer.
+// A model server's error message reaches the log, whether the server fails at once or in
+// the middle of an answer.
 func TestFailureIsLoggedWithTheServersMessage(t *testing.T) {
 	const chat, responses, messages = "/openai/v1/chat/completions", "/openai/v1/responses", "/anthropic/v1/messages"
 	for name, test := range map[string]struct {
@@ -79,12 +79,11 @@ func TestTruncatedAnswerIsAFailure(t *testing.T) {
 	}
 }
 
-// Clients hang up when they have read what they want, and when they have waited
-// long enough.
+// Clients disconnect when they have read enough, or have waited too long.
 func TestDisconnectedAgentCountsAsAnsweredOrCanceled(t *testing.T) {
 	for first, want := range map[string]Outcome{
 		events(`{"choices":[{"delta":{"content":"a"}}]}`): Answered, ": ping\n\n": GivenUp, "": GivenUp,
-		events(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`) + "data: [DONE]\n\n": Blank, // it has all of it
+		events(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`) + "data: [DONE]\n\n": Blank, // it has the whole answer
 	} {
 		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, first)

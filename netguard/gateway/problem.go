@@ -7,15 +7,15 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// problem is an error that the gateway itself reports.
+// problem is an error of the gateway itself.
 type problem struct {
 	status  int
 	message string // one sentence, with what to do about it
 }
 
-// write sends p in the format that clients of dialect understand. A header, which the
-// SDKs of OpenAI and Anthropic honor, tells clients not to retry permanent errors: some
-// would for minutes.
+// write sends p in the format that clients of dialect understand. For permanent errors, a
+// header that the SDKs of OpenAI and Anthropic obey turns off retries: some clients would
+// retry for minutes.
 func (p problem) write(w http.ResponseWriter, dialect schema.Dialect) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -43,7 +43,7 @@ func (p problem) body(dialect schema.Dialect) any {
 	}
 }
 
-// errorNames returns what Anthropic (and OpenAI) and Gemini call an HTTP status.
+// errorNames returns the names of Anthropic (and OpenAI) and Gemini for an HTTP status.
 func (p problem) errorNames() (kind, status string) {
 	switch p.status {
 	case http.StatusUnauthorized:

@@ -56,7 +56,7 @@ func TestRequestsOverTheLimitGetRetryAfter(t *testing.T) {
 	}
 }
 
-// raw sends bytes that no client library would.
+// raw sends bytes that no client library would send.
 func (b *bench) raw(t *testing.T, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))

@@ -12,20 +12,20 @@ import (
 	"aibox/internal/redact"
 )
 
-// Why an answer is not passed on.
+// Reasons why an answer is not passed on.
 var (
 	errRedirect = errors.New("the model server answered with a redirect, which aibox does not follow")
 	errEncoded  = errors.New("the model server sent a compressed answer although aibox asked for a plain one, and aibox passes on only what it can search for the key")
 	errProxy    = errors.New("the proxy on the way to the model server wants a name and a password; check HTTP_PROXY and HTTPS_PROXY")
 )
 
-// refusedAnswer returns why an answer must not reach the agent, or nil.
+// refusedAnswer returns the reason why an answer must not reach the agent, or nil.
 func refusedAnswer(response *http.Response) error {
 	switch status := response.StatusCode; {
 	case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:
 		return fmt.Errorf("%w (%d)", errRedirect, status)
 	case status == http.StatusProxyAuthRequired:
-		return errProxy // its page may repeat the credentials that it was sent
+		return errProxy // its page may repeat the credentials that it received
 	}
 	for _, encoding := range response.Header["Content-Encoding"] {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -35,7 +35,7 @@ func refusedAnswer(response *http.Response) error {
 	return nil
 }
 
-// inspect strips the upstream's answer and follows it for its usage.
+// inspect filters the headers of the upstream's answer and follows it to count its usage.
 func (g *Gateway) inspect(response *http.Response) error {
 	c := callOf(response.Request.Context())
 	if err := refusedAnswer(response); err != nil {
@@ -44,13 +44,13 @@ func (g *Gateway) inspect(response *http.Response) error {
 	}
 	secrets := g.secrets() // after the request, which may have got a new key
 	response.Header = passedHeader(response, secrets)
-	response.Trailer = nil // what is announced
+	response.Trailer = nil // the announced length
 	c.header = response.Header
 	response.Body = &countedBody{ReadCloser: secrets.Reader(response.Body), response: response, call: c}
 	return nil
 }
 
-// The forms that header values must have to pass.
+// The forms of header values that pass.
 var (
 	mediaType = lazyregexp.New(`^(?i:application/(?:json|x-ndjson|ndjson|problem\+json)|text/(?:event-stream|plain|html))(?i:; ?charset="?(?:utf-8|us-ascii)"?)?$`)
 	wait      = lazyregexp.New(`^(?:[0-9]{1,10}(?:\.[0-9]{1,6})?|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$`)
@@ -62,9 +62,9 @@ var (
 // limitName matches the headers that report rate limits, which clients obey.
 var limitName = lazyregexp.New(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
 
-// headerForm returns the form that a header's value must have; nil when the header does
-// not pass. Names, too, are only ever those of this list: cookies, the names of the
-// user's account and names that a server makes up do not pass.
+// headerForm returns the form that a header's value must have; nil when the header does not
+// pass. Only listed names pass, so cookies, headers with the user's account and headers
+// that a server invents do not.
 func headerForm(name string) *lazyregexp.Regexp {
 	switch name {
 	case "Content-Type":
@@ -82,8 +82,8 @@ func headerForm(name string) *lazyregexp.Regexp {
 	return nil
 }
 
-// passedHeader returns what the agent gets of an answer's header: values in the form of
-// their header that share nothing with a secret, so that none comes in pieces.
+// passedHeader returns the parts of an answer's header for the agent: values in the form of
+// their header that contain no part of a secret, so that a secret cannot be sent in pieces.
 func passedHeader(response *http.Response, secrets *redact.Set) http.Header {
 	header := http.Header{}
 	for name, values := range response.Header {

@@ -24,8 +24,8 @@ import (
 // hostileKey has characters that encoders write in different ways.
 const hostileKey = "sk-live/Canary+0123456789_abcdef=="
 
-// answering returns an upstream that reads a request and writes the pieces as they are,
-// each in a segment of its own, then hangs up.
+// answering returns an upstream that reads a request, writes the raw pieces, each in a
+// separate segment, and then closes the connection.
 func answering(t *testing.T, pieces ...string) *url.URL {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +53,7 @@ func answering(t *testing.T, pieces ...string) *url.URL {
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// received returns every byte that the agent gets for a request, and the event of it.
+// received returns every byte that the agent gets for a request, and the request's event.
 func received(t *testing.T, upstream *url.URL) (answer string, event Event) {
 	t.Helper()
 	b := newBench(t, echo, func(c *Config) { c.Upstream.URL, c.Upstream.Key = upstream, secret.New(hostileKey) })
@@ -68,8 +68,8 @@ func received(t *testing.T, upstream *url.URL) (answer string, event Event) {
 	return string(data), b.last(t)
 }
 
-// leaked looks for eight bytes of the key in what the agent got, as they are or
-// decoded in any of the ways that a client has.
+// leaked searches the agent's bytes for eight bytes of the key, raw or decoded in any way
+// that clients use.
 func leaked(answer string) string {
 	forms := []string{answer}
 	if _, body, ok := strings.Cut(answer, "\r\n\r\n"); ok {
@@ -230,8 +230,8 @@ func TestAllowedResponseHeadersPassIfWellFormed(t *testing.T) {
 	}
 }
 
-// A proxy between aibox and the server gets credentials of its own, which its error
-// pages may repeat.
+// A proxy between aibox and the server gets separate credentials, which its error pages may
+// repeat.
 func TestProxyCredentialsDoNotReachTheAgent(t *testing.T) {
 	t.Parallel()
 	sent := base64.StdEncoding.EncodeToString([]byte("joe:proxy-Canary-77"))

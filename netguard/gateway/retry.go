@@ -16,8 +16,8 @@ import (
 
 const (
 	retryLimit = 2 // tries after the first one
-	// retryWait is the longest wait that a server may ask for before a try of the gateway.
-	// A longer one is the agent's decision.
+	// retryWait is the longest wait requested by a server after which the gateway tries
+	// again. A longer one is left to the agent.
 	retryWait = 5 * time.Second
 	// retryPause is the wait before the second try of a connection, doubled for the third.
 	retryPause = 100 * time.Millisecond
@@ -37,7 +37,7 @@ type retrier struct {
 	busy *atomic.Bool
 }
 
-// RoundTrip sends the request until it is answered or may not be sent again.
+// RoundTrip sends the request until it is answered or must not be sent again.
 func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := callOf(r.Context())
 	defer c.body.release()
@@ -58,8 +58,7 @@ func (t retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// retries reports whether to try again, and the wait, which is 0 if the failure does not
-// pass with time.
+// retries reports whether to try again, and the wait, which is 0 if waiting does not help.
 func (t retrier) retries(c *call, response *http.Response, err error) (time.Duration, bool) {
 	again := c.event.Retries < retryLimit
 	if err != nil {

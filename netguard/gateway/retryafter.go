@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// longestWait bounds what a server can ask for; a longer wait counts as this one.
+// longestWait bounds the wait that a server can request; a longer one counts as this one.
 const longestWait = 30 * 24 * time.Hour
 
-// retryAfter returns how long a server asks to wait before the next try, by the headers that
-// clients go by: seconds, a date, or milliseconds in a header of OpenAI's, which counts
-// more. 0 means that it asks for nothing that could be read.
+// retryAfter returns how long a server asks to wait before the next try, from the headers
+// that clients use: seconds, a date, or milliseconds in a header of OpenAI, which takes
+// precedence. 0 means that there is no readable value.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	wait := amountOf(header.Get("Retry-After-Ms"), time.Millisecond)
 	text := header.Get("Retry-After")
@@ -26,7 +26,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(wait, 0), longestWait)
 }
 
-// amountOf reads a number of units; 0 when it is none.
+// amountOf reads a number of units; 0 if it is not a number.
 func amountOf(text string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n > 0) { // NaN, too

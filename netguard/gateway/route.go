@@ -9,14 +9,14 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// endpoint is one call that passes: everything else an inference server offers
-// (pulling, deleting and creating models, files, stored conversations, keys) is
-// for its owner, not for an agent.
+// endpoint is one call that passes: everything else an inference server offers (pulling,
+// deleting and creating models, files, stored conversations, keys) is only for its owner,
+// not for an agent.
 type endpoint struct {
 	dialect schema.Dialect
-	method  string // GET stands for HEAD too
+	method  string // GET includes HEAD
 	path    *lazyregexp.Regexp
-	body    schema.Endpoint // what its body may hold; 0 for a call without one
+	body    schema.Endpoint // the schema of its body; 0 for a call without one
 }
 
 // name matches a model's id in a path.
@@ -60,9 +60,8 @@ func queries() []string {
 	return []string{"alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"}
 }
 
-// target returns where a request goes: its dialect, and the path an upstream of that
-// dialect has it under. The dialect is known, as well as it can be, even for a
-// path that does not pass.
+// target returns the dialect of a request, and its path on an upstream of that dialect. It
+// determines the dialect, as far as possible, even for a path that does not pass.
 func target(r *http.Request) (schema.Dialect, string) {
 	path := r.URL.Path
 	for _, dialect := range []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama} {
@@ -88,7 +87,7 @@ func target(r *http.Request) (schema.Dialect, string) {
 	}
 }
 
-// endpoint returns the call on the list that a request is, or nil.
+// endpoint returns the listed call that matches a request, or nil.
 func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoint {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -101,8 +100,8 @@ func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoin
 	return nil
 }
 
-// modelInPath returns the model that a path names: a Gemini call's, and that of a
-// question about one model. Empty for all others.
+// modelInPath returns the model that a path names: a Gemini call's, and that of a question
+// about one model. It is empty for all others.
 func modelInPath(dialect schema.Dialect, path string) string {
 	_, model, ok := strings.Cut(path, "/models/")
 	if dialect != schema.Gemini {
@@ -131,8 +130,8 @@ func cleanQuery(query url.Values) string {
 	return clean.Encode()
 }
 
-// requestHeaders returns what an upstream gets to see of the agent's headers: a list
-// of what passes, so that no credential, cookie or forwarding header does.
+// requestHeaders returns the agent's headers that are passed to an upstream. Only listed
+// ones are, so that no credential, cookie or forwarding header is.
 func requestHeaders() []string {
 	return []string{
 		"Accept", "User-Agent", "Anthropic-Version", "X-Goog-Api-Client", "Http-Referer", "X-Title",

@@ -11,10 +11,10 @@ import (
 // connectionLimit bounds the connections of one session at a time.
 const connectionLimit = 256
 
-// Serve answers on listener until ctx ends, then cuts off what is left and
-// returns nil. It bounds connections, headers and idle time; not how long an answer
-// streams. When there are too many connections, those that send nothing make room
-// for new ones. It closes listener.
+// Serve answers on listener until ctx ends, then cuts off the remaining requests and
+// returns nil. It bounds connections, headers and idle time, but not how long an answer
+// streams. If there are too many connections, new ones replace those that send nothing. It
+// closes listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server, limited := NewServer(handler), newConnections(listener, connectionLimit)
 	server.ConnState, server.ConnContext = limited.state, limited.context

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// slots bounds the requests at a time. One that waits for its own client, which
-// sends no more or reads no more, loses its place to another that wants it.
+// slots bounds the number of concurrent requests. A request whose client has stopped
+// sending or reading loses its place to another one.
 type slots struct {
 	limit int
 
@@ -15,9 +15,9 @@ type slots struct {
 	taken map[*slot]struct{}
 }
 
-// slot is the place of one request. A nil slot is none.
+// slot is the place of one request. It may be nil.
 type slot struct {
-	since atomic.Int64 // when it began to wait for its client, in nanoseconds; 0 when it does not
+	since atomic.Int64 // when it started to wait for its client, in nanoseconds; 0 if it does not wait
 	evict func()
 }
 
@@ -58,14 +58,14 @@ func (s *slots) release(taken *slot) {
 	delete(s.taken, taken)
 }
 
-// waiting notes that the request waits for its client from now on.
+// waiting records that the request waits for its client from now on.
 func (s *slot) waiting(now time.Time) {
 	if s != nil {
 		s.since.Store(now.UnixNano())
 	}
 }
 
-// working notes that it does not any more.
+// working records that it no longer waits.
 func (s *slot) working() {
 	if s != nil {
 		s.since.Store(0)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The registries of cargo are those that its configuration and its environment name, besides
-// the one that is compiled into it, if nothing replaces that.
+// Cargo's registries are those in its configuration and its environment, and the one
+// compiled into it unless it is replaced.
 func TestRegistriesOfCargoAreThoseOfItsConfiguration(t *testing.T) {
 	const builtIn = "index.example.com"
 	for name, c := range map[string]struct {

@@ -1,8 +1,8 @@
 // Package preset defines the names that an allow list can have in place of hosts: "npm",
 // "github". A preset of a code forge has hosts. A preset of a package registry has none:
-// the image's own tools name their registry, so that a mirror in the image is what the
-// sandbox reaches. The package is pure: it says which programs to run in the sandbox and
-// reads what they print, which it treats as hostile.
+// the image's own tools name their registry, so that the sandbox uses a mirror that the
+// image configures. The package is pure: it defines which programs to run in the sandbox
+// and reads their output, which it treats as hostile.
 package preset
 
 import (
@@ -17,7 +17,7 @@ import (
 // Preset is a named group of hosts.
 type Preset struct {
 	Name    string
-	Summary string   // what it is for, as a clause without a full stop
+	Summary string   // its purpose, as a clause without a full stop
 	Hosts   []string // entries of an allow list; empty if the image names the hosts
 }
 
@@ -73,8 +73,8 @@ func (e Entry) String() string {
 	return e.Pattern.String()
 }
 
-// ParseAllow parses one word of an allow list: the name of a preset, or what
-// netguard.ParseAllow takes. A mistake is a Usage fault with a hint.
+// ParseAllow parses one word of an allow list: the name of a preset, or an entry for
+// netguard.ParseAllow. A mistake is a Usage fault with a hint.
 func ParseAllow(word string) (Entry, error) {
 	if _, ok := Find(word); ok {
 		return Entry{Preset: word}, nil
@@ -103,8 +103,9 @@ func ParseDeny(word string) (netguard.Pattern, error) {
 	return pattern, nil
 }
 
-// Narrows reports whether an allow list with the words of next allows at most what one with
-// those of now allows; see netguard.Narrows. A preset is as wide as itself only.
+// Narrows reports whether an allow list with the words of next allows at most the requests
+// that one with those of now allows; see netguard.Narrows. A preset counts as equal only to
+// itself.
 func Narrows(next, now []string) bool {
 	narrow, ok := patterns(next, now)
 	wide, valid := patterns(now, nil)
@@ -127,7 +128,7 @@ func patterns(words, allowed []string) (all []netguard.Pattern, ok bool) {
 }
 
 // isSingleLabel reports whether the pattern's host is a name without a dot. No public host
-// has such a name, so that it is a misspelled preset.
+// has such a name, so it is a misspelled preset.
 func isSingleLabel(pattern netguard.Pattern) bool {
 	host, _ := pattern.Host()
 	return host.Name() != "" && !strings.Contains(host.Name(), ".")
@@ -163,8 +164,9 @@ func explain(word string, err error, parse func(string) (netguard.Pattern, error
 // services are the ports of names that users write in place of a number.
 var services = map[string]string{"http": "80", "https": "443", "ssh": "22", "git": "9418", "ftp": "21"}
 
-// repair returns what word may have been meant to be: without scheme, user and path, with
-// the number of a named port, and with *.DOMAIN for .DOMAIN. "" if there is no guess.
+// repair guesses the entry that word was meant to be: without scheme, user and path, with
+// the number of a named port, and with *.DOMAIN for .DOMAIN. It returns "" if there is no
+// guess.
 func repair(word string) string {
 	scheme, rest, isURL := strings.Cut(word, "://")
 	if !isURL {

@@ -52,7 +52,7 @@ func TestAWrongEntrySaysWhatWasMeant(t *testing.T) {
 	}
 }
 
-// parsed are the outputs of real tools, and what they stand for.
+// parsed are the outputs of real tools, and the hosts in them.
 var parsed = []struct{ preset, output, want string }{
 	{"npm", `{"registry":"https://registry.example.com/","@acme:registry":"https://npm.acme.example:8443/x","//npm.acme.example/:_authToken":"(protected)","proxy":"http://proxy.example.net"}`, "npm: npm.acme.example:8443, registry.example.com"},
 	{"npm", "undefined\n", "npm: no host"},
@@ -102,8 +102,8 @@ func TestAHostileImageAddsNoWildcardAndNoPrivateAddress(t *testing.T) {
 	}
 }
 
-// Whatever an image prints, each rule is one that a user could have written: one host,
-// never an address that is not public.
+// For any output of an image, each rule is one that a user could have written: one host,
+// and no private address.
 func FuzzParse(f *testing.F) {
 	for _, c := range parsed {
 		f.Add(c.preset, []byte(c.output))

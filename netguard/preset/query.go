@@ -23,8 +23,9 @@ type Query struct {
 	parse func(output []byte) []string // URLs and hosts, unchecked
 }
 
-// pipScript prints what pip itself would use: its options read the image's configuration
-// and environment, and the built-in index knows the host of its files.
+// pipScript prints the indexes that pip itself would use: pip's option parser reads the
+// image's configuration and environment, and the built-in index names the host of its
+// files.
 const pipScript = `
 from pip._internal.commands import create_command
 from pip._internal.models.index import PyPI
@@ -38,8 +39,8 @@ if PyPI.simple_url in urls:
 
 // cargoScript prints the registries of cargo's configuration and environment and, unless the
 // configuration replaces it, the index that is compiled into cargo: strings in a program have
-// no end, so that only a host with a slash after it counts. A sparse index names the host of
-// its crates, which curl can read once the first answer of this script is allowed.
+// no terminator, so only a host that is followed by a slash counts. A sparse index names the
+// host of its crates, which curl can read once the first answer of this script is allowed.
 const cargoScript = `
 command -v cargo >/dev/null || exit 0
 configuration=$(cat "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HOME/.cargo}/config" 2>/dev/null)
@@ -73,17 +74,17 @@ var queries = map[string][]Query{
 }
 
 // Queries returns the programs to run in the image, in order, until Parse finds a host in
-// the output of one. Empty if the preset has hosts of its own.
+// the output of one. It is empty if the preset has its own hosts.
 func (p Preset) Queries() []Query { return queries[p.Name] }
 
-// AsksAgain reports whether a query itself needs the hosts that it names, so that it names
-// more once they are allowed.
+// AsksAgain reports whether a query itself uses the hosts that it names, and so names more
+// once they are allowed.
 func (p Preset) AsksAgain() bool { return p.Name == "cargo" }
 
 // Asks reports whether the image names the preset's hosts.
 func (p Preset) Asks() bool { return len(queries[p.Name]) > 0 }
 
-// Resolution is what a preset stands for in one session.
+// Resolution is the hosts of a preset in one session.
 type Resolution struct {
 	Preset  string
 	Rules   []netguard.Rule
@@ -105,7 +106,7 @@ func (r Resolution) String() string {
 // Source returns the source of the rules of the preset called name.
 func Source(name string) string { return "preset " + name }
 
-// Static returns the resolution of a preset that has hosts of its own.
+// Static returns the resolution of a preset that has its own hosts.
 func (p Preset) Static() Resolution { return p.check(p.Hosts) }
 
 // Parse reads the output of a query, which is hostile: the image printed it. Each host goes
@@ -147,7 +148,7 @@ func (p Preset) check(hosts []string) Resolution {
 }
 
 // hostOf returns the host of a URL, with its port unless that is the usual one of its
-// scheme; "" if word is no URL. A bare name counts as a host.
+// scheme; "" if word is not a URL. A bare name counts as a host.
 func hostOf(word string) string {
 	word = strings.TrimPrefix(strings.Trim(word, `"',`), "sparse+")
 	if !strings.Contains(word, "://") {
@@ -166,7 +167,7 @@ func hostOf(word string) string {
 	return cut(u.Host)
 }
 
-// cut keeps a word of an image's output from filling the screen.
+// cut shortens a word of an image's output, so that it does not fill the screen.
 func cut(word string) string { return strings.ToValidUTF8(word[:min(len(word), 300)], "?") }
 
 func words(output []byte) []string { return strings.Fields(string(output)) }

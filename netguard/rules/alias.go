@@ -20,7 +20,7 @@ func aliasAddr() *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: netguard.Address().AsSlice(), Mask: net.CIDRMask(32, 32)}}
 }
 
-// findAlias finds the guard's address on lo, nil if it is not there, and whether it
+// findAlias returns the guard's address on lo, nil if it is not assigned, and whether it
 // answers.
 func findAlias() (alias *netlink.Addr, up bool, err error) {
 	lo, err := netlink.LinkByName("lo")
@@ -41,10 +41,10 @@ func findAlias() (alias *netlink.Addr, up bool, err error) {
 
 // rateLabel begins the label of the address, which stores the previous ICMP limit: it
 // exists exactly as long as the limit is changed, and needs no file. That is why the
-// address comes before all other changes, and goes after them.
+// address is added before all other changes, and removed after them.
 const rateLabel = "lo:"
 
-// addAlias assigns the address, with the ICMP limit before.
+// addAlias assigns the address, labeled with the previous ICMP limit.
 func addAlias(rateBefore int) change {
 	label := rateLabel + strconv.Itoa(rateBefore)
 	return ipChange(fmt.Sprintf("addr add %s/32 label %s dev lo", netguard.Address(), label), func() error {
@@ -72,7 +72,7 @@ func removeAlias() ([]change, error) {
 		rate = icmpRateDefault
 	}
 	var changes []change
-	if icmpRate() == icmpRateOff && rate != icmpRateOff { // it is still our own value
+	if icmpRate() == icmpRateOff && rate != icmpRateOff { // it still has our own value
 		changes = append(changes, setICMPRate(rate))
 	}
 	return append(changes, ipChange(fmt.Sprintf("addr del %s/32 dev lo", netguard.Address()), func() error {

@@ -51,8 +51,8 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 						t.Errorf("%s should answer: %s", target, found[target].Err)
 					}
 				}
-				// A busy machine is late now and then; without a rejecter nearly every one of
-				// so many is, since the kernel refuses about one a second.
+				// On a busy machine, a few refusals are late; without a rejecter nearly all
+				// of so many are, since the kernel refuses about one a second.
 				for again := 0; rejecter && again < 3; again++ {
 					for target, result := range l.probe(all...) {
 						if before := found[target]; !before.Open && result.Millis < before.Millis || result.Open {
@@ -76,7 +76,7 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 	}
 }
 
-// The counterpart of the test above: without the locks there is something to reach.
+// The counterpart of the test above: without the locks the targets can be reached.
 func TestWithoutLocksASandboxReachesTheNamespaceAndOtherSandboxes(t *testing.T) {
 	needBoxes(t)
 	must(t, (Client{Site: site(t)}).Up(context.Background()))

@@ -136,7 +136,7 @@ func TestDownFailsWhileASandboxOutlivesItsSupervisor(t *testing.T) {
 	ctx := context.Background()
 	sockets, err := here.Guard(ctx, "aibox-test0", onePort)
 	must(t, err)
-	sockets.Close() // as the kernel does for a process that is killed
+	sockets.Close() // as the kernel does for a killed process
 	sh(t, "ip link add port type veth peer name box; ip link set port master aibox-test0")
 	before := sh(t, snapshot)
 	if err := here.Down(ctx); fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), "aibox-test0") {
@@ -172,7 +172,7 @@ func TestPreviousICMPLimitIsRestored(t *testing.T) {
 	}
 }
 
-// Whoever holds sockets stands behind a whole guard, whatever others do meanwhile.
+// A session that has sockets has a complete guard, whatever others do meanwhile.
 func TestConcurrentDownAndStartsLeaveNoSessionUnguarded(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -189,7 +189,7 @@ func TestConcurrentDownAndStartsLeaveNoSessionUnguarded(t *testing.T) {
 			for try := range 4 {
 				sockets, err := here.Guard(ctx, bridge, onePort)
 				if err != nil {
-					// Down may win each time; it may not win by halves.
+					// Down may win each time, but must not leave half of the guard.
 					if fault.KindOf(err) != fault.Refused {
 						errs <- fmt.Errorf("%s, try %d: %w", bridge, try, err)
 					}

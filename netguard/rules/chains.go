@@ -13,10 +13,10 @@ import (
 const (
 	chainInput   = "AIBOX-INPUT"
 	chainForward = "AIBOX-FORWARD"
-	chainDocker  = "DOCKER-USER" // Docker's own place for rules that come before its own
+	chainDocker  = "DOCKER-USER" // Docker's chain for users' rules, which comes before its own
 
-	// markComment marks a filter table that was not there before us, so that down
-	// can take it away again.
+	// markComment marks a filter table that aibox created, so that down can remove it
+	// again.
 	markComment = "aibox-made-this-table"
 )
 
@@ -38,8 +38,8 @@ func (f *firewall) own() map[string][]string {
 }
 
 // jumps returns the rules that must come first in the chains that are not ours. Docker's
-// chain gets them too, because Docker puts its jump back on top of FORWARD whenever it
-// makes a network.
+// chain gets them, too, because Docker moves its jump back to the top of FORWARD whenever
+// it creates a network.
 func (f *firewall) jumps() map[string][]string {
 	in, out := "-i "+netguard.BridgePrefix+"+ -j ", "-o "+netguard.BridgePrefix+"+ -j "
 	forward := []string{in + chainForward, out + chainForward}
@@ -53,7 +53,7 @@ func (f *firewall) jumps() map[string][]string {
 // differencesShown bounds how many differences of one chain are listed.
 const differencesShown = 10
 
-// drift lists what differs from own and jumps: what is, and what should be.
+// drift lists the differences from own and jumps: the actual and the expected rules.
 func (f *firewall) drift() []string {
 	var drift []string
 	for _, chain := range []string{chainInput, chainForward} {

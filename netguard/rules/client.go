@@ -98,7 +98,7 @@ func (c Client) Guard(ctx context.Context, bridge string, r GuardRequest) (*Sock
 }
 
 // Release locks bridge entirely again, as a bridge in the pool should be. It is not needed
-// for safety: once a session's sockets are closed nothing answers, so a crash can skip it.
+// for safety: once a session's sockets are closed, nothing answers, so a crash can skip it.
 func (c Client) Release(ctx context.Context, bridge string) error {
 	_, err := c.call(ctx, request{Op: opRelease, Bridge: bridge})
 	return err
@@ -121,7 +121,7 @@ func (c Client) call(ctx context.Context, req request) (*reply, error) {
 	defer mine.Close()
 	text, err := json.Marshal(req)
 	if err == nil {
-		_, err = unix.Write(pair[0], text) // waits in the socket until the job is there
+		_, err = unix.Write(pair[0], text) // the request waits in the socket until the job reads it
 	}
 	if err != nil {
 		theirs.Close()
@@ -170,8 +170,8 @@ func (c Client) command() (command.Cmd, error) {
 	}
 }
 
-// Enter returns the command that runs another at the Site: its words follow. It is empty for
-// a process that is there already.
+// Enter returns the prefix of a command line that runs a command at the Site. It is empty if
+// this process already is there.
 func (c Client) Enter() []string {
 	switch {
 	case c.Site.InPlace && os.Geteuid() == 0:
@@ -217,7 +217,7 @@ func (c Client) explain(req request, err error) error {
 }
 
 // receive reads the answer and its descriptors from the socket. The job has ended, so it
-// never has to wait.
+// never waits.
 func receive(fd int) (*reply, error) {
 	text := make([]byte, messageLimit)
 	rights := make([]byte, unix.CmsgSpace(descriptorLimit*4))

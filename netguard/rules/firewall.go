@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	filter = "filter" // the table that lock 1 is in
+	filter = "filter" // the table of lock 1
 
 	// lockWait is for how many seconds a tool waits for the lock of the legacy tables.
 	lockWait = 5
 
-	// resourceProblem is a tool's exit code when that wait was in vain.
+	// resourceProblem is a tool's exit code if it did not get the lock.
 	resourceProblem = 4
 )
 
-// firewall is lock 1 of one address family: the filter table as it was read.
+// firewall is lock 1 of one address family: the current filter table.
 type firewall struct {
 	v6     bool
 	tool   string // path of iptables or ip6tables, of the backend that dockerd uses
@@ -40,7 +40,7 @@ type firewall struct {
 type listedRule struct {
 	line    string // as -S -v prints it
 	spec    string // without its chain and counters
-	packets uint64 // that it matched
+	packets uint64 // packets that it matched
 }
 
 // readFirewalls reads the tables of both families at the same time.
@@ -80,8 +80,8 @@ func (f *firewall) name() string { return toolName(f.v6) }
 // backends returns the ends of the tools' names, the machine's default first.
 func backends() []string { return []string{"", "-legacy", "-nft"} }
 
-// findFirewall picks the backend whose table Docker's chains are in, the default
-// when none has them.
+// findFirewall picks the backend whose table has Docker's chains, or the default if none
+// has them.
 func findFirewall(v6 bool) (*firewall, error) {
 	var first *firewall
 	for _, suffix := range backends() {
@@ -230,7 +230,7 @@ func (f *firewall) backend(ctx context.Context) (string, error) {
 	return "legacy", nil // old versions do not print a name
 }
 
-// program finds a system tool, also outside a normal user's PATH. It returns "" if there is
+// program finds a system tool, even outside a normal user's PATH. It returns "" if there is
 // none.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {

@@ -17,7 +17,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 		"-P INPUT ACCEPT -c 3 4",
 		"-N AIBOX-INPUT",
 		"-A INPUT -i aibox-+ -c 12 9351 -j AIBOX-INPUT",
-		"-A INPUT -j DROP -c 7 70", // an older version, after the library's care
+		"-A INPUT -j DROP -c 7 70", // an older version, as the library normalizes it
 		`-A INPUT -m comment --comment "say -c 1 2 twice" -c 5 6 -j DROP`,
 		"-A INPUT -s 192.0.2.1/32 -j DROP",
 		"", "-A", "# Warning: iptables-legacy tables present",
@@ -30,7 +30,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 	want := map[string][]listedRule{"AIBOX-INPUT": {}, "INPUT": {
 		{spec: "-i aibox-+ -j AIBOX-INPUT", packets: 12},
 		{spec: "-j DROP", packets: 7},
-		{spec: `-m comment --comment "say twice" -c 5 6 -j DROP`, packets: 1}, // nobody's business, and never taken for ours
+		{spec: `-m comment --comment "say twice" -c 5 6 -j DROP`, packets: 1}, // unrelated rules, which are never mistaken for ours
 		{spec: "-s 192.0.2.1/32 -j DROP"},
 	}}
 	if !reflect.DeepEqual(got, want) {
@@ -67,8 +67,8 @@ func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 	}
 }
 
-// visit runs a script as if in a sandbox on aibox-test0: in a namespace of its own,
-// behind a port of the bridge.
+// visit runs a script as if in a sandbox on aibox-test0: in a separate namespace, behind a
+// port of the bridge.
 func visit(t *testing.T, script string) {
 	t.Helper()
 	box := exec.Command("unshare", "-n", "bash", "-c", "echo here; read _; ip addr add 172.31.240.2/29 dev box; ip link set box up; ip route add default via 172.31.240.1\n"+script)
@@ -86,7 +86,7 @@ func visit(t *testing.T, script string) {
 	}
 	text, _ := io.ReadAll(out)
 	err = box.Wait()
-	// The kernel removes the pair some time after the namespace's last process ended.
+	// The kernel removes the veth pair some time after the namespace's last process has ended.
 	sh(t, "ip link del port 2>/dev/null || true")
 	if err != nil {
 		t.Fatalf("in the box: %v\n%s", err, text)
@@ -134,7 +134,7 @@ func TestStatusCountsPacketsAcrossJumpRepairs(t *testing.T) {
 		t.Errorf("counted %d packets of a connection", count)
 	}
 	for _, change := range []string{
-		// What dockerd does when it makes a network.
+		// This is what dockerd does when it creates a network.
 		"iptables -N DOCKER-ISOLATION-STAGE-1; iptables -I FORWARD 1 -j DOCKER-ISOLATION-STAGE-1; iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER",
 		"iptables -I INPUT 1 -j ACCEPT",
 		"iptables -F FORWARD",
@@ -210,7 +210,7 @@ func TestDownRemovesLocksFromTheBackendThatDockerLeft(t *testing.T) {
 	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge; iptables-legacy -N DOCKER-USER; iptables -A INPUT -s 192.0.2.7/32 -j DROP")
 	before := sh(t, snapshot)
 	ctx := locked(t)
-	// As it was before dockerd chose the legacy backend: a lock in each.
+	// The state after dockerd has switched to the legacy backend: a lock in each backend.
 	sh(t, "iptables-legacy-save -t filter | grep -v DOCKER | iptables-restore --noflush")
 	must(t, here.Down(ctx))
 	unchanged(t, before, snapshot)

@@ -14,7 +14,7 @@ import (
 
 // holders describes the programs whose sockets keep a port from being bound on bridge, such
 // as "http-server, process 12". It is empty if none can be seen: programs of other users, and
-// sockets that are on their way to another process.
+// sockets that are being passed to another process.
 func holders(bridge string, kind, port int) string {
 	list := netlink.SocketDiagTCP
 	if kind == unix.SOCK_DGRAM {

@@ -15,7 +15,7 @@ const (
 	icmpRateOff     = 0
 )
 
-// icmpRate returns the limit in force; the default where it cannot be read.
+// icmpRate returns the current limit; the default if it cannot be read.
 func icmpRate() int {
 	text, err := os.ReadFile(icmpRateFile)
 	if err != nil {

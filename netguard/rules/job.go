@@ -46,12 +46,11 @@ type reply struct {
 	files []*os.File
 }
 
-// ServeJob is the other side of Client: it answers the one request that arrives
-// on conn, a Unix socket (the job's standard input), by acting on the namespaces
-// this process is in. The hidden command netguard-job calls it and nothing else.
-// The error is about the exchange; an error of the job itself is in the answer. The process
-// ends when the client does: a job that waits for a lock after that would take ports that the
-// next session on the bridge needs.
+// ServeJob is the other side of Client: it answers the one request that arrives on conn, a
+// Unix socket (the job's standard input), by acting on the namespaces this process is in.
+// Only the hidden command netguard-job calls it. The error is about the exchange; an error of
+// the job itself is in the answer. The process ends when the client does: a job that waits
+// for a lock after that would take ports that the next session on the bridge needs.
 func ServeJob(ctx context.Context, conn *os.File) error {
 	go func() {
 		awaitHangup(conn)

@@ -23,7 +23,7 @@ import (
 // unmatched begins the names of bridges that lock 1 does not match.
 const unmatched = "aiboxoff"
 
-// lab is one bridge with what stands behind it.
+// lab is one bridge with everything behind it.
 type lab struct {
 	t       testing.TB
 	image   string
@@ -68,7 +68,7 @@ func site(t testing.TB) Site {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// needBoxes skips a test that needs real sandboxes when only the quick tests are wanted.
+// needBoxes skips a test that needs real sandboxes if only the quick tests run.
 func needBoxes(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -76,10 +76,10 @@ func needBoxes(t testing.TB) {
 	}
 }
 
-// probed is what the prober in a sandbox found out about one target.
+// probed is the result of the prober in a sandbox for one target.
 type probed struct {
 	Target string
-	Open   bool // somebody answered
+	Open   bool // the target answered
 	Millis int64
 	Err    string
 }
@@ -97,8 +97,8 @@ func buildProber(t testing.TB) (program string) {
 	return program
 }
 
-// newProber builds the program that runs in any sandbox, and an image that holds
-// nothing else, so that the tests need no other.
+// newProber builds the program that runs in every sandbox, and an image that contains only
+// this program, so that the tests need no other.
 func newProber(t testing.TB) (program, image string) {
 	t.Helper()
 	program = buildProber(t)
@@ -123,7 +123,7 @@ func newLab(t testing.TB, prefix, image string, options ...string) *lab {
 		out, err := exec.Command("docker", append(create, "--driver=bridge", "--subnet="+base+"0/29", "--gateway="+l.gateway,
 			"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
 			"-o", "com.docker.network.bridge.enable_icc=false",
-			"-o", "com.docker.network.bridge.gateway_mode_ipv4=nat-unprotected", // Docker 28 and later: the locks have to hold without its own
+			"-o", "com.docker.network.bridge.gateway_mode_ipv4=nat-unprotected", // Docker 28 and later: the locks must work without Docker's own rules
 			l.network)...).CombinedOutput()
 		if err == nil {
 			break
@@ -145,7 +145,7 @@ func (l *lab) box(args ...string) *exec.Cmd {
 	return exec.Command("docker", append(run, args...)...)
 }
 
-// run runs a sandbox to its end, and returns what it wrote and what was said of errors.
+// run runs a sandbox to its end, and returns its output and its errors.
 func (l *lab) run(what string, args ...string) (out []byte, said string, err error) {
 	cmd := l.box(append([]string{what}, args...)...)
 	var stderr strings.Builder
@@ -157,8 +157,8 @@ func (l *lab) run(what string, args ...string) (out []byte, said string, err err
 func (l *lab) probe(targets ...string) map[string]probed {
 	l.t.Helper()
 	out, said, err := l.run("probe", targets...)
-	// gVisor now and then loses a race with a program that ends soon, whose process is
-	// interfaceGone when it is given its score.
+	// gVisor sometimes loses a race with a program that ends at once: the process is gone
+	// when gVisor sets its oom_score_adj.
 	for try := 0; err != nil && try < 5 && strings.Contains(said, "oom_score_adj"); try++ {
 		out, said, err = l.run("probe", targets...)
 	}
@@ -176,8 +176,8 @@ func (l *lab) probe(targets ...string) map[string]probed {
 	return found
 }
 
-// unguarded runs a job that production does not have, to open sockets with one
-// isolate or both missing.
+// unguarded runs a job that exists only in tests, to open sockets with one lock or both
+// missing.
 func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
 	t.Helper()
 	client := Client{Site: site(t), Args: []string{"test-job"}}
@@ -199,7 +199,7 @@ func listenInNamespace(t testing.TB, program string) string {
 	return startServer(t, atSite(t, program, "serve", ":0"))
 }
 
-// inSite runs a script where the bridges are, as root there.
+// inSite runs a script as root in the namespace of the bridges.
 func inSite(t testing.TB, script string) {
 	t.Helper()
 	if out, err := atSite(t, "sh", "-ec", "PATH=$PATH:/usr/sbin:/sbin; "+script).CombinedOutput(); err != nil {
@@ -219,7 +219,7 @@ func atSite(t testing.TB, args ...string) *exec.Cmd {
 // startServer starts a prober that serves, and returns the port it prints.
 func startServer(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
-	stdin, err := cmd.StdinPipe() // its end ends the server
+	stdin, err := cmd.StdinPipe() // closing it ends the server
 	must(t, err)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
@@ -297,7 +297,7 @@ var allowed = []string{"tcp 10.200.200.1:11434", "tcp 10.200.200.1:53", "udp 10.
 // forbidden lists what no sandbox may reach. wild is the port of a listener on every
 // address of the namespace.
 func (l *lab) forbidden(wild, other string) (all, reachable []string) {
-	reachable = []string{ // when nothing guards
+	reachable = []string{ // when there are no locks
 		"tcp 10.200.200.1:" + wild,
 		"tcp " + l.gateway + ":" + wild,
 		"tcp 10.0.2.100:" + wild,
@@ -313,8 +313,8 @@ func (l *lab) forbidden(wild, other string) (all, reachable []string) {
 	}, reachable...), reachable
 }
 
-// letPast switches Docker's own isolation off between two bridges, behind the two
-// rules of lock 1.
+// letPast turns off Docker's own isolation between two bridges, after the two rules of lock
+// 1.
 func letPast(t testing.TB, from, to string) {
 	t.Helper()
 	edit := func(op string) {

@@ -28,7 +28,7 @@ func (f *firewall) restore(what, input string) (change, error) {
 	return toolChange(what, input, tool, "-w", fmt.Sprint(lockWait), "--noflush"), nil
 }
 
-// restoreScript returns the transaction. Chains that hold what they should keep their counters.
+// restoreScript returns the transaction. Chains that are already correct keep their counters.
 func (f *firewall) restoreScript(mark bool) string {
 	var b strings.Builder
 	b.WriteString("*" + filter + "\n")
@@ -36,7 +36,7 @@ func (f *firewall) restoreScript(mark bool) string {
 		if f.isCurrent(chain) {
 			continue
 		}
-		fmt.Fprintf(&b, ":%s - [0:0]\n", chain) // made, or emptied
+		fmt.Fprintf(&b, ":%s - [0:0]\n", chain) // created, or emptied
 		if mark && chain == chainInput {
 			fmt.Fprintf(&b, "-A %s -m comment --comment %s\n", chain, markComment)
 		}
@@ -102,8 +102,8 @@ func removeFirewalls(ctx context.Context) ([]change, error) {
 }
 
 // removal removes the lock in one transaction, and the table itself if we have created it
-// and nothing else is in it. In two steps, a job that is killed between them would leave a
-// table that nobody knows to be ours.
+// and nothing else is in it. With two steps, a job that is killed between them would leave
+// a table that is not recognizable as ours.
 func (f *firewall) removal(ctx context.Context) (change, error) {
 	if f.marked() {
 		if ours, err := f.holdsOnlyOurs(ctx); err != nil {

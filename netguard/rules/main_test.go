@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain lets the test binary be the job, and one with a lock missing.
+// TestMain lets the test binary run as the job, and as one with a lock missing.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -50,8 +50,8 @@ func killAfter(allowed int) job {
 	}}
 }
 
-// inNamespace runs the calling test again as root of a new user and network
-// namespace, where nothing it breaks is missed. It reports true in there.
+// inNamespace runs the calling test again as root of a new user and network namespace,
+// where it cannot break anything. It returns true inside.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("AIBOX_TEST_NAMESPACE") == t.Name() {
@@ -89,7 +89,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// locked puts the locks up, which the rest of the test is about.
+// locked sets up the locks for the rest of the test.
 func locked(t *testing.T) context.Context {
 	t.Helper()
 	ctx := context.Background()
@@ -97,7 +97,7 @@ func locked(t *testing.T) context.Context {
 	return ctx
 }
 
-// unchanged compares what script prints with what it printed before.
+// unchanged compares the output of script with its earlier output.
 func unchanged(t *testing.T, before, script string) {
 	t.Helper()
 	if after := sh(t, script); after != before {

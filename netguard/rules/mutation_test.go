@@ -24,8 +24,8 @@ type world struct {
 	denied  []string
 }
 
-// room starts a network namespace that lasts as long as the test, behind bridge or,
-// without one, behind a route of its own.
+// room starts a network namespace that lasts as long as the test, behind bridge or, without
+// one, behind a separate route.
 func room(t *testing.T, name, bridge, script string) (pid int) {
 	t.Helper()
 	cmd := exec.Command("unshare", "-n", "sh", "-c", "echo; read _")
@@ -48,7 +48,7 @@ func room(t *testing.T, name, bridge, script string) (pid int) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	// Forwarding, and nobody else who refuses anything.
+	// Forwarding is on, and nothing else refuses packets.
 	sh(t, strings.ReplaceAll(dockerLike, "iptables -P FORWARD DROP", "")+`
 echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
 ip addr add 172.31.241.1/29 dev aibox-test1
@@ -116,8 +116,8 @@ func (w *world) open() []string {
 	return open
 }
 
-// covered are rules whose removal changes no probe even where their lock is alone, and
-// why. Each reason is a rule, or rules, of the same lock.
+// covered are rules whose removal changes no probe even without the other lock, with the
+// reasons. Each reason is one or more rules of the same lock.
 var covered = map[string]string{
 	"FORWARD -i aibox-+ -j AIBOX-FORWARD":                             "DOCKER-USER has the same rule",
 	"DOCKER-USER -i aibox-+ -j AIBOX-FORWARD":                         "FORWARD has the same rule",
@@ -131,8 +131,8 @@ var covered = map[string]string{
 	"v6 AIBOX-INPUT -m comment --comment aibox-made-this-table":       "it refuses nothing, and marks the table as ours",
 }
 
-// Each rule of each lock is removed alone. Beside the other lock, no removal opens anything;
-// without the other lock, each removal changes what the box reaches.
+// Each rule of each lock is removed by itself. With the other lock, no removal opens
+// anything; without it, each removal changes what the box can reach.
 func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; go test without -short runs it")
@@ -211,7 +211,7 @@ func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 		}
 		reason, isCovered := covered[name]
 		switch {
-		case strings.HasSuffix(name, "-p tcp -j REJECT --reject-with tcp-reset"): // faster than the next rule; refuses the same
+		case strings.HasSuffix(name, "-p tcp -j REJECT --reject-with tcp-reset"): // only faster than the next rule, which refuses the same
 			t.Logf("%-90s the next rule refuses with an ICMP error, which is slower", name)
 		case len(changed) == 0 && !isCovered:
 			t.Errorf("nothing changes without %q", name)

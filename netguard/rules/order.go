@@ -18,7 +18,7 @@ func looksUpLocal(rule netlink.Rule) bool {
 }
 
 // orderDrift lists the rules that come before lock 2. Only the lookup of local addresses is
-// moved; the user has to decide about other programs' rules.
+// moved; the user must decide about other programs' rules.
 func (r routing) orderDrift() []string {
 	drift := []string{}
 	for _, family := range r.families() {

@@ -25,17 +25,17 @@ import (
 	"aibox/session/supervisor"
 )
 
-// scene is the network of a sandbox with all controls of a session. Tests take single ones
-// away.
+// scene is the network of a sandbox with all controls of a session. Tests remove single
+// ones.
 type scene struct {
 	mode     netguard.Mode
 	locks    bool // around the bridge
-	rejecter bool // refuses at once what the locks refuse
+	rejecter bool // refuses packets that the locks refuse at once
 	ipv6     bool // the sandbox has an address
-	// servers answer at ports of the guard's address, and names at its name server's.
+	// servers answer at ports of the guard's address, and names at the port of its name server.
 	servers map[int]func(net.Listener)
 	names   func(net.PacketConn)
-	// beside starts what must not be reached, and returns the network that the plan is for.
+	// beside starts servers that must not be reached, and returns the network of the plan.
 	beside func(t *testing.T, l *lab, image string) runtime.Network
 }
 
@@ -60,7 +60,7 @@ func serveOK(listener net.Listener) {
 	_ = http.Serve(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) //nolint:gosec // it ends with the listener
 }
 
-// resolveAll answers every question for an address.
+// resolveAll answers every query for an address.
 func resolveAll(conn net.PacketConn) {
 	_ = (&dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
 		answer := new(dns.Msg).SetReply(question)
@@ -70,13 +70,13 @@ func resolveAll(conn net.PacketConn) {
 	})}).ActivateAndServe()
 }
 
-// asNetwork is the lab's network as a session has it.
+// asNetwork returns the lab's network as a session would get it.
 func (l *lab) asNetwork() runtime.Network {
 	gateway := netip.MustParseAddr(l.gateway)
 	return runtime.Network{Gateway: gateway, Subnet: netip.PrefixFrom(gateway, 29)}
 }
 
-// plan is what doctor --probe and every start of a session probe.
+// plan returns the plan of doctor --probe and of every session's start.
 func (s scene) plan(network runtime.Network) probe.Plan {
 	return supervisor.ProbePlan(&session.Spec{Run: config.Run{Network: s.mode.String()}}, true, network, ownAddress())
 }
@@ -145,8 +145,8 @@ func (s scene) failed(t *testing.T, image string) map[string]string {
 	return failed
 }
 
-// everything starts what must not be reached: a server at the bridge's address and one in
-// the sandbox of the next network.
+// everything starts the servers that must not be reached: one at the bridge's address and
+// one in the sandbox of the next network.
 func everything(program string) func(t *testing.T, l *lab, image string) runtime.Network {
 	return func(t *testing.T, l *lab, image string) runtime.Network {
 		startServer(t, atSite(t, program, "serve", l.gateway+":22"))
@@ -171,8 +171,8 @@ func ipv6(program string) func(t *testing.T, l *lab, image string) runtime.Netwo
 	}
 }
 
-// Each probe of doctor --probe, which are those of every start, fails where the control that
-// it is about is missing. The controls are taken away for real, for one bridge of the tests.
+// Each probe of doctor --probe and of every start fails if the control that it checks is
+// missing. The controls are really removed, for one bridge of the tests.
 func TestEachProbeFailsWithoutItsControl(t *testing.T) {
 	needBoxes(t)
 	must(t, (Client{Site: site(t)}).Up(context.Background()))

@@ -174,8 +174,8 @@ func unreachable(packet []byte, headerLen int, code byte) []byte {
 	return answer
 }
 
-// reply4 returns a packet of an IPv4 header and length bytes, from the packet's destination
-// to its sender.
+// reply4 returns a packet with an IPv4 header and length bytes, from the packet's
+// destination to its sender.
 func reply4(packet []byte, protocol byte, length int) []byte {
 	answer := make([]byte, 20+length)
 	answer[0] = 4<<4 | 5

@@ -16,8 +16,8 @@ import (
 
 // Lock 2 must come before the lookup of local addresses: otherwise every listener of the
 // namespace, on any of its addresses, would answer a sandbox. That lookup's rule has priority
-// 0, and nothing can come before it, so it is moved after ours. VRF set-ups do the same
-// (Documentation/networking/vrf.rst).
+// 0, and nothing can come before it, so it is moved after ours. VRF configurations do the
+// same (Documentation/networking/vrf.rst).
 const (
 	prefAllow  = 10 // one per port: to the guard's address, look up local addresses
 	prefDeny   = 11 // TCP, UDP, ICMP: unreachable
@@ -66,7 +66,7 @@ func (j job) release(ctx context.Context, bridge string) error {
 	if err := checkBridge(bridge); err != nil {
 		return err
 	}
-	unlock, err := lockNamespace(unix.LOCK_SH) // not while down looks
+	unlock, err := lockNamespace(unix.LOCK_SH) // not while down checks
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,8 @@ func (r routing) missing(want []*netlink.Rule) []change {
 	return changes
 }
 
-// unlocked returns the denials that are missing, by bridge: of bridges with a sandbox, and
-// of those that have other rules of ours. A bridge that was never used needs none yet.
+// unlocked returns the missing denials, by bridge: of bridges with a sandbox, and of those
+// that have other rules of ours. A bridge that was never used needs none yet.
 func (r routing) unlocked() (map[string][]*netlink.Rule, error) {
 	bridges, err := occupiedBridges()
 	if err != nil {

@@ -78,7 +78,7 @@ func protocolName(number int) string {
 	}
 }
 
-// ruleText prints one of our rules much like ip rule. Equivalent rules print the same text.
+// ruleText formats one of our rules much like ip rule. Equivalent rules print the same text.
 func ruleText(rule netlink.Rule) string {
 	var b strings.Builder
 	family := ""
@@ -101,7 +101,7 @@ func ruleText(rule netlink.Rule) string {
 		fmt.Fprintf(&b, " table %d", rule.Table)
 	}
 	if rule.Invert || rule.Src != nil || rule.OifName != "" || rule.Mark != 0 || rule.Sport != nil || rule.Tos != 0 || rule.UIDRange != nil {
-		b.WriteString(" under a condition") // none of ours has one
+		b.WriteString(" under a condition") // our rules do not have one
 	}
 	return b.String()
 }

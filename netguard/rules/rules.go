@@ -1,6 +1,6 @@
 // Package rules configures the network namespace that holds the bridges: the guard's
-// address, a firewall (lock 1), routing rules (lock 2), and the sockets that are passed
-// to the session's process. Each lock alone keeps a sandbox from reaching anything but the
+// address, a firewall (lock 1), routing rules (lock 2), and the sockets that are passed to
+// the session's process. Each lock by itself keeps a sandbox from reaching anything but the
 // guard's own ports.
 //
 // A job does the work: a short-lived process in that namespace, which acts only on "the
@@ -45,7 +45,7 @@ func (j job) up(ctx context.Context) error {
 	var drift []string
 	for try := range repairs {
 		time.Sleep(time.Duration(try) * repairPause)
-		if state, err = readState(); err != nil { // another job may have done it
+		if state, err = readState(); err != nil { // another job may have done that
 			return err
 		}
 		changes, err := state.repair(ctx)

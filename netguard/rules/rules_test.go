@@ -17,7 +17,7 @@ import (
 	"aibox/netguard"
 )
 
-// dockerLike is a namespace as dockerd leaves it.
+// dockerLike sets up a namespace like dockerd does.
 const dockerLike = `
 ip link set lo up
 iptables -N DOCKER; iptables -N DOCKER-USER; iptables -A DOCKER-USER -j RETURN
@@ -161,8 +161,7 @@ func TestBackendFollowsDocker(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	// A dockerd that writes by the legacy backend, on a machine whose default is
-	// nf_tables.
+	// A dockerd that uses the legacy backend, on a machine whose default is nf_tables.
 	sh(t, strings.ReplaceAll(dockerLike, "iptables", "iptables-legacy"))
 	before := sh(t, snapshot)
 	must(t, here.Up(context.Background()))
@@ -183,7 +182,7 @@ func TestDockerJumpAtTheTopOfForwardIsNotDrift(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	ctx := locked(t)
-	sh(t, "iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER") // as each new network does
+	sh(t, "iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER") // as creating a network does
 	status, err := here.Status(ctx)
 	if err != nil || !status.Up {
 		t.Errorf("drift %v, %v", status.Drift, err)

@@ -17,7 +17,7 @@ type state struct {
 	loUp     bool
 	tables   []*firewall // IPv4, then IPv6 where the kernel has it
 	routing  routing
-	unlocked map[string][]*netlink.Rule // denials that are missing, by bridge
+	unlocked map[string][]*netlink.Rule // missing denials, by bridge
 	rate     int                        // the limit of ICMP errors
 }
 
@@ -39,8 +39,8 @@ func readState() (*state, error) {
 	return s, err
 }
 
-// drift lists the differences from the state in which all sandboxes are safe: what is, and
-// what should be.
+// drift lists the differences from the state in which all sandboxes are safe: the actual
+// and the expected state.
 func (s *state) drift() []string {
 	drift := s.sharedDrift()
 	for _, bridge := range slices.Sorted(maps.Keys(s.unlocked)) {
@@ -51,8 +51,8 @@ func (s *state) drift() []string {
 	return drift
 }
 
-// sharedDrift is drift without what belongs to single bridges. A session that starts has
-// to lock only its own bridge.
+// sharedDrift is drift without the parts for single bridges. A starting session must only
+// lock its own bridge.
 func (s *state) sharedDrift() []string {
 	drift := []string{}
 	switch {
@@ -67,7 +67,8 @@ func (s *state) sharedDrift() []string {
 	return append(drift, s.routing.orderDrift()...)
 }
 
-// repair returns the changes that end the drift; of all of it, when nothing is set up yet.
+// repair returns the changes that repair the drift, or set up everything if nothing is set
+// up yet.
 func (s *state) repair(ctx context.Context) ([]change, error) {
 	var changes []change
 	if !s.alias {

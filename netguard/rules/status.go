@@ -6,7 +6,7 @@ type Status struct {
 	Firewall  Firewall `json:"firewall"`  // lock 1, IPv4
 	Firewall6 Firewall `json:"firewall6"` // lock 1, IPv6
 	Routing   Routing  `json:"routing"`   // lock 2
-	ICMPRate  bool     `json:"icmp_rate"` // the kernel does not limit ICMP errors; for speed, not for safety
+	ICMPRate  bool     `json:"icmp_rate"` // the kernel does not limit ICMP errors; only for speed, not for safety
 	Up        bool     `json:"up"`        // alias and locks are in place
 	Drift     []string `json:"drift"`     // the differences, one sentence each; empty if Up
 }
@@ -17,8 +17,9 @@ type Firewall struct {
 	Backend string   `json:"backend"` // nf_tables or legacy
 	Rules   []string `json:"rules"`   // ours, as iptables -S prints them, with counters
 	// Accepted counts the packets to the guard's ports that the rules accepted, Refused
-	// those that they rejected, since the chain was last loaded. Neither includes packets
-	// that lock 2 has rejected before, which are nearly all: Sockets.Refuse reports these.
+	// those that they rejected, since the chain was last loaded. Neither includes the
+	// packets that lock 2 has rejected already, which are nearly all; Sockets.Refuse
+	// reports these.
 	Accepted uint64 `json:"accepted"`
 	Refused  uint64 `json:"refused"`
 }

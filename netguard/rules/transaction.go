@@ -14,10 +14,10 @@ import (
 type Change struct {
 	Command  []string `json:"command"`            // program and arguments
 	Input    string   `json:"input,omitempty"`    // its standard input: lines
-	Optional bool     `json:"optional,omitempty"` // for speed only: a failure is ignored
+	Optional bool     `json:"optional,omitempty"` // only for speed: a failure is ignored
 }
 
-// Script returns the changes as a shell script that makes them. It has to run in the
+// Script returns the changes as a shell script that makes them. It must run in the
 // namespaces of the Site.
 func Script(changes []Change) string {
 	var b strings.Builder
@@ -64,7 +64,7 @@ func toolChange(what, input, tool string, args ...string) change {
 }
 
 // job makes the changes of one request, each through apply. If it is killed between two
-// changes, up and down continue from what it left.
+// changes, up and down continue from there.
 type job struct {
 	apply func(context.Context, change) error
 }

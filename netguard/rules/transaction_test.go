@@ -18,7 +18,7 @@ var namespaces = map[string]string{
 	"ICMP off":  dockerLike + "\necho 0 > /proc/sys/net/ipv4/icmp_ratelimit",
 }
 
-// inEachNamespace runs the test in namespaces of its own, one for each state.
+// inEachNamespace runs the test in separate namespaces, one for each state.
 func inEachNamespace(t *testing.T, test func(t *testing.T)) {
 	for name, script := range namespaces {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAJobKilledBetweenAnyTwoChangesLeavesWhatUpAndDownContinue(t *testing.T)
 		} {
 			for _, repaired := range []bool{false, true} {
 				if repaired && !bridge {
-					continue // they differ only in what down restores
+					continue // they differ only in the state that down restores
 				}
 				changes := 0
 				for ; ; changes++ {

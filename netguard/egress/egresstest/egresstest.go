@@ -1,5 +1,6 @@
-// Package egresstest is the Internet of the tests of the egress proxy and the packages below
-// it: names that resolve to public-looking addresses, which lead to servers of the test.
+// Package egresstest simulates the Internet for tests of the egress proxy and the packages
+// below it: names resolve to public-looking addresses, which are those of the test's
+// servers.
 package egresstest
 
 import (
@@ -34,7 +35,7 @@ func NewInternet() *Internet {
 }
 
 // Route makes name:port lead to a server of the test. A name has one address for all its
-// ports, which no other name has.
+// ports, and no other name has that address.
 func (i *Internet) Route(name string, port uint16, server string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -44,7 +45,7 @@ func (i *Internet) Route(name string, port uint16, server string) {
 	i.routes[netip.AddrPortFrom(i.names[name][0], port)] = server
 }
 
-// unused returns the first public address that leads nowhere. The caller holds i.mu.
+// unused returns the first public address without a server. The caller holds i.mu.
 func (i *Internet) unused() netip.Addr {
 	used := map[netip.Addr]bool{}
 	for route := range i.routes {
@@ -64,7 +65,7 @@ func (i *Internet) Name(name string, addresses ...netip.Addr) {
 	i.names[name] = slices.Clone(addresses)
 }
 
-// RouteAddress makes an address lead to a server of the test.
+// RouteAddress makes an address that of a server of the test.
 func (i *Internet) RouteAddress(address netip.AddrPort, server string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -96,7 +97,7 @@ func (i *Internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// Dial connects to the server that an address leads to.
+// Dial connects to the server at an address.
 func (i *Internet) Dial(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
 	i.mu.Lock()
 	i.dialed = append(i.dialed, address)

@@ -20,7 +20,7 @@ import (
 const (
 	authorityLife = 7 * 24 * time.Hour
 	leafLife      = 24 * time.Hour
-	renewBefore   = time.Hour       // a leaf is replaced when it has less left
+	renewBefore   = time.Hour       // a leaf is replaced when less of its validity is left
 	clockSkew     = 5 * time.Minute // certificates are valid this long before they are made
 	maxLeaves     = 256             // a wildcard can have any number of names
 )
@@ -36,7 +36,7 @@ type authority struct {
 }
 
 // newAuthority returns an authority whose certificate is valid only for the hosts of the
-// patterns, so that a program in the sandbox that trusts it trusts it for nothing else.
+// patterns, so that a program in the sandbox trusts it only for these.
 func newAuthority(hosts []netguard.Pattern) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

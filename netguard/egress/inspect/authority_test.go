@@ -49,8 +49,8 @@ func extension(t *testing.T, c *x509.Certificate, id ...int) (critical bool) {
 	return false
 }
 
-// lasts reports whether a certificate is valid for this time from now on, and was a moment
-// before now.
+// lasts reports whether a certificate is valid for this duration from now on, and was valid
+// a moment ago.
 func lasts(c *x509.Certificate, life time.Duration) bool {
 	before, after := time.Since(c.NotBefore), time.Until(c.NotAfter)
 	return before > 4*time.Minute && before < 10*time.Minute && after < life+time.Minute && after > life-time.Hour

@@ -45,7 +45,7 @@ func destination(t *testing.T, text string) netguard.Destination {
 	return d
 }
 
-// A server that returns the secret in any part of a response returns stars.
+// If a server returns the secret in any part of a response, the client gets asterisks.
 func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 	for rule, https := range map[string]bool{"T=api.example.org:X-Key": true, "T=http://api.example.org:443:X-Key": false} {
 		i, err := inspectorOf(t, []string{"api.example.org"}, rule)
@@ -67,7 +67,7 @@ func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 	}
 }
 
-// A server that encodes the header with the user name and the secret returns stars.
+// If a server encodes the header with the user name and the secret, the client gets asterisks.
 func TestTheEncodedFormOfASecretIsRedactedInItself(t *testing.T) {
 	i, err := inspectorOf(t, []string{"api.example.org"}, "T=api.example.org:git")
 	if err != nil {
@@ -113,8 +113,8 @@ func TestAResponseWithoutABodyStaysWithoutOne(t *testing.T) {
 	}
 }
 
-// What the sandbox sends under the name of the secret's header, in any spelling, does not
-// reach the server beside it.
+// A header of the sandbox with the name of the secret's header, in any spelling, does not
+// reach the server in addition to it.
 func TestASecretReplacesEveryFormOfItsHeader(t *testing.T) {
 	i, err := inspectorOf(t, []string{"api.example.org"}, "T=api.example.org:x-key")
 	if err != nil {
@@ -256,7 +256,7 @@ func (t *tickets) Put(_ string, session *tls.ClientSessionState) {
 	}
 }
 
-// A session of TLS that is resumed skips the check of the server name.
+// A resumed TLS session would skip the check of the server name.
 func TestNoConnectionCanBeResumed(t *testing.T) {
 	i, err := inspectorOf(t, []string{"api.example.org"})
 	if err != nil {

@@ -1,10 +1,10 @@
 // Package inspect decrypts TLS connections to the hosts that the user wants inspected, and
 // adds secrets to requests that the proxy can read.
 //
-// Each session has a certificate authority of its own. Its key never leaves the memory of
-// the session's process, its certificate is constrained to the inspected hosts and expires
-// after a week, and only programs in the sandbox trust it. The connection to the real server
-// is verified with the host's authorities.
+// Each session has its own certificate authority. Its key never leaves the memory of the
+// session's process, its certificate is constrained to the inspected hosts and expires after
+// a week, and only programs in the sandbox trust it. The connection to the real server is
+// verified with the host's authorities.
 //
 // A secret is added only to requests to the one host and port that the user has named with
 // it, and only inside TLS unless the user wrote http://. It replaces what the sandbox sent
@@ -55,13 +55,13 @@ type Inspector struct {
 	roots     *x509.CertPool
 }
 
-// target is where a secret is sent.
+// target is the destination of a secret.
 type target struct {
 	netguard.Destination
 	tls bool
 }
 
-// injection is the headers for one target, and what to redact of its responses.
+// injection is the headers for one target, and the secrets to redact in its responses.
 type injection struct {
 	headers []header
 	redact  *redact.Set
@@ -153,7 +153,7 @@ func (i *Inspector) Decrypt(ctx context.Context, d netguard.Destination, conn ne
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return i.certificate(d, hello.ServerName) },
-		// Every connection is a handshake of its own: a session of one host can then not be
+		// Every connection does a full handshake, so that a session of one host cannot be
 		// resumed with another.
 		SessionTicketsDisabled: true,
 	})
@@ -163,7 +163,7 @@ func (i *Inspector) Decrypt(ctx context.Context, d netguard.Destination, conn ne
 	return server, nil
 }
 
-// certificate returns the certificate for d if the client asks for d's name.
+// certificate returns the certificate for d if the client requests d's name.
 func (i *Inspector) certificate(d netguard.Destination, serverName string) (*tls.Certificate, error) {
 	_, isAddress := d.Host.Address()
 	if isAddress && serverName != "" {
@@ -178,7 +178,7 @@ func (i *Inspector) certificate(d netguard.Destination, serverName string) (*tls
 }
 
 // Transport makes a transport verify servers with the authorities of the host, and speak
-// HTTP/2 with those that know it.
+// HTTP/2 with those that support it.
 func (i *Inspector) Transport(t *http.Transport) {
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: i.roots}
 	t.ForceAttemptHTTP2 = true

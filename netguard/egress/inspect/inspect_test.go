@@ -115,7 +115,7 @@ func (w *world) send(method, path string, useHTTP2 bool, header http.Header) *ht
 		w.t.Fatal(err)
 	}
 	request.URL.Opaque = path
-	if strings.HasPrefix(path, "//") { // else the library makes it https://repos
+	if strings.HasPrefix(path, "//") { // otherwise the library changes it to https://repos
 		request.URL.Opaque, request.URL.Path, request.URL.RawPath = "", path, path
 	}
 	if header != nil {
@@ -195,7 +195,7 @@ func TestAnotherHostInAnInspectedTunnelIsMisdirected(t *testing.T) {
 	}
 }
 
-// A client of HTTP/2 can send what ends a line or a request in HTTP/1.1.
+// A client of HTTP/2 can send characters that end a line or a request in HTTP/1.1.
 func TestNothingIsSmuggledFromHTTP2ToHTTP1(t *testing.T) {
 	s := &seen{}
 	w := newWorld(t, setup{

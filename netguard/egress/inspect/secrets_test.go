@@ -82,7 +82,7 @@ func TestARedirectTakesNoSecretAlong(t *testing.T) {
 	}
 }
 
-// An echoing server returns a secret in every place of a response.
+// An echoing server returns a secret in every part of a response.
 func TestAnEchoedSecretIsRedacted(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) {
 		value := r.Header.Get("Authorization")

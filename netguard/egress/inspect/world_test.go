@@ -24,7 +24,7 @@ import (
 	"aibox/netguard/egress/egresstest"
 )
 
-// canary is a secret that must be found nowhere in the sandbox.
+// canary is a secret that must not appear anywhere in the sandbox.
 const canary = "canary-7b1e0d9c55"
 
 // world is a proxy with an inspector, and servers of the test behind public-looking names.
@@ -40,7 +40,7 @@ type world struct {
 	events []egress.Event
 }
 
-// setup is what a test wants.
+// setup is the configuration of a test.
 type setup struct {
 	allow, inspect, secrets []string
 	servers                 map[string]*httptest.Server // by name:port
@@ -122,7 +122,7 @@ func newWorld(t *testing.T, s setup) *world {
 	return w
 }
 
-// serve makes name, as host:port, lead to a server.
+// serve starts a server for name, a host:port.
 func (w *world) serve(name string, server *httptest.Server) {
 	w.t.Helper()
 	host, port, _ := strings.Cut(name, ":")
@@ -209,7 +209,7 @@ func (w *world) findCanary(text string) {
 	}
 }
 
-// dump returns all that a response holds.
+// dump returns everything in a response.
 func dump(t *testing.T, response *http.Response) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -221,7 +221,7 @@ func dump(t *testing.T, response *http.Response) string {
 	return response.Status + "\n" + all.String()
 }
 
-// seen keeps the requests that a server received.
+// seen records the requests that a server received.
 type seen struct {
 	mu       sync.Mutex
 	requests []*http.Request

@@ -19,14 +19,14 @@ type client struct {
 	record   func(to netguard.Destination, what, refusal string)
 	upstream net.Conn // to the user's ssh-agent; nil until it is needed
 	bound    *binding // nil until the client has proved its server
-	asked    bool     // the client has tried to
+	asked    bool     // the client has tried to prove its server
 }
 
 // binding is a server that the client has proved to be connected to.
 type binding struct {
 	key       []byte // the host key
 	sessionID []byte
-	logins    []netguard.SSHLogin // that the server is for; never empty
+	logins    []netguard.SSHLogin // the logins on that server; never empty
 	raw       []byte              // the request, for the user's ssh-agent
 }
 
@@ -62,16 +62,16 @@ func (c *client) answer(ctx context.Context, request []byte) ([]byte, error) {
 	return nil, c.refuse("message", "the sandbox can list keys and sign logins, and sent message %d to the ssh-agent", request[0])
 }
 
-// extend answers a request of an extension, of which there is one.
+// extend answers an extension request. There is one extension.
 func (c *client) extend(request []byte) ([]byte, error) {
 	var extension struct {
 		Name string `sshtype:"27"`
 		Rest []byte `ssh:"rest"`
 	}
 	if ssh.Unmarshal(request, &extension) != nil || extension.Name != extensionBinding {
-		return nil, errRefused // clients ask what there is
+		return nil, errRefused // clients query the extensions
 	}
-	if c.asked { // one connection is for one login
+	if c.asked { // each connection is for one login
 		return nil, c.refuse("bind", "the connection to the ssh-agent is bound to a server already")
 	}
 	c.asked = true
@@ -84,7 +84,7 @@ func (c *client) extend(request []byte) ([]byte, error) {
 	return []byte{msgSuccess}, nil
 }
 
-// bind checks a client's proof of its server. why is empty if it holds.
+// bind checks a client's proof of its server. why is empty if the proof is valid.
 func (a *Agent) bind(proof []byte) (_ *binding, why string) {
 	var p struct {
 		Key, SessionID, Signature []byte
@@ -116,15 +116,15 @@ func (a *Agent) bind(proof []byte) (_ *binding, why string) {
 	return bound, ""
 }
 
-// isHash reports whether a session identifier has the length of one: it is the exchange hash
-// of the first key exchange. A server also signs other data, which is longer.
+// isHash reports whether a session identifier has the length of a hash: it is the exchange
+// hash of the first key exchange. A server also signs other data, which is longer.
 func isHash(id []byte) bool { return slices.Contains([]int{20, 32, 48, 64}, len(id)) }
 
 // list lists the keys of the user's ssh-agent, without their comments.
 func (c *client) list(ctx context.Context, request []byte) ([]byte, error) {
 	none := ssh.Marshal(keyList{})
 	if len(request) != 1 || c.bound == nil {
-		return none, nil // many programs only look whether there are keys
+		return none, nil // many programs only check whether there are keys
 	}
 	response, err := c.forward(ctx, request)
 	if err != nil {
@@ -224,7 +224,7 @@ func (b *binding) login(data, key []byte) (user, why string) {
 }
 
 // forward passes on a request to the user's ssh-agent and returns its response. That agent
-// first receives the client's proof, so that restrictions of its own keys hold, too.
+// first receives the client's proof, so that it can enforce restrictions of its keys, too.
 func (c *client) forward(ctx context.Context, request []byte) ([]byte, error) {
 	if c.upstream == nil {
 		conn, err := c.agent.connect(ctx)
@@ -233,7 +233,7 @@ func (c *client) forward(ctx context.Context, request []byte) ([]byte, error) {
 		}
 		c.upstream = conn
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		if _, err := c.exchange(c.bound.raw); err != nil { // an agent that does not know it refuses
+		if _, err := c.exchange(c.bound.raw); err != nil { // agents that do not know it refuse it
 			return nil, err
 		}
 	}

@@ -1,10 +1,9 @@
 // Package sshagent lets programs in a sandbox log in to SSH servers with keys of the user's
-// ssh-agent, which never leave it. It stands between the two and passes on a request to sign
-// only if the signature is a login of one of the users that the session names, to the server
-// that the session names.
+// ssh-agent, which never leave it. It passes a request to sign on only if the signature is
+// for a login that the session lists: a user and a server.
 //
 // A signature of an SSH login is over the session identifier of a connection (RFC 4252,
-// section 7), which says nothing about the server. So the client first has to prove which
+// section 7), which does not identify the server. So the client first has to prove which
 // server the connection leads to, with the extension session-bind@openssh.com (PROTOCOL.agent
 // of OpenSSH, section 1): it presents the server's signature over the session identifier,
 // which is in the handshake of every connection (RFC 4253, section 8). Only the owner of the
@@ -13,11 +12,12 @@
 //
 // Everything else is refused: keys are listed only to a client that has proved its server,
 // without their comments; keys cannot be added or removed; data that is not a login, such as
-// a Git commit, is not signed; and a connection that forwards the agent to a server gets
-// nothing.
+// a Git commit, is not signed; and a connection that forwards the agent to a server is
+// refused.
 //
-// golang.org/x/crypto/ssh/agent has a client and a server, but the server interface passes on
-// no order of requests on one connection and no raw messages, which this protocol needs.
+// golang.org/x/crypto/ssh/agent has a client and a server, but the server interface exposes
+// neither the order of requests on one connection nor raw messages, which this protocol
+// needs.
 package sshagent
 
 import (
@@ -52,8 +52,8 @@ func New(logins []netguard.SSHLogin, check func(netguard.Destination, ssh.Public
 
 // Serve serves a connection from the sandbox, and closes it at the end. It ends with ctx.
 // record is called for each request that was passed on or refused: to is the server, or the
-// zero value if it is not known, what is signed or requested, and refusal why it was refused,
-// or "".
+// zero value if unknown; what is the login or the request; and refusal is the reason for a
+// refusal, or "".
 func (a *Agent) Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string)) {
 	defer conn.Close()
 	select {

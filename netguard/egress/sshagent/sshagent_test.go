@@ -47,7 +47,7 @@ type world struct {
 	key     ssh.Signer // of the user
 	keyring agent.Agent
 	git     ssh.Signer // the host key of git.example.org
-	other   ssh.Signer // that of a known server that is in no login
+	other   ssh.Signer // the host key of a known server without a listed login
 
 	mu     sync.Mutex
 	events []event
@@ -135,7 +135,7 @@ func session(text string) []byte {
 	return sum[:]
 }
 
-// proof is what a client presents about a connection, signed by the server with this key.
+// proof is a client's proof of a connection, signed by the server with this key.
 func proof(t testing.TB, host, signer ssh.Signer, signed, id []byte, forwarding bool) []byte {
 	t.Helper()
 	signature, err := signer.Sign(rand.Reader, signed)
@@ -174,7 +174,7 @@ func (w *world) login(id []byte, change func(*login)) []byte {
 	return ssh.Marshal(l)
 }
 
-// sign asks for a signature of data with the user's key.
+// sign requests a signature of data with the user's key.
 func (w *world) sign(conn net.Conn, data []byte) []byte {
 	w.t.Helper()
 	return w.request(conn, ssh.Marshal(struct {
@@ -210,12 +210,12 @@ func TestALoginToAListedServerIsSigned(t *testing.T) {
 	}
 }
 
-// Whatever a program in the sandbox sends, it gets no signature but of a listed login.
+// Whatever a program in the sandbox sends, it gets signatures only for listed logins.
 func TestNothingElseIsSigned(t *testing.T) {
 	id, other := session("one"), session("other")
 	for name, c := range map[string]struct {
 		bind func(w *world) []byte // the proof; nil for none
-		data func(w *world) []byte // what is to be signed; nil for the login
+		data func(w *world) []byte // the data to sign; nil for the login
 		want string
 	}{
 		"no proof":                    {nil, nil, "has not proved"},
@@ -356,7 +356,7 @@ func TestNoOtherMessageReachesTheUsersAgent(t *testing.T) {
 func TestConnectionsToTheAgentAreLimited(t *testing.T) {
 	w := newWorld(t, "git@git.example.org")
 	for range maxConnections {
-		w.request(w.connect(), []byte{msgListKeys}) // it is served
+		w.request(w.connect(), []byte{msgListKeys}) // it is served now
 	}
 	if err := writeMessage(w.connect(), []byte{msgListKeys}); err == nil {
 		t.Error("one more is served")
@@ -391,8 +391,8 @@ func TestARefusalOfTheUsersAgentIsRecorded(t *testing.T) {
 	}
 }
 
-// Restrictions that the user has given to keys (ssh-add -h) hold, too: the user's agent
-// receives the proof before anything else.
+// Restrictions of the user's keys (ssh-add -h) apply, too: the user's agent receives the
+// proof before anything else.
 func TestTheUsersAgentReceivesTheProof(t *testing.T) {
 	w := newWorld(t, "git@git.example.org")
 	received := make(chan []byte, 10)
@@ -414,7 +414,7 @@ func TestTheUsersAgentReceivesTheProof(t *testing.T) {
 	unknown := ssh.Marshal(struct {
 		Name string `sshtype:"27"`
 	}{"query"})
-	if response := w.request(conn, unknown); response[0] != msgFailure { // before the proof, which still counts
+	if response := w.request(conn, unknown); response[0] != msgFailure { // before the proof, which remains valid
 		t.Errorf("%q", response)
 	}
 	sent := proof(t, w.git, w.git, id, id, false)

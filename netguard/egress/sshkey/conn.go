@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// guardedConn is a connection to an SSH server. It reads only what the handshake has let
-// pass. One goroutine can read while another writes.
+// guardedConn is a connection to an SSH server. Its Read returns only bytes that the
+// handshake has passed. One goroutine can read while another writes.
 type guardedConn struct {
 	net.Conn
 	refuse func(error)
 
-	mu        sync.Mutex // held while bytes are looked at, not while they are sent
+	mu        sync.Mutex // held while bytes are checked, not while they are sent
 	handshake handshake
 	failed    error // why the connection was refused
 
@@ -51,8 +51,8 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// receive looks at bytes of the server and returns those that pass. After a refusal, that is
-// a message with the reason.
+// receive checks bytes of the server and returns those that pass; after a refusal, a message
+// with the reason.
 func (c *guardedConn) receive(data []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 		return 0, c.end(failed)
 	}
 	if pass == nil {
-		pass = p // the whole handshake of the client is over
+		pass = p // the client's part of the handshake is complete
 	}
 	if len(pass) > 0 {
 		if _, err := c.Conn.Write(pass); err != nil {

@@ -24,7 +24,7 @@ const (
 	msgGexReply      = 33 // of the group exchange
 )
 
-// Bounds of what both sides send before the keys are in use.
+// Bounds of the messages of both sides before the keys are in use.
 const (
 	maxIdentification = 255     // bytes of the line, with CR and LF
 	maxPreamble       = 8 << 10 // bytes of the lines that a server may send before it
@@ -33,7 +33,7 @@ const (
 )
 
 // kexMethods begin the names of the key exchange methods whose replies are known to begin
-// with the host key. Others, such as those of GSS-API and RSA, could have it elsewhere.
+// with the host key. Replies of others, such as GSS-API and RSA, could have it elsewhere.
 var kexMethods = []string{"curve25519-sha256", "curve448-sha512", "ecdh-sha2-", "diffie-hellman-group", "sntrup761x25519-sha512", "sntrup4591761x25519-sha512", "mlkem768x25519-sha256", "mlkem768nistp256-sha256", "mlkem1024nistp384-sha384"}
 
 // groupExchange begins the names of the methods in which message 31 has no host key.
@@ -47,17 +47,18 @@ type handshake struct {
 	verified       bool // the server's reply had a key that verify accepts
 }
 
-// side is what one side has sent.
+// side is the state of one side's data.
 type side struct {
-	held       []byte // what is not complete, or may not pass yet
+	held       []byte // bytes that are incomplete, or may not pass yet
 	total      int
 	identified bool
 	kex        []string // the methods it offers; nil until its offer is complete
-	done       bool     // the rest passes unseen
-	pass       []byte   // what the other side may receive
+	done       bool     // the rest passes unchecked
+	pass       []byte   // bytes that the other side may receive
 }
 
-// take returns what may pass, or nil if all later bytes pass unseen and none is left.
+// take returns the bytes that may pass, or nil if none is left and all later bytes pass
+// unchecked.
 func (s *side) take() []byte {
 	pass := s.pass
 	s.pass = nil
@@ -84,7 +85,7 @@ func (h *handshake) fromClient(data []byte) error {
 	return h.client.follow(data, "client", h.clientMessage)
 }
 
-// follow takes the next bytes of a side, which message looks at one message at a time.
+// follow takes the next bytes of a side, and passes each message to message.
 func (s *side) follow(data []byte, name string, message func(payload []byte) error) error {
 	s.held = append(s.held, data...)
 	for !s.done {
@@ -111,8 +112,8 @@ func (s *side) follow(data []byte, name string, message func(payload []byte) err
 	return nil
 }
 
-// next returns the length of the first complete unit that is held: the identification with
-// what may come before it, or a packet. It is 0 if none is complete.
+// next returns the length of the first complete unit in the held bytes: the identification
+// with the lines before it, or a packet. It is 0 if none is complete.
 func (s *side) next() (int, error) {
 	if !s.identified {
 		return identification(s.held)
@@ -153,7 +154,7 @@ func isIdentification(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("SSH-2.0-")) || bytes.HasPrefix(line, []byte("SSH-1.99-"))
 }
 
-// clientMessage looks at a message of the client. After its offer, the rest can pass.
+// clientMessage checks a message of the client. After its offer, the rest can pass.
 func (h *handshake) clientMessage(payload []byte) (err error) {
 	switch payload[0] {
 	case msgKexInit:
@@ -166,7 +167,7 @@ func (h *handshake) clientMessage(payload []byte) (err error) {
 	return err
 }
 
-// serverMessage looks at a message of the server. After its keys are in use, the rest can
+// serverMessage checks a message of the server. After its keys are in use, the rest can
 // pass.
 func (h *handshake) serverMessage(payload []byte) (err error) {
 	switch kind := payload[0]; {

@@ -36,7 +36,7 @@ func reply(kind byte, key ssh.PublicKey) []byte {
 	return packet(append([]byte{kind}, sshString(key.Marshal())...)...)
 }
 
-// Attacks that a server could use to have a false key overlooked.
+// Attacks by which a server could hide a false key.
 func TestAServerCannotHideItsKey(t *testing.T) {
 	good, bad := newKey(t, ssh.KeyAlgoED25519).PublicKey(), newKey(t, ssh.KeyAlgoED25519).PublicKey()
 	const line = "SSH-2.0-x\r\n"
@@ -149,8 +149,9 @@ func TestOnlySSHPasses(t *testing.T) {
 	}
 }
 
-// FuzzHandshake checks that nothing passes the server's new keys without a known key, that
-// what passes is what was sent, and that the pieces in which it arrives do not matter.
+// FuzzHandshake checks that nothing passes after the switch to new keys without a known
+// host key, that bytes pass unchanged, and that the result does not depend on the pieces in
+// which they arrive.
 func FuzzHandshake(f *testing.F) {
 	good := newKey(f, ssh.KeyAlgoED25519).PublicKey()
 	client := append([]byte("SSH-2.0-c\r\n"), offer("curve25519-sha256,diffie-hellman-group-exchange-sha256")...)

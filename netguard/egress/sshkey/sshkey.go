@@ -6,14 +6,14 @@
 // It reads the beginning of the client's own connection, which is not encrypted: the
 // identification lines, both key exchange offers, and the server's reply with its host key
 // (RFC 4253, sections 4.2, 7 and 8). The client checks that the server holds that key, and
-// this package that it is the right one. A handshake of the proxy's own would prove both, but
-// for another connection: the next one can lead to another server.
+// this package checks that it is the right one. A separate handshake by the proxy would prove
+// both, but only for its own connection: the next one may reach another server.
 //
-// It protects a client that follows the protocol. A client in league with a server could
-// ignore a false reply; it could as well send what it wants through TLS.
+// It protects a client that follows the protocol. A client that cooperates with a server
+// could ignore a false reply, but it could just as well send anything through TLS.
 //
-// golang.org/x/crypto/ssh reads the keys and known_hosts. It has no reader for the packets
-// of a handshake between two others, so that one is written here.
+// golang.org/x/crypto/ssh reads the keys and known_hosts. It has no reader for a handshake
+// between two other parties, so that is written here.
 package sshkey
 
 import (
@@ -50,9 +50,9 @@ func Files(home string) []string {
 	}
 }
 
-// Guard returns a connection that passes on what conn, a connection to d, reads and writes.
-// If the server does not prove to be d, the client receives a message with the reason, and
-// then refuse is called with it, once, and the connection ends.
+// Guard returns a connection that relays conn, a connection to d. If the server does not
+// prove to be d, the client receives a message with the reason, and then refuse is called
+// with it, once, and the connection ends.
 func (k *KnownHosts) Guard(d netguard.Destination, conn net.Conn, refuse func(error)) net.Conn {
 	return &guardedConn{Conn: conn, refuse: refuse, handshake: handshake{verify: func(key ssh.PublicKey) error { return k.Check(d, key) }}}
 }
@@ -86,7 +86,7 @@ func (k *KnownHosts) Check(d netguard.Destination, key ssh.PublicKey) error {
 }
 
 // Lines returns the known keys of d as lines of known_hosts, without hashes: for a client in
-// the sandbox, which should know them, too. Certificate authorities are not among them.
+// the sandbox, which needs them, too. Certificate authorities are not among them.
 func (k *KnownHosts) Lines(d netguard.Destination) ([]string, error) {
 	check, err := k.load()
 	if err != nil {
@@ -123,7 +123,7 @@ func address(d netguard.Destination) string {
 	return net.JoinHostPort(d.Host.String(), strconv.Itoa(int(d.Port)))
 }
 
-// command returns how the user connects to d.
+// command returns the command with which the user connects to d.
 func command(d netguard.Destination) string {
 	if d.Port == 22 {
 		return "ssh " + d.Host.String()
@@ -141,13 +141,13 @@ func kinds(known []knownhosts.KnownKey) string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// noAddr stands for the address of a server, since known_hosts is searched by name.
+// noAddr is a placeholder for the address of a server, since known_hosts is searched by name.
 type noAddr struct{}
 
 func (noAddr) Network() string { return "tcp" }
 func (noAddr) String() string  { return "0.0.0.0:0" }
 
-// noKey is a key that no server has, to find those that a host has.
+// noKey is a key that no server has. It is used to find the known keys of a host.
 type noKey struct{}
 
 func (noKey) Type() string                        { return "none" }

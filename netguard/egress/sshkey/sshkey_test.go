@@ -303,7 +303,7 @@ func TestLinesForTheSandbox(t *testing.T) {
 	}
 }
 
-// The real client offers more than the library's: strict key exchange, extensions, and
+// The real client offers more than the library does: strict key exchange, extensions, and
 // methods that the library does not know.
 func TestOpenSSHPassesAndPrintsTheRefusal(t *testing.T) {
 	program, err := exec.LookPath("ssh")

@@ -1,6 +1,6 @@
-// Package failure reads what a failed answer of a model server says about the failure,
-// and prepares it for display: one bounded line, escaped, without the key. It does no
-// I/O of its own.
+// Package failure reads the failure's description in a failed answer of a model server, and
+// prepares it for display: one bounded line, escaped, without the key. It does no I/O of
+// its own.
 package failure
 
 import (
@@ -17,19 +17,18 @@ import (
 
 const (
 	lineLimit  = 300     // bytes of a reason
-	Limit      = 8 << 10 // bytes of an answer that are looked through for one
-	errorDepth = 4       // levels of JSON that are looked through
+	Limit      = 8 << 10 // bytes of an answer that are searched for a reason
+	errorDepth = 4       // levels of JSON that are searched
 )
 
 // Failure is what a failed answer reports.
 type Failure struct {
 	Message string // raw
-	Kind    string // the server's own words for what sort of failure it is, raw
+	Kind    string // the server's own name for the kind of failure, raw
 }
 
-// Reason returns what the body of a failed answer says about it: one line of at most
-// reasonLimit bytes that is fit for a terminal, without the key; "" when it says
-// nothing that could be read.
+// Reason returns the reason in the body of a failed answer: one line of at most reasonLimit
+// bytes that is safe for a terminal, without the key; "" if it has no readable reason.
 func Reason(body io.Reader, secrets *redact.Set) string {
 	data, _ := io.ReadAll(io.LimitReader(body, Limit))
 	return Line(Read(data).Message, secrets)
@@ -43,7 +42,7 @@ func Reason(body io.Reader, secrets *redact.Set) string {
 //	{"message":…}, {"detail":…}   older vLLM, FastAPI and others
 //	data: {…}                     any of these as a server-sent event
 //
-// and, of what is no JSON, the title of a page or the text itself.
+// For a body that is not JSON, it returns the title of a page or the text itself.
 func Read(data []byte) Failure {
 	text := strings.TrimSpace(string(data))
 	if event, ok := strings.CutPrefix(text, "event:"); ok {
@@ -82,7 +81,7 @@ func find(value any, depth int, keys ...string) string {
 	return ""
 }
 
-// kindIn collects the words that servers use for the sort of a failure.
+// kindIn collects the words that servers use for the kind of a failure.
 func kindIn(value any) string {
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		value = list[0]
@@ -115,7 +114,7 @@ func Page(text string) string {
 
 var firstMessage = lazyregexp.New(`"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)`)
 
-// cutOffMessage finds the message in JSON that is broken or longer than was read.
+// cutOffMessage finds the message in JSON that is invalid or was not read completely.
 func cutOffMessage(text string) string {
 	if found := firstMessage.FindStringSubmatch(text); found != nil {
 		return Unquote(found[1])
@@ -123,8 +122,8 @@ func cutOffMessage(text string) string {
 	return ""
 }
 
-// Unquote returns the text of a JSON string without its quotes, of which the end may be
-// missing.
+// Unquote returns the text of a JSON string without its quotes. The end of the string may
+// be missing.
 func Unquote(raw string) string {
 	var text string
 	if json.Unmarshal([]byte(`"`+raw+`"`), &text) == nil {
@@ -152,7 +151,7 @@ func Line(text string, secrets *redact.Set) string {
 }
 
 // IsLoading reports whether an answer is that of a server that loads its model: llama.cpp
-// answers 503 with "Loading model", and Ollama 503 as long as it starts.
+// answers 503 with "Loading model", and Ollama 503 while it starts.
 func IsLoading(status int, text string) bool {
 	return status == 503 && strings.Contains(strings.ToLower(text), "loading")
 }

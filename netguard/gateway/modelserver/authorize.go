@@ -11,9 +11,9 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// authorized is a transport that sends requests where the server wants them, with its
-// credential. A request's context holds its Call. A credential that the server refuses is
-// renewed once, if there is another one.
+// authorized is a transport that sends requests to the server's paths with its credential.
+// A request's context holds its Call. A credential that the server refuses is renewed once,
+// if there is another one.
 type authorized struct {
 	server Server
 	base   *http.Transport
@@ -52,7 +52,7 @@ func (t authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes the connections that no request uses.
 func (t authorized) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
-// routed returns the request as it goes out, but for its credential.
+// routed returns the request for the server, without its credential.
 func (t authorized) routed(r *http.Request, c Call) (*http.Request, error) {
 	out := r.Clone(r.Context())
 	if t.server.cloud == nil {
@@ -74,8 +74,8 @@ func (t authorized) routed(r *http.Request, c Call) (*http.Request, error) {
 	return out, nil
 }
 
-// refusesKey reports whether a server does not take a credential any more. AWS answers 403
-// to expired ones.
+// refusesKey reports whether a server no longer accepts a credential. AWS answers 403 to
+// expired ones.
 func refusesKey(response *http.Response) bool {
 	return response.StatusCode == http.StatusUnauthorized ||
 		response.StatusCode == http.StatusForbidden && strings.Contains(response.Header.Get("X-Amzn-Errortype"), "ExpiredToken")
@@ -102,7 +102,7 @@ func closeBody(r *http.Request) error {
 	return r.Body.Close()
 }
 
-// keyError is a credential that cannot be had.
+// keyError reports that a credential could not be obtained.
 type keyError struct{ err error }
 
 func (e keyError) Error() string { return "getting the key: " + e.err.Error() }
@@ -116,7 +116,7 @@ func (e keyError) fault() *fault.Fault {
 	return fault.New(fault.Environment, "the key of the model server cannot be had (%s)", fmt.Sprintf("%T", e.err))
 }
 
-// credential returns what the server takes as proof; empty when it needs none.
+// credential returns the server's credential; empty if it needs none.
 func (u Server) credential(ctx context.Context) (Credential, error) {
 	if u.keys == nil {
 		return Credential{Key: u.Key}, nil
@@ -124,7 +124,7 @@ func (u Server) credential(ctx context.Context) (Credential, error) {
 	return u.keys.credential(ctx)
 }
 
-// authorize adds the credential the way the dialect, or the vendor, wants it.
+// authorize adds the credential in the form that the dialect or the vendor requires.
 func (u Server) authorize(r *http.Request, c Call, credential Credential) error {
 	header := r.Header
 	if c.Dialect == schema.Anthropic && header.Get("Anthropic-Version") == "" {
@@ -141,7 +141,7 @@ func (u Server) authorize(r *http.Request, c Call, credential Credential) error 
 		header.Set("X-Goog-Api-Key", key)
 	case c.Dialect == schema.Anthropic && u.Base().Host == "api.anthropic.com":
 		header.Set("X-Api-Key", key)
-	case c.Dialect == schema.Anthropic: // compatible servers differ in which one they look at
+	case c.Dialect == schema.Anthropic: // compatible servers differ in which one they read
 		header.Set("X-Api-Key", key)
 		header.Set("Authorization", "Bearer "+key)
 	default:

@@ -19,7 +19,7 @@ import (
 // https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
 type azure struct{ version string }
 
-// azureCurrent are the values of api-version that the v1 API takes.
+// azureCurrent are the values of api-version that the v1 API accepts.
 var azureCurrent = map[string]bool{"": true, "v1": true, "preview": true, "latest": true}
 
 func (p Provider) azure(env func(string) (string, bool)) (Server, []string, error) {

@@ -17,11 +17,10 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// bedrock is Amazon Bedrock by the APIs of Anthropic and OpenAI that it offers. It takes a
-// key of its own as a bearer token, or requests signed with the keys of an AWS account.
-// Bedrock's own APIs, Converse and InvokeModel, have other bodies and streams that no
-// agent speaks.
-// https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html
+// bedrock is Amazon Bedrock by the APIs of Anthropic and OpenAI that it offers. It accepts a
+// Bedrock key as a bearer token, or requests signed with the keys of an AWS account.
+// Bedrock's own APIs, Converse and InvokeModel, have other bodies and streams that no agent
+// speaks. https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html
 // https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
 // https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
@@ -65,8 +64,8 @@ func (bedrock) route(c Call, path string) (string, url.Values, bool) {
 	return "", nil, false
 }
 
-// authorize signs the request, whose body has to be readable twice, unless the credential
-// is a bearer token.
+// authorize signs the request, whose body must be readable twice, unless the credential is
+// a bearer token.
 func (b bedrock) authorize(r *http.Request, _ Call, credential Credential) error {
 	if credential.AccessKeyID == "" {
 		r.Header.Set("Authorization", "Bearer "+credential.Key.Reveal())

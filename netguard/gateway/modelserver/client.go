@@ -68,15 +68,15 @@ func (a client) fetch(ctx context.Context, method, path string, body []byte, val
 	return response.StatusCode == http.StatusOK && decode(response.Body, value)
 }
 
-// verifyKey asks whether the key is taken where the list of models is public:
-// OpenRouter's is.
+// verifyKey checks whether the key is accepted, for servers with a public list of models,
+// such as OpenRouter.
 func (a client) verifyKey(ctx context.Context) error {
 	if a.u.vendor() != "openrouter" || a.u.Kind != Hosted {
 		return nil
 	}
 	response, err := a.get(ctx, schema.OpenAI, "/v1/key", nil)
 	if err != nil {
-		return nil // listing the models shows whether the server is there
+		return nil // listing the models shows whether the server is reachable
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusUnauthorized {
@@ -86,7 +86,7 @@ func (a client) verifyKey(ctx context.Context) error {
 	return fault.New(fault.Environment, "%s refused the key in %s", a.u.Name, a.u.keySource()).Hint("%s", a.u.keyHint())
 }
 
-// describe adds what the list does not hold.
+// describe adds facts that the list does not have.
 func (u Server) describe(ctx context.Context, models []Model) []Model {
 	ask, err := u.newClient()
 	if err != nil {
@@ -130,8 +130,8 @@ func (a client) lmStudio(ctx context.Context, models []Model) []Model {
 	return better
 }
 
-// llamaCpp asks llama.cpp's server how large a slot's context is: the list has
-// the size that the model was trained with.
+// llamaCpp asks llama.cpp's server for the size of a slot's context, since the list has the
+// size that the model was trained with.
 func (a client) llamaCpp(ctx context.Context, models []Model) []Model {
 	var props struct {
 		Settings struct {
@@ -144,10 +144,9 @@ func (a client) llamaCpp(ctx context.Context, models []Model) []Model {
 	return models
 }
 
-// ollama asks for each model's own settings, and for what is loaded: only that
-// shows the size of a context for certain, which Ollama chooses by the machine's
-// memory unless the user has set it.
-// https://docs.ollama.com/context-length
+// ollama asks for each model's settings, and for the loaded models. Only a loaded model
+// shows the size of its context for certain: Ollama chooses it by the machine's memory
+// unless the user has set it. https://docs.ollama.com/context-length
 func (a client) ollama(ctx context.Context, models []Model) []Model {
 	var loaded listing
 	var wait sync.WaitGroup
@@ -182,7 +181,7 @@ func (a client) ollama(ctx context.Context, models []Model) []Model {
 	return better
 }
 
-// show asks an Ollama about one model, and whether it answers prompts.
+// show asks Ollama about one model, and whether it answers prompts.
 func (a client) show(ctx context.Context, model Model) (Model, bool) {
 	body, err := json.Marshal(map[string]string{"model": model.ID})
 	if err != nil {
@@ -211,7 +210,7 @@ func (a client) show(ctx context.Context, model Model) (Model, bool) {
 		}
 	}
 	if hostedByOllama(model.ID) {
-		model.Context = model.Limit // always the largest there
+		model.Context = model.Limit // always the largest value there
 	}
 	if len(answer.Capabilities) == 0 {
 		return model, true

@@ -9,10 +9,10 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// cloud is a provider with paths and credentials of its own.
+// cloud is a provider with special paths and credentials.
 type cloud interface {
-	// route returns where a call to path goes, below the server's root: false when the
-	// provider has nothing there.
+	// route returns the path of a call below the server's root; false if the provider does
+	// not have that call.
 	route(c Call, path string) (to string, query url.Values, ok bool)
 	// authorize adds the credential to a request with its final URL and header.
 	authorize(r *http.Request, c Call, credential Credential) error
@@ -20,13 +20,13 @@ type cloud interface {
 	dialects(model string) []schema.Dialect
 }
 
-// ErrUnserved is the error of a call that the provider has nothing for.
+// ErrUnserved is the error of a call that the provider does not have.
 var ErrUnserved = errors.New("the provider does not serve this call")
 
-// Call is what a request to a model server is about.
+// Call describes a request to a model server.
 type Call struct {
 	Dialect schema.Dialect
-	Model   string // empty when the request is about none
+	Model   string // empty if the request is not about a model
 	Streams bool
 }
 
@@ -57,6 +57,6 @@ func (u Server) SpokenWith(model string) []schema.Dialect {
 	return all
 }
 
-// ModelInPath reports whether the server takes the model of a Messages request from the
+// ModelInPath reports whether the server reads the model of a Messages request from the
 // path, and the API's version from the body.
 func (u Server) ModelInPath() bool { _, ok := u.cloud.(vertex); return ok }

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/secret"
 )
 
-// Credential is what a server takes as proof.
+// Credential is what a client presents to a server to authenticate.
 type Credential struct {
 	Key secret.Value // a key, a token, or the secret key of an AWS account
 
@@ -18,20 +18,20 @@ type Credential struct {
 	Expires time.Time // zero if unknown
 }
 
-// secrets returns the parts that nobody may see.
+// secrets returns the secret parts.
 func (c Credential) secrets() []secret.Value {
 	return []secret.Value{c.Key, c.SessionToken, secret.New(c.AccessKeyID)}
 }
 
-// expiryMargin is how long before its end a credential is not used any more.
+// expiryMargin is how long before its expiry a credential is no longer used.
 const expiryMargin = time.Minute
 
-// renewalPause is the shortest time between two renewals because a server refused a
+// renewalPause is the minimum time between two renewals after a server has refused a
 // credential.
 const renewalPause = 30 * time.Second
 
-// keySource gets a credential when it is needed first, keeps it for the session, and
-// gets another one when it has expired or was refused. It is safe for concurrent use.
+// keySource gets a credential when it is first needed, keeps it for the session, and gets
+// another one when it has expired or was refused. It is safe for concurrent use.
 type keySource struct {
 	load func(context.Context) (Credential, error)
 
@@ -62,8 +62,8 @@ func (k *keySource) credential(ctx context.Context) (Credential, error) {
 	return k.reload(ctx)
 }
 
-// renew returns another credential than refused, which the server did not take; false
-// when there is none.
+// renew returns a credential other than refused, which the server did not accept; false if
+// there is none.
 func (k *keySource) renew(ctx context.Context, refused Credential) (Credential, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,10 +34,10 @@ func localServers() []localServer {
 	}
 }
 
-// Detect is ParseUpstream for "auto" (or ""): the first of Local; a *Loading when one
-// is there that is not ready; else the first hosted vendor that env has a key for; else
-// a fault that says what to do. Any other value goes to ParseUpstream. admits is the
-// upstream's Admits. It takes at most half a second.
+// Detect is ParseUpstream for "auto" (or ""): the first of Local; else a *Loading if a
+// server is running but not ready; else the first hosted vendor that env has a key for;
+// else a fault with hints. Any other value goes to ParseUpstream. admits is the upstream's
+// Admits. It takes at most half a second.
 func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool, providers ...Provider) (Server, error) {
 	if value != "auto" && value != "" {
 		u, err := Parse(value, env, providers...)
@@ -62,14 +62,14 @@ func serversToProbe(env func(string) (string, bool)) []localServer {
 	return all
 }
 
-// detection is what was found of the servers on this machine.
+// detection is the result of the search for servers on this machine.
 type detection struct {
 	found   []Server // those that answer and may be used
-	loading *Loading // the first of those that are there, may be used and are not ready; nil for none
+	loading *Loading // the first that is running and may be used, but is not ready; nil for none
 	skipped []Owner  // the owners of those that may not be used
 }
 
-// detectLocal looks for candidates.
+// detectLocal searches for candidates.
 func detectLocal(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool) (p detection) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -140,17 +140,17 @@ func detect(ctx context.Context, servers []localServer, env func(string) (string
 	return Server{}, f.Hint("aibox run --inference scripted …   # no model at all: plays a built-in script")
 }
 
-// state is whether a server on this machine is there. The zero value is that it is not.
+// state is the state of a server on this machine. The zero value means that there is none.
 type state uint8
 
 const (
 	absent      state = iota
-	ready             // it answers as the server that is looked for
-	quiet             // it takes connections and does not answer
-	saysLoading       // it says that it loads its model
+	ready             // it answers like the expected server
+	quiet             // it accepts connections and does not answer
+	saysLoading       // it reports that it is loading its model
 )
 
-// probe is what there is at a server's address. A server on another machine has an
+// probe is the result of probing a server's address. A server on another machine has an
 // owner without an address.
 type probe struct {
 	owner Owner
@@ -178,7 +178,8 @@ func (l localServer) probe(ctx context.Context) probe {
 	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
-		// On Ollama's own port one that hangs up starts, too, for example Docker's proxy.
+		// On Ollama's own port, a server that closes the connection counts as starting,
+		// too: it may be Docker's proxy.
 		if transport.CloseIdleConnections(); connected && (ctx.Err() != nil || l.name == "Ollama") {
 			return probe{owner, quiet}
 		}
@@ -190,7 +191,7 @@ func (l localServer) probe(ctx context.Context) probe {
 	_ = json.Unmarshal(text, &body)
 	_, ok := body[l.key]
 	switch {
-	// A server that wants a key is there too.
+	// A server that requires a key is running, too.
 	case ok, response.StatusCode == http.StatusUnauthorized && l.key == "data":
 		return probe{owner, ready}
 	case failure.IsLoading(response.StatusCode, string(text)):

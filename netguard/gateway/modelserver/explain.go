@@ -11,8 +11,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// Explain turns a failed request into a fault that says what to do. It never
-// quotes err, which could hold a URL with a key in it.
+// Explain turns a failed request into a fault with hints. It never quotes err, which could
+// contain a URL with a key.
 func (u Server) Explain(err error) *fault.Fault {
 	where := u.Base().Host
 	var dns *net.DNSError
@@ -41,7 +41,7 @@ func (u Server) Explain(err error) *fault.Fault {
 	}
 }
 
-// reason names the innermost reason of err without any of its values.
+// reason returns the innermost reason of err without any of its values.
 func reason(err error) string {
 	var errno syscall.Errno
 	switch {

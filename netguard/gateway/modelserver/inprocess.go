@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// inProcess is a transport to a handler of this process, streaming, so that the
-// built-in server is reached the same way as all others.
+// inProcess is a transport to a handler of this process, streaming, so that the built-in
+// server is used in the same way as all others.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	reader, writer := io.Pipe()
 	w := &pipeWriter{request: r, body: writer, reader: reader, header: http.Header{}, result: make(chan result, 1)}
-	go func() { // ends when the handler does, which sees r's context end and its writes fail
+	go func() { // ends with the handler, which is notified by r's context and by failing writes
 		defer func() {
 			if p := recover(); p != nil {
 				err := fmt.Errorf("the built-in server failed: %v", p)
@@ -77,5 +77,5 @@ func (w *pipeWriter) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush has nothing to do: a pipe holds nothing back.
+// Flush does nothing, since a pipe has no buffer.
 func (w *pipeWriter) Flush() { w.WriteHeader(http.StatusOK) }

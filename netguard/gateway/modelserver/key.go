@@ -9,8 +9,8 @@ import (
 	"aibox/internal/secret"
 )
 
-// Secrets returns what no answer may carry to the agent: the key, and what a proxy of
-// the host's environment is sent on the way to the upstream.
+// Secrets returns the values that no answer may pass to the agent: the key, and the
+// credentials for a proxy of the host's environment.
 func (u Server) Secrets() *redact.Set {
 	seen, _ := u.keys.secrets()
 	values := append([]secret.Value{u.Key}, seen...)
@@ -35,7 +35,7 @@ func (u Server) KeyVersion() int {
 // HasKey reports whether the server gets a key.
 func (u Server) HasKey() bool { return !u.Key.Empty() || u.keys != nil }
 
-// keySource says where the key comes from: a noun.
+// keySource returns the source of the key, as a noun.
 func (u Server) keySource() string {
 	if u.keyPlace != "" {
 		return u.keyPlace
@@ -43,7 +43,7 @@ func (u Server) keySource() string {
 	return u.KeyName
 }
 
-// keyHint says how to give the server another key.
+// keyHint returns a hint on how to give the server another key.
 func (u Server) keyHint() string {
 	if u.keyPlace != "" && u.KeyName == "" {
 		return "check where the key comes from: aibox config edit"
@@ -51,8 +51,8 @@ func (u Server) keyHint() string {
 	return "export " + u.KeyName + "=…   # a key that " + u.Name + " takes"
 }
 
-// CheckKey refuses a key that could not be found in an answer: one so short that it
-// is in ordinary text, or with characters that encoders write in ways of their own.
+// CheckKey refuses a key that could not be recognized in an answer: one so short that it
+// occurs in ordinary text, or with characters that encoders write in different ways.
 func (u Server) CheckKey() error {
 	key := u.Key.Reveal()
 	if u.Key.Empty() {

@@ -17,7 +17,7 @@ import (
 // that such programs need.
 type commandKey struct {
 	argv     []string
-	lifetime time.Duration // 0 means until it is refused
+	lifetime time.Duration // how long a key is used; 0 means until it is refused
 }
 
 // load runs the program. Its output is never part of an error.
@@ -38,7 +38,7 @@ func (c commandKey) load(ctx context.Context) (Credential, error) {
 	return credential, u.CheckKey()
 }
 
-// readCredential reads what a program prints: a key alone on its line; the answer of an
+// readCredential reads a program's output: a key on a line by itself; the answer of an
 // OAuth server (RFC 6749, section 5.1); or the keys of an AWS account as a
 // credential_process prints them.
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// listing is one page of a list of models, as any of the servers answers:
+// listing is one page of a list of models, in the form of any of these servers:
 //
 //   - OpenAI, vLLM, LM Studio, llama.cpp, OpenRouter: data
 //   - Anthropic: data with has_more and last_id
@@ -65,7 +65,7 @@ func (e entry) model() Model {
 	return m
 }
 
-// generates reports whether the model answers prompts, as far as the list says.
+// generates reports whether the model answers prompts, as far as the list shows.
 func (e entry) generates() bool {
 	return e.Type != "embeddings" && (e.Methods == nil || slices.Contains(e.Methods, "generateContent"))
 }
@@ -79,7 +79,7 @@ const (
 	llamaCpp
 )
 
-// server is which program lists its models this way.
+// server returns the program that lists its models this way.
 func (e entry) program() program {
 	switch e.OwnedBy {
 	case "organization_owner":
@@ -91,15 +91,15 @@ func (e entry) program() program {
 	}
 }
 
-// entries is a list that accepts at most maxModels elements, so that a hostile
-// answer of a few megabytes does not become hundreds of them in memory.
+// entries is a list of at most maxModels elements, so that a hostile answer of a few
+// megabytes does not take hundreds of megabytes of memory.
 type entries []entry
 
-// UnmarshalJSON reads an array and passes over elements that are no models.
+// UnmarshalJSON reads an array and skips elements that are not models.
 func (e *entries) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if start, err := in.Token(); err != nil || start != json.Delim('[') {
-		return nil //nolint:nilerr // something else than a list is none
+		return nil // nolint:nilerr // anything but a list counts as an empty one
 	}
 	*e = entries{}
 	for in.More() && len(*e) < maxModels {
@@ -114,8 +114,8 @@ func (e *entries) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// count is a number that some servers write as a text or with a fraction. What is
-// none, negative or absurd counts as 0.
+// count is a number that some servers write as a text or with a fraction. Anything else,
+// and a negative or absurd number, counts as 0.
 type count int64
 
 // UnmarshalJSON never fails.

@@ -4,18 +4,18 @@ import (
 	"aibox/internal/fault"
 )
 
-// Loading is the error of a model server on this machine, or of one that was named,
-// that is there and not ready yet: it says that it loads its model, or takes
-// connections and does not answer. The caller may try again later.
+// Loading is the error of a model server, on this machine or named by the user, that is
+// running but not ready: it reports that it is loading its model, or accepts connections
+// and does not answer. The caller may try again later.
 type Loading struct {
 	Server   string // its name and address
-	Reported bool   // it says so itself
+	Reported bool   // it reports that itself
 }
 
 // Error describes the state of the server.
 func (l *Loading) Error() string { return l.fault().Message }
 
-// Loads reports whether the server says itself that it loads its model.
+// Loads reports whether the server itself reports that it is loading its model.
 func (l *Loading) Loads() bool { return l.Reported }
 
 // Unwrap returns the fault that describes the error.

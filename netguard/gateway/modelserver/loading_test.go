@@ -15,7 +15,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// always returns a server that answers everything so.
+// always returns a server with the same answer to every request.
 func always(t *testing.T, status int, body string) string {
 	t.Helper()
 	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -26,7 +26,7 @@ func always(t *testing.T, status int, body string) string {
 	return program.URL
 }
 
-// deaf takes connections and never answers, as a server that starts.
+// deaf accepts connections and never answers, like a server that is starting.
 func deaf(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,7 +37,7 @@ func deaf(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// hangsUp takes connections and closes them.
+// hangsUp accepts connections and closes them.
 func hangsUp(t *testing.T) string {
 	t.Helper()
 	program := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -54,7 +54,7 @@ func TestAutoDoesNotUseAProviderWhileALocalServerStarts(t *testing.T) {
 	env := environment("OPENAI_API_KEY", "sk-11111")
 	for name, test := range map[string]struct {
 		servers []localServer
-		name    string // of the server that is taken
+		name    string // of the chosen server
 		why     string // it is not ready
 	}{
 		"Ollama that does not answer":      {[]localServer{ollama(deaf(t))}, "", "does not answer yet"},
@@ -82,7 +82,7 @@ func TestAutoDoesNotUseAProviderWhileALocalServerStarts(t *testing.T) {
 	}
 }
 
-// A server that was named is not ready either as long as it loads.
+// A server that the user names is not ready, either, while it loads.
 func TestLoadingServerIsNotReportedAsBroken(t *testing.T) {
 	for body, want := range map[string]bool{`{"error":{"message":"Loading model"}}`: true, `{"error":"down"}`: false} {
 		root, _ := url.Parse(always(t, 503, body))

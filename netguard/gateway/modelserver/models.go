@@ -18,44 +18,44 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Model is one model that an upstream offers. What a server reports is bounded
-// and checked, but still untrusted: its id holds no control characters and
-// does not look like a flag.
+// Model is one model that an upstream offers. The values come from the server. They are
+// bounded and checked, but still untrusted: its id holds no control characters and does not
+// look like a flag.
 type Model struct {
 	ID string `json:"id"`
-	// Context is how many tokens fit into one request as the server is set up; 0 when
+	// Context is how many tokens fit into one request with the server's configuration; 0 if
 	// it does not report that.
 	Context int `json:"context,omitempty"`
-	// Limit is how many the model was made for, which may be more; 0 when unknown.
+	// Limit is how many tokens the model supports, which may be more; 0 if unknown.
 	Limit int   `json:"limit,omitempty"`
 	Size  int64 `json:"size,omitempty"` // bytes on the server's disk; 0 when unknown
 	// Remote is the host that the server forwards the model's requests to, escaped; empty
-	// if it runs the model itself or does not say.
+	// if it runs the model itself or does not report that.
 	Remote string `json:"remote,omitempty"`
 
-	program program // whose list it is from
+	program program // the program whose list it is from
 }
 
-// Window returns the best that is known of how many tokens fit into one request; 0 for
-// nothing.
+// Window returns the best known number of tokens that fit into one request; 0 if unknown.
 func (m Model) Window() int { return cmp.Or(m.Context, m.Limit) }
 
 const (
-	askTimeout  = 10 * time.Second // for everything one call here asks
+	askTimeout  = 10 * time.Second // for all requests of one call
 	maxModels   = 5000             // of one server; the rest is left out
 	maxPages    = 10               // of one list
 	maxModelID  = 256              // bytes; a longer one is left out
-	pageSize    = "1000"           // the most that Anthropic and Gemini take
+	pageSize    = "1000"           // the maximum of Anthropic and Gemini
 	maxListing  = 8 << 20          // bytes of one answer
-	maxDetails  = 64               // models of an Ollama that are asked about one by one
+	maxDetails  = 64               // number of Ollama's models that are queried one by one
 	asksAtATime = 8
 	maxCount    = 1 << 40 // a larger number of tokens or bytes is nonsense
 )
 
-// Preflight asks the upstream for its models (bounded by ctx and 10 s): proof that
-// it is there and takes the key. Errors are faults that say what to do. A server that lists no models by design, or that does not show its list
-// to this key, gives nil. Scripted upstreams are asked through their Handler. Sizes
-// are there where the list itself holds them: see Models and Describe.
+// Preflight asks the upstream for its models (bounded by ctx and 10 s), which proves that
+// it is reachable and accepts the key. Errors are faults with hints. For a server that
+// lists no models by design, or does not show its list to this key, it returns nil.
+// Scripted upstreams are called through their Handler. Sizes are set only if the list
+// itself has them: see Models and Describe.
 func Preflight(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -82,8 +82,8 @@ func Preflight(ctx context.Context, u Server) ([]Model, error) {
 	return models, nil
 }
 
-// Models is Preflight with the sizes of contexts wherever the server reports them,
-// also where each model has to be asked about by itself.
+// Models is Preflight with the sizes of contexts wherever the server reports them, even if
+// that takes a request for each model.
 func Models(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -105,9 +105,9 @@ func Describe(ctx context.Context, u Server, model Model) Model {
 	return model
 }
 
-// cloud proves that there is a credential and, where that can be asked without cost, that
-// the provider takes it. Clouds list all models that they have, not those that the user
-// may use under which name, so that there is no list.
+// cloud checks that there is a credential and, where that is possible without cost, that
+// the provider accepts it. It returns no list, since clouds list all their models and not
+// those that the user may use.
 func (a client) cloud(ctx context.Context) error {
 	if _, err := a.u.credential(ctx); err != nil {
 		return keyError{err}.fault()
@@ -157,7 +157,7 @@ func (a client) pages(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// page reads one page; nil when the server has no list for this key.
+// page reads one page; nil if the server has no list for this key.
 func (a client) page(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*listing, error) {
 	response, err := a.get(ctx, dialect, path, query)
 	if err != nil {
@@ -169,7 +169,7 @@ func (a client) page(ctx context.Context, dialect schema.Dialect, path string, q
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusTooManyRequests:
-		return nil, nil //nolint:nilnil // it is there; not every server lists its models, or lists them always
+		return nil, nil // nolint:nilnil // the server is reachable; some never list their models, or not always
 	case status != http.StatusOK:
 		return nil, a.refusal(response)
 	}
@@ -181,7 +181,7 @@ func (a client) page(ctx context.Context, dialect schema.Dialect, path string, q
 	return page, nil
 }
 
-// refusal says why there is no list, or nil when only the list is refused.
+// refusal returns the reason why there is no list, or nil if only the list is refused.
 func (a client) refusal(response *http.Response) error {
 	u, status, why := a.u, response.StatusCode, ""
 	if text := failure.Reason(response.Body, u.Secrets()); text != "" {
@@ -191,7 +191,7 @@ func (a client) refusal(response *http.Response) error {
 	case failure.IsLoading(status, why):
 		return &Loading{Server: u.Name, Reported: true}
 	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
-		return nil // OpenAI's restricted keys may be good for answers and not for lists
+		return nil // OpenAI's restricted keys may be valid for answers but not for lists
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.Speaks(schema.Gemini):
 		if u.Key.Empty() && u.keys == nil {
 			return fault.New(fault.Environment, "%s wants a key%s", u.Name, why).Hint("export %s=…", keyOfURL)
@@ -202,7 +202,7 @@ func (a client) refusal(response *http.Response) error {
 	}
 }
 
-// models returns where the upstream lists its models.
+// models returns the URL at which the upstream lists its models.
 func (u Server) models() (schema.Dialect, string) {
 	switch {
 	case u.Kind == OllamaHost:
@@ -216,7 +216,7 @@ func (u Server) models() (schema.Dialect, string) {
 	}
 }
 
-// add appends what is usable of a page.
+// add appends the usable models of a page.
 func (l *listing) add(models []Model) []Model {
 	entries := l.Data
 	if len(entries) == 0 {

@@ -18,8 +18,8 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// answers returns a server that answers each path (with its query, when the path has
-// one) with a text, and all others with 404.
+// answers returns a server that answers each path (including its query, if it has one) with
+// a text, and all others with 404.
 func answers(t *testing.T, texts map[string]string) *url.URL {
 	t.Helper()
 	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func summary(models []Model) string {
 	return strings.Join(words, " ")
 }
 
-// What the servers answer follows their documentation.
+// The servers' answers follow their documentation.
 func TestEachServerKindListsModelsWithTheirContext(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -166,7 +166,7 @@ func TestHostileModelListIsBounded(t *testing.T) {
 	}
 }
 
-// The server sends one byte a second for ever.
+// The server sends one byte a second forever.
 func TestSlowModelListTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

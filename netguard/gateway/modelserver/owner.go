@@ -18,14 +18,14 @@ import (
 	"aibox/internal/peer"
 )
 
-// Any user of a machine can listen on the ports where model servers are looked for,
-// and would be sent the prompts. So a server on this machine that was found, or named
-// by its kind, has to run as a user who may see them. That is checked for each
-// connection, by the process that has accepted it.
+// Any user of a machine can listen on the ports at which model servers are searched for,
+// and would receive the prompts. So a server on this machine that was found, or named by
+// its kind, must run as a user who may see them. This is checked for each connection, by
+// the owner of the process that has accepted it.
 
 // Owner is the user that a server on this machine runs as.
 type Owner struct {
-	Address string // host and port, as it was called
+	Address string // host and port, as called
 	UID     int64  // -1 if unknown
 	Name    string // the account's; empty when there is none
 }
@@ -33,7 +33,7 @@ type Owner struct {
 // unknownOwner is the UID of an owner that the system does not report.
 const unknownOwner = -1
 
-// overflowUID stands for every user that a user namespace does not know.
+// overflowUID represents every user that a user namespace does not map.
 const overflowUID = 65534
 
 // String returns the server with its user, for a sentence: not escaped.
@@ -61,9 +61,9 @@ func ownerOf(conn net.Conn, address string) Owner {
 	return o
 }
 
-// trusted reports whether the owner may be sent prompts without a question: this
-// user; root, who can read them anyway; and for Ollama the system account that its
-// installer makes, which only root can make.
+// trusted reports whether prompts may be sent to the owner without a question: this user;
+// root, who can read them anyway; and for Ollama the system account that its installer
+// makes, which only root can make.
 func (o Owner) trusted(kind Kind) bool {
 	switch o.UID {
 	case unknownOwner, overflowUID:
@@ -71,7 +71,7 @@ func (o Owner) trusted(kind Kind) bool {
 	case int64(os.Getuid()), 0:
 		return true
 	}
-	const firstPerson = 1000 // UID_MIN of login.defs(5): below are system accounts
+	const firstPerson = 1000 // UID_MIN of login.defs(5): lower ids are system accounts
 	return kind == OllamaHost && o.Name == "ollama" && o.UID < firstPerson
 }
 
@@ -80,12 +80,12 @@ func (u Server) admits(owner Owner) bool {
 	return u.AnyOwner || owner.trusted(u.Kind) || u.Admits != nil && owner.UID != unknownOwner && u.Admits(owner)
 }
 
-// foreignError is the refusal of a server that another user runs.
+// foreignError refuses a server that another user runs.
 type foreignError struct{ owner Owner }
 
 func (e foreignError) Error() string { return e.fault().Message }
 
-// fault says whose server it is and how to use it all the same.
+// fault names the server's owner, and the way to use the server nevertheless.
 func (e foreignError) fault() *fault.Fault {
 	f := fault.New(fault.Refused, "%s runs as another user of this machine, who would see your prompts", printable(e.owner.String()))
 	if e.owner.UID == unknownOwner {
@@ -96,8 +96,8 @@ func (e foreignError) fault() *fault.Fault {
 	return f.Hint("aibox run --inference http://%s …   # uses it regardless of its owner", printable(e.owner.Address))
 }
 
-// dial connects to the server, and refuses another user's server at its address. A
-// proxy in the user's settings may belong to anyone: it stands for a remote server.
+// dial connects to the server, and refuses another user's server at its address. A proxy in
+// the user's settings may belong to anyone, since it connects to a remote server.
 func (u Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -124,9 +124,9 @@ func (u Server) hostPort() string {
 	return net.JoinHostPort(base.Hostname(), port)
 }
 
-// UntrustedOwner returns the server that value ("auto", "ollama") means and that is not used
-// because of its owner, so that the caller can ask about it. ok is false when there is none, or when
-// another server is used instead. It takes at most half a second.
+// UntrustedOwner returns the server that value ("auto", "ollama") selects but that is not
+// used because of its owner, so that the caller can ask about it. ok is false if there is
+// none, or if another server is used instead. It takes at most half a second.
 func UntrustedOwner(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (owner Owner, ok bool) {
 	all := serversToProbe(env)
 	switch value {
@@ -147,8 +147,8 @@ func UntrustedOwner(ctx context.Context, value string, env func(string) (string,
 	return skipped[0], true
 }
 
-// mayBeForeign reports whether another user may be at the server's address: a look that
-// costs no request. It is only about whether to look closer.
+// mayBeForeign reports whether another user may listen at the server's address. It is a
+// cheap check, without a request, of whether to check further.
 func (l localServer) mayBeForeign() bool {
 	root, err := url.Parse(l.root)
 	if err != nil {
@@ -175,7 +175,7 @@ func isLocalAddress(address netip.Addr) bool {
 }
 
 // OtherOwner returns the owner of a server on this machine that the user has named by its
-// URL, when it is another user. ok is false for every other server.
+// URL, if that is another user. ok is false for every other server.
 func OtherOwner(ctx context.Context, u Server) (owner Owner, ok bool) {
 	if !u.AnyOwner || u.URL == nil {
 		return Owner{}, false

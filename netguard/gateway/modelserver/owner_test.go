@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// otherUsersServer returns candidates of which an Ollama belongs to another user.
+// otherUsersServer returns candidates, among them an Ollama of another user.
 func otherUsersServer(t *testing.T) (server *peertest.Server, servers []localServer) {
 	server = peertest.Start(t)
 	return server, []localServer{{"Ollama", "http://" + server.Address.String(), "/api/version", "version"}}
@@ -46,7 +46,7 @@ func TestAnotherUsersServerIsSkipped(t *testing.T) {
 	}
 }
 
-// What answered when the server was looked for may not be what is there later.
+// The server that answered the search may later be replaced by another one.
 func TestEveryConnectionIsChecked(t *testing.T) {
 	server, _ := otherUsersServer(t)
 	root, _ := url.Parse("http://" + server.Address.String())

@@ -76,9 +76,9 @@ func Parse(value string, env func(string) (string, bool), providers ...Provider)
 	return Server{}, f
 }
 
-// Validate reports why a value of --inference names no model server. It needs no key and
-// does not touch the network: a server that is down, or whose key is not set yet, is no
-// error.
+// Validate returns an error if a value of --inference does not name a model server. It
+// needs no key and does not touch the network: a server that is down, or whose key is not
+// set yet, is no error.
 func Validate(value string, providers ...string) error {
 	if value == "" || slices.Contains(Names(), value) || slices.Contains(providers, value) {
 		return nil
@@ -122,7 +122,7 @@ func ollama(env func(string) (string, bool)) (Server, error) {
 		root.Host += ":11434"
 	}
 	if host := root.Hostname(); host == "0.0.0.0" || host == "::" || host == "" {
-		root.Host = net.JoinHostPort("127.0.0.1", root.Port()) // where a server listens, not where one calls
+		root.Host = net.JoinHostPort("127.0.0.1", root.Port()) // the address of a listening server, not one to dial
 	}
 	return Server{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}}, nil
 }
@@ -150,11 +150,11 @@ func compatible(value string, env func(string) (string, bool)) (Server, error) {
 	return u, u.CheckKey()
 }
 
-// geminiVersion is where paths of Gemini's API begin. A server given by a URL that ends
-// in it speaks Gemini's dialect: such servers list their models there and nowhere else.
+// geminiVersion is the first part of paths of Gemini's API. A server given by a URL that
+// ends in it speaks Gemini's dialect: such servers list their models only there.
 const geminiVersion = "/v1beta"
 
-// parseRoot reads a server's URL and cuts off the version that paths begin with.
+// parseRoot reads a server's URL and cuts off the version with which paths begin.
 func parseRoot(value string) (*url.URL, error) {
 	root, _, err := parseAddress(value)
 	return root, err

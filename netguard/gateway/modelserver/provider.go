@@ -14,8 +14,8 @@ import (
 )
 
 // Provider is a model server that the user's settings describe under [providers.NAME]:
-// one of their own, or a vendor's with other credentials. Empty fields mean what the
-// vendor of the kind has, or nothing.
+// their own server, or a vendor's with other credentials. Empty fields mean those of the
+// kind's vendor, or nothing.
 type Provider struct {
 	Name       string // the value of --inference
 	Kind       string // one of ProviderKinds; empty means the vendor called Name, else "compatible"
@@ -29,8 +29,8 @@ type Provider struct {
 	KeyEnv     string   // a variable of the environment
 	KeyFile    string   // an absolute path
 	KeyCommand []string // a program with its arguments
-	// KeyLifetime is how long the output of KeyCommand is good for; 0 means until a
-	// server refuses it.
+	// KeyLifetime is how long the output of KeyCommand is valid; 0 means until a server
+	// refuses it.
 	KeyLifetime time.Duration
 
 	keys *keySource // shared by all servers of the provider; nil without KeyCommand
@@ -59,7 +59,7 @@ func (p Provider) Share() Provider {
 
 var providerName = lazyregexp.New(`^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$`)
 
-// Check reports what is wrong with the provider by itself. It does no I/O.
+// Check returns an error if the provider's settings are invalid. It does no I/O.
 func (p Provider) Check() error {
 	wrong := func(format string, args ...any) *fault.Fault {
 		return fault.New(fault.Usage, "[providers."+printable(p.Name)+"] "+format, args...)
@@ -118,8 +118,7 @@ func (p Provider) server(env func(string) (string, bool)) (Server, error) {
 	return u, p.unlock(&u, keyNames, env)
 }
 
-// describe returns the server without its key, and the variables that the key is usually
-// in.
+// describe returns the server without its key, and the variables that usually hold the key.
 func (p Provider) describe(env func(string) (string, bool)) (u Server, keyNames []string, err error) {
 	switch kind := p.kind(); kind {
 	case "azure":
@@ -215,8 +214,7 @@ func firstOf(text string, env func(string) (string, bool), names ...string) stri
 
 var placeName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9:._-]*$`)
 
-// checkPlace refuses a region, project or version that would change a URL in another way
-// than it should.
+// checkPlace refuses a region, project or version that would change other parts of a URL.
 func (p Provider) checkPlace(what, value string, hints ...string) error {
 	f := fault.New(fault.Usage, "%s has no %s", p.Name, what)
 	if value != "" {

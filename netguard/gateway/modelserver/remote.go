@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// ollamaCloud is where Ollama's own cloud runs models.
+// ollamaCloud is the host of Ollama's own cloud.
 const ollamaCloud = "ollama.com"
 
 // RemoteHost returns the host that a server on this machine or its network forwards a
-// model's requests to, so that prompts leave it; empty when the model runs there, as
-// far as its name and the server's list show. It is escaped.
+// model's requests to, so that prompts leave the machine or the network; empty if the model
+// runs there, as far as its name and the server's list show. It is escaped.
 func (u Server) RemoteHost(model Model) string {
 	if u.Kind != OllamaHost {
 		return ""
@@ -21,7 +21,7 @@ func (u Server) RemoteHost(model Model) string {
 	return model.Remote
 }
 
-// remoteHost returns the host of what Ollama says about a model that it forwards, escaped.
+// remoteHost returns the host in Ollama's description of a model that it forwards, escaped.
 func remoteHost(answer string) string {
 	if answer == "" {
 		return ""
@@ -32,9 +32,9 @@ func remoteHost(answer string) string {
 	return printable(answer[:min(len(answer), maxModelID)])
 }
 
-// Searches reports whether a model goes to the web by itself, without any tool that
-// the gateway could refuse: names by which OpenRouter and OpenAI sell that. It knows
-// no other vendor's.
+// Searches reports whether a model searches the web by itself, without any tool that the
+// gateway could refuse. It recognizes such models of OpenRouter and OpenAI by their names,
+// and none of other vendors.
 func (u Server) Searches(model string) bool {
 	model = strings.ToLower(model)
 	switch u.vendor() {
@@ -48,7 +48,7 @@ func (u Server) Searches(model string) bool {
 	}
 }
 
-// searchesAtOpenAI goes by https://platform.openai.com/docs/models.
+// searchesAtOpenAI follows https://platform.openai.com/docs/models.
 func searchesAtOpenAI(model string) bool {
 	for _, part := range []string{"-search-preview", "-search-api", "-deep-research"} {
 		if strings.Contains(model, part) {

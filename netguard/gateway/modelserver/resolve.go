@@ -10,11 +10,11 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Resolve finds the model that the user means by asked in the server's list. known is
-// false if the server certainly does not have it. A model that is known and not
-// listed has its id alone.
+// Resolve finds the model that the user means by asked in the server's list. known is false
+// if the server certainly does not have it. A model that is known but not listed has only
+// its id.
 //
-// How sure a list makes, by the kind of server:
+// How much a list proves depends on the kind of server:
 //
 //   - scripted: it answers to every name.
 //   - Ollama: strict. A name without a tag means ":latest"; the models of Ollama's
@@ -66,7 +66,7 @@ func Resolve(u Server, models []Model, asked string) (model Model, known bool) {
 	}
 }
 
-// vendor returns the name of the cloud that u is, or "".
+// vendor returns the name of the vendor's cloud, or "" if u is no cloud.
 func (u Server) vendor() string {
 	if u.vendorName != "" {
 		return u.vendorName
@@ -80,8 +80,8 @@ func (u Server) vendor() string {
 }
 
 // PriceName returns the name under which prices of the server's models are listed: the
-// vendor's, or that of the user's own provider; price.Any for a server known by its URL
-// alone.
+// vendor's, or that of the user's own provider; price.Any for a server known only by its
+// URL.
 func (u Server) PriceName() string {
 	switch {
 	case u.vendor() != "":
@@ -93,8 +93,8 @@ func (u Server) PriceName() string {
 	}
 }
 
-// Free reports whether using a model costs nothing but the machine's own time: it runs on
-// a server that forwards nothing to others.
+// Free reports whether using a model costs no money: it runs on a nearby server that
+// forwards nothing.
 func (u Server) Free(model string) bool {
 	return u.Kind == Scripted || u.Kind == OllamaHost && !hostedByOllama(model) && u.nearby()
 }
@@ -108,8 +108,8 @@ func (u Server) nearby() bool {
 	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".localhost")
 }
 
-// sameOllama reports whether two names are one model: the tag "latest" may be left
-// out, and letters' case does not count.
+// sameOllama reports whether two names mean one model: the tag "latest" may be left out,
+// and case does not matter.
 func sameOllama(a, b string) bool {
 	full := func(name string) string {
 		if _, base, ok := cutLast(name, "/"); !strings.Contains(base, ":") || !ok && !strings.Contains(name, ":") {
@@ -120,7 +120,7 @@ func sameOllama(a, b string) bool {
 	return strings.EqualFold(full(a), full(b))
 }
 
-// cutLast cuts text at the last separator; without one all of it is after it.
+// cutLast cuts text at the last separator; without one, all of text is after.
 func cutLast(text, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {
 		return text[:i], text[i+len(separator):], true
@@ -138,8 +138,8 @@ var (
 	claudeName = lazyregexp.New(`^(default|best|opusplan|sonnet|opus|haiku|fable)$`)
 )
 
-// aliasOfAnthropic finds a model by an alias of it. "[1m]", which asks for a longer
-// context, belongs to no name.
+// aliasOfAnthropic finds a model by its alias. "[1m]", which requests a longer context, is
+// not part of the name.
 func aliasOfAnthropic(models []Model, asked string) (Model, bool) {
 	name := strings.TrimSuffix(asked, "[1m]")
 	unlisted := Model{ID: asked}

@@ -7,8 +7,8 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// SameModel reports whether asked means the session's model own. Names are equal
-// letter for letter, but for what the server, or an agent, is known to treat as one:
+// SameModel reports whether asked means the session's model own. Names must be equal,
+// except for differences that the server or an agent is known to ignore:
 //
 //   - Ollama: the tag "latest" may be left out, and letters' case does not count. The
 //     name goes upstream as the session has it.

@@ -14,13 +14,13 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Kind is what sort of inference server an Upstream is. The zero value is none.
+// Kind is the kind of an inference server. The zero value is none.
 type Kind uint8
 
 // The kinds.
 const (
 	Scripted   Kind = iota + 1 // in process; the caller sets Handler
-	OllamaHost                 // an Ollama: its own API, OpenAI's and Anthropic's
+	OllamaHost                 // Ollama: its own API, OpenAI's and Anthropic's
 	Compatible                 // any server with OpenAI's, Anthropic's or Gemini's API
 	Hosted                     // a vendor's cloud, with a key
 )
@@ -30,17 +30,17 @@ type Server struct {
 	Kind     Kind
 	Name     string           // as the user named it: "ollama", "openai", "http://127.0.0.1:1234/v1"
 	URL      *url.URL         // the server's root without /v1; nil when Scripted
-	Dialects []schema.Dialect // what it speaks
+	Dialects []schema.Dialect // the dialects that it speaks
 	Key      secret.Value     // the real credential; empty for none
 	KeyName  string           // the environment variable that the key comes from; empty for none
 	Script   string           // file of scripted:FILE; empty means the built-in script
 	Handler  http.Handler     // answers in process when Scripted
-	// AnyOwner lets a server on this machine run as any user: the user named it by its
-	// address.
+	// AnyOwner permits a server on this machine that runs as any user, since the user named
+	// it by its address.
 	AnyOwner bool
 	// Admits decides about a server on this machine that another user runs, from any
-	// goroutine. Nil admits none. The user's own, root's and Ollama's own account are
-	// not asked about.
+	// goroutine. Nil admits none. It is not called for servers of this user, root and
+	// Ollama's own account.
 	Admits func(Owner) bool
 	// Fallback reports that the user named no server and none was found on this machine:
 	// prompts and code leave it.
@@ -51,19 +51,19 @@ type Server struct {
 	cloud      cloud      // nil for a server with the usual paths and credentials
 	keys       *keySource // in place of Key; nil for none
 	keyPlace   string     // where the key comes from, if not from KeyName: a noun
-	vendorName string     // whose server it is, if its name and URL do not show that
+	vendorName string     // the server's operator, if its name and URL do not show that
 
-	// Proxy chooses the proxy of a request; nil means by the environment.
+	// Proxy chooses the proxy of a request; nil means that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// vendor is a server with a name of its own.
+// vendor is a server that can be selected by its own name.
 type vendor struct {
 	name     string
 	title    string // for users
 	url      string
 	dialects []schema.Dialect
-	keyNames []string // the first one that is set
+	keyNames []string // variables with the key, of which the first one that is set is used
 }
 
 func vendors() []vendor {
@@ -80,7 +80,7 @@ type Vendor struct {
 	Name     string // the value of --inference
 	Title    string // for users
 	Dialects []schema.Dialect
-	KeyNames []string // the variables with its key, of which the first one that is set counts
+	KeyNames []string // the variables with its key, of which variables with the key, of which the first one that is set is used counts
 }
 
 // Vendors returns the hosted model servers.
@@ -106,7 +106,7 @@ func KeyNames() []string {
 	return append(names, cloudVariables...)
 }
 
-// cloudVariables are the variables of the providers that have more than a key.
+// cloudVariables are the variables of providers that need more than a key.
 var cloudVariables = []string{
 	"AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_OPENAI_API_KEY",
 	"GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION",
@@ -130,7 +130,7 @@ func (u Server) Address() string {
 }
 
 // KeyVariable returns the environment variable that a key for this server comes from, or would
-// come from; empty when it takes none.
+// come from; empty if it needs none.
 func (u Server) KeyVariable() string {
 	if u.KeyName == "" && u.keyPlace == "" && u.Kind == Compatible {
 		return keyOfURL
@@ -140,8 +140,8 @@ func (u Server) KeyVariable() string {
 
 func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.Dialects, dialect) }
 
-// StreamsUsage reports whether the server takes OpenAI's stream_options. Mistral's refuses
-// them, and reports its usage without them.
+// StreamsUsage reports whether the server accepts OpenAI's stream_options. Mistral's
+// refuses them, and reports its usage without them.
 func (u Server) StreamsUsage() bool { return u.Base().Hostname() != "api.mistral.ai" }
 
 // DialectNames lists the dialects for a sentence.

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Transport reaches the server with the real key. It takes requests to paths below Base
-// whose context has a Call. An answer has to begin within the timeout; 0 means no limit.
-// The user's own proxy settings count, since this is the user's side.
+// Transport reaches the server with the real key. It accepts requests to paths below Base
+// whose context has a Call. An answer must start within the timeout; 0 means no limit. The
+// user's own proxy settings apply, since this runs on the user's side.
 func (u Server) Transport(timeout time.Duration) (http.RoundTripper, error) {
 	if u.Kind == Scripted {
 		if u.Handler == nil {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// versionTimeout is how long an Ollama may take to say its version: it is asked
-// before anything else is, and does it at once or not at all.
+// versionTimeout is how long Ollama may take to report its version. That is the first
+// request, which Ollama answers at once or not at all.
 const versionTimeout = 300 * time.Millisecond
 
 // Version is that of an Ollama. The zero value is unknown.
 type Version [3]int
 
-// Older reports whether v is known and comes before other.
+// Older reports whether v is known and older than other.
 func (v Version) Older(other Version) bool {
 	if v == (Version{}) {
 		return false
@@ -27,8 +27,8 @@ func (v Version) Older(other Version) bool {
 	return false
 }
 
-// OllamaVersion asks an Ollama for its version. Unknown is what other servers, one
-// that does not answer at once, and builds without a version have ("0.0.0").
+// OllamaVersion asks Ollama for its version. It is unknown for other servers, for one that
+// does not answer at once, and for builds without a version ("0.0.0").
 func OllamaVersion(ctx context.Context, u Server) Version {
 	if u.Kind != OllamaHost {
 		return Version{}

@@ -15,8 +15,8 @@ import (
 // https://docs.anthropic.com/en/api/claude-on-vertex-ai
 type vertex struct{ project, region string }
 
-// vertexLifetime is how long a token of gcloud is used. It may be minutes from its end
-// when gcloud prints it, so a refused one is renewed before that.
+// vertexLifetime is how long a token of gcloud is used. gcloud may print a token that
+// expires within minutes, so a refused one is renewed earlier.
 const vertexLifetime = 45 * time.Minute
 
 func (p Provider) vertex(env func(string) (string, bool)) (Server, []string, error) {
@@ -46,7 +46,7 @@ func (p Provider) vertex(env func(string) (string, bool)) (Server, []string, err
 	return u, nil, nil
 }
 
-// vertexHost goes by https://cloud.google.com/vertex-ai/docs/general/locations.
+// vertexHost follows https://cloud.google.com/vertex-ai/docs/general/locations.
 func vertexHost(region string) string {
 	switch region {
 	case "global":

@@ -1,5 +1,5 @@
-// Package price computes what the tokens of a model cost. A model that is not in a table
-// has no price: that is never taken for a price of 0. The package is pure.
+// Package price computes the cost of a model's tokens. A model that is not in a table has
+// no price, which never counts as a price of 0. The package is pure.
 package price
 
 import (
@@ -9,7 +9,7 @@ import (
 	"aibox/netguard/gateway/usage"
 )
 
-// Price is what a model's tokens cost, in US dollars per million.
+// Price is the price of a model's tokens, in US dollars per million.
 type Price struct {
 	Input          float64 `json:"input"`
 	Output         float64 `json:"output"`
@@ -18,13 +18,14 @@ type Price struct {
 	CacheWriteLong float64 `json:"cache_write_1h"`
 
 	// A request that reads more than LongFrom tokens costs Long times as much for input,
-	// caches included, and LongOutput times as much for output; LongFrom 0 means none does.
+	// caches included, and LongOutput times as much for output; if LongFrom is 0, none
+	// does.
 	LongFrom   int64   `json:"long_from,omitempty"`
 	Long       float64 `json:"long,omitempty"`
 	LongOutput float64 `json:"long_output,omitempty"`
 }
 
-// Cost returns what an answer costs, in US dollars.
+// Cost returns the cost of an answer, in US dollars.
 func (p Price) Cost(c usage.Counts) float64 {
 	short := c.CacheWrite - c.CacheWriteLong
 	input := float64(c.Input-c.CacheRead-c.CacheWrite)*p.Input + float64(c.CacheRead)*p.CacheRead +
@@ -36,7 +37,7 @@ func (p Price) Cost(c usage.Counts) float64 {
 	return (input + output) / 1e6
 }
 
-// Any is the provider of prices that hold with every provider.
+// Any is the provider of prices that apply to every provider.
 const Any = "any"
 
 // Table holds prices by provider and model.
@@ -45,10 +46,10 @@ type Table struct {
 	prices map[string]map[string]Price
 }
 
-// New returns a table of prices by provider and model. It holds on to prices.
+// New returns a table of prices by provider and model. It keeps a reference to prices.
 func New(date string, prices map[string]map[string]Price) Table { return Table{date, prices} }
 
-// dated matches the date after a model's name, and the marks of agents and servers.
+// dated matches the date after a model's name, and suffixes of agents and servers.
 var dated = lazyregexp.New(`(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|\[1m\])$`)
 
 // Find returns the price of a model with the first of providers that has one. A name

@@ -30,7 +30,7 @@ func messages() object {
 		"thinking":           typed(fields{"budget_tokens": scalar{}, "display": scalar{}}),
 		"output_config":      fields{"effort": scalar{}, "format": typed(fields{"schema": jsonSchema{}}), "task_budget": typed(fields{"total": scalar{}, "remaining": scalar{}})},
 		"output_format":      typed(fields{"schema": jsonSchema{}}),
-		"context_management": fields{"edits": anything{}}, // what the server leaves out of this very conversation
+		"context_management": fields{"edits": anything{}}, // parts of the conversation that the server leaves out
 		"cache_control":      cacheControl,
 		"metadata":           fields{"user_id": scalar{}},
 		"service_tier":       scalar{}, "speed": scalar{},
@@ -79,11 +79,11 @@ var anthropicWebTool = anthropicFunction.with(fields{
 
 var anthropicContent = either{text: scalar{}, list: list{anthropicBlocks(anthropicResult)}}
 
-// anthropicResult is what a tool's result holds.
+// anthropicResult is the content of a tool's result.
 var anthropicResult = either{text: scalar{}, list: list{anthropicBlocks(nil)}}
 
-// anthropicBlocks returns the parts of a message. result is what those of a tool hold;
-// nil in a tool's result itself.
+// anthropicBlocks returns the parts of a message. result is the content of tool results;
+// nil inside a tool's result.
 func anthropicBlocks(result rule) rule {
 	block := func(f fields) fields { return typed(f.with(fields{"cache_control": cacheControl})) }
 	blocks := map[string]rule{
@@ -130,7 +130,8 @@ func anthropicBlocks(result rule) rule {
 // serverUse is the model's use of a tool that its server ran.
 var serverUse = typed(fields{"id": scalar{}, "name": scalar{}, "input": anything{}, "caller": anything{}, "cache_control": cacheControl})
 
-// anthropicAdded returns tools that a message adds, or names among those of the request.
+// anthropicAdded returns the rule for tools that a message adds, or selects from those of
+// the request.
 func anthropicAdded() map[string]rule {
 	added := map[string]rule{"tool_reference": typed(fields{"name": scalar{}, "tool_name": scalar{}})}
 	for tag, r := range anthropicTool.of {

@@ -12,9 +12,9 @@ import (
 	"aibox/netguard"
 )
 
-// checker looks at a body that went on as a server would, with another JSON reader,
-// and says what of it the tables do not name. It follows the tables and shares
-// nothing else with the engine.
+// checker reads a forwarded body as a server would, with another JSON parser, and reports
+// the parts that the tables do not name. It uses the tables and shares nothing else with
+// the engine.
 type checker struct {
 	own   []string // models
 	open  []netguard.ServerTool

@@ -12,11 +12,11 @@ var cacheControl = fields{"type": scalar{}, "ttl": scalar{}, "scope": scalar{}}
 // typed returns members of an object that has a type.
 func typed(f fields) fields { return f.with(fields{"type": scalar{}}) }
 
-// storedFile is why an ID of a stored file is refused.
+// storedFile is the reason why an ID of a stored file is refused.
 const storedFile = "it names a file that your account stores, and a session may not read those. Send the content itself"
 
-// storedObject is why a reference to something else that is stored is refused.
+// storedObject is the reason why a reference to another stored object is refused.
 const storedObject = "it names something that your account stores, and a session may not read or change that"
 
-// remote is why a URL is refused.
+// remote is the reason why a URL is refused.
 const remote = "the model's server would fetch the URL from its own network. Send the content itself"

@@ -23,9 +23,9 @@ func (f fields) with(more fields) fields {
 // object passes members by their names.
 type object struct {
 	fields fields
-	// need are members without which the object would mean something else.
+	// need are members without which the object would have another meaning.
 	need []string
-	// force are members that it gets whatever the agent says, as JSON.
+	// force are members with fixed values as JSON, which replace those of the agent.
 	force map[string]string
 	// last returns one more member, as JSON; nil for none. It may be nil itself.
 	last func() []byte
@@ -121,7 +121,7 @@ func (w *walk) member(o object, passed []string) (string, error) {
 	return name, nil
 }
 
-// nullOr passes null where it says as much as nothing.
+// nullOr passes null where it means the same as no value.
 func (w *walk) nullOr(r rule) (bool, error) {
 	if w.dec.PeekKind() != 'n' {
 		return r.apply(w)
@@ -137,8 +137,8 @@ func (w *walk) nullOr(r rule) (bool, error) {
 	return true, nil
 }
 
-// camelCase returns a name as Gemini's API spells it: both spellings mean the
-// same field.
+// camelCase returns a name in camel case: in Gemini's API both spellings mean the same
+// field.
 func camelCase(name string) string {
 	if !strings.Contains(name, "_") {
 		return name

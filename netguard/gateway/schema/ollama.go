@@ -1,8 +1,8 @@
 package schema
 
-// ollamaOptions are how an answer is drawn. What decides about the server's memory,
-// processors and files (num_ctx, num_gpu, num_thread, use_mmap and so on), and how long
-// a model stays loaded (keep_alive), is for the server's owner.
+// ollamaOptions are the sampling options of an answer. Options for the server's memory,
+// processors and files (num_ctx, num_gpu, num_thread, use_mmap and so on), and for how long
+// a model stays loaded (keep_alive), are left to the server's owner.
 // https://github.com/ollama/ollama/blob/main/docs/modelfile.mdx
 var ollamaOptions = fields{
 	"num_predict": scalar{}, "num_keep": scalar{}, "seed": scalar{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{}, "min_p": scalar{},
@@ -10,7 +10,7 @@ var ollamaOptions = fields{
 	"frequency_penalty": scalar{}, "mirostat": scalar{}, "mirostat_tau": scalar{}, "mirostat_eta": scalar{}, "penalize_newline": scalar{}, "stop": scalars,
 }
 
-// ollamaAnswer is what both calls for an answer take.
+// ollamaAnswer has the fields of both calls for an answer.
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 var ollamaAnswer = fields{
 	"model": modelName{}, "stream": scalar{}, "think": scalar{}, "format": either{text: scalar{}, object: jsonSchema{}},
@@ -43,7 +43,7 @@ func ollamaEmbedRequest() rule {
 	}}
 }
 
-// ollamaShowRequest is POST /api/show, which older clients send a name to.
+// ollamaShowRequest is POST /api/show, in which older clients send a name.
 func ollamaShowRequest() rule {
 	return fields{"model": modelName{}, "name": modelName{}, "verbose": scalar{}}
 }

@@ -2,8 +2,8 @@ package schema
 
 import "aibox/netguard"
 
-// chatRequest is POST /v1/chat/completions, with what OpenRouter, vLLM and others
-// add to sampling and reasoning.
+// chatRequest is POST /v1/chat/completions, with the fields for sampling and reasoning that
+// OpenRouter, vLLM and others add.
 // https://platform.openai.com/docs/api-reference/chat/create
 func chatRequest() rule {
 	return streaming{object{need: []string{"model"}, fields: sampling.with(fields{
@@ -46,7 +46,7 @@ func chatRequest() rule {
 	})}}
 }
 
-// sampling is how an answer is drawn, for all of OpenAI's older calls.
+// sampling has the sampling options of all of OpenAI's older calls.
 var sampling = fields{
 	"max_tokens": scalar{}, "temperature": scalar{}, "top_p": scalar{}, "top_k": scalar{}, "min_p": scalar{}, "top_a": scalar{},
 	"typical_p": scalar{}, "n": scalar{}, "seed": scalar{}, "stop": scalars, "stop_token_ids": scalars,
@@ -106,7 +106,7 @@ var chatMessage = fields{
 	"audio":         refused{storedObject}, // the ID of an earlier answer
 	"prefix":        scalar{},
 
-	// What a model thought, as servers name it differently.
+	// The model's thinking, under the names of different servers.
 	"reasoning": either{text: scalar{}, list: anything{}, object: anything{}}, "reasoning_content": scalar{}, "reasoning_text": scalar{},
 	"reasoning_opaque": scalar{}, "reasoning_details": anything{}, "thinking": scalar{}, "thought_signature": scalar{},
 }
@@ -138,7 +138,7 @@ var chatPart = tagged{key: "type", absent: "text", of: map[string]rule{
 	"document_url": typed(fields{"document_url": inline, "document_name": scalar{}}), // Mistral
 }}
 
-// inline is a URL that holds what it names, alone or in an object.
+// inline is a data URL, by itself or in an object.
 var inline = either{text: dataURL{}, object: fields{"url": dataURL{}, "detail": scalar{}, "format": scalar{}}}
 
 // completionRequest is POST /v1/completions.

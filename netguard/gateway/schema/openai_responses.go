@@ -2,10 +2,9 @@ package schema
 
 import "aibox/netguard"
 
-// responsesRequest is POST /v1/responses, and without stored the calls that compact
-// a conversation and count its tokens. An answer is never stored: OpenAI stores all
-// that do not ask for the opposite.
-// https://platform.openai.com/docs/api-reference/responses/create
+// responsesRequest is POST /v1/responses, and without stored the calls that compact a
+// conversation and count its tokens. An answer is never stored: by default OpenAI stores
+// them. https://platform.openai.com/docs/api-reference/responses/create
 func responsesRequest(stored bool) rule {
 	request := object{need: []string{"model"}, fields: fields{
 		"model":        modelName{},
@@ -44,7 +43,7 @@ var mcpTool = typed(fields{
 	"headers": anything{}, "allowed_tools": anything{}, "require_approval": anything{}, "defer_loading": scalar{},
 })
 
-// responseFunction and what follows are tools that the agent executes.
+// responseFunction and the following are tools that the agent executes.
 var responseFunction = typed(function.with(fields{"defer_loading": scalar{}, "output_schema": jsonSchema{}}))
 
 var responseCustomTool = typed(customTool.with(fields{"defer_loading": scalar{}}))
@@ -94,8 +93,8 @@ var responseToolChoice = tagged{key: "type", of: map[string]rule{
 	"allowed_tools": typed(fields{"mode": scalar{}, "tools": list{typed(fields{"name": scalar{}})}}),
 }}
 
-// responseItem is one item of a conversation. One without a type is a message, and
-// one that is nothing but an ID refers to a stored item.
+// responseItem is one item of a conversation. One without a type is a message, and one with
+// only an ID refers to a stored item.
 var responseItem = tagged{key: "type", absent: "message", of: map[string]rule{
 	"message": object{need: []string{"role", "content"}, fields: responseItemOf(fields{"role": scalar{}, "content": responseContent, "status": scalar{}, "phase": scalar{}})},
 	"reasoning": responseItemOf(fields{
@@ -139,7 +138,7 @@ var responseItem = tagged{key: "type", absent: "message", of: map[string]rule{
 	"image_generation_call": history{netguard.ImageGeneration, responseItemOf(fields{"status": scalar{}, "result": base64Data{}})},
 }}
 
-// responseItemOf adds what every item has. Its ID refers to nothing stored.
+// responseItemOf adds the fields of every item. Its ID refers to nothing stored.
 func responseItemOf(f fields) fields { return typed(f.with(fields{"id": itemID{}})) }
 
 var toolOutput = responseItemOf(fields{"call_id": scalar{}, "name": scalar{}, "status": scalar{}, "output": responseContent})
@@ -162,8 +161,8 @@ var responsePart = tagged{key: "type", absent: "input_text", of: map[string]rule
 	"computer_screenshot": typed(fields{"image_url": inline, "file_id": refused{storedFile}}),
 }}
 
-// responseAnnotation is a note that an answer's text came with. Those of files name
-// stored ones.
+// responseAnnotation is an annotation of an answer's text. Those of files name stored
+// files.
 var responseAnnotation = tagged{key: "type", of: map[string]rule{
 	"url_citation": typed(fields{"start_index": scalar{}, "end_index": scalar{}, "title": scalar{}, "url": scalar{}}),
 }}

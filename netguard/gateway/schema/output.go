@@ -12,7 +12,7 @@ const (
 	pieceSize = 64 << 10 // bytes after which a new piece begins
 )
 
-// write copies text, which the caller may use again.
+// write copies text, which the caller may reuse.
 func (o *output) write(text []byte) {
 	if len(o.last)+len(text) > pieceSize && len(o.last) > 0 {
 		o.close()
@@ -52,12 +52,12 @@ type mark struct {
 
 func (o *output) mark() mark { return mark{len(o.full), len(o.last), o.size} }
 
-// back drops what was written since m.
+// back drops everything written since m.
 func (o *output) back(m mark) {
 	if len(o.full) > m.full {
 		o.last = nil
 		if m.last > 0 {
-			o.last = o.full[m.full] // what was the last piece then
+			o.last = o.full[m.full] // the last piece at that point
 		}
 		o.full = o.full[:m.full]
 	}

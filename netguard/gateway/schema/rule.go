@@ -8,9 +8,9 @@ import (
 	"aibox/internal/lazyregexp"
 )
 
-// rule says what passes of one value. apply reads exactly one value and writes what
-// passes of it. It reports whether anything does: a value that is left out is noted,
-// read to its end, and may have written something that the caller takes back.
+// rule defines which parts of a value pass. apply reads exactly one value and writes the
+// parts that pass. It reports whether any did. A value that is left out is recorded and
+// read to its end, and the caller drops anything that was written.
 type rule interface {
 	apply(*walk) (bool, error)
 }
@@ -25,8 +25,8 @@ func (scalar) apply(w *walk) (bool, error) {
 	return anything{}.apply(w)
 }
 
-// anything passes a value unchanged if it is neither too deep nor too wide:
-// what the model is given as data, and no server acts on.
+// anything passes a value unchanged if it is neither too deep nor too wide: data for the
+// model that no server acts on.
 type anything struct{}
 
 func (anything) apply(w *walk) (bool, error) {
@@ -103,7 +103,7 @@ func (l list) apply(w *walk) (bool, error) {
 	return kept > 0 || elements == 0, nil
 }
 
-// either passes a value by what it is in JSON.
+// either passes a value by its JSON type.
 type either struct{ text, list, object rule }
 
 func (e either) apply(w *walk) (bool, error) {
@@ -122,11 +122,11 @@ func (e either) apply(w *walk) (bool, error) {
 	return r.apply(w)
 }
 
-// tagged passes an object according to the kind that its member key names. "NAME_*"
-// stands for a name with a date after it.
+// tagged passes an object according to the kind that its member key names. "NAME_*" matches
+// a name with a date after it.
 type tagged struct {
 	key    string
-	absent string // what an object without the member is; empty for nothing that passes
+	absent string // the kind of an object without the member; empty if it does not pass
 	of     map[string]rule
 }
 
@@ -152,15 +152,15 @@ func (t tagged) apply(w *walk) (bool, error) {
 	return r.apply(w)
 }
 
-// refused is a value that no session may send, with the reason. One that says
-// nothing is left out.
+// refused is a value that no session may send, with the reason. A value that means nothing
+// is left out.
 type refused struct{ why string }
 
 func (r refused) apply(w *walk) (bool, error) {
 	return w.refuse(forbidden("aibox refused the request because of %s: %s", w.at(), r.why))
 }
 
-// refuse reads a value and returns refusal. A value that says nothing is left out.
+// refuse reads a value and returns refusal. A value that means nothing is left out.
 func (w *walk) refuse(refusal error) (bool, error) {
 	if value, err := w.skip(nil); err != nil || saysNothing(value) {
 		return false, err

@@ -1,11 +1,11 @@
-// Package schema defines which parts of a request to a model go upstream. Each dialect
-// has a file with a table: the fields that pass, and the values that pass in them. One
-// small engine reads a body by its table and writes a new body from the listed parts. It
-// leaves out parts that no table lists, and refuses, with the reason, parts that would
-// make the model's server reach further than the model.
+// Package schema defines which parts of a request to a model go upstream. Each dialect has
+// a file with a table: the fields that pass, and the values that pass in them. One small
+// engine reads a body by its table and writes a new body from the listed parts. It leaves
+// out parts that no table lists, and refuses, with the reason, parts that would make the
+// model's server access more than the model.
 //
-// JSON Schema validators do not fit: they accept or reject a document whole, decode it
-// into maps (several times the size of a body of many megabytes), and cannot drop a
+// JSON Schema validators are not suitable: they accept or reject a whole document, decode
+// it into maps (several times the size of a body of many megabytes), and cannot drop a
 // field, replace an ID or collect the names that were left out.
 //
 // The package is pure: it opens no socket or file, and knows nothing of HTTP.
@@ -42,7 +42,7 @@ const (
 	OllamaShow                             // Ollama: /api/show
 )
 
-// table returns what passes of an endpoint's body; nil for an unknown endpoint.
+// table returns the rule for an endpoint's body; nil for an unknown endpoint.
 func (e Endpoint) table() rule {
 	switch e {
 	case ChatCompletions:
@@ -78,13 +78,13 @@ func (e Endpoint) table() rule {
 	}
 }
 
-// Policy is what a session may ask for beyond what every session may. Its zero value
-// refuses every model and reference, and opens no server-side tool.
+// Policy is what a session may request in addition to what every session may. Its zero
+// value refuses every model and reference, and opens no server-side tool.
 type Policy struct {
-	// Model gives the name under which a model goes upstream, and false when it is not
-	// the session's own.
+	// Model returns the upstream name of a model, and false if the model is not the
+	// session's own.
 	Model func(asked string) (name string, own bool)
-	// Answered reports whether an answer of this very session had the ID.
+	// Answered reports whether an answer of this session had the ID.
 	Answered func(id string) bool
 	// Alias replaces the ID of an item of a conversation, so that the ID of an item
 	// that the user's account stores elsewhere refers to nothing. Without it IDs of items
@@ -92,11 +92,11 @@ type Policy struct {
 	Alias func(id string) string
 	// Open are the kinds of server-side tools that the user has opened.
 	Open []netguard.ServerTool
-	// StreamUsage asks an OpenAI server to end each streamed answer with its usage, also if
+	// StreamUsage asks an OpenAI server to end each streamed answer with its usage, even if
 	// the agent does not.
 	StreamUsage bool
-	// ModelInPath is for a server that takes the model of a Messages request from the
-	// path, and the version of the API from the body: Vertex AI.
+	// ModelInPath is for a server that reads the model of a Messages request from the path,
+	// and the version of the API from the body: Vertex AI.
 	// https://docs.anthropic.com/en/api/claude-on-vertex-ai
 	ModelInPath bool
 }
@@ -108,14 +108,14 @@ type Result struct {
 	Body    [][]byte // the new body in pieces, some of them parts of the old one's memory
 	Size    int64    // bytes of all pieces
 	Model   string   // the model in the body, as it goes upstream; empty when it names none
-	Streams bool     // the answer is to be streamed
+	Streams bool     // the answer will be streamed
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
 	LeftOut []string
 }
 
-// Refusal is why a request may not go upstream.
+// Refusal is the reason why a request must not go upstream.
 type Refusal struct {
 	Kind    Kind
 	Message string // a sentence for the user of the agent, with what to do
@@ -124,23 +124,23 @@ type Refusal struct {
 // Error returns the message.
 func (r *Refusal) Error() string { return r.Message }
 
-// Kind is what sort of refusal it is. The zero value is Malformed.
+// Kind is the kind of a refusal. The zero value is Malformed.
 type Kind uint8
 
 // The kinds.
 const (
-	Malformed Kind = iota // the body is not what a strict reader takes
-	Forbidden             // it asks for what sessions may not have
-	NotOurs               // it asks for a model that is not the session's own
+	Malformed Kind = iota // a strict parser does not accept the body
+	Forbidden             // it requests something that sessions may not have
+	NotOurs               // it requests a model that is not the session's own
 )
 
 func forbidden(format string, args ...any) error {
 	return &Refusal{Forbidden, fmt.Sprintf(format, args...)}
 }
 
-// Filter reads body as a request to endpoint and returns what of it may go upstream.
-// It holds on to body, which must not change until the result is sent. A request
-// that is refused gives a *Refusal.
+// Filter reads body as a request to endpoint and returns the parts that may go upstream. It
+// keeps a reference to body, which must not change until the result is sent. A request that
+// is refused gives a *Refusal.
 func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	table := endpoint.table()
 	if table == nil {

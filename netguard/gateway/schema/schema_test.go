@@ -14,11 +14,11 @@ import (
 	"aibox/netguard"
 )
 
-// A new table must not break an agent: their requests pass whole, but for what is
-// known not to.
+// A new table must not break an agent: their requests pass completely, except for known
+// parts.
 func TestAgentRequestsPassWhole(t *testing.T) {
 	missing := map[string][]string{
-		"Responses-codex": {"tools[]=web-search"}, // while its command line leaves it on
+		"Responses-codex": {"tools[]=web-search"}, // only while its command line leaves it on
 	}
 	for name, body := range requests(t) {
 		result, err := Filter(endpointNamed(name), body, policyOfTests())
@@ -41,7 +41,7 @@ func TestAgentRequestsPassWhole(t *testing.T) {
 	}
 }
 
-// aliased returns a request with the aliases that its items get.
+// aliased returns a request with the aliases of its items.
 func aliased(value any, under string) any {
 	switch value := value.(type) {
 	case []any:

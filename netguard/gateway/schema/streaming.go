@@ -1,7 +1,7 @@
 package schema
 
-// streaming passes an object and makes sure that a streamed answer ends with its usage:
-// without that its tokens would be unknown.
+// streaming passes an object and ensures that a streamed answer ends with its usage, since
+// its tokens would be unknown otherwise.
 // https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options
 type streaming struct{ object }
 
@@ -15,7 +15,7 @@ func (s streaming) apply(w *walk) (bool, error) {
 	return s.object.apply(w)
 }
 
-// streamSwitch passes the member that asks for a streamed answer.
+// streamSwitch passes the member that requests a streamed answer.
 type streamSwitch struct{}
 
 func (streamSwitch) apply(w *walk) (bool, error) {
@@ -23,7 +23,7 @@ func (streamSwitch) apply(w *walk) (bool, error) {
 	return scalar{}.apply(w)
 }
 
-// streamOptions passes how an answer is streamed.
+// streamOptions passes the options for a streamed answer.
 type streamOptions struct{}
 
 func (streamOptions) apply(w *walk) (bool, error) {

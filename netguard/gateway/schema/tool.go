@@ -2,8 +2,8 @@ package schema
 
 import "aibox/netguard"
 
-// serverTool is a value by which the model's server reaches further. It passes by
-// its rule when the user has opened the kind, and is refused otherwise.
+// serverTool is a value that makes the model's server access more. It passes by its rule if
+// the user has opened the kind, and is refused otherwise.
 type serverTool struct {
 	kind netguard.ServerTool
 	rule rule
@@ -16,10 +16,10 @@ func (s serverTool) apply(w *walk) (bool, error) {
 	return w.refuse(w.closed(s.kind))
 }
 
-// offeredTool is a serverTool of a list in which agents offer tools by default. While
-// the kind is closed the offer is left out as long as the model has other tools: the
-// agent works on without it. A list with nothing else is refused, since the answer
-// would pretend that the tool was used.
+// offeredTool is a serverTool of a list in which agents offer tools by default. While the
+// kind is closed, the tool is left out if the model has other tools, so that the agent
+// continues without it. A list of only such tools is refused, since the answer would
+// pretend that the tool was used.
 type offeredTool struct {
 	kind netguard.ServerTool
 	rule rule

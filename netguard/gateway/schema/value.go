@@ -10,8 +10,7 @@ import (
 	"aibox/netguard"
 )
 
-// text reads a string. It gives false when the value is something else, which is
-// then left out.
+// text reads a string. It returns false for any other value, which is then left out.
 func (w *walk) text() (raw []byte, ok bool, err error) {
 	if w.dec.PeekKind() != '"' {
 		_, err := w.leave()
@@ -24,7 +23,7 @@ func (w *walk) text() (raw []byte, ok bool, err error) {
 	return w.read(len(value)), true, nil
 }
 
-// unquote returns the string that raw means.
+// unquote returns the value of the JSON string raw.
 func unquote(raw []byte) string {
 	text, _ := jsontext.AppendUnquote(nil, raw) // the decoder has found it valid
 	return string(text)
@@ -40,7 +39,7 @@ func (w *walk) writeText(text string) error {
 	return nil
 }
 
-// modelName passes the session's own models, each by the name that the policy gives.
+// modelName passes the session's own models, each under the policy's name for it.
 type modelName struct{}
 
 func (modelName) apply(w *walk) (bool, error) {
@@ -59,15 +58,15 @@ func (modelName) apply(w *walk) (bool, error) {
 	return true, w.writeText(name)
 }
 
-// pathModel takes the model out of the body.
+// pathModel removes the model from the body.
 type pathModel struct{}
 
 func (pathModel) apply(w *walk) (bool, error) {
 	_, err := modelName{}.apply(w)
-	return false, err // the caller takes back what was written
+	return false, err // the caller drops the written part
 }
 
-// online after a model's name makes OpenRouter search the web for it.
+// online after a model's name makes OpenRouter search the web.
 const online = ":online"
 
 func (p Policy) model(asked string) string {
@@ -126,8 +125,8 @@ func (itemID) apply(w *walk) (bool, error) {
 	return true, w.writeText(w.policy.Alias(unquote(raw)))
 }
 
-// mediaType matches what may come inline: formats that do not refer to anything
-// outside themselves, as SVG, HTML and XML do.
+// mediaType matches types of inline data: formats that cannot refer to anything outside
+// themselves, unlike SVG, HTML and XML.
 const mediaType = `(?:image/(?:png|jpe?g|gif|webp|bmp|tiff|heic|heif|avif)|(?:audio|video)/[A-Za-z0-9.+-]+|application/(?:pdf|json|octet-stream)|text/(?:plain|markdown|csv))`
 
 var (
@@ -171,7 +170,7 @@ func (base64Data) apply(w *walk) (bool, error) {
 	return true, nil
 }
 
-// dataOrBase64 passes what either of the two does.
+// dataOrBase64 passes the values of both.
 type dataOrBase64 struct{}
 
 func (dataOrBase64) apply(w *walk) (bool, error) {
@@ -186,8 +185,8 @@ func (dataOrBase64) apply(w *walk) (bool, error) {
 	return true, nil
 }
 
-// picture passes base64 that begins as a picture does. A server that also takes paths
-// and URLs at this place finds none.
+// picture passes base64 that begins like a picture, so that a server that also accepts
+// paths and URLs here gets none.
 type picture struct{}
 
 func (picture) apply(w *walk) (bool, error) {
@@ -208,7 +207,7 @@ func (picture) apply(w *walk) (bool, error) {
 	return false, forbidden("aibox refused the request because %s is not a PNG, JPEG, GIF, WebP or BMP picture in base64", w.at())
 }
 
-// mediaName passes the type of what comes inline beside it.
+// mediaName passes the type of the inline data beside it.
 type mediaName struct{}
 
 func (mediaName) apply(w *walk) (bool, error) {
@@ -223,7 +222,7 @@ func (mediaName) apply(w *walk) (bool, error) {
 	return true, w.writeText(name)
 }
 
-// isBase64 reports whether text, as written in JSON, holds nothing but base64.
+// isBase64 reports whether text, as written in JSON, contains only base64.
 func isBase64(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]

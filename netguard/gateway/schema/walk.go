@@ -22,21 +22,21 @@ const (
 	placeLimit   = 128
 )
 
-// walk is a body on its way through the tables. dec reads the body once, strictly:
-// no name twice in an object, no invalid UTF-8, nothing after the end.
+// walk is the state of reading a body by the tables. dec reads the body once, strictly: no
+// name twice in an object, no invalid UTF-8, nothing after the end.
 type walk struct {
 	body    []byte
 	dec     *jsontext.Decoder
-	ahead   *jsontext.Decoder // looks for what says which kind an object is
+	ahead   *jsontext.Decoder // looks ahead for the kind of an object
 	out     output
 	policy  Policy
 	camel   bool     // names may also be written in snake case, as in Gemini's API
-	place   []string // names and "[]" that lead to where dec is
+	place   []string // the path to dec's position: names and "[]"
 	model   string
 	leftOut []string
 	offers  []netguard.ServerTool // tools that were left out, of the list that is being read
 
-	streams          bool // the answer is to be streamed
+	streams          bool // the answer will be streamed
 	hasStreamOptions bool // stream_options passed
 }
 
@@ -49,7 +49,7 @@ func newWalk(body []byte, policy Policy) *walk {
 	}
 }
 
-// malformed explains an error of the decoder without a byte of the body.
+// malformed explains an error of the decoder without any part of the body.
 func malformed(err error) error {
 	message := "the request's body is not valid JSON"
 	switch {
@@ -65,7 +65,7 @@ func malformed(err error) error {
 	return &Refusal{Malformed, message}
 }
 
-// end makes sure that nothing comes after the body's value.
+// end ensures that nothing follows the body's value.
 func (w *walk) end() error {
 	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return &Refusal{Malformed, "the request's body has data after its JSON"}
@@ -153,11 +153,11 @@ func (w *walk) read(n int) []byte {
 	return w.body[end-int64(n) : end]
 }
 
-// tag looks ahead into the object that dec is about to read for the string that the
-// member key has. It gives false when there is none, or when it is no string.
+// tag looks ahead into the object that dec is about to read, and returns the string in the
+// member key. It returns false if there is none, or if it is not a string.
 func (w *walk) tag(key string) (string, bool) {
 	rest := w.body[w.dec.InputOffset():]
-	at := bytes.IndexByte(rest, '{') // only a comma or colon and white space come before it
+	at := bytes.IndexByte(rest, '{') // only a comma or colon and white space precede it
 	if at < 0 {
 		return "", false
 	}
@@ -182,14 +182,14 @@ func (w *walk) tag(key string) (string, bool) {
 	return "", false
 }
 
-// leave reads a value that is left out, and notes where it was.
+// leave reads a value that is left out, and records its place.
 func (w *walk) leave() (bool, error) {
 	w.note("")
 	_, err := w.skip(nil)
 	return false, err
 }
 
-// note remembers that something at the current place is left out.
+// note records that something at the current place is left out.
 func (w *walk) note(what string) {
 	place := strings.ReplaceAll(strings.Join(w.place, "."), ".[]", "[]") + what
 	place = place[:min(len(place), placeLimit)]
@@ -198,7 +198,7 @@ func (w *walk) note(what string) {
 	}
 }
 
-// at names the current place for a sentence.
+// at returns the current place for a sentence.
 func (w *walk) at() string {
 	return strings.ReplaceAll(strings.Join(w.place, "."), ".[]", "[]")
 }

@@ -2,20 +2,20 @@ package usage
 
 import "aibox/netguard/gateway/schema"
 
-// answer finds out whether what a server sends is an answer: a piece of text or of
-// thinking, a tool call, or a refusal, in the form that the called API has for it. A
-// status of 200 alone is none, and neither are keep-alives such as pings. It looks at
-// values as they stream by and keeps none of them.
+// answer determines whether a server's response is an answer: a piece of text or of
+// thinking, a tool call, or a refusal, in the form of the called API. A status of 200 by
+// itself is not an answer, nor are keep-alives such as pings. It reads values as they
+// arrive and keeps none of them.
 type answer struct {
 	api    schema.Endpoint // 0 for a call that does not generate
 	pieces int64           // of the answer, so far
-	ended  bool            // the server said, in the API's form, why the answer ends
+	ended  bool            // the server reported, in the API's form, why the answer ends
 }
 
-// inList stands for a list in the paths that a scanner reports.
+// inList represents a list in the paths that a scanner reports.
 const inList = "[]"
 
-// answerKeys are those that answer looks for. Other keys read as "".
+// answerKeys are the keys that answer looks for. Other keys read as "".
 var answerKeys = []string{
 	"choices", "delta", "message", "text", "role", "finish_reason", "type",
 	"item", "output", "part", "content", "content_block", "stop_reason", "stop_sequence", "incomplete_details", "reason", "status", "response",
@@ -23,7 +23,7 @@ var answerKeys = []string{
 	"thinking", "done_reason",
 }
 
-// see takes a text of the answer, raw, with the keys that lead to it.
+// see takes a text of the answer, raw, with its path of keys.
 func (a *answer) see(path []string, text []byte) {
 	if len(text) == 0 {
 		return
@@ -43,20 +43,20 @@ func (a *answer) see(path []string, text []byte) {
 	}
 }
 
-// end notes why an answer ends. To refuse is an answer, too.
+// end records why an answer ends. A refusal is an answer, too.
 func (a *answer) end(why []byte) {
 	a.ended = true
 	switch string(why) {
 	case "content_filter", "refusal", // OpenAI; Anthropic
 		"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", // Gemini
-		"load", "unload": // Ollama, when that was all it was asked for
+		"load", "unload": // Ollama, when the request was only to load the model
 		a.pieces++
 	}
 }
 
-// seeChat looks for {"choices":[{"delta" or "message":{…},"finish_reason":…}]}, and
-// for "text" of completions. Servers have fields of their own for thinking, so every
-// text but the role counts.
+// seeChat looks for {"choices":[{"delta" or "message":{…},"finish_reason":…}]}, and for
+// "text" of completions. Servers have different fields for thinking, so every text but the
+// role counts.
 func (a *answer) seeChat(path []string, last string, text []byte) {
 	switch {
 	case len(path) < 3 || path[0] != "choices" || path[1] != inList:

@@ -4,17 +4,17 @@ import (
 	"bytes"
 )
 
-// scanner finds scalar values in JSON that streams by, in pieces of any size: one
-// document, one per line, or one per server-sent event. It keeps at most one
-// key, one value and the names of depthLimit levels, whatever it is fed, and never
-// fails: what it does not understand it passes over.
+// scanner finds scalar values in streamed JSON, in pieces of any size: one document, one
+// per line, or one per server-sent event. It keeps at most one key, one value and the names
+// of depthLimit levels, for any input, and never fails: it skips everything that it does
+// not understand.
 type scanner struct {
-	keys  map[string]string // the keys that are looked for, by themselves; others read as ""
+	keys  map[string]string // the single keys to look for; others read as ""
 	long  bool              // values that are too long are reported too, truncated
 	value func(path []string, text []byte, isString bool)
 
 	levels  []level
-	excess  int    // levels beyond depthLimit, which are not looked into
+	excess  int    // levels beyond depthLimit, which are not read
 	token   []byte // the string or number being read, at most tokenLimit
 	tooLong bool
 	state   scanState
@@ -24,7 +24,7 @@ type scanner struct {
 type level struct {
 	array  bool
 	key    string
-	hasKey bool // a key was read, its value comes next
+	hasKey bool // a key was read, and its value follows
 }
 
 type scanState uint8
@@ -40,7 +40,7 @@ const (
 	tokenLimit = 256
 )
 
-// Write feeds p. It never fails.
+// Write reads p. It never fails.
 func (s *scanner) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		switch s.state {
@@ -56,8 +56,8 @@ func (s *scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inString reads on in a string and returns how many bytes it took, at least one.
-// Most of what models send is in strings, so it looks for their end in strides.
+// inString continues a string and returns how many bytes it took, at least one. Most output
+// of models is in strings, so it searches for their end in large steps.
 func (s *scanner) inString(p []byte) int {
 	if s.escape {
 		s.escape = false
@@ -90,8 +90,8 @@ func (s *scanner) inString(p []byte) int {
 	return end + 1
 }
 
-// inNumber reads on in a number and returns how many bytes it took; none when it
-// has ended.
+// inNumber continues a number and returns how many bytes it took; none if the number has
+// ended.
 func (s *scanner) inNumber(p []byte) int {
 	for i, c := range p {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
@@ -154,8 +154,8 @@ func (s *scanner) endString() {
 	top.key, top.hasKey = s.keys[string(s.token)], true
 }
 
-// emit reports a value with the keys that lead to it; inList stands for an array. An
-// array at the top is a list of documents and is ignored.
+// emit reports a value with its path of keys, in which inList represents an array. An array
+// at the top is a list of documents and is ignored.
 func (s *scanner) emit(isString bool) {
 	defer func() { s.top().hasKey = false }()
 	if s.tooLong && !s.long {

@@ -1,10 +1,10 @@
-// Package usage reads an inference answer while it streams by: how many tokens it used,
-// whether it holds an answer at all, and whether it holds an error. It keeps no part of
-// the answer's text and never fails; what it does not understand it skips.
+// Package usage reads an inference answer while it streams: how many tokens it used,
+// whether it contains an answer at all, and whether it contains an error. It keeps no part
+// of the answer's text and never fails; it skips everything that it does not understand.
 //
-// It has a scanner of its own because encoding/json and its successor need whole tokens
-// in memory, stop at the first error, and know neither server-sent events nor a stream
-// that breaks off. A hostile server must not be able to fill memory or stop the count.
+// It has a scanner of its own because encoding/json and its successor need whole tokens in
+// memory, stop at the first error, and support neither server-sent events nor truncated
+// streams. A hostile server must not be able to fill memory or stop the count.
 package usage
 
 import (
@@ -15,9 +15,8 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Usage counts the tokens that an answer says were used, notes an error that came on
-// the way, when the status had long said that all is well, and whether there is an
-// answer at all.
+// Usage counts the tokens that an answer reports, and records an error that comes after a
+// status of success, and whether there is an answer at all.
 type Usage struct {
 	scanner  scanner
 	dialect  schema.Dialect
@@ -42,7 +41,7 @@ const (
 	fieldCount
 )
 
-// usageKeys lead to counts, to an answer's ID, and to the answer.
+// usageKeys are the keys of counts, of an answer's ID, and of the answer.
 var usageKeys = keySet(append(answerKeys, "response", "message", "usage", "usageMetadata",
 	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
 	"cache_creation", "ephemeral_1h_input_tokens", "prompt_tokens_details", "input_tokens_details", "cached_tokens", "cache_write_tokens", "prompt_cache_hit_tokens",
@@ -67,13 +66,13 @@ func New(dialect schema.Dialect, api schema.Endpoint) *Usage {
 	return u
 }
 
-// Write feeds a piece of the answer.
+// Write reads a piece of the answer.
 func (u *Usage) Write(p []byte) (int, error) { return u.scanner.Write(p) }
 
-// Pieces returns how many pieces of an answer have come.
+// Pieces returns how many pieces of an answer have arrived.
 func (u *Usage) Pieces() int64 { return u.answer.pieces }
 
-// Ended reports whether the server sent, in the API's form, why the answer ends.
+// Ended reports whether the server sent, in the API's form, the reason why the answer ends.
 func (u *Usage) Ended() bool { return u.answer.ended }
 
 // Reported reports whether the answer held a token count.
@@ -87,11 +86,11 @@ func (u *Usage) ID() string { return u.id }
 
 // Counts are the tokens of an answer.
 type Counts struct {
-	Input          int64 // all that the model read
+	Input          int64 // all tokens that the model read
 	CacheRead      int64 // the part of Input that came from the server's cache
 	CacheWrite     int64 // the part of Input that went into the server's cache
 	CacheWriteLong int64 // the part of CacheWrite that is kept for an hour
-	Output         int64 // all that the model wrote, thinking included
+	Output         int64 // all tokens that the model wrote, including thinking
 }
 
 // Total returns all tokens, read and written.
@@ -121,7 +120,7 @@ func (u *Usage) see(path []string, text []byte, isString bool) {
 		u.answer.see(path, text)
 	}
 	if slices.Contains(path, inList) {
-		return // nothing else that is looked for is in one
+		return // no other relevant value is in one
 	}
 	u.fail(path, text, isString)
 	if isString {
@@ -140,14 +139,14 @@ func (u *Usage) see(path []string, text []byte, isString bool) {
 	}
 }
 
-// fail notes the error of a stream, in the shapes
+// fail records the error of a stream, in the forms
 //
 //	{"error":{"message":…,"type":…,"code":…}}                 most
 //	{"response":{"error":{"message":…,"code":…}}}             Responses
 //	{"type":"error","message":…,"code":…}                     Responses
 //	{"error":"…"}                                             Ollama
 //
-// Like counts, errors are taken only from where the model's own text cannot lie.
+// Like counts, errors are read only from paths that the model's own text cannot have.
 func (u *Usage) fail(path []string, text []byte, isString bool) {
 	if len(path) == 3 && path[0] == "response" {
 		path = path[1:]
@@ -176,8 +175,8 @@ func (u *Usage) fail(path []string, text []byte, isString bool) {
 	}
 }
 
-// field says what a path counts. Only paths that the model's own text and the
-// arguments of its tool calls cannot lie under are taken.
+// field returns what the value at a path counts. It accepts only paths that the model's own
+// text and the arguments of its tool calls cannot have.
 func (u *Usage) field(path []string) (field, bool) {
 	if len(path) > 2 && (path[0] == "response" || path[0] == "message") {
 		path = path[1:] // the wrapping of the Responses and Messages streams
@@ -200,7 +199,7 @@ func (u *Usage) field(path []string) (field, bool) {
 	}
 }
 
-// ollamaField goes by https://docs.ollama.com/api/usage.
+// ollamaField follows https://docs.ollama.com/api/usage.
 func ollamaField(key string) (field, bool) {
 	switch key {
 	case "prompt_eval_count":
@@ -212,7 +211,7 @@ func ollamaField(key string) (field, bool) {
 	}
 }
 
-// geminiField goes by https://ai.google.dev/api/generate-content#UsageMetadata.
+// geminiField follows https://ai.google.dev/api/generate-content#UsageMetadata.
 func geminiField(key string) (field, bool) {
 	switch key {
 	case "promptTokenCount":
@@ -230,7 +229,7 @@ func geminiField(key string) (field, bool) {
 	}
 }
 
-// anthropicField goes by https://docs.anthropic.com/en/api/messages. Servers that only
+// anthropicField follows https://docs.anthropic.com/en/api/messages. Servers that only
 // imitate the API may use OpenAI's names.
 func anthropicField(key string) (field, bool) {
 	switch key {
@@ -243,7 +242,7 @@ func anthropicField(key string) (field, bool) {
 	}
 }
 
-// openAIField goes by https://platform.openai.com/docs/api-reference/chat/object and
+// openAIField follows https://platform.openai.com/docs/api-reference/chat/object and
 // …/responses/object. The last name is DeepSeek's.
 func openAIField(key string) (field, bool) {
 	if key == "prompt_cache_hit_tokens" {
@@ -252,7 +251,7 @@ func openAIField(key string) (field, bool) {
 	return basicField(key)
 }
 
-// openAIDetail knows the parts of the input. The last name is OpenRouter's.
+// openAIDetail returns the parts of the input. The last name is OpenRouter's.
 func openAIDetail(key string) (field, bool) {
 	switch key {
 	case "cached_tokens":

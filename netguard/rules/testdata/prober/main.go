@@ -1,7 +1,7 @@
-// Command prober is what the tests run inside a sandbox, and beside one: "probe
-// TARGET…" tries all targets ("tcp 1.2.3.4:80") at the same time and prints JSON;
-// "plan" runs the probes of a plan, JSON on its standard input, and prints their results;
-// "serve ADDRESS" prints its port and answers until its standard input ends.
+// The tests run command prober inside a sandbox, and beside one: "probe TARGET…" tries all
+// targets ("tcp 1.2.3.4:80") at the same time and prints JSON; "plan" runs the probes of a
+// plan, JSON on its standard input, and prints their results; "serve ADDRESS" prints its
+// port and answers until its standard input ends.
 package main
 
 import (
