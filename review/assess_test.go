@@ -83,7 +83,7 @@ func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 		t.Errorf("told as %+v", r)
 	}
 
-	// From the disk the change set has lost what the baseline told, and finds it again.
+	// A change set read from disk lacks the callers in the baseline, and finds them again.
 	data, err := json.Marshal(cs)
 	reviewtest.Must(t, err)
 	again := new(review.ChangeSet)

@@ -73,14 +73,14 @@ func (b block) overlaps(other block) bool {
 	return b.at == other.at || b.at < other.at+other.old && other.at < b.at+b.old
 }
 
-// block is a run of changed lines: what a text hunk is made of.
+// block is a run of changed lines; text hunks consist of these.
 type block struct {
 	at    int // lines of the baseline before it
 	old   int // lines of the baseline it replaces
 	lines []Line
 	from  int // index of its first line among the hunk's
 
-	partial bool // some of its lines are left out, and deleted ones that stay are ' '
+	partial bool // some of its lines are left out; deleted lines that stay are ' '
 }
 
 // blocks are the runs of changed lines of a text hunk.

@@ -40,8 +40,8 @@ func gitSettings(ctx context.Context, repo string) []risk.Caller {
 	return all
 }
 
-// callerFiles returns the files that can run others, both from the baseline and as the
-// agent left them.
+// callerFiles returns the files that can run others, both in the baseline and in the
+// agent's version.
 func callerFiles(ctx context.Context, repo *git.Repo, cs *ChangeSet) ([]git.Entry, error) {
 	entries := cs.Callers
 	if entries == nil { // a change set read from disk

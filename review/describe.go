@@ -8,8 +8,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Describe says in one escaped line what accepting the hunk does. c is the hunk's change.
-// The target of a symbolic link is known only while the hunk has its lines.
+// Describe describes, in one escaped line, the effect of accepting the hunk. c is the
+// hunk's change. The target of a symbolic link is known only while the hunk has its lines.
 func (h *Hunk) Describe(c *Change) string {
 	switch h.Kind {
 	case HunkText:
@@ -42,7 +42,7 @@ func (h *Hunk) Describe(c *Change) string {
 	}
 }
 
-// fileOf names what a version of the hunk's file is, by its mode. op is the sign of the
+// fileOf names the kind of a version of the hunk's file, by its mode. op is the sign of the
 // lines of that version.
 func (h *Hunk) fileOf(mode string, op byte) string {
 	name := DescribeFile(mode)
@@ -97,7 +97,7 @@ func DescribeMode(from, to string) string {
 	return "no longer executable"
 }
 
-// Describe says in a few words what happened to the file.
+// Describe describes the change of the file in a few words.
 func (c *Change) Describe() string {
 	text := string(c.Kind)
 	switch link, wasLink := c.NewMode == string(git.Symlink), c.OldMode == string(git.Symlink); {

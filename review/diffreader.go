@@ -126,7 +126,7 @@ type sectionReader struct {
 
 // patchPart is the change of a section to come.
 type patchPart struct {
-	change *Change // nil when not wanted
+	change *Change // nil if not requested
 	half   int     // 1 and 2 for a type change, which has one section for the removed file and one for the new
 }
 

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// FileDiff is one changed file with its hunks, of which there is always at least one.
+// FileDiff is one changed file with its hunks, always at least one.
 type FileDiff struct {
 	Change *Change
 	Hunks  []Hunk

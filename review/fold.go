@@ -12,10 +12,10 @@ import (
 	"aibox/internal/spool"
 )
 
-// An agent that unpacks eighty thousand files makes more changes than a list can hold in
-// memory, or than anyone reads. Changes of existing files are listed first, then new
-// folders with few files. All others are folded: one change stands for all files below a
-// folder, as a whole. The tree holds folded files like any others.
+// An agent that unpacks eighty thousand files makes more changes than a list in memory can
+// hold or anyone would read. Changes of existing files are listed first, then new folders
+// with few files. All others are folded: one change stands for all files below a folder, as
+// a whole. The tree holds folded files like any others.
 
 // everythingElse is the path of the change for folded files in no folded folder.
 const everythingElse = "./"
@@ -27,7 +27,7 @@ type folding struct {
 }
 
 // FoldChanges divides the differences between the base and the tree: it lists at most most
-// of them, and sums up the others.
+// of them, and folds the others.
 func (cs *ChangeSet) FoldChanges(ctx context.Context, repo *git.Repo, most int, ref ...string) error {
 	f := &folding{
 		found: differences{spool.Spool{Dir: filepath.Join(cs.GitDir, "aibox")}},
@@ -94,8 +94,8 @@ func (f *differences) visit(each func(difference) error) error {
 	})
 }
 
-// each visits the differences with the path of the change that stands for them; empty for
-// those that are listed.
+// each visits the differences with the path of the folded change that represents them;
+// empty for those that are listed.
 func (f *folding) each(visit func(d difference, fold string) error) error {
 	var own ListSize
 	return f.found.visit(func(d difference) error {

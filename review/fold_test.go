@@ -33,7 +33,7 @@ func folded(b *reviewtest.Fixture, most int) *review.ChangeSet {
 	return back
 }
 
-// outline is what is listed and what is folded, as "letter path" and "path files".
+// outline returns the listed and the folded changes, as "letter path" and "path files".
 func outline(cs *review.ChangeSet) (lines []string) {
 	for _, c := range cs.Changes {
 		if c.Folder != nil {
@@ -45,7 +45,7 @@ func outline(cs *review.ChangeSet) (lines []string) {
 	return lines
 }
 
-// unpack writes so many files of a dependency, in many folders.
+// unpack writes this number of files of a dependency, in many folders.
 func unpack(b *reviewtest.Fixture, dir string, files int) {
 	for i := range files {
 		b.Write(fmt.Sprintf("%s/package%03d/lib/file%d.js", dir, i/2, i), fmt.Sprintf("module.exports = %d\n", i))
@@ -88,7 +88,7 @@ func TestUnpackedDependenciesAreFoldedButWorkIsListed(t *testing.T) {
 	b.AppliesTo(cs)
 }
 
-// A folder is taken or left as a whole, and whatever is taken first, the sum is the
+// A folder is taken or left out as a whole. In any order, taking everything gives the
 // agent's tree.
 func TestAFoldedFolderIsSelectedAsAWhole(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "gone/a": "a\n", "gone/b": "b\n", "gone/c": "c\n"}).Prepare()
@@ -149,7 +149,7 @@ func TestAFoldedFolderIsSelectedAsAWhole(t *testing.T) {
 	}
 }
 
-// A folder of which one file would run is held back, and says which.
+// A folder with a file that would run is held back, and its risk names the file.
 func TestARiskyFileHoldsItsFoldedFolderBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).Prepare()
 	unpack(b, "calm", 30)

@@ -21,7 +21,7 @@ func (cs *ChangeSet) folds() map[Path]*Change {
 	return folds
 }
 
-// foldOf returns the change that stands for an unlisted path.
+// foldOf returns the folded change that represents an unlisted path.
 func foldOf(folds map[Path]*Change, path string) *Change {
 	for i := range len(path) {
 		if path[i] == '/' {
@@ -33,8 +33,8 @@ func foldOf(folds map[Path]*Change, path string) *Change {
 	return folds[everythingElse]
 }
 
-// EachFolded visits the folded files in the order of their paths, each with the change
-// that stands for it.
+// EachFolded visits the folded files in the order of their paths, each with the change that
+// represents it.
 func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
 	folds := cs.folds()
 	if len(folds) == 0 {

@@ -33,7 +33,7 @@ type group struct {
 	ListSize
 	key  string // the folder; an existing one ends with a slash
 	in   string // its parent folder
-	fold string // the path of the change that stands for it; empty when it is listed
+	fold string // the path of the folded change that represents it; empty if it is listed
 }
 
 // make chooses the folders. It splits a folder that is too large to list while a few of
@@ -135,8 +135,8 @@ func (f *foldPlan) keyOf(d difference) (key, in string) {
 	}
 }
 
-// choose lists the smallest groups as far as there is room and folds the others. It
-// returns the folders that may be worth splitting.
+// choose lists the smallest groups up to the limit and folds the others. It returns the
+// folders that may be worth splitting.
 func (f *foldPlan) choose() (into []string) {
 	all := make([]*group, 0, len(f.groups))
 	for _, g := range f.groups {

@@ -22,7 +22,7 @@ type foldRisks struct {
 	rules  map[string]*ruleRisks
 }
 
-// ruleRisks sums up the risks that one rule found.
+// ruleRisks summarizes the risks that one rule found.
 type ruleRisks struct {
 	risk  risk.Risk // the most severe, of the first file
 	path  Path
@@ -56,8 +56,8 @@ func (a *assessment) fold(c *Change, path string, risks []risk.Risk) {
 	}
 }
 
-// sumFolds gives each folder the risks of its files: one for each rule, which names one
-// file and counts the others. A folder with a file that is held back is held back.
+// sumFolds gives each folder the risks of its files: one risk for each rule, which names
+// one file and counts the others. A folder with a file that is held back is held back.
 func (a *assessment) sumFolds() {
 	for _, f := range a.folds {
 		risks := make([]risk.Risk, 0, len(f.rules))
@@ -82,7 +82,7 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	runes := []rune(text[len(text)-most:]) // the end of a path says most
+	runes := []rune(text[len(text)-most:]) // the end of a path is the most informative part
 	return "…" + string(runes[min(len(runes), 3):])
 }
 

@@ -17,7 +17,7 @@ import (
 	"aibox/internal/sorting"
 )
 
-// sum returns the changes that stand for the folded files.
+// sum returns the changes that represent the folded files.
 func (f *folding) sum(ctx context.Context, repo *git.Repo) ([]Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

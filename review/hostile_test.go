@@ -17,7 +17,7 @@ import (
 	"aibox/test/hostile"
 )
 
-// everything chooses all of cs, what is risky included.
+// everything chooses all of cs, including risky changes.
 func everything(cs *review.ChangeSet) review.Choice {
 	choice := review.Choice{All: true}
 	for _, c := range cs.Changes {
@@ -26,8 +26,7 @@ func everything(cs *review.ChangeSet) review.Choice {
 	return choice
 }
 
-// review goes the whole way of a person who looks and accepts, and returns all
-// that was printed.
+// review does everything that a user does to review and accept, and returns all output.
 func reviewAll(b *reviewtest.Fixture) string {
 	t := b.T
 	t.Helper()

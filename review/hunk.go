@@ -13,7 +13,7 @@ import (
 // HunkKind is the effect of accepting a hunk.
 type HunkKind string
 
-// The kinds of hunks. As in "git add -p", a hunk is not always text.
+// The kinds of hunks. As in "git add -p", not every hunk is text.
 const (
 	HunkText    HunkKind = "text"    // replaces lines of the baseline
 	HunkAdded   HunkKind = "added"   // makes the file
@@ -42,7 +42,7 @@ type Hunk struct {
 	OldLines int      `json:"old_lines,omitempty"`
 	NewStart int      `json:"new_start,omitempty"`
 	NewLines int      `json:"new_lines,omitempty"`
-	Section  string   `json:"section,omitempty"` // what git shows behind @@, raw: escape before printing
+	Section  string   `json:"section,omitempty"` // the text that git shows after @@, raw: escape before printing
 
 	// Lines are the changed lines with their context. Text hunks have them, and for
 	// display also added and deleted files and symlinks; never binary files or files of
@@ -57,7 +57,7 @@ type Line struct {
 	NoNewline bool   // the file ends with this line and has no newline there
 }
 
-// lineJSON is a line as JSON has it.
+// lineJSON is the form of a line in JSON.
 type lineJSON struct {
 	Op        string `json:"op"`
 	Text      *Path  `json:"text"` // a string, or {"bytes": base64} when it is not UTF-8
@@ -85,8 +85,8 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 }
 
 // Split divides a text hunk into one hunk for each run of changed lines; context lines
-// between two of them are in both. Any other hunk is its own only part. The id of a part
-// is valid wherever that of a hunk is.
+// between two of them belong to both. Any other hunk has itself as its only part. The id of
+// a part is valid wherever that of a hunk is.
 func (h Hunk) Split() []Hunk {
 	if h.Kind != HunkText {
 		return []Hunk{h}
@@ -132,8 +132,7 @@ func (h *Hunk) counter() *counter {
 	return n
 }
 
-// to returns how many there are before line i, which must not be before that of the
-// previous call.
+// to returns how many lines there are before line i. i must not decrease between calls.
 func (n *counter) to(i int) (before, after int) {
 	for ; n.at < i; n.at++ {
 		if n.lines[n.at].Op != '+' {

@@ -10,8 +10,8 @@ import (
 	"aibox/internal/git"
 )
 
-// patchSeed is what git prints of four files: names that are quoted, content that
-// poses as headers, a file without a newline at its end, a type that changes.
+// patchSeed is git's patch of four files: quoted names, content that looks like headers, a
+// file without a newline at its end, and a changed type.
 const patchSeed = ":100644 100644 1111 2222 M\t\"a\\nb\"\n" +
 	":100644 120000 1111 2222 T\tlink\n" +
 	":100644 100755 1111 2222 R090\told\tnew\n" +
@@ -23,7 +23,7 @@ const patchSeed = ":100644 100644 1111 2222 M\t\"a\\nb\"\n" +
 	"diff --git a/old b/new\nold mode 100644\nnew mode 100755\nsimilarity index 90%\nBinary files a/old and b/new differ\n" +
 	"diff --git a/empty b/empty\nnew file mode 100644\n"
 
-// heard keeps what a patch says.
+// heard records the parts of a patch.
 type heard struct {
 	list     []string
 	sections []patchSection
@@ -60,8 +60,8 @@ func TestPatchContentIsNotParsedAsAHeader(t *testing.T) {
 	}
 }
 
-// FuzzPatchReader gives the reader what git would never print. It must take it or
-// refuse it, and what it takes must agree with itself.
+// FuzzPatchReader gives the reader input that git would never print. The reader must accept
+// or refuse it, and accepted input must be consistent.
 func FuzzPatchReader(f *testing.F) {
 	f.Add([]byte(patchSeed), []byte("one\n-- a/x\ntwo\nthree\nfour"))
 	f.Add([]byte("diff --git a/f b/f\n@@ -0,0 +1,2147483647 @@\n+x\n"), []byte(""))
@@ -106,7 +106,7 @@ func agrees(t *testing.T, h Hunk) {
 		if again := part.Split(); len(again) != 1 || again[0].ID != part.ID {
 			t.Fatalf("part %s splits into %v", part.ID, again)
 		}
-		// Other lines around it do not make it another hunk.
+		// Other context lines do not make it another hunk.
 		bare := part
 		for len(bare.Lines) > 0 && bare.Lines[0].Op == ' ' {
 			before, after := bare.counter().to(1)
@@ -126,8 +126,8 @@ func agrees(t *testing.T, h Hunk) {
 	}
 }
 
-// FuzzHunksOfAnyContent asks git for the hunks between two contents: all of them give
-// the new one, and none the old one, whatever is in them.
+// FuzzHunksOfAnyContent asks git for the hunks between two contents: applying all of them
+// gives the new one, and applying none the old one.
 func FuzzHunksOfAnyContent(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"", "x"},

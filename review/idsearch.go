@@ -13,7 +13,7 @@ import (
 type idSearch struct {
 	asked  []string
 	exact  map[HunkID]bool
-	begin  []string             // those that are prefixes
+	begin  []string             // ids that are prefixes
 	found  map[string][]idFound // by id or prefix
 	blocks map[int][]sizedBlock // all blocks of the changes with a match, by index
 }
@@ -59,7 +59,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	}
 	at := -1
 	err := cs.Files(ctx, func(f FileDiff) error {
-		for at++; &cs.Changes[at] != f.Change; at++ { //nolint:revive // the files come in the order of the changes
+		for at++; &cs.Changes[at] != f.Change; at++ { // nolint:revive // the files are in the order of the changes
 		}
 		s.look(at, f.Hunks)
 		return nil
@@ -70,7 +70,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	return s.check(cs)
 }
 
-// look notes the matches among the hunks of one change.
+// look records the matches among the hunks of one change.
 func (s *idSearch) look(change int, hunks []Hunk) {
 	var all []sizedBlock
 	hit := false

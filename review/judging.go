@@ -29,7 +29,7 @@ func (j *job) bytes() int64 {
 // judge reads the changed files one by one and judges them concurrently.
 func (a *assessment) judge(ctx context.Context) error {
 	blobs := a.repo.Blobs(ctx)
-	g, within := errgroup.WithContext(ctx) // ends with Wait, which git must outlive
+	g, within := errgroup.WithContext(ctx) // ends with Wait, and git must run longer
 	jobs := make(chan *job)
 	g.Go(func() error {
 		defer close(jobs)
@@ -47,8 +47,8 @@ func (a *assessment) judge(ctx context.Context) error {
 	return errors.Join(g.Wait(), blobs.Close())
 }
 
-// feed makes a job of each change, with its content: first of the listed ones, then of the
-// folded ones.
+// feed makes a job with the content of each change: first the listed ones, then the folded
+// ones.
 func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *job) error {
 	f := &feeder{assessment: a, effort: risk.NewEffort(), blobs: blobs, jobs: jobs}
 	for i := range a.set.Changes {
@@ -78,7 +78,7 @@ type feeder struct {
 	total  int64
 }
 
-// send makes a job of c, whose risks belong to the change to.
+// send makes a job of c. Its risks belong to the change to.
 func (f *feeder) send(ctx context.Context, to, c *Change) error {
 	j := &job{change: to, file: risk.File{
 		Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: max(0, c.Size), Binary: c.Binary,

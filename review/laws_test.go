@@ -72,7 +72,7 @@ func changeSetOf(t testing.TB, dir string, base, agent map[string]treeFile, fail
 	return cs
 }
 
-// lawNames are few, so that paths meet, and folders take the place of files.
+// lawNames are few, so that paths collide and folders replace files.
 var lawNames = []string{"a", "b", "a/x", "a/x/deep", "b/y", "n\nl", "\xfe\"q", "c", "d", "dir/e", "dir/f", "-z"}
 
 func drawFile(t *rapid.T) treeFile {
@@ -92,7 +92,7 @@ func drawFile(t *rapid.T) treeFile {
 	return treeFile{rapid.SampledFrom([]git.Mode{git.File, git.File, git.Executable}).Draw(t, "mode"), content}
 }
 
-// put sets a path, with everything that is in its way gone.
+// put sets a path and removes everything that conflicts with it.
 func put(tree map[string]treeFile, path string, file treeFile) {
 	for other := range tree {
 		if strings.HasPrefix(other, path+"/") || strings.HasPrefix(path, other+"/") {
@@ -146,7 +146,7 @@ func drawChanges(t *rapid.T) (base, agent map[string]treeFile) {
 	return base, agent
 }
 
-// allBlocks lists the smallest hunks there are.
+// allBlocks lists the smallest hunks.
 func allBlocks(t testing.TB, cs *ChangeSet) (ids []HunkID) {
 	t.Helper()
 	seen := map[HunkID]bool{}
@@ -178,9 +178,10 @@ func texts(ids []HunkID) (all []string) {
 	return all
 }
 
-// TestTheLawsOfAccept tries them on random trees and edits: everything gives the
-// agent's tree, nothing the baseline, a part and then the rest everything, whatever
-// the order; and only a set with a path that is file and folder at once is refused.
+// TestTheLawsOfAccept tries them on random trees and edits: accepting everything gives the
+// agent's tree, accepting nothing the baseline, and accepting a part and then the rest
+// gives everything in any order. Only a set in which a path is both file and folder is
+// refused.
 func TestTheLawsOfAccept(t *testing.T) {
 	dir := newOwned(t)
 	fewer(t, 30)
@@ -228,7 +229,7 @@ func TestTheLawsOfAccept(t *testing.T) {
 		if back := second.Union(first); fmt.Sprint(back.Taken) != fmt.Sprint(sum.Taken) || !sum.Complete(cs) {
 			r.Fatalf("one way %v, the other way %v", sum.Taken, back.Taken)
 		}
-		// The way by hunks must give the agent's tree, too.
+		// Accepting by hunks must give the agent's tree, too.
 		edit, err := newTreeEdit(t.Context(), cs, cs.inParts(t))
 		if err != nil {
 			r.Fatalf("%v", err)
@@ -285,7 +286,7 @@ func (cs *ChangeSet) inParts(t testing.TB) *Selection {
 	return s
 }
 
-// expected makes the tree of some hunks the plain way.
+// expected builds the tree of some hunks in a simple way.
 func expected(t testing.TB, cs *ChangeSet, base, agent map[string]treeFile, some []HunkID) map[string]treeFile {
 	t.Helper()
 	tree := maps.Clone(base)
@@ -353,7 +354,7 @@ func replaced(lines []string, part Hunk) []string {
 	return slices.Replace(slices.Clone(lines), at, at+gone, in...)
 }
 
-// clashIn names a path that is file and folder at once.
+// clashIn returns a path that is both file and folder.
 func clashIn(tree map[string]treeFile) string {
 	for path := range tree {
 		for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {

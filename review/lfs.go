@@ -13,15 +13,15 @@ import (
 	"aibox/internal/git"
 )
 
-// LFS is what is known of a file that the repository keeps in Git LFS. The baseline has
-// only its pointer, and the workspace its content, so their lines cannot be compared.
+// LFS describes a file that the repository keeps in Git LFS. The baseline has only its
+// pointer, and the workspace its content, so their lines cannot be compared.
 type LFS struct {
 	OldOID  string `json:"old_oid"` // SHA-256 of the content, in hex
 	OldSize int64  `json:"old_size"`
 	NewOID  string `json:"new_oid,omitempty"` // empty when the file is deleted
 }
 
-// maxPointer is more than the bytes of any pointer (the specification allows 1023).
+// maxPointer is more than the size of any pointer in bytes (the specification allows 1023).
 const maxPointer = 1024
 
 // parsePointer reads a pointer of Git LFS
@@ -43,8 +43,7 @@ func parsePointer(content []byte) (oid string, size int64, ok bool) {
 	return oid, size, err == nil && len(raw) == sha256.Size && size >= 0
 }
 
-// FindLFS fills in LFS of the changes whose files in the baseline are stored through a
-// filter, which stored reports.
+// FindLFS sets LFS in the changes for whose baseline files stored reports a filter.
 func (cs *ChangeSet) FindLFS(ctx context.Context, repo *git.Repo, stored func(Path) bool) error {
 	var blobs *git.Blobs
 	var err error
@@ -69,7 +68,7 @@ func (cs *ChangeSet) FindLFS(ctx context.Context, repo *git.Repo, stored func(Pa
 	return err
 }
 
-// readLFS returns what is known of a changed file in Git LFS, or nil for another one.
+// readLFS returns the LFS of a changed file in Git LFS, or nil for another one.
 func readLFS(blobs *git.Blobs, c *Change) (*LFS, error) {
 	if c.OldBlob == c.NewBlob { // the mode
 		return nil, nil
@@ -109,8 +108,8 @@ func (c *Change) DescribeLFS() string {
 	}
 }
 
-// Shown returns the hunks as they are shown: without the lines of a pointer of Git LFS,
-// which are no older version of the lines beside them.
+// Shown returns the hunks for display: without the lines of a Git LFS pointer, which are
+// not an older version of the content.
 func (f FileDiff) Shown() []Hunk {
 	if f.Change.LFS == nil {
 		return f.Hunks

@@ -10,15 +10,15 @@ import (
 	"aibox/internal/termtext"
 )
 
-// BlockLines are the taken lines of a block of which not all are.
+// BlockLines are the taken lines of a block that is not taken completely.
 type BlockLines struct {
 	Block HunkID `json:"block"`
 	Lines []int  `json:"lines"` // numbers of its changed lines, from 1, sorted
 	Of    int    `json:"of"`    // how many changed lines it has
 }
 
-// lineSet tells for each changed line of a block whether it is taken. A block that is no
-// text has one.
+// lineSet records for each changed line of a block whether it is taken. A block without
+// text counts as one line.
 type lineSet []bool
 
 func (s lineSet) setAll(to bool) {
@@ -138,7 +138,7 @@ func (b block) only(numbers []int) block {
 	return some
 }
 
-// addLines adds lines of blocks to what is taken. A block with all of its lines is taken
+// addLines adds lines of blocks to the taken ones. A block with all of its lines is taken
 // as a whole.
 func (t *Taken) addLines(more []BlockLines) {
 	byBlock := map[HunkID]BlockLines{}

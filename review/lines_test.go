@@ -118,7 +118,7 @@ func checkLines(r *rapid.T, base, got string, deleted, added []string) {
 		want = slices.Delete(want, i, i+1)
 	}
 	twice := slices.ContainsFunc(added, func(line string) bool { return slices.Contains(linesOf(base), line) })
-	if !twice { // else the text of a line does not tell which one it is
+	if !twice { // otherwise the text of a line does not identify it
 		ofBase := slices.DeleteFunc(linesOf(got), func(line string) bool { return slices.Contains(added, line) })
 		ofAgent := slices.DeleteFunc(linesOf(got), func(line string) bool { return !slices.Contains(added, line) })
 		if !slices.Equal(ofBase, want) || !slices.Equal(ofAgent, added) {

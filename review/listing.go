@@ -11,8 +11,8 @@ const (
 	maxWeight = 16 << 20
 )
 
-// weight estimates the bytes of a listed path: most operations on paths cost their
-// length, and some cost it once for each parent folder.
+// weight estimates the bytes of a listed path: most operations on paths take time
+// proportional to their length, and some again for each parent folder.
 func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
 
 // Add counts one more change.

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMain puts the tests' folders into memory where AIBOX_TEST_MEMORY names a folder
-// there: they have git and the product write and sync thousands of small files, and no
-// test here is about a disk that it has not made itself.
+// TestMain puts the tests' folders into the folder AIBOX_TEST_MEMORY, which should be in
+// memory: git and aibox write and sync thousands of small files. Tests about disks make
+// their own.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("AIBOX_TEST_MEMORY"); dir != "" {
 		_ = os.Setenv("TMPDIR", dir)

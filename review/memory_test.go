@@ -26,15 +26,15 @@ import (
 	"aibox/workspace"
 )
 
-// memoryBound is the most memory that a process may ever have needed (VmHWM, proc(5))
-// to compute, judge, show and choose from any change set.
+// memoryBound is the maximum peak memory (VmHWM, proc(5)) of a process that computes,
+// judges, shows and chooses from any change set.
 const memoryBound = 100 << 20
 
 // memoryChild names the workspace's record to the process whose memory is measured.
 const memoryChild = "AIBOX_TEST_MEMORY_OF"
 
-// measuredChild does what a supervisor and the commands do with a change set, and
-// prints the most memory that this took.
+// measuredChild does what a supervisor and the commands do with a change set, and prints
+// the peak memory.
 func measuredChild(record string) error {
 	data, err := os.ReadFile(record)
 	if err != nil {
@@ -97,7 +97,7 @@ func measuredChild(record string) error {
 
 func tContext() context.Context { return context.Background() }
 
-// peakMemory is the most memory that this process has needed so far, in bytes.
+// peakMemory returns the peak memory of this process so far, in bytes.
 func peakMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -112,8 +112,8 @@ func peakMemory() int64 {
 	return -1
 }
 
-// withinMemory fails when a process that works on the workspace's change set needs
-// more memory than it may.
+// withinMemory fails if a process that works on the workspace's change set exceeds the
+// bound.
 func withinMemory(b *reviewtest.Fixture) {
 	b.T.Helper()
 	data, err := json.Marshal(b.Workspace)
@@ -185,7 +185,7 @@ func TestReviewingTheGoSourceTreeNeedsLittleMemory(t *testing.T) {
 	withinMemory(b)
 }
 
-// As many changes as are listed one by one are the most that a list holds.
+// The maximum number of changes that are listed one by one.
 func TestALongListOfChangesNeedsLittleMemory(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	for i := range 19_999 {
@@ -194,7 +194,7 @@ func TestALongListOfChangesNeedsLittleMemory(t *testing.T) {
 	withinMemory(b)
 }
 
-// A file of as many lines as are kept of one.
+// A file with the maximum number of kept lines.
 func TestAFileOfManyLinesNeedsLittleMemory(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	var text strings.Builder

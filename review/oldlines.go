@@ -15,14 +15,13 @@ type Span struct{ From, To int }
 // MaxLine is how many bytes of a line are kept; a longer line is cut.
 const MaxLine = 64 << 10
 
-// lineCost is the bytes that a line takes in addition to its text.
+// lineCost is how many bytes a line takes in addition to its text.
 const lineCost = 48
 
-// OldLines reads lines of a changed file as it is in the baseline, which is what hunks
-// count their old lines in. The spans must be in order and must not overlap. It returns
-// the lines of each span and the number of lines in the file. It keeps at most most
-// bytes; lines beyond that are left out, and lines of more than 64 KB are cut. A new file
-// has no old lines.
+// OldLines reads lines of the baseline's version of a changed file, in which hunks count
+// their old lines. The spans must be in order and must not overlap. It returns the lines of
+// each span and the number of lines in the file. It keeps at most most bytes; lines beyond
+// that are left out, and lines of more than 64 KB are cut. A new file has no old lines.
 func (cs *ChangeSet) OldLines(ctx context.Context, path Path, most int, spans ...Span) (lines [][]Line, total int, err error) {
 	found, err := cs.indexes([]Path{path})
 	if err != nil {
@@ -48,9 +47,9 @@ type lineReader struct {
 	most  int // bytes that may still be kept
 	lines [][]Line
 	in    int // the current span, or the next one
-	at    int // the line under way
+	at    int // the current line
 	begun bool
-	line  []byte // of it, where it is wanted
+	line  []byte // its bytes, if it is wanted
 	room  textArena
 }
 

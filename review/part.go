@@ -7,8 +7,9 @@ import (
 	"aibox/internal/fault"
 )
 
-// Part returns the selection as a change set, to show, describe or write as a patch. It
-// has no refused or ignored files. A selection that no tree can hold is a Conflict.
+// Part returns the selection as a change set, to show, describe or write as a patch. It has
+// no refused or ignored files. A selection from which no valid tree can be built is a
+// Conflict.
 func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error) {
 	tree, listed, err := cs.treesOf(ctx, s)
 	if err != nil {

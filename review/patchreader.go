@@ -23,12 +23,12 @@ type patchVisitor interface {
 
 // patchSection is the patch of one file.
 type patchSection struct {
-	hunks []Hunk // with numbers, section and lines alone
+	hunks []Hunk // hunks that have only numbers, section and lines
 	count int    // lines kept
 	long  bool   // there are more lines, which are not kept
 }
 
-// lines returns the lines of all hunks; none when there are too many.
+// lines returns the lines of all hunks; none if there are too many.
 func (s *patchSection) lines() []Line {
 	if s.long || len(s.hunks) == 0 {
 		return nil
@@ -43,9 +43,9 @@ func (s *patchSection) lines() []Line {
 	return all
 }
 
-// readPatch reads what git diff-tree --raw -p prints (git-diff(1), "Raw output
-// format" and "Generating patch text with -p"). Content cannot pose as a header,
-// since the lines of a hunk are counted.
+// readPatch reads the output of git diff-tree --raw -p (git-diff(1), "Raw output format"
+// and "Generating patch text with -p"). Content cannot be mistaken for a header, since the
+// lines of a hunk are counted.
 func readPatch(r io.Reader, to patchVisitor) error {
 	p := &patchReader{in: bufio.NewReaderSize(r, 64<<10), to: to}
 	for {

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Path is a path in the repository, as the agent wrote it: slash-separated, relative, any
+// Path is a path in the repository, chosen by the agent: slash-separated, relative, any
 // bytes. Printing it with %s or %v gives a safe, escaped line.
 type Path string
 

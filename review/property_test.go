@@ -17,9 +17,9 @@ import (
 	"aibox/workspace"
 )
 
-// TestTheChangeSetMatchesGit makes random edits in a workspace that is
-// friendly, so that git itself may be asked: the tree, the list of names and the
-// patch must agree with it, and accepting must give the agent's tree.
+// TestTheChangeSetMatchesGit makes random edits in a workspace that is not hostile, so that
+// git itself can be used: the tree, the list of names and the patch must agree with it, and
+// accepting must give the agent's tree.
 func TestTheChangeSetMatchesGit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -48,7 +48,7 @@ func TestTheChangeSetMatchesGit(t *testing.T) {
 			r.Fatalf("refused: %v", cs.Refused)
 		}
 
-		// What git makes of the same files.
+		// Git's result for the same files.
 		index := []string{"GIT_DIR=" + ws.GitDir, "GIT_WORK_TREE=" + ws.Path, "GIT_INDEX_FILE=" + root + "/index"}
 		reviewtest.GitWith(t, index, nil, "add", "-A")
 		if tree := reviewtest.GitWith(t, index, nil, "write-tree"); tree != cs.Tree {

@@ -51,7 +51,7 @@ func (cs *ChangeSet) Quote(ctx context.Context, path Path, n int) (string, error
 	case err != nil:
 		return "", fmt.Errorf("reading %s: %s", path, git.Message(err))
 	case finder.begun:
-		return string(finder.line), nil // the last one, without a newline
+		return string(finder.line), nil // the last line, without a newline
 	default:
 		return "", fault.New(fault.Usage, "%s has %s, so there is no line %d", path, amount.Of(finder.lines(), "line"), n)
 	}
@@ -68,16 +68,16 @@ func (cs *ChangeSet) deletes(path Path) bool {
 
 // lineFinder is a writer that keeps one line.
 type lineFinder struct {
-	want, at int // lines, from 1; at is the one that is being read
+	want, at int // line numbers from 1; at is the line being read
 	read     int64
 	line     []byte
-	begun    bool // line is the one wanted, as far as it was read
+	begun    bool // the requested line, as far as it was read
 	open     bool // the line at has begun
 	found    bool
 	failed   error
 }
 
-// lines is how many there were.
+// lines returns the number of lines.
 func (f *lineFinder) lines() int {
 	if f.open || f.at == 0 {
 		return f.at

@@ -8,12 +8,12 @@ import (
 	"aibox/internal/sorting"
 )
 
-// To the user, a removed path and the path that replaces it are one change, even where
-// git lists two: a folder replaced by a symlink is a list of deletions and a new file.
-// When risks leave out the new path, the removed one stays as well, and vice versa.
-// Otherwise a plain accept would delete files and deliver nothing instead.
+// To the user, a removed path and the path that replaces it are one change, even if git
+// lists two: a folder replaced by a symlink is a list of deletions and a new file. When
+// risks leave out the new path, the removed one stays as well, and vice versa. Otherwise a
+// plain accept would delete files and deliver nothing instead.
 
-// exclusion finds which of the chosen changes belong together. Each method takes time in
+// exclusion finds the chosen changes that belong together. Each method takes time in
 // proportion to the depth of a path, so all of it is linear in the number of changes.
 type exclusion struct {
 	cs     *ChangeSet
@@ -106,8 +106,8 @@ func (r *exclusion) excludeRelated() {
 }
 
 // excludeRemovalsFor leaves out the removals that belong to path, which will not be
-// written: the file of that name, the files of a folder of that name, and a file that
-// only path was to replace.
+// written: the file of that name, the files of a folder of that name, and a file that only
+// path would replace.
 func (r *exclusion) excludeRemovalsFor(path string, with Path) {
 	for _, place := range r.goes.under(path) {
 		r.exclude(place.change, with)

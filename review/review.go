@@ -2,8 +2,8 @@
 // selected part, and the tree of a selection. It reads the repository that aibox owns,
 // never a workspace; package scan computes change sets, and package accept delivers them.
 //
-// git computes the diffs. The reader of its patches is written by hand because their
-// content is the agent's: it limits the lines that it keeps of one file, counts the lines
+// git computes the diffs. The reader of its patches is written by hand because the agent
+// controls their content: it limits the lines that it keeps of one file, counts the lines
 // of each hunk, so that content is not parsed as a header, and takes names from git's raw
 // list, whatever bytes they have. Parsers such as go-gitdiff keep all lines of a file.
 package review
@@ -19,7 +19,7 @@ import (
 	"aibox/review/risk"
 )
 
-// ErrNothing is what Accept returns for a change set without changes.
+// ErrNothing is the error for a change set without changes.
 var ErrNothing = errors.New("there is nothing to accept")
 
 // Kind is the kind of a change.
@@ -36,9 +36,9 @@ const (
 	Folded      Kind = "folded"       // all changes below a folder, which are not listed file by file
 )
 
-// Change is one changed file, or one folder that stands for all changes below it.
+// Change is one changed file, or one folder that represents all changes below it.
 type Change struct {
-	Path    Path     `json:"path"`               // a folder ends with a slash; "./" stands for all other folded files
+	Path    Path     `json:"path"`               // a folder ends with a slash; "./" represents all other folded files
 	OldPath Path     `json:"old_path,omitempty"` // when renamed
 	Kind    Kind     `json:"kind"`
 	OldMode string   `json:"old_mode,omitempty"` // git's octal: 100644, 100755, 120000
@@ -50,7 +50,7 @@ type Change struct {
 	Added   int      `json:"added"`   // lines; 0 when binary
 	Deleted int      `json:"deleted"` // lines; 0 when binary
 	Notes   []string `json:"notes,omitempty"`
-	Covers  bool     `json:"covers,omitempty"` // it replaces a file of the user's that was hidden from the agent
+	Covers  bool     `json:"covers,omitempty"` // it replaces a file of the user that was hidden from the agent
 	LFS     *LFS     `json:"lfs,omitempty"`    // when the repository keeps the file in Git LFS
 
 	Risks []risk.Risk `json:"risks,omitempty"` // most severe first; see Assess
@@ -58,16 +58,15 @@ type Change struct {
 	Folder *Folder `json:"folder,omitempty"` // when Folded; Size is that of all new contents then
 }
 
-// Folder sums up the changes below a folded folder. Folding bounds the list, since the
-// agent decides how many files there are. A folded folder is accepted or left out as a
-// whole.
+// Folder summarizes the changes below a folded folder. Folding bounds the list, since the
+// agent determines the number of files. A folded folder is accepted or left out as a whole.
 type Folder struct {
 	Files   int    `json:"files"`             // changed, in all
 	Deleted int    `json:"deleted,omitempty"` // of them
 	Digest  string `json:"digest"`            // identifies the state of the files
 }
 
-// Count returns the number of files that the change stands for.
+// Count returns the number of files that the change represents.
 func (c *Change) Count() int {
 	if c.Folder != nil {
 		return c.Folder.Files
@@ -87,17 +86,18 @@ func (c *Change) fingerprint() string {
 // store it safely as a file.
 type Refusal struct {
 	Path   Path   `json:"path"`
-	Reason string `json:"reason"`           // a clause for people: "is a named pipe"
-	Inside bool   `json:"inside,omitempty"` // Path is a folder, and what is not taken lies in it
+	Reason string `json:"reason"`           // a clause for display: "is a named pipe"
+	Inside bool   `json:"inside,omitempty"` // Path is a folder, and the refused files are in it
 }
 
-// Ignored is a path that the user's own ignore rules leave out, or that the agent keeps
-// for itself; a folder stands for everything in it.
+// Ignored is a path that the user's own ignore rules leave out, or that the agent keeps for
+// its own use; a folder represents everything in it.
 type Ignored struct {
 	Path  Path `json:"path"`
 	Files int  `json:"files"`          // regular files in it
 	More  bool `json:"more,omitempty"` // there are more, which were not counted
-	// Scratch says that no rule of the user's leaves it out: an agent keeps it for itself.
+	// Scratch reports that no rule of the user leaves it out, but that an agent keeps it
+	// for its own use.
 	Scratch bool `json:"scratch,omitempty"`
 }
 
@@ -117,7 +117,7 @@ type ChangeSet struct {
 	Computed time.Time `json:"computed"`
 	Rules    string    `json:"rules,omitempty"` // version of the rules that found the risks; empty when not assessed
 
-	Callers []git.Entry // files of the baseline that have others run; nil when unknown
+	Callers []git.Entry // files of the baseline that run others; nil if unknown
 }
 
 // Empty reports whether there is nothing to accept.
@@ -148,7 +148,7 @@ func (cs *ChangeSet) Totals() (added, deleted int) {
 	return added, deleted
 }
 
-// Letter returns the kind as git prints it: A, D, R, T, or M for any other change.
+// Letter returns git's letter for the kind: A, D, R, T, or M for any other change.
 func (k Kind) Letter() string {
 	switch k {
 	case Added:

@@ -13,8 +13,8 @@ import (
 	"aibox/workspace"
 )
 
-// riskyNames are names that rules know, beside others, so that files turn into
-// risky ones by being renamed, replaced by a folder, made executable.
+// riskyNames are names that rules match, and others, so that files become risky by being
+// renamed, replaced by a folder or made executable.
 var riskyNames = []string{"a", "b.go", "dir/c", ".envrc", "Makefile", "makefile", ".github/workflows/ci.yml", ".github", "AGENTS.md", "package.json", "-x", ".husky/x", ".husky", "tools/run.sh", "link", "dir", "a/x", "a/.envrc"}
 
 func drawRisky(t *rapid.T) treeFile {
@@ -55,7 +55,7 @@ func TestAcceptAllLeavesOutRiskyFiles(t *testing.T) {
 		}
 		tree, err := cs.TreeOf(t.Context(), s)
 		if err != nil {
-			r.Fatal(err) // what is left out must stand in nobody's way
+			r.Fatal(err) // changes that are left out must not block others
 		}
 		was, got := entriesOf(t, cs, cs.BaseTree), entriesOf(t, cs, tree)
 		for i := range cs.Changes {
@@ -92,8 +92,8 @@ func everyWayOfTakingAll(t *testing.T, cs *ChangeSet) []Choice {
 	return []Choice{{All: true}, {Files: paths}, {Hunks: ids}, {All: true, Files: paths, Hunks: ids}}
 }
 
-// lostFor is a file of the tree was that is not in got although path, which is left out,
-// was to come in its place, with nothing else there instead.
+// lostFor returns a file of the tree was that is missing in got, although its replacement,
+// path, is left out and nothing else replaces it.
 func lostFor(path string, was, got map[string]string) string {
 	for old := range was {
 		if got[old] != "" {
@@ -110,7 +110,7 @@ func lostFor(path string, was, got map[string]string) string {
 	return ""
 }
 
-// entriesOf is a tree as mode and blob by path.
+// entriesOf returns a tree as mode and blob by path.
 func entriesOf(t *testing.T, cs *ChangeSet, tree string) map[string]string {
 	t.Helper()
 	records, err := git.Owned(cs.GitDir).Records(t.Context(), "ls-tree", "-r", "-z", tree)

@@ -12,12 +12,12 @@ import (
 	"aibox/review/risk"
 )
 
-// Choice is what the user wants to select. The zero value selects nothing.
+// Choice is the user's choice of changes. The zero value selects nothing.
 type Choice struct {
 	All    bool
 	Files  []string // exact paths, folders or globs, tried in that order; each must match something
 	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids; ID:3-5 for lines, see LineChoices
-	Except []string // likewise, ids to leave out of what was chosen
+	Except []string // ids in the same form to leave out of the chosen changes
 	Risky  []string // exact paths of files whose risks the user accepts
 }
 
@@ -144,8 +144,8 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	return nil
 }
 
-// Named finds a change by its path or old path, either raw or as aibox prints it; nil
-// when there is none.
+// Named finds a change by its path or old path, either raw or as aibox prints it; nil if
+// there is none.
 func (cs *ChangeSet) Named(name string) *Change {
 	if name != everythingElse {
 		name = strings.TrimPrefix(name, "./")

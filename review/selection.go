@@ -12,24 +12,24 @@ import (
 // JSON. The zero value is empty.
 type Selection struct {
 	Taken []Taken   `json:"taken"`          // by path
-	Left  []LeftOut `json:"left,omitempty"` // what was chosen and left out, by path
+	Left  []LeftOut `json:"left,omitempty"` // files that were chosen but left out, by path
 }
 
 // Taken is the selected part of one change: all of it, or some of its blocks.
 type Taken struct {
 	Path    Path         `json:"path"`
 	OldPath Path         `json:"old_path,omitempty"`
-	Blob    string       `json:"blob,omitempty"`    // of the agent's file as it was when it was chosen; empty when deleted
-	Mode    string       `json:"mode,omitempty"`    // likewise
-	Whole   bool         `json:"whole,omitempty"`   // then there are no blocks
+	Blob    string       `json:"blob,omitempty"`    // blob of the agent's file at the time of the choice; empty if deleted
+	Mode    string       `json:"mode,omitempty"`    // mode of that file; empty if deleted
+	Whole   bool         `json:"whole,omitempty"`   // the whole change; then there are no blocks
 	Blocks  []HunkID     `json:"blocks,omitempty"`  // ids of hunks that cannot be split, sorted
 	Lines   []BlockLines `json:"lines,omitempty"`   // of other such hunks, by id
 	Of      int          `json:"of,omitempty"`      // how many there are
-	Earlier bool         `json:"earlier,omitempty"` // more was taken of the file as it was before
-	Files   int          `json:"files,omitempty"`   // of a folder that is taken as a whole: how many it stands for
+	Earlier bool         `json:"earlier,omitempty"` // more was taken of an earlier version of the file
+	Files   int          `json:"files,omitempty"`   // for a folder that is taken as a whole: its number of files
 }
 
-// count is how many files t is about.
+// count returns the number of files in t.
 func (t *Taken) count() int { return max(1, t.Files) }
 
 // LeftOut is a file that was chosen but left out because of its risks, or because it
@@ -43,7 +43,7 @@ type LeftOut struct {
 // Empty reports whether nothing is selected.
 func (s *Selection) Empty() bool { return s == nil || len(s.Taken) == 0 }
 
-// Complete reports whether s holds every change of cs as it is.
+// Complete reports whether s holds every change of cs in its current state.
 func (s *Selection) Complete(cs *ChangeSet) bool {
 	for i := range cs.Changes {
 		if t := s.At(cs.Changes[i].Path); t == nil || !t.Whole || !t.Fits(&cs.Changes[i]) {
@@ -94,7 +94,7 @@ func (s *Selection) Union(other *Selection) *Selection {
 	return sum
 }
 
-// sort orders what is taken by path.
+// sort orders the taken changes by path.
 func (s *Selection) sort() {
 	sorting.Func(s.Taken, func(a, b *Taken) int { return cmp.Compare(a.Path, b.Path) })
 }
@@ -117,7 +117,7 @@ func (s *Selection) CountBeyond(other *Selection) int {
 	return files
 }
 
-// union adds what was taken of the same change before.
+// union adds the parts of the same change that were taken before.
 func (t Taken) union(before Taken) Taken {
 	same := t.OldPath == before.OldPath && t.Blob == before.Blob && t.Mode == before.Mode
 	switch {

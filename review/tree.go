@@ -3,8 +3,8 @@ package review
 import "context"
 
 // TreeOf applies a selection to the baseline and returns the tree, stored in GitDir. The
-// result does not depend on the order of the selection. A selection that no tree can
-// hold, or that was made from other changes, is a Conflict.
+// result does not depend on the order of the selection. A selection from which no valid
+// tree can be built, or that was made from other changes, is a Conflict.
 func (cs *ChangeSet) TreeOf(ctx context.Context, s *Selection) (string, error) {
 	tree, _, err := cs.treesOf(ctx, s)
 	return tree, err

@@ -11,8 +11,8 @@ import (
 )
 
 // TreeAfter returns the tree of an earlier selection with a new one on top. Earlier work
-// stays, even where the change set has something else by now; the new selection replaces
-// it where both change the same lines.
+// stays, even if the change set has something else by now; where both change the same
+// lines, the new selection replaces it.
 func (cs *ChangeSet) TreeAfter(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
 	fresh, stale, err := cs.refresh(ctx, prior)
 	if err != nil {

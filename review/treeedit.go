@@ -104,7 +104,7 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 		for _, part := range h.Split() {
 			if numbers := lines[part.ID]; numbers != nil && part.Kind == HunkText {
 				delete(lines, part.ID)
-				for _, b := range part.blocks() { // a part has one
+				for _, b := range part.blocks() { // a partial change has one
 					text = append(text, b.only(numbers))
 				}
 				continue

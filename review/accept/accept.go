@@ -37,16 +37,16 @@ type Options struct {
 
 // Prior is the work that earlier accepts of a session delivered.
 type Prior struct {
-	Selection *review.Selection `json:"selection"`        // all that was taken
-	Tree      string            `json:"tree"`             // of ChangeSet.GitDir: the baseline with it
+	Selection *review.Selection `json:"selection"`        // everything that was taken
+	Tree      string            `json:"tree"`             // tree in ChangeSet.GitDir: the baseline with the taken changes
 	Branch    string            `json:"branch,omitempty"` // without refs/heads/: where aibox made Commit; empty for a working tree
 	Commit    string            `json:"commit,omitempty"` // of the user's repository
 
-	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
-	Modules    []branch.Module `json:"modules,omitempty"`     // what went to submodules
+	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in place of their files; empty if there are none
+	Modules    []branch.Module `json:"modules,omitempty"`     // the work delivered to submodules
 }
 
-// Target is where accepted work goes. The zero value is a branch.
+// Target is the destination of accepted work. The zero value is a branch.
 type Target int
 
 // The targets.
@@ -84,25 +84,25 @@ func (t *Target) UnmarshalText(text []byte) error {
 type Result struct {
 	Target      Target            `json:"target"`
 	Branch      string            `json:"branch,omitempty"`      // without refs/heads/; empty for a working tree
-	Commit      string            `json:"commit,omitempty"`      // likewise
+	Commit      string            `json:"commit,omitempty"`      // the commit; empty for a working tree
 	Uncommitted string            `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
 	Common      string            `json:"-"`                     // of a bundle: the newest commit below it that the user's repository has; empty for none
 	Files       int               `json:"files"`
 	Paths       []review.Path     `json:"paths,omitempty"` // of a working tree: what was written there
 	Repo        string            `json:"repo"`
-	Tree        string            `json:"tree"`           // of the baseline with all that was taken, now and before
+	Tree        string            `json:"tree"`           // of the baseline with everything that was taken, now and before
 	Left        []review.LeftOut  `json:"left,omitempty"` // chosen, but left out because of their risks
-	Selection   *review.Selection `json:"-"`              // all that was taken, now and before
+	Selection   *review.Selection `json:"-"`              // everything that was taken, now and before
 	Secrets     int               `json:"-"`              // how many were replaced in the commit message
 
-	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
-	Modules    []branch.Module `json:"modules,omitempty"`     // of a branch: where the work in submodules is, now and before
+	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in place of their files; empty if there are none
+	Modules    []branch.Module `json:"modules,omitempty"`     // of a branch: the work in submodules, now and before
 }
 
-// Run delivers the part of the change set that opts choose, in the user's name. It
-// returns ErrNothing when everything chosen was delivered before. When risks leave out
-// everything, nothing is delivered and only Left is set. Work in submodules goes to
-// branches of theirs, which the commit records.
+// Run delivers the part of the change set that opts choose, in the user's name. It returns
+// ErrNothing when everything chosen was delivered before. When risks leave out everything,
+// nothing is delivered and only Left is set. Work in submodules is delivered to branches in
+// them, which the commit records.
 //
 // A delivery to a branch makes a commit: on top of aibox's earlier one while that is the
 // branch's tip, else on a new branch, which then also holds the earlier work, unless opts
@@ -172,7 +172,7 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 	return accepted, nil
 }
 
-// add notes what was delivered to a branch.
+// add records a delivery to a branch.
 func (a *Result) add(made *branch.Delivered, ws *workspace.Workspace) {
 	a.Branch, a.Commit, a.Modules, a.Common = made.Branch, made.Commit, made.Modules, made.Common
 	if made.Tree != a.Tree {

@@ -66,7 +66,7 @@ func held(cs *review.ChangeSet) (paths []string) {
 
 func TestAgentFilesWithHiddenNamesAreRestored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", ".gitignore": ".env.local\n"}).Prepare()
-	b.Write("id_rsa", "agent\n") // hidden names, and no file of the user's
+	b.Write("id_rsa", "agent\n") // hidden names without a file of the user
 	b.Write(".env.test", "agent\n")
 	b.Write("src/.env", "agent\n")
 	cs := assessed(t, b)

@@ -13,11 +13,11 @@ import (
 
 // part is the chosen part of a change set.
 type part struct {
-	before *Prior            // the work that it goes on top of
+	before *Prior            // the work that it is based on
 	all    *review.Selection // all that was taken, now and before
 	left   []review.LeftOut  // chosen, but left out because of their risks
-	tree   string            // of the baseline with all that was taken
-	files  int               // how many it adds
+	tree   string            // tree: the baseline with everything that was taken
+	files  int               // how many files it adds
 }
 
 // selectPart returns the part that opts choose; ErrNothing when it was delivered before.
@@ -33,7 +33,7 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
 		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
 	}
-	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, by its name
+	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, explicitly by name
 		t := before.Selection.At(l.Path)
 		return t != nil && t.Whole && t.Fits(cs.Named(l.Path.Raw()))
 	})

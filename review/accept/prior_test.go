@@ -12,7 +12,7 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// accepting is a session in which work is accepted bit by bit.
+// accepting is a session whose work is accepted in several parts.
 type accepting struct {
 	*reviewtest.Fixture
 	before *accept.Prior
@@ -42,7 +42,7 @@ func (a *accepting) hunk(cs *review.ChangeSet, path, line string) string {
 	return ""
 }
 
-// on is a file as the session's branch has it.
+// on returns a file's content on the session's branch.
 func (a *accepting) on(path string) string {
 	a.T.Helper()
 	return reviewtest.GitIn(a.T, a.Repo, "show", a.before.Branch+":"+path) + "\n"
@@ -56,7 +56,7 @@ func TestAcceptedWorkIsKeptWhenTheAgentContinues(t *testing.T) {
 	reviewtest.Must(t, os.Remove(a.Path("h")))
 	a.accept(a.Compute(), review.Choice{All: true})
 
-	// A session that continues this one changes its mind about some of it.
+	// A later session changes part of this one's work again.
 	a.Write("f", reviewtest.Numbered("b\n", "Y\n", "s\n", "Z\n"))
 	a.Write("g", "g\n")
 	a.Write("new", "two\n")

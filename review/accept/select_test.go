@@ -16,8 +16,8 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// took lists what a selection takes: a path, and how many blocks of how many when it
-// is not the whole.
+// took lists the files in a selection: each path, with the numbers of taken and of all
+// blocks if it is not taken as a whole.
 func took(s *review.Selection) []string {
 	names := []string{}
 	for _, taken := range s.Taken {
@@ -137,7 +137,7 @@ func TestFilesThatFitNoTreeAreReported(t *testing.T) {
 	if _, err := cs.TreeOf(t.Context(), both); err != nil {
 		t.Errorf("both together: %v", err)
 	}
-	// A choice from other changes is noticed.
+	// A choice from a different change set is detected.
 	b.Write("dir/in", "something else\n")
 	_, err = b.Compute().TreeOf(t.Context(), both)
 	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Conflict || !strings.Contains(err.Error(), "dir/in changed after it was selected") {
@@ -166,7 +166,7 @@ func TestHunkIDsAreStableAcrossRecomputing(t *testing.T) {
 	}
 }
 
-// TestSelectedHunksKeepLineEndingsAndModes takes parts of files with odd ends of lines.
+// TestSelectedHunksKeepLineEndingsAndModes takes parts of files with unusual line endings.
 func TestSelectedHunksKeepLineEndingsAndModes(t *testing.T) {
 	crlf := strings.ReplaceAll(reviewtest.Numbered(), "\n", "\r\n")
 	b := reviewtest.NewRepository(t, map[string]string{"crlf": crlf, "open": strings.TrimSuffix(reviewtest.Numbered(), "\n"), "empty": "", "script": reviewtest.Numbered()}).Prepare()

@@ -16,13 +16,13 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// replacements are ways to put something that a plain accept does not take in the place
-// of files that the user has.
+// replacements are ways to replace files of the user with something that a plain accept
+// leaves out.
 var replacements = map[string]struct {
 	work func(b *reviewtest.Fixture)
 	kept []string // the user's files that must stay
-	left []string // what is listed as left out
-	name string   // what takes the replacement with --accept-risky; empty: it cannot be taken
+	left []string // the paths that are listed as left out
+	name string   // the paths for --accept-risky that take the replacement; empty if it cannot be taken
 }{
 	"a folder by a symlink that leads out": {
 		work: func(b *reviewtest.Fixture) {
@@ -86,8 +86,8 @@ var replacements = map[string]struct {
 	},
 }
 
-// A file goes only together with what took its place: were one delivered without the
-// other, the user would lose a file of which the review says that it was replaced.
+// A removed file and its replacement are delivered only together. Otherwise the user would
+// lose a file that the review shows as replaced.
 func TestAFileIsKeptWhenItsReplacementIsLeftOut(t *testing.T) {
 	for name, c := range replacements {
 		for _, target := range []accept.Target{accept.ToBranch, accept.ToWorktree} {
@@ -138,7 +138,7 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Whoever names the deletion takes it, whatever came in its place.
+// A deletion that is named is taken, whatever replaces the file.
 func TestADeletionIsAcceptedWithoutItsReplacement(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"lib/one.txt": "1\n"}).Prepare()
 	reviewtest.Must(t, os.RemoveAll(b.Path("lib")))

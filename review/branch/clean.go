@@ -24,7 +24,7 @@ import (
 // with line endings, encoding and filters from the user's settings and the attributes in
 // the accepted tree. The agent's files are plain, even where the repository stores them
 // encrypted or in Git LFS. The user's git converts them in the user's repository, since
-// filters keep keys and contents there, but in a folder of aibox's that holds only these
+// filters keep keys and contents there, but in a folder of aibox that holds only these
 // files and attributes.
 type Cleaner struct {
 	GitDir      string // that aibox owns: it has the trees
@@ -47,19 +47,19 @@ type Cleaner struct {
 	stored     map[string]git.Entry      // by path: the converted blobs
 	known      map[string]git.Difference // by path: the blobs of earlier accepted files
 	attributes []git.Entry               // all attribute files, where they were listed
-	gone       map[string]string         // by blob: a file of base that is not there any more
+	gone       map[string]string         // by blob: a file of base that was removed
 }
 
-// earlier is what an earlier accept delivered.
+// earlier is the work that an earlier accept delivered.
 type earlier struct {
-	plain  string // its tree, with the agent's files as they are
+	plain  string // its tree, with the agent's unconverted files
 	stored string // the tree of the user's branch
 }
 
 const (
 	cleanBatch = 2000      // files that are cleaned at once
-	cleanNames = 1 << 20   // and how long their names are in all
-	cleanBytes = 256 << 20 // and they themselves, but for the last of them
+	cleanNames = 1 << 20   // total length of their names
+	cleanBytes = 256 << 20 // total size of the files, except the last one
 	cleanLimit = 10 * time.Minute
 )
 
@@ -106,7 +106,7 @@ func (c *Cleaner) cleanAll(ctx context.Context, plain string) error {
 	files := 0
 	err := c.each(ctx, plain, func(d git.Difference) error {
 		switch {
-		case isFile(d.Now) && d.Now.ID != d.Old.ID: // else it is a new mode alone, and stored as it was
+		case isFile(d.Now) && d.Now.ID != d.Old.ID: // otherwise only the mode is new, and the stored blob stays
 			if files++; files <= cleanBatch {
 				first = append(first, d)
 			}
@@ -158,7 +158,7 @@ func (c *Cleaner) cleanAll(ctx context.Context, plain string) error {
 	return flush()
 }
 
-// each visits what differs between base and the tree plain.
+// each visits the differences between base and the tree plain.
 func (c *Cleaner) each(ctx context.Context, plain string, visit func(git.Difference) error) error {
 	for d, err := range c.differences(ctx, c.Base, plain) {
 		if err != nil {
@@ -225,8 +225,8 @@ func (c *Cleaner) loadEarlier(ctx context.Context, plain string) error {
 	return nil
 }
 
-// write makes the tree plain with what was cleaned, in the repository that aibox owns,
-// which the caller holds.
+// write creates the tree plain with the cleaned files, in the repository that aibox owns,
+// which the caller has locked.
 func (c *Cleaner) write(ctx context.Context, plain string) (string, error) {
 	change := git.Commit{
 		Ref: review.RefPrefix(c.Session) + "clean-" + rand.Text(), Tree: plain, Message: "As it is stored\n",
@@ -260,8 +260,9 @@ func (c *Cleaner) failed(kind fault.Kind, what string) error {
 	return failed.Hint("or take other files alone: aibox accept %s --files PATH", c.Owner)
 }
 
-// attributesAbove are the names of the attribute files that may count for the paths. few is
-// unset when they are longer than cleanNames in all: an agent can nest folders deeply.
+// attributesAbove returns the names of the attribute files that may apply to the paths. few
+// is false if their total length exceeds cleanNames, since an agent can nest folders
+// deeply.
 func attributesAbove(paths []string) (names []string, few bool) {
 	names = []string{".gitattributes"}
 	seen := map[string]bool{}
@@ -279,8 +280,8 @@ func attributesAbove(paths []string) (names []string, few bool) {
 	return names, true
 }
 
-// maxAttributeNames is how long the names of all attribute files of a tree may be where
-// they have to be held.
+// maxAttributeNames bounds the total length of the names of a tree's attribute files that
+// are held in memory.
 const maxAttributeNames = 16 << 20
 
 // allAttributes are the attribute files of the tree plain. They are listed once.

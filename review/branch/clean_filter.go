@@ -14,7 +14,7 @@ import (
 	"aibox/review"
 )
 
-// storedForms are how contents begin that Git LFS and git-crypt have stored.
+// storedForms are the beginnings of contents that Git LFS and git-crypt have stored.
 var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
 
 // checkPlain notes a file that would be committed unencrypted or unconverted. If a filter
@@ -27,7 +27,7 @@ func (p *cleanDir) checkPlain(d git.Difference) error {
 	return err
 }
 
-// notSetUp is the fault for files that would go into the history in plain.
+// notSetUp is the fault for files that would be committed unencrypted or unconverted.
 func (p *cleanDir) notSetUp() error {
 	first := p.plain[0].Path
 	filter := p.user.Attrs[first]["filter"]
@@ -52,9 +52,9 @@ func (p *cleanDir) isConsented(name string) bool {
 	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
 }
 
-// configuration returns settings of git as environment variables. git fails where it would
-// store the plain content because a filter fails. In a dry run, Git LFS stores its objects in
-// the temporary folder.
+// configuration returns settings of git as environment variables. They make git fail if a
+// filter fails, instead of storing the plain content. In a dry run, Git LFS stores its
+// objects in the temporary folder.
 func (p *cleanDir) configuration() []string {
 	var env []string
 	n := 0
@@ -78,8 +78,8 @@ var setUp = map[string]string{
 	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
 }
 
-// filterProgram names the program that files with this filter are kept out of the history by;
-// "" for filters that do something else, or that are unknown.
+// filterProgram returns the program that keeps the content of files with this filter out of
+// the history; "" for other and unknown filters.
 func filterProgram(filter string) string {
 	switch {
 	case filter == "lfs":

@@ -29,11 +29,10 @@ type cleanDir struct {
 	blobs *git.Blobs // once they are read
 	size  int64      // of the files that wait
 	wait  []git.Difference
-	plain []git.Difference // files whose content a filter that is not set up would keep out of the history
+	plain []git.Difference // files whose filter, which is not set up, would keep their content out of the history
 }
 
-// clean notes in c.stored what becomes of some files of the tree plain that is not stored
-// as it is.
+// clean records in c.stored the converted blobs of some files of the tree plain.
 func (c *Cleaner) clean(ctx context.Context, plain string, batch []git.Difference) (err error) {
 	p, err := c.place(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Cleaner) clean(ctx context.Context, plain string, batch []git.Differenc
 	return p.run(ctx)
 }
 
-// inMemory is the largest file that is read into memory to be looked at.
+// inMemory is the size of the largest file that is read into memory for checks.
 const inMemory = 1 << 20
 
 // cleanPlaces are the folders of all processes, in the folder of aibox's repository.
@@ -137,8 +136,8 @@ func (p *cleanDir) close() error {
 	return errors.Join(p.tree.Close(), os.RemoveAll(p.dir))
 }
 
-// putAttributes brings the attribute files of the tree that count for the paths. git takes
-// none that is a symlink.
+// putAttributes writes the attribute files of the tree that apply to the paths. Git ignores
+// symlinks.
 func (p *cleanDir) putAttributes(ctx context.Context, plain string, paths []string) error {
 	names, few := attributesAbove(paths)
 	if !few {
@@ -158,8 +157,8 @@ func (p *cleanDir) putAttributes(ctx context.Context, plain string, paths []stri
 	return nil
 }
 
-// putSomeAttributes does the same where the folders above the paths are too many to ask
-// for each.
+// putSomeAttributes does the same if there are too many folders above the paths to query
+// each.
 func (p *cleanDir) putSomeAttributes(ctx context.Context, plain string, paths []string) error {
 	all, err := p.allAttributes(ctx, plain)
 	if err != nil {
@@ -194,7 +193,7 @@ func (p *cleanDir) put(e git.Entry) (size int64, err error) {
 	return counted.n, errors.Join(err, file.Close())
 }
 
-// counting counts what is written to a file.
+// counting counts the bytes written to a file.
 type counting struct {
 	file *os.File
 	n    int64
@@ -206,7 +205,7 @@ func (c *counting) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// settings reads what the user's git says about the paths in the tree.
+// settings reads the user's git settings for the paths in the tree.
 func (c *Cleaner) settings(ctx context.Context, repo *git.Repo, paths []string) error {
 	first := c.user.Git == nil
 	c.user.Git = repo
@@ -228,10 +227,10 @@ func (p *cleanDir) consider(d git.Difference) error {
 	filter := p.user.Attrs[d.Path]["filter"]
 	from := p.gone[d.Now.ID]
 	switch keeps := p.user.Filters[filter] || filterProgram(filter) != ""; {
-	case p.AsStored && p.user.Encoding(d.Path) != "": // so is what the agent made of it
+	case p.AsStored && p.user.Encoding(d.Path) != "": // and so is the agent's version
 		return nil
 	case keeps && from != "" && p.user.Attrs[from]["filter"] == filter:
-		return nil // the agent had what is stored, of a commit for one, and moved it
+		return nil // the agent had the stored form, for example of a commit, and moved the file
 	case keeps && !p.user.Filters[filter] && !p.isConsented(d.Path):
 		return p.checkPlain(d)
 	}
@@ -276,7 +275,7 @@ func (p *cleanDir) run(ctx context.Context) error {
 			list.WriteString(id + "\n")
 		}
 		if !strings.HasSuffix(d.Path, ".gitattributes") {
-			_ = p.tree.Remove(d.Path) // the next of the batch need the room
+			_ = p.tree.Remove(d.Path) // the next files of the batch need the space
 		}
 	}
 	p.wait, p.size = nil, 0
@@ -294,7 +293,7 @@ func (p *cleanDir) add(ctx context.Context) error {
 	var known, names strings.Builder
 	for _, d := range p.wait {
 		names.WriteString(d.Path + "\x00")
-		if isFile(d.Old) { // git turns no line endings of a text that it has with CRLF
+		if isFile(d.Old) { // git does not convert the line endings of a text that it stores with CRLF
 			fmt.Fprintf(&known, "%s %s\t%s\x00", d.Old.Mode, d.Old.ID, d.Path)
 		}
 	}

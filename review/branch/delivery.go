@@ -35,7 +35,7 @@ type Delivery struct {
 	Who      git.Signature
 	branch   string // fixed name, or empty
 	prefer   []string
-	tip      string // commit that the branch points to now; empty when it is to be made
+	tip      string // commit that the branch points to now; empty if the branch does not exist yet
 	Cleaning *Cleaner
 	DryRun   bool   // stop before the first change of the user's repository
 	Keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
@@ -49,7 +49,7 @@ type Delivery struct {
 // Delivered is the result of a delivery.
 type Delivered struct {
 	Branch, Commit string
-	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
+	Tree           string // the tree that Commit was made of: it records submodules, and has the agent's unconverted files
 	Modules        []Module
 	Parent         string // of Commit
 	Continued      bool   // Parent was the tip of the branch, which aibox had made before
@@ -60,7 +60,7 @@ type Delivered struct {
 type PriorCommit struct {
 	Branch string // without refs/heads/
 	Commit string // empty: there is none
-	Tree   string // what it was made of, with the agent's files as they are
+	Tree   string // the tree that it was made of, with the agent's unconverted files
 }
 
 // Deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
@@ -74,16 +74,16 @@ func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior P
 	return d.Run(ctx)
 }
 
-// continuesBranch decides that the work goes on top of what aibox delivered before, if that is
-// still the tip of its branch, it is not checked out, and the repository that
-// aibox owns has it.
+// continuesBranch reports whether to put the work on top of aibox's earlier commit: it must
+// still be the tip of its branch, not be checked out, and exist in the repository that aibox
+// owns.
 func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool {
 	if prior.Commit == "" {
 		return false
 	}
 	tip := prior.Commit
 	said, err := d.To.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+prior.Branch)
-	if err != nil || said != tip+" " { // moved, gone, or checked out, where files would seem to be undone
+	if err != nil || said != tip+" " { // moved, gone, or checked out, since then the files would appear as reverted
 		return false
 	}
 	tree, err := d.From.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
@@ -98,7 +98,7 @@ func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool 
 // ChooseName chooses the name of the branch.
 func (d *Delivery) ChooseName(branch, fallback string) error {
 	if branch == "" {
-		// A branch that is called just "aibox" forbids names below it.
+		// A branch named "aibox" prevents branches below that name.
 		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
 		return nil
 	}
@@ -202,8 +202,8 @@ func (d *Delivery) commonCommit(ctx context.Context) (string, error) {
 		Hint("the work is kept; take it as a patch: aibox diff %s | git apply", d.Owner)
 }
 
-// takeRoot lets the work begin without the empty commit that a repository's first
-// stands on: with nothing, or with the user's uncommitted work as a first commit.
+// takeRoot removes the empty commit before a repository's first from the work, which then
+// starts with no parent, or with the user's uncommitted work as the first commit.
 func (d *Delivery) takeRoot(ctx context.Context, uncommitted bool) error {
 	if !uncommitted {
 		d.Parent = ""
@@ -246,7 +246,7 @@ func (d *Delivery) MakeCommit(ctx context.Context) (string, error) {
 // transfer copies the objects that the user's repository lacks. git checks each
 // one on the way in and refuses what could harm a later checkout.
 func (d *Delivery) transfer(ctx context.Context, commit, known string) error {
-	args := []string{"rev-list", "--objects", "--no-object-names", commit} // names have no bound
+	args := []string{"rev-list", "--objects", "--no-object-names", commit} // the length of names is unbounded
 
 	if known != "" {
 		args = append(args, "^"+known)
@@ -329,7 +329,7 @@ func (d *Delivery) createBranch(ctx context.Context, commit string) (string, err
 				return branch, nil
 			}
 			if !taken(branch) {
-				break // not a matter of the number
+				break // another number would not help
 			}
 		}
 	}

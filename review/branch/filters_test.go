@@ -23,8 +23,8 @@ import (
 	"aibox/workspace"
 )
 
-// added lists the files of the tree that git add makes of the user's files with the
-// agent's changes in them.
+// added lists the files of the tree that git add creates from the user's files with the
+// agent's changes.
 func added(b *reviewtest.Fixture, cs *review.ChangeSet) string {
 	b.T.Helper()
 	other := filepath.Join(b.T.TempDir(), "other")
@@ -60,7 +60,7 @@ func age(b *reviewtest.Fixture) {
 	}))
 }
 
-// asAdded fails unless the branch holds what git add makes of the same files.
+// asAdded fails unless the branch has the same content as after git add of the same files.
 func asAdded(b *reviewtest.Fixture, cs *review.ChangeSet, branch string) {
 	b.T.Helper()
 	if diff := cmp.Diff(added(b, cs), reviewtest.GitIn(b.T, b.Repo, "ls-tree", "-r", branch)); diff != "" {
@@ -155,7 +155,7 @@ func TestAcceptingInPartsStoresTheSameAsAcceptingAll(t *testing.T) {
 			t.Errorf("%q first: %s", first, reviewtest.GitIn(t, b.Repo, "diff", "--raw", rest.Branch, want))
 		}
 	}
-	// Some of a file.
+	// A part of a file.
 	b, cs = start()
 	hunks := b.Hunks(cs, "t.txt")
 	part := b.Take(cs, review.Choice{Hunks: []string{string(hunks[0].ID)}}, nil)
@@ -263,7 +263,7 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 			b.Write("a.txt", "two\n")
 			b.Write("tools/crypt", "#!/bin/sh\ncat\n")
 			reviewtest.Must(t, os.Chmod(b.Path("tools/crypt"), 0o755))
-			killed := filepath.Join(b.Workspace.GitDir, "aibox", "other.clean-4194999") // no process has that number
+			killed := filepath.Join(b.Workspace.GitDir, "aibox", "other.clean-4194999") // no process has that id
 			reviewtest.Write(t, filepath.Join(killed, "tree/x.s"), "what a killed accept left\n")
 			cs := b.Compute()
 			before := reviewtest.GitIn(t, b.Repo, "for-each-ref") + reviewtest.GitIn(t, b.Repo, "count-objects") + b.State()
@@ -294,7 +294,7 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(b.Workspace.GitDir, "aibox", "*.clean-*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
-			// Without that file the rest is there for the taking.
+			// Without that file, the rest can be accepted.
 			b.Take(cs, review.Choice{Files: []string{"a.txt"}}, nil)
 		})
 	}
@@ -363,8 +363,8 @@ func TestAnUnconfiguredFilterStoresWhatGitWould(t *testing.T) {
 	b.Take(cs, review.Choice{Files: []string{"b.bin"}, Risky: []string{"b.bin"}}, nil)
 }
 
-// TestAttributesByTheAgentSelectNoFilter has attributes that were not accepted, and the
-// configuration of the workspace, name programs.
+// TestAttributesByTheAgentSelectNoFilter has programs in attributes that were not accepted,
+// and in the configuration of the workspace.
 func TestAttributesByTheAgentSelectNoFilter(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"})
 	ran := b.InRepo("../ran")
@@ -386,7 +386,7 @@ func TestAttributesByTheAgentSelectNoFilter(t *testing.T) {
 	if found, _ := filepath.Glob(ran + "*"); len(found) > 0 {
 		t.Errorf("%q ran", found)
 	}
-	// Accepted by name it counts, and only filters of the user's own settings run.
+	// Accepted by name, the file applies, and only filters from the user's own settings run.
 	b.Take(cs, review.Choice{All: true, Risky: []string{".gitattributes"}}, nil)
 	if found, _ := filepath.Glob(ran + "*"); len(found) != 1 || !strings.HasSuffix(found[0], "-mine") {
 		t.Errorf("%q ran", found)
@@ -422,8 +422,8 @@ func TestUnchangedFilesOfACommitKeepTheirBlobs(t *testing.T) {
 	}
 }
 
-// TestAnAcceptedFileIsNotStoredAgain has a filter that gives something else
-// each time, as encryption often does.
+// TestAnAcceptedFileIsNotStoredAgain has a filter with a different result each time, as
+// encryption often has.
 func TestAnAcceptedFileIsNotStoredAgain(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.s filter=salt\n"})
 	reviewtest.GitIn(t, b.Repo, "config", "filter.salt.clean", "cat; head -c 8 /dev/urandom")

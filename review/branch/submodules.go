@@ -19,11 +19,11 @@ import (
 	"aibox/workspace"
 )
 
-// The files of submodules are compared, shown and chosen like any others: the trees of
-// a change set hold them where the user's repository has a commit of the submodule's.
-// Only a delivery to a branch takes them apart again. Each submodule with changes gets
-// a branch of its own, on top of the commit that the work in it started from, and the
-// repository around it records the tip of that branch.
+// The files of submodules are compared, shown and chosen like any others: the trees of a
+// change set contain them in place of the submodules' commits. Only a delivery to a branch
+// separates them again. Each submodule with changes gets its own branch, on top of the
+// commit that the work in it started from, and the outer repository records the tip of that
+// branch.
 
 // Module describes the delivered work in a submodule.
 type Module struct {
@@ -32,12 +32,12 @@ type Module struct {
 	Branch      string      `json:"branch"` // without refs/heads/
 	Commit      string      `json:"commit"`
 	Uncommitted string      `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
-	Tree        string      `json:"tree"`                  // what Commit was made of: with files as the agent had them
+	Tree        string      `json:"tree"`                  // the tree that Commit was made of, with the agent's unconverted files
 
-	was string // that Branch pointed to; empty when it was made
+	was string // commit that Branch pointed to before; empty if it is new
 }
 
-// moduleAt finds what was delivered to the submodule at path; nil when nothing was.
+// moduleAt returns the earlier delivery to the submodule at path; nil if there was none.
 func moduleAt(modules []Module, path string) *Module {
 	if i := slices.IndexFunc(modules, func(m Module) bool { return m.Path.Raw() == path }); i >= 0 {
 		return &modules[i]
@@ -55,8 +55,8 @@ type splitting struct {
 }
 
 // split delivers the changes in submodules, innermost first, and leaves the rest of the
-// delivery without their files. It returns what was delivered before, too, and how to
-// take back what it did itself.
+// delivery without their files. It also returns the earlier deliveries, and a function that
+// undoes its own.
 func (d *Delivery) split(ctx context.Context) (all []Module, undo func(context.Context) error, err error) {
 	s := &splitting{Delivery: d, joined: d.Joined, flat: d.Tree, links: map[string]string{}}
 	undo = s.undo
@@ -142,7 +142,7 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 	return nil
 }
 
-// clean is how the submodule's repository stores files.
+// clean returns the Cleaner for the submodule's repository.
 func (s *splitting) clean(ctx context.Context, m workspace.Module) (*Cleaner, error) {
 	base, err := s.From.Line(ctx, "rev-parse", "--verify", m.BaseCommit()+"^{tree}")
 	if err != nil {
@@ -174,8 +174,8 @@ func (s *splitting) subtree(ctx context.Context, treeish, path string) (string, 
 	return id, nil
 }
 
-// tree is the tree of the submodule at path, "" being the repository around all of
-// them, with the commits of those in it in the place of their files.
+// tree is the tree of the submodule at path, "" being the repository around all of them,
+// with the commits of inner submodules in place of their files.
 func (s *splitting) tree(ctx context.Context, path string) (string, error) {
 	tree, err := s.subtree(ctx, s.flat, path)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestChangesInASubmoduleBecomeABranchThere(t *testing.T) {
 	if len(a.Modules) != 2 || a.Modules[0].Path != "lib" || a.Modules[0].Commit != libTip || a.Modules[0].Uncommitted == "" || a.Modules[1].Commit != deepTip {
 		t.Errorf("told of %+v", a.Modules)
 	}
-	// What git itself does with the branch.
+	// The branch also works in git itself.
 	reviewtest.GitIn(t, lib, "checkout", "-q", "--", ".")
 	reviewtest.GitIn(t, b.Repo, "switch", "-q", branch)
 	reviewtest.GitIn(t, b.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--recursive")

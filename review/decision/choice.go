@@ -4,9 +4,9 @@ import (
 	"aibox/review"
 )
 
-// Choice returns what the decisions mean for an accept. A file that is accepted as a
-// whole is named by its exact path, every other hunk by its id. A hunk that was rejected
-// earlier is always named by its id: an accept leaves it out otherwise.
+// Choice returns the choice for an accept that follows from the decisions. A file that is
+// accepted as a whole is named by its exact path, every other hunk by its id. A hunk that
+// was rejected earlier is always named by its id: an accept leaves it out otherwise.
 func (d *Draft) Choice() review.Choice {
 	var c review.Choice
 	for _, f := range d.files {
@@ -39,7 +39,7 @@ func (d *Draft) AcceptedHunks() (hunks, files int) {
 	return hunks, files
 }
 
-// Rejection is a rejected hunk with the note that says why, if any.
+// Rejection is a rejected hunk with the note that gives the reason, if any.
 type Rejection struct {
 	Hunk review.HunkID
 	Note string

@@ -6,9 +6,9 @@ import (
 	"aibox/review"
 )
 
-// Decide sets the decision about a hunk of file i. It returns ErrRisks, and changes
-// nothing, when that accepts something of a file that NeedsConsent, unless the user
-// consents to the risks.
+// Decide sets the decision about a hunk of file i. If that accepts a part of a file that
+// NeedsConsent, and the user does not consent to the risks, it returns ErrRisks and changes
+// nothing.
 func (d *Draft) Decide(i int, id review.HunkID, to Decision, consent bool) error {
 	f := d.files[i]
 	hunk := f.Index(id)
@@ -25,7 +25,7 @@ func (d *Draft) Decide(i int, id review.HunkID, to Decision, consent bool) error
 	return nil
 }
 
-// Reject rejects a hunk of file i, with a note that says why.
+// Reject rejects a hunk of file i, with a note that gives the reason.
 func (d *Draft) Reject(i int, id review.HunkID, note string) {
 	f := d.files[i]
 	if hunk := f.Index(id); hunk >= 0 {
@@ -65,10 +65,9 @@ func (d *Draft) DecideFrom(i, from int, to Decision, consent bool) error {
 	return nil
 }
 
-// DecideRest sets the decision about the files from up to to that are undecided as a
-// whole and were not delivered before. It accepts no file with risks: each needs a
-// decision of its own. It returns how many files were decided and how many were left
-// because of risks.
+// DecideRest sets the decision about the files from up to to that are undecided as a whole
+// and were not delivered before. It accepts no file with risks: each needs its own
+// decision. It returns how many files were decided and how many were left because of risks.
 func (d *Draft) DecideRest(from, to int, decision Decision) (decided, risky int) {
 	var files []int
 	for i := from; i < to; i++ {
@@ -128,8 +127,8 @@ func (d *Draft) decideAll(files []int, to Decision, withdrawConsent bool) {
 	}
 }
 
-// Split replaces a hunk of file i by its parts, which keep its decision. It returns
-// how many parts there are; a hunk that has none of its own stays, and 1 is returned.
+// Split replaces a hunk of file i by its parts, which keep its decision. It returns the
+// number of parts. A hunk that cannot be split stays, and the result is 1.
 func (d *Draft) Split(i, hunk int) int {
 	f := d.files[i]
 	whole, state := f.hunks[hunk], fileState(i, f).cloned()
@@ -142,7 +141,7 @@ func (d *Draft) Split(i, hunk int) int {
 	return parts
 }
 
-// agree notes that the user consents to the risks of a file by accepting it.
+// agree records that the user consents to the risks of a file by accepting it.
 func (*Draft) agree(f *File, to Decision) {
 	f.risksAgreed = f.risksAgreed || to == Accepted && f.Risky()
 }

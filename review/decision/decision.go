@@ -1,19 +1,19 @@
-// Package decision holds a review in progress: the changed files and hunks of a
-// session, what the user decided about each, and the choice that the decisions add up
-// to. It also turns paths and hunk ids into a part of a change set. The review screen
-// and `aibox accept --interactive` draw it and map keys to it; it knows neither a
-// terminal nor a session. It delivers nothing and stores nothing.
+// Package decision holds a review in progress: the changed files and hunks of a session,
+// the user's decision about each, and the resulting choice. It also turns paths and hunk
+// ids into a part of a change set. The review screen and `aibox accept --interactive` show
+// it and map keys to it. It knows neither terminals nor sessions. It delivers nothing and
+// stores nothing.
 package decision
 
 import (
 	"errors"
 )
 
-// Decision is what the user decided about a hunk. The zero value is Undecided.
+// Decision is the user's decision about a hunk. The zero value is Undecided.
 type Decision int
 
 // The decisions. Only Accepted delivers a hunk, and only Rejected is feedback for the
-// agent; Skipped leaves a hunk out without a word.
+// agent; Skipped leaves a hunk out without feedback.
 const (
 	Undecided Decision = iota
 	Accepted

@@ -56,7 +56,7 @@ func changesOf(set *review.ChangeSet) []*review.Change {
 	return all
 }
 
-// view is all of a draft that a front end can see.
+// view is everything of a draft that a front end can see.
 type view struct {
 	Choice     review.Choice
 	Tally      Tally
@@ -90,7 +90,7 @@ type driver struct {
 	hunks map[review.Path][]review.Hunk
 }
 
-// act does one thing at random, and reports whether it is one that Undo reverts.
+// act does one random action, and reports whether Undo can revert it.
 func (d driver) act(t *rapid.T) {
 	i := rapid.IntRange(0, d.Len()-1).Draw(t, "file")
 	to := Decision(rapid.IntRange(0, int(Skipped)).Draw(t, "decision"))

@@ -7,11 +7,11 @@ import (
 	"aibox/review/accept"
 )
 
-// Options say what a review starts from. The zero value is a first review, for a
+// Options define the starting point of a review. The zero value is a first review, for a
 // branch.
 type Options struct {
 	Target   accept.Target
-	Earlier  map[accept.Target]*review.Selection // what earlier accepts took
+	Earlier  map[accept.Target]*review.Selection // changes that earlier accepts took
 	Rejected func(review.HunkID) bool            // hunks that the user rejected earlier; nil means none
 
 	// HunksOnly names accepted hunks by their ids even where all of a file's are
@@ -31,8 +31,8 @@ type Draft struct {
 	tallied int // the version that tally belongs to
 }
 
-// New starts a review of changes. Files with risks come first; apart from that the
-// order stays.
+// New starts a review of changes. Files with risks come first; otherwise the order is
+// unchanged.
 func New(changes []*review.Change, o Options) *Draft {
 	if o.Rejected == nil {
 		o.Rejected = func(review.HunkID) bool { return false }
@@ -72,10 +72,10 @@ func (d *Draft) Find(path review.Path) int {
 	return -1
 }
 
-// Target returns where the work would go.
+// Target returns the target of the accept.
 func (d *Draft) Target() accept.Target { return d.target }
 
-// SetTarget changes where the work would go. The decisions stay.
+// SetTarget changes the target of the accept. The decisions stay.
 func (d *Draft) SetTarget(target accept.Target) {
 	d.target = target
 	d.version++
@@ -84,7 +84,7 @@ func (d *Draft) SetTarget(target accept.Target) {
 // Version changes with every decision and with the target.
 func (d *Draft) Version() int { return d.version }
 
-// Tally counts what accepting would do.
+// Tally counts the effects of accepting.
 func (d *Draft) Tally() Tally {
 	if d.tallied != d.version {
 		d.tally, d.tallied = d.count(), d.version
@@ -99,9 +99,8 @@ func (d *Draft) Load(i int, hunks []review.Hunk) { d.files[i].load(hunks) }
 // Unload drops the lines of file i. Its hunks and decisions stay.
 func (d *Draft) Unload(i int) { d.files[i].unload() }
 
-// RestoreRejections sets to Rejected the hunks of file i that the user rejected
-// earlier, and splits a hunk of which parts were. The file must be loaded. There is no
-// undo for it.
+// RestoreRejections sets the hunks of file i that the user rejected earlier to Rejected,
+// and splits a hunk if parts of it were. The file must be loaded. There is no undo for it.
 func (d *Draft) RestoreRejections(i int) {
 	f, rejected := d.files[i], d.options.Rejected
 	d.version++
@@ -112,7 +111,7 @@ func (d *Draft) RestoreRejections(i int) {
 		}
 		part := func(part review.Hunk) bool { return rejected(part.ID) }
 		if slices.ContainsFunc(f.hunks[j].Split(), part) && f.splitHunk(j) > 1 {
-			j-- // look at the parts
+			j-- // check the parts
 		}
 	}
 }

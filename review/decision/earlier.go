@@ -7,11 +7,11 @@ import (
 	"aibox/review/accept"
 )
 
-// maxSplit is how many lines a hunk may have for Delivered to look at its parts.
+// maxSplit is the maximum number of lines of a hunk whose parts Delivered checks.
 const maxSplit = 128
 
-// earlierOf finds what earlier accepts took of each file, by target. What was taken of
-// a file as it no longer is does not count.
+// earlierOf finds the parts of each file that earlier accepts took, by target. Parts of a
+// version that has changed since do not count.
 func earlierOf(files []*File, earlier map[accept.Target]*review.Selection) {
 	byPath := make(map[review.Path]*File, len(files))
 	for _, f := range files {
@@ -43,8 +43,8 @@ func (f *File) PartlyDelivered(target accept.Target) bool {
 	return len(t.Blocks)+len(t.Lines) > 0
 }
 
-// HunkDelivered reports whether an earlier accept delivered a hunk, or all of its
-// parts. The parts of a very long hunk are not looked at.
+// HunkDelivered reports whether an earlier accept delivered a hunk, or all of its parts.
+// The parts of a very long hunk are not checked.
 func (f *File) HunkDelivered(h *review.Hunk, target accept.Target) bool {
 	t := f.earlier[target]
 	if t.Whole || len(t.Blocks) == 0 {
@@ -56,8 +56,8 @@ func (f *File) HunkDelivered(h *review.Hunk, target accept.Target) bool {
 	return len(f.Remaining(*h, target)) == 0
 }
 
-// Remaining returns the parts of a hunk that no earlier accept delivered: the hunk
-// itself when none was.
+// Remaining returns the parts of a hunk that no earlier accept delivered: the hunk itself
+// if none was delivered.
 func (f *File) Remaining(h review.Hunk, target accept.Target) []review.Hunk {
 	t := f.earlier[target]
 	if t.Whole {

@@ -28,7 +28,7 @@ type File struct {
 type decisions struct {
 	whole Decision
 	own   map[review.HunkID]Decision   // hunks with another decision than whole
-	count [numDecisions]int            // of the decisions in own
+	count [numDecisions]int            // number of the decisions in own
 	sums  [numDecisions]Size           // of the hunks in own
 	notes map[review.HunkID]string     // why hunks were rejected
 	lines map[review.HunkID]lineChoice // of the hunks that are Partial

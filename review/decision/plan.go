@@ -9,15 +9,15 @@ import (
 	"aibox/review"
 )
 
-// Plan is what accepting a choice would deliver.
+// Plan is the result that accepting a choice would deliver.
 type Plan struct {
 	Choice    review.Choice
 	Selection *review.Selection
-	Part      *review.ChangeSet // what would be delivered, as a change set of its own
+	Part      *review.ChangeSet // the delivered part, as a separate change set
 }
 
-// NewPlan finds what a choice means for a change set. It is a Usage error when the
-// choice agrees to the risks of a file of which it takes nothing.
+// NewPlan applies a choice to a change set. It returns a Usage error if the choice accepts
+// the risks of a file from which it takes nothing.
 func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (*Plan, error) {
 	selection, err := set.Select(ctx, choice)
 	if err != nil {
@@ -36,7 +36,7 @@ func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (
 	return &Plan{Choice: choice, Selection: selection, Part: part}, err
 }
 
-// Tree returns the tree that a choice gives on top of the baseline.
+// Tree returns the baseline with the choice applied, as a tree.
 func Tree(ctx context.Context, set *review.ChangeSet, choice review.Choice) (string, error) {
 	selection, err := set.Select(ctx, choice)
 	if err != nil {

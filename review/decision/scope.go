@@ -14,8 +14,9 @@ type Scope struct {
 	paths     map[review.Path]bool // nil means all
 }
 
-// NewScope finds what paths (files, folders, globs) or hunk ids name; none of either
-// means everything. Files with risks are in it as well: looking at them is safe.
+// NewScope finds the changes that paths (files, folders, globs) or hunk ids name; if there
+// are none of either, it contains everything. It includes files with risks, since viewing
+// them is safe.
 func NewScope(ctx context.Context, set *review.ChangeSet, paths, hunks []string) (*Scope, error) {
 	s := &Scope{Whole: set}
 	if len(paths)+len(hunks) == 0 {
@@ -26,7 +27,7 @@ func NewScope(ctx context.Context, set *review.ChangeSet, paths, hunks []string)
 	if err != nil {
 		return nil, err
 	}
-	if len(hunks) > 0 { // some hunks of a file are a change set of their own
+	if len(hunks) > 0 { // some hunks of a file form a separate change set
 		whole, err := set.Part(ctx, s.selection)
 		return &Scope{Whole: whole}, err
 	}
@@ -55,8 +56,8 @@ func (s *Scope) Set() *review.ChangeSet {
 	return &set
 }
 
-// Standalone returns the scope as a change set whose patch can be applied. It is a
-// Conflict when the scope cannot stand alone.
+// Standalone returns the scope as a change set whose patch can be applied. It returns a
+// Conflict if the scope cannot be applied by itself.
 func (s *Scope) Standalone(ctx context.Context) (*review.ChangeSet, error) {
 	if s.selection == nil || s.Whole.Tree == s.Whole.BaseTree {
 		return s.Whole, nil

@@ -5,7 +5,7 @@ import (
 	"aibox/review/accept"
 )
 
-// Status sums up a file: what was decided about it, else what was delivered before.
+// Status summarizes a file: the decision about it, else the earlier delivery.
 type Status int
 
 // The states of a file.
@@ -40,7 +40,7 @@ func (f *File) Status(target accept.Target) Status {
 	}
 }
 
-// Tally counts what accepting would do. Every file counts once, but for Risky.
+// Tally counts the effects of accepting. Every file counts once, except in Risky.
 type Tally struct {
 	Files                              int
 	Accepted, Mixed, Rejected, Skipped int

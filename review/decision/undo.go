@@ -6,7 +6,7 @@ import (
 	"aibox/review"
 )
 
-// step is what one call changed, as it was before.
+// step is the state before one call of everything that the call changed.
 type step []state
 
 // state is a file, or one hunk of it, before a change.
@@ -17,7 +17,7 @@ type state struct {
 	hunk review.HunkID // empty: decisions holds the whole file
 	was  Decision
 	note string
-	some lineChoice // when was is Partial
+	some lineChoice // if was is Partial
 
 	decisions
 
@@ -31,12 +31,12 @@ func hunkState(i int, f *File, hunk int) state {
 	return state{file: i, consent: f.risksAgreed, hunk: id, was: f.Of(id), note: f.notes[id], some: f.lines[id]}
 }
 
-// fileState shares the maps of the file, which are to be replaced and not changed.
+// fileState shares the maps of the file, which must be replaced and not changed.
 func fileState(i int, f *File) state {
 	return state{file: i, consent: f.risksAgreed, decisions: f.decisions}
 }
 
-// cloned is the state with maps of its own.
+// cloned returns the state with separate maps.
 func (s state) cloned() state {
 	s.own, s.notes, s.lines = maps.Clone(s.own), maps.Clone(s.notes), maps.Clone(s.lines)
 	return s

@@ -1,4 +1,5 @@
-// Package gitname recognizes names that git, or some file system, takes for .git, .gitmodules or .gitattributes.
+// Package gitname recognizes names that git or some file system treats as .git, .gitmodules
+// or .gitattributes.
 //
 // go-git has such checks in an internal package, which cannot be imported. A fuzz test compares this one with
 // git fsck.
@@ -16,7 +17,7 @@ import (
 func looksLike(name, want string, short ...string) bool {
 	for part := range strings.SplitSeq(name, `\`) { // a separator on Windows
 		part = risk.Fold(part)
-		// git ends a name for HFS+ where it is no UTF-8
+		// for HFS+, git ends a name at invalid UTF-8
 		if whole, _, _ := strings.Cut(strings.ToValidUTF8(part, "\ufffd"), "\ufffd"); strings.EqualFold(whole, want) {
 			return true
 		}
@@ -27,7 +28,7 @@ func looksLike(name, want string, short ...string) bool {
 			if len(part) > len(s) && strings.EqualFold(part[:len(s)], s) && strings.Trim(part[len(s):], "0123456789") == "" {
 				return true
 			}
-			// When numbers run out NTFS shortens more: gi7eba~1, gi7eb~12, …
+			// If the numbers run out, NTFS shortens the name further: gi7eba~1, gi7eb~12, …
 			head, number, _ := strings.Cut(part, "~")
 			if len(part) == 8 && head != "" && number != "" && len(head) < len(s) && strings.EqualFold(head, s[:len(head)]) && strings.Trim(number, "0123456789") == "" {
 				return true

@@ -13,11 +13,11 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// gitRefuses asks git's own check, fsck, which of the names it takes for .git, and
-// which for .gitmodules, on any file system. A tree of its own holds each name.
+// gitRefuses returns the names that git's own check, fsck, treats as .git and as
+// .gitmodules on any file system. Each name is in a separate tree.
 func gitRefuses(t *testing.T, names []string) (dotGit, dotGitmodules map[string]bool) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "aibox-names-*") // a fuzz target's own is kept until its end
+	dir, err := os.MkdirTemp("", "aibox-names-*") // that of a fuzz target is kept until its end
 	reviewtest.Must(t, err)
 	defer os.RemoveAll(dir)
 	reviewtest.GitIn(t, dir, "init", "-q", "--bare")
@@ -50,7 +50,7 @@ func gitRefuses(t *testing.T, names []string) (dotGit, dotGitmodules map[string]
 	return dotGit, dotGitmodules
 }
 
-// noStricter checks that what git refuses is refused here, too.
+// noStricter checks that names that git refuses are refused here, too.
 func noStricter(t *testing.T, names []string) (refused int) {
 	t.Helper()
 	dotGit, dotGitmodules := gitRefuses(t, names)
@@ -67,14 +67,14 @@ func noStricter(t *testing.T, names []string) (refused int) {
 	return len(dotGit) + len(dotGitmodules)
 }
 
-// nameAtoms are what look-alikes of git's own names are made of.
+// nameAtoms are parts of names that resemble git's own names.
 var nameAtoms = []string{
 	".", "git", "GIT", "Git", ".git", "g", "i", "t", "modules", "MODULES", ".gitmodules", "gitmod", "GITMOD", "gi7eba", "GI7EBA", "gi7eb", "gi7eb~12", "gi~12345", "gi7d29", "~", "~1", "~2", "~4", "~5",
 	"1", "0", "9", "12345", " ", "  ", ":", "::$INDEX_ALLOCATION", "\\", "\u200c", "\u200d", "\u202e", "\ufeff", "\u206a", "\u00a0", "\u212a", "\x80", "x", "-", "\t", "\n",
 }
 
 func TestEveryNameThatGitTreatsAsItsOwnIsRefused(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 1)) //nolint:gosec // it is to be the same each time
+	random := rand.New(rand.NewPCG(4, 1)) // nolint:gosec // it must be the same each time
 	seen := map[string]bool{}
 	var names []string
 	for len(names) < 2000 {
@@ -92,7 +92,7 @@ func TestEveryNameThatGitTreatsAsItsOwnIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzNamesThatGitTreatsAsItsOwn takes names apart at slashes.
+// FuzzNamesThatGitTreatsAsItsOwn splits names at slashes.
 func FuzzNamesThatGitTreatsAsItsOwn(f *testing.F) {
 	f.Add(".git/.GIT/git~1/.g\u200cit/.git /.git./.git::$INDEX_ALLOCATION/x\\.git/.git\x80y/a")
 	f.Add("gi7eb~12/g~123456/gi~12345/.gitmodules/GITMOD~1/gi7eba~1/.gitmodules:x/.GitModules. ")

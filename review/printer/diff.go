@@ -15,8 +15,8 @@ import (
 	"aibox/review"
 )
 
-// DiffOptions say how Diff writes a diff. The zero value is everything without
-// color and without context; see DefaultContext.
+// DiffOptions are the options of Diff. The zero value shows everything without color and
+// without context; see DefaultContext.
 type DiffOptions struct {
 	Color   bool
 	Context int                           // unchanged lines around a change; negative means DefaultContext
@@ -28,7 +28,7 @@ type DiffOptions struct {
 type Remark struct {
 	Line  int    // the line above it, from 1 in the new file; 0 shows it above the first line
 	Old   bool   // Line counts lines of the old file
-	Alarm bool   // it warns
+	Alarm bool   // the remark is a warning
 	Text  string // in one or several lines; need not be safe
 }
 
@@ -46,7 +46,7 @@ func Diff(ctx context.Context, cs *review.ChangeSet, w io.Writer, opts DiffOptio
 	args := slices.Concat(review.DiffTree, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.ListedTree()})
 	err := git.Owned(cs.GitDir).Run(ctx, nil, shown, args...)
 	if shown.failed != nil {
-		return shown.failed // of the writer: git only noticed
+		return shown.failed // error of the writer, which caused git's failure
 	}
 	err = errors.Join(err, shown.end())
 	for i := range cs.Changes {
@@ -65,7 +65,7 @@ func contextFlag(lines int) string {
 	return "-U" + strconv.Itoa(lines)
 }
 
-// The colors of a diff, as git has them.
+// The colors of a diff, as in git.
 const (
 	bold    = "\x1b[1m"
 	red     = "\x1b[31m"

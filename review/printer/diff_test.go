@@ -13,7 +13,7 @@ import (
 	"aibox/review"
 )
 
-// shownAs is what becomes of git's patch when it is written in these pieces.
+// shownAs returns the output for git's patch when it is written in these pieces.
 func shownAs(t testing.TB, opts DiffOptions, changes []review.Change, pieces ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -117,7 +117,7 @@ func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
 	for _, c := range []struct{ removed, added, want string }{
 		{"a := foo(1, 2)", "a := bar(1, 3)", "-a := [foo](1, [2])|+a := [bar](1, [3])"},
 		{"value", "values", "-value|+values"},
-		{"f(a)", "// why|f(a, b)", "-f(a)|+// why|+f(a[, b])"}, // also beside added lines
+		{"f(a)", "// why|f(a, b)", "-f(a)|+// why|+f(a[, b])"}, // even with added lines
 	} {
 		h := review.Hunk{}
 		for op, text := range map[byte]string{'-': c.removed, '+': c.added} {

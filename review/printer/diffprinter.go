@@ -14,8 +14,8 @@ import (
 	"aibox/review"
 )
 
-// diffPrinter reads git's patch line by line, by the counts in the hunks' headers, so
-// that content cannot pose as a header, and writes it for a terminal.
+// diffPrinter reads git's patch line by line, by the counts in the hunks' headers, so that
+// content cannot be mistaken for a header, and writes it for a terminal.
 type diffPrinter struct {
 	out     *bufio.Writer
 	opts    DiffOptions
@@ -26,10 +26,10 @@ type diffPrinter struct {
 	long bool // the rest of the line is dropped
 
 	at       int // the current change; the patch has the same order
-	sections int // that this change had so far: a change of type has two
+	sections int // sections of this change so far: a change of type has two
 	skipped  bool
 	remarks  []Remark // of this change, those not shown yet
-	oldMode  string   // of this change, when it has another one now
+	oldMode  string   // old mode of this change, if the mode has changed
 
 	oldLeft, newLeft int // lines of the hunk still to come, of each side
 	oldAt, newAt     int // numbers of the next lines
@@ -66,7 +66,7 @@ func (s *diffPrinter) take() {
 	case bytes.HasPrefix(line, []byte("diff --git ")):
 		s.nextFile()
 	case s.skipped:
-		s.count(line) // its lines must be passed over as lines
+		s.count(line) // its lines must be skipped line by line
 	case bytes.HasPrefix(line, []byte("@@ ")):
 		s.flush()
 		s.count(line)
@@ -110,7 +110,7 @@ func (s *diffPrinter) hunkLine(line []byte, long bool) {
 	case '-':
 		l.number = s.oldAt
 		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
-	case '\\': // of a symbolic link it goes without saying
+	case '\\': // always so for a symbolic link
 		if n := len(s.run.lines); n > 0 && s.changes[max(s.at, 0)].ModeOf(s.run.lines[n-1].op) == string(git.Symlink) {
 			return
 		}
@@ -119,7 +119,7 @@ func (s *diffPrinter) hunkLine(line []byte, long bool) {
 		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
 		s.newAt, s.newLeft = s.newAt+1, s.newLeft-1
 	}
-	if s.skipped || l.op == '-' && s.changes[max(s.at, 0)].LFS != nil { // no line of the pointer is an older version
+	if s.skipped || l.op == '-' && s.changes[max(s.at, 0)].LFS != nil { // a line of the pointer is not an older version
 		return
 	}
 	if l.op == ' ' || l.op == '-' && s.run.added > 0 || s.run.full() {
@@ -185,7 +185,7 @@ func (s *diffPrinter) header(line string) {
 	c := &s.changes[max(s.at, 0)]
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case word == "index": // object ids mean nothing to the user
+	case word == "index": // object ids are meaningless to the user
 		if strings.HasSuffix(rest, " "+string(git.Symlink)) {
 			s.print(bold, review.DescribeFile(string(git.Symlink)))
 		}
@@ -218,7 +218,7 @@ func oldName(c *review.Change) string {
 	return c.Path.String()
 }
 
-// remarked writes the remarks that fit and takes them off the list.
+// remarked writes the remarks for the current line and removes them from the list.
 func (s *diffPrinter) remarked(fits func(Remark) bool) {
 	s.remarks = slices.DeleteFunc(s.remarks, func(r Remark) bool {
 		if !fits(r) {

@@ -6,7 +6,7 @@ import (
 	"aibox/review/worddiff"
 )
 
-// Changed words in changed lines are marked. This only helps the eye and must be cheap.
+// Changed words in changed lines are marked. This is only for readability and must be cheap.
 
 // Bounds of a run whose words are compared.
 const (
@@ -14,13 +14,13 @@ const (
 	maxRunBytes = 64 << 10
 )
 
-// hunkLine is a line of a hunk as it is shown.
+// hunkLine is a line of a hunk for display.
 type hunkLine struct {
 	op      byte // ' ', '+', '-' or '\\'
 	number  int  // of the line, in the old file for '-'
 	text    []byte
 	long    bool            // it is cut
-	differs []worddiff.Span // what its other version lacks
+	differs []worddiff.Span // the parts that the other version lacks
 }
 
 // shown is the line for a terminal, without the newline.
@@ -48,8 +48,8 @@ func (l hunkLine) shown(color bool) string {
 	return styled(text+termtext.Text(string(l.text[at:]))+end, style, color)
 }
 
-// Hunk writes the lines for the user's terminal, each without its newline:
-// filtered, what differs within them marked.
+// Hunk returns the lines for the user's terminal, each without its newline: filtered, with
+// the differences within them marked.
 func Hunk(h review.Hunk, color bool) []string {
 	shown := make([]string, 0, len(h.Lines))
 	var waiting run

@@ -15,8 +15,8 @@ import (
 	"aibox/review"
 )
 
-// NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
-// D, R, T), a tab, the name (for a rename: old, tab, new).
+// NameStatus writes one line a file, escaped: git's letter (A, M, D, R, T), a tab, the name
+// (for a rename: old, tab, new).
 func NameStatus(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
 	return writeNames(ctx, cs, w, func(c review.Change) []string {
 		if c.OldPath != "" {
@@ -47,8 +47,8 @@ func NamesZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
 	return writeNames(ctx, cs, w, func(c review.Change) []string { return []string{c.Path.Raw(), "\x00"} })
 }
 
-// writeNames writes a line, given in parts, for each file, including folded ones. It joins no
-// parts: an agent chooses how long names are.
+// writeNames writes a line, given in parts, for each file, including folded ones. It does not
+// join the parts, since an agent chooses the length of names.
 func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line func(review.Change) []string) error {
 	out := bufio.NewWriter(w)
 	write := func(c review.Change) error {
@@ -80,8 +80,8 @@ func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line fun
 	return out.Flush()
 }
 
-// Stat writes a table of the changed files with + and -, escaped, at most width
-// columns wide (80 when width is 0), and a line with the sum.
+// Stat writes a table of the changed files with + and -, escaped, at most width columns
+// wide (80 when width is 0), and a line with the totals.
 func Stat(cs *review.ChangeSet, w io.Writer, width int) error {
 	if width <= 0 {
 		width = 80

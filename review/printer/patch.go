@@ -11,15 +11,15 @@ import (
 	"aibox/review"
 )
 
-// Patch writes the unified diff in git's format, as git apply takes it. The
-// bytes are raw, as the agent wrote them: only for files and pipes. For a
-// terminal use Show.
+// Patch writes the unified diff in git's format, as git apply accepts it. The bytes are
+// raw, as the agent wrote them: only for files and pipes. For a terminal use Show.
 func Patch(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
 	return PatchWithContext(ctx, cs, w, DefaultContext)
 }
 
-// PatchWithContext is Patch with so many unchanged lines around each change; negative
-// means DefaultContext. git apply takes one without any only with --unidiff-zero.
+// PatchWithContext is Patch with this number of unchanged lines around each change;
+// negative means DefaultContext. git apply accepts a patch without context only with
+// --unidiff-zero.
 func PatchWithContext(ctx context.Context, cs *review.ChangeSet, w io.Writer, lines int) error {
 	if cs.Tree == cs.BaseTree {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"aibox/workspace"
 )
 
-// Reason says why a state was saved.
+// Reason is the reason why a state was saved.
 type Reason string
 
 // The occasions on which a state is saved.
@@ -39,12 +39,12 @@ const (
 // Retention is how long a saved state is kept at least.
 const Retention = 30 * 24 * time.Hour
 
-// Point is a saved state that can be restored. Its ref alone keeps its objects.
+// Point is a saved state that can be restored. Only its ref keeps its objects.
 type Point struct {
 	Session string           `json:"session"`          // the session that the workspace was made for; names the ref
 	By      string           `json:"by"`               // the session that had the workspace at the time
 	Number  int              `json:"number"`           // counts up from 1 within Session
-	Handle  string           `json:"handle,omitempty"` // what `aibox recover By --ref` takes; set by session.Recoverable
+	Handle  string           `json:"handle,omitempty"` // the argument of `aibox recover By --ref`; set by session.Recoverable
 	Ref     string           `json:"ref"`              // refs/aibox/<session>/<n> in GitDir
 	GitDir  string           `json:"git_dir"`
 	Commit  string           `json:"commit"`
@@ -52,15 +52,15 @@ type Point struct {
 	What    Reason           `json:"what"`
 	Repo    string           `json:"repo"` // the user's repository
 	When    time.Time        `json:"when"`
-	Until   time.Time        `json:"until"` // kept at least so long
-	Files   int              `json:"files"` // changed against Base
+	Until   time.Time        `json:"until"` // kept at least until then
+	Files   int              `json:"files"` // changed files compared with Base
 	Added   int              `json:"added"` // lines
 	Deleted int              `json:"deleted"`
 	NotKept []review.Refusal `json:"not_kept,omitempty"` // after PutAway: files of the workspace that git cannot store
 }
 
-// PutAway saves the workspace under a ref in ws.GitDir and then removes the folder; what
-// says why. The returned Point can be restored for 30 days. It has no ignored and refused
+// PutAway saves the workspace under a ref in ws.GitDir and then removes the folder; what is
+// the reason. The returned Point can be restored for 30 days. It has no ignored and refused
 // files.
 func PutAway(ctx context.Context, ws *workspace.Workspace, what Reason, opts scan.Options) (*Point, error) {
 	cs, err := scan.Workspace(ctx, ws, opts)
@@ -136,8 +136,8 @@ func (s *Point) Drop(ctx context.Context) error {
 // subjectOf returns the subject of a saved state's commit.
 func subjectOf(what Reason, by string) string { return "aibox: " + string(what) + " by " + by }
 
-// parseSubject reads what subjectOf wrote, or an older version of it, which named
-// nothing.
+// parseSubject parses the result of subjectOf, or of an older version of it that named no
+// session.
 func parseSubject(subject string) (what Reason, by string, ours bool) {
 	rest, ours := strings.CutPrefix(subject, "aibox: ")
 	word, by, _ := strings.Cut(rest, " by ")
@@ -199,7 +199,7 @@ func PointsIn(ctx context.Context, gitDir string) ([]Point, error) {
 	return found, countChanges(ctx, repo, found)
 }
 
-// parseSaved parses one line about a ref; ok is false for refs that are no saved states.
+// parseSaved parses one line about a ref; ok is false for refs that are not saved states.
 func parseSaved(line string) (Point, bool) {
 	fields := strings.SplitN(line, " ", 5)
 	if len(fields) != 5 {
@@ -269,7 +269,7 @@ func (s *Point) count(line string) {
 	}
 }
 
-// Changes is the change set of the saved state.
+// Changes returns the change set of the saved state.
 func (s Point) Changes(ctx context.Context) (*review.ChangeSet, error) {
 	repo := git.Owned(s.GitDir)
 	trees, err := repo.Line(ctx, "rev-parse", s.Base+"^{tree}", s.Commit+"^{tree}")
@@ -297,7 +297,7 @@ func withModules(message string, modules []workspace.Module) (string, error) {
 	return message + "\n\n" + modulesLine + string(named), err
 }
 
-// ModulesOf reads what withModules wrote.
+// ModulesOf reads the submodules in a message of withModules.
 func (s *Point) ModulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
 	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
 	if err != nil {

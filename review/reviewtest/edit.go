@@ -25,8 +25,8 @@ func drawContent(t *rapid.T) string {
 	).Draw(t, "content")
 }
 
-// Edit makes one random change below dir. Changes that the file system forbids
-// just do not happen.
+// Edit makes one random change below dir. Changes that the file system does not allow are
+// skipped.
 func Edit(t *rapid.T, dir string) {
 	path := filepath.Join(dir, drawName(t))
 	switch rapid.IntRange(0, 6).Draw(t, "edit") {

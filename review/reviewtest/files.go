@@ -14,7 +14,7 @@ import (
 )
 
 // Picture records everything below a folder, .git included: kind, permissions, inode, times
-// and content of each name. Two equal pictures say that nothing was touched.
+// and content of each name. If two pictures are equal, nothing was touched.
 func Picture(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -43,7 +43,7 @@ func Picture(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// Contents records what a user sees of a working tree: names, kinds, executable bits and
+// Contents records the visible state of a working tree: names, kinds, executable bits and
 // bytes, without .git.
 func Contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
@@ -95,7 +95,7 @@ func (b *Fixture) Holds(name, want string) {
 	}
 }
 
-// State returns what a branch must not change.
+// State returns the state of the repository that a delivery to a branch must not change.
 func (b *Fixture) State() string {
 	b.T.Helper()
 	head, err := os.ReadFile(GitIn(b.T, b.Repo, "rev-parse", "--path-format=absolute", "--git-path", "HEAD"))
@@ -103,7 +103,7 @@ func (b *Fixture) State() string {
 	return string(head) + GitIn(b.T, b.Repo, "status", "--porcelain=v2") + GitIn(b.T, b.Repo, "ls-files", "-s", "-t")
 }
 
-// Commit brings files into the user's repository as git itself does.
+// Commit commits files in the user's repository with git.
 func (b *Fixture) Commit(files map[string]string) *Fixture {
 	b.T.Helper()
 	for name, content := range files {
@@ -135,7 +135,7 @@ func GitWith(t *testing.T, env []string, stdin []byte, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// StripScores turns R087 into R.
+// StripScores replaces R087 with R.
 func StripScores(records string) string {
 	fields := strings.Split(records, "\x00")
 	for i, f := range fields {

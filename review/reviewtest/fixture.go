@@ -42,8 +42,9 @@ func GitIn(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// Settle writes the settings of Ann's repository: she has a name, and nothing is tidied
-// in the background. A git less for each repository of the tests is seconds in all.
+// Settle writes the settings of Ann's repository: her name, and no maintenance in the
+// background. Writing the file saves a git process for each repository, which is seconds in
+// total.
 func Settle(t testing.TB, repo string) {
 	t.Helper()
 	config, err := os.OpenFile(filepath.Join(repo, ".git/config"), os.O_WRONLY|os.O_APPEND, 0)
@@ -121,7 +122,7 @@ func (b *Fixture) Prepare(change ...func(*workspace.Request)) *Fixture {
 	}
 	ws, err := workspace.Prepare(b.T.Context(), req)
 	Must(b.T, err)
-	// The record is what review gets: it must survive JSON.
+	// Review gets the record, so it must survive JSON.
 	data, err := json.Marshal(ws)
 	Must(b.T, err)
 	b.Workspace = &workspace.Workspace{}

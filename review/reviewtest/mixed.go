@@ -9,7 +9,7 @@ import (
 	"aibox/review/risk"
 )
 
-// Mixed returns a change set with a bit of everything.
+// Mixed returns a change set with every kind of change.
 func Mixed(t *testing.T) (*Fixture, *review.ChangeSet) {
 	t.Helper()
 	long := strings.Repeat("a line that stays\n", 30)

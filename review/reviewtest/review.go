@@ -40,7 +40,7 @@ func RisksOf(t testing.TB, cs *review.ChangeSet, path string) []risk.Risk {
 	return nil
 }
 
-// WantRisks compares the names of the rules, gravest risk first.
+// WantRisks compares the names of the rules, most severe risk first.
 func (b *Fixture) WantRisks(cs *review.ChangeSet, path string, rules ...string) {
 	b.T.Helper()
 	var got []string
@@ -61,7 +61,7 @@ func (b *Fixture) Take(cs *review.ChangeSet, choice review.Choice, before *accep
 }
 
 // Mounted returns the command that runs a program where script has mounted something, which
-// needs a namespace of its own and no more rights than anybody has.
+// needs a new namespace and no special rights.
 func Mounted(script string, args ...string) []string {
 	words := []string{"unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-euc", script + "\nn=$1; shift $((n+1)); exec \"$@\"", "sh", fmt.Sprint(len(args))}
 	return append(words, args...)

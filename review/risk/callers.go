@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Caller is a text that has programs run: a hook, an install script, a workflow, a
+// Caller is a text that makes programs run: a hook, an install script, a workflow, a
 // setting of the user's git.
 type Caller struct {
 	Name string // for display: a path, "core.hooksPath of your git settings"
@@ -87,7 +87,7 @@ func callerRule(name string) *rule {
 // MaxCaller is the longest text of a caller that is read, in bytes.
 const MaxCaller = 256 << 10
 
-// CallerOf makes a Caller of a file; ok is false when files of its name are none.
+// CallerOf makes a Caller of a file; ok is false if files of its name are not callers.
 func CallerOf(name string, content []byte) (c Caller, ok bool) {
 	r := callerRule(name)
 	if r == nil {
@@ -121,7 +121,7 @@ func installScripts(content []byte) []byte {
 	return out.Bytes()
 }
 
-// gitSetting is what a setting of the user's git runs.
+// gitSetting describes a setting of the user's git that runs programs.
 var gitSetting = rule{
 	name: "called", severity: High, runs: "the file itself", when: "on git commands in your repository", by: "git, by your own settings",
 }
@@ -176,14 +176,14 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 type Words struct {
 	seed    maphash.Seed
 	bases   map[uint64]struct{}
-	folders []string // with a slash behind them: all below is run
+	folders []string // ends with a slash: everything below is run
 	all     bool     // there were too many
 }
 
 // maxWords bounds Words.
 const maxWords = 500_000
 
-// WordsOf are the names in the texts of callers.
+// WordsOf returns the names in the texts of callers.
 func WordsOf(callers iter.Seq[Caller]) *Words {
 	w := &Words{seed: maphash.MakeSeed(), bases: map[uint64]struct{}{}}
 	for c := range callers {
@@ -247,7 +247,7 @@ func (c Caller) dir() (dir string, ok bool) {
 	return dir, c.rule == &gitSetting && dir != "." && dir != "" && !strings.HasPrefix(dir, "..")
 }
 
-// scripts are the ends of names of files that are started by name.
+// scripts are the extensions of files that are started by name.
 var scripts = []string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".php", ".lua", ".cmd", ".bat", ".fish", ".awk", ".groovy", ".exs", ".r", ".jl"}
 
 // means reports whether a word of the caller can refer to the file name.
@@ -259,7 +259,7 @@ func (c Caller) means(word, name string, executable bool) bool {
 			continue
 		}
 		if file == word || c.Dir != "" && file == path.Join(c.Dir, word) {
-			return file == name || strings.Contains(word, "/") // a bare word is seldom a file without its end
+			return file == name || strings.Contains(word, "/") // a bare word is rarely a file without its extension
 		}
 		if strings.HasSuffix(file, "/"+word) && script && (strings.Contains(word, "/") || path.Ext(word) != "") {
 			return true

@@ -9,8 +9,8 @@ import (
 // source is about 4 KB of ordinary code.
 var source = strings.Repeat("func (s *Store) Key(name string) (token string, err error) {\n\treturn s.keys[name], nil // the key, as it was given\n}\n\n", 34)
 
-// The next two are what a review costs: twenty small files, and the names of a
-// large tree.
+// The next two measure the cost of a review: twenty small files, and the names of a large
+// tree.
 func BenchmarkTwentySmallFiles(b *testing.B) {
 	for b.Loop() {
 		for i := range 20 {

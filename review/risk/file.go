@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxContent is the longest content that the rules look at, in bytes. A longer one
-// is a risk by itself.
+// MaxContent is the maximum size of content that the rules read, in bytes. A larger file is
+// a risk by itself.
 const MaxContent = 4 << 20
 
-// The modes that rules tell apart, in git's octal.
+// The modes that rules distinguish, in git's octal.
 const (
 	executable = "100755"
 	symlink    = "120000"
@@ -22,19 +22,19 @@ const (
 // Side is a file before or after the change. The zero value is a missing file.
 type Side struct {
 	Mode    string // git's octal; empty when the file is not there
-	Content []byte // of a symlink its target; not all of it when Cut
+	Content []byte // for a symlink its target; incomplete if Cut
 	Cut     bool   // there is more than Content, which may be empty
 }
 
 // File is one changed file as the rules see it. It is not safe for concurrent use.
 type File struct {
 	Path     string  // raw bytes, slash-separated
-	Old, New Side    // Old is what a renamed file was under its old name
+	Old, New Side    // for a renamed file, Old is the file under its old name
 	OldPath  string  // of a renamed file
 	Size     int64   // of the new content
 	Binary   bool    // git shows no lines of it
 	Effort   *Effort // shared by the files of a review; nil: this file has its own
-	Covers   bool    // it replaces a file of the user's that was hidden from the agent
+	Covers   bool    // it replaces a file of the user that was hidden from the agent
 
 	once  sync.Once
 	text  []byte
@@ -98,8 +98,8 @@ func (f *File) first() int {
 	return 0
 }
 
-// compare finds the added lines. It keeps the lines of the old text as hashes with a
-// secret seed.
+// compare finds the added lines. It stores the lines of the old text as hashes with a
+// random seed.
 func (f *File) compare() {
 	f.text = plainText(f.New.Content)
 	if f.gone() || len(f.text) == 0 {
@@ -133,8 +133,8 @@ func (f *File) compare() {
 	}
 }
 
-// plainText turns UTF-16 with a mark at its start into UTF-8 and leaves everything
-// else alone.
+// plainText converts UTF-16 with a byte order mark to UTF-8 and leaves everything else
+// unchanged.
 func plainText(content []byte) []byte {
 	if len(content) < 2 || content[0]^content[1] != 0xff^0xfe || content[0] < 0xfe {
 		return content

@@ -230,7 +230,8 @@ func FuzzJudge(f *testing.F) {
 				t.Errorf("%s is in line %d", r.Rule, r.Line)
 			}
 		}
-		// What was there before is nobody's news, but for what is judged by name.
+		// Content that was there before is not reported again, except for files that are
+		// judged by name.
 		for _, r := range Judge(&File{Path: path, Old: side(after, isLink), New: side(after, isLink), Size: int64(len(after)), Binary: binary}) {
 			if r.Rule == "secret" || r.Rule == "bidi" || r.Rule == "invisible" || r.Rule == "control" || r.Rule == "look-alike" {
 				if !isLink {

@@ -29,7 +29,7 @@ func modeline(r *rule, f *File) []Risk {
 	return found
 }
 
-// lispEnd is how near the end Emacs looks for file variables.
+// lispEnd is how close to the end Emacs searches for file variables.
 const lispEnd = 3000
 
 func emacsEval(r *rule, f *File) []Risk {

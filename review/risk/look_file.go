@@ -50,7 +50,7 @@ var magics = []struct{ bytes, name string }{
 	{"#~ ", ""},
 }
 
-// packages are the ends of names of archives that hold programs.
+// packages are the extensions of archives that contain programs.
 var packages = []string{
 	".jar", ".war", ".ear", ".aar", ".apk", ".aab", ".whl", ".egg", ".vsix", ".xpi", ".crx", ".nupkg", ".gem", ".phar", ".pyc", ".pyo", ".pyz", ".pyd", ".so", ".dll", ".dylib", ".node", ".exe", ".com", ".scr", ".msi", ".msix", ".appx", ".deb", ".rpm", ".appimage", ".snap", ".flatpak", ".dmg", ".pkg", ".class", ".wasm", ".beam", ".swf", ".mexa64", ".xll", ".docm", ".xlsm", ".pptm", ".dotm", ".lnk", ".scpt", ".hta", ".cpl", ".ocx", ".sys", ".ko", ".bpf.o", ".o", ".a", ".lib", ".obj",
 }
@@ -89,7 +89,7 @@ func linkOutside(r *rule, f *File) []Risk {
 }
 
 // inside reports whether a symlink at from with this target stays in the tree, whatever
-// other symlinks exist. It trusts only leading dots, since folder/.. is elsewhere when
+// other symlinks exist. It accepts ".." only at the start, since folder/.. is elsewhere if
 // folder is a symlink.
 func inside(from, target string) bool {
 	if target == "" || strings.ContainsAny(target, "\\\x00") || strings.HasPrefix(target, "/") || len(target) > 1 && target[1] == ':' {
@@ -144,7 +144,7 @@ func hiddenDiff(r *rule, f *File) []Risk {
 	return r.one(0, "")
 }
 
-// byNameOnly is set aside for hiddenDiff: names without an end that are text.
+// byNameOnly has names without an extension that are text, for hiddenDiff.
 func byNameOnly(name string) []string {
 	for _, known := range []string{"makefile", "dockerfile", "gemfile", "rakefile", "justfile", "procfile", "vagrantfile", "jenkinsfile", ".envrc", ".bashrc", ".gitattributes"} {
 		if name == known {
@@ -168,7 +168,7 @@ func optionName(r *rule, f *File) []Risk {
 	return r.one(0, "")
 }
 
-// shortName is a name as Windows makes them for old programs.
+// shortName matches the short names that Windows makes for old programs.
 var shortName = lazy(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|/)[^./~]{1,7}~[0-9]{1,2}(\.[^./]{0,3})?(/|$)`)
 })

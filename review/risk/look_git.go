@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// builtinDrivers are the names git knows for diff= and merge= by itself
-// (gitattributes(5)); they run nothing.
+// builtinDrivers are git's built-in names for diff= and merge= (gitattributes(5)), which
+// run nothing.
 var builtinDrivers = []string{
 	"ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain", "golang", "html", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl", "php", "python", "ruby", "rust", "scheme", "tex",
 	"union", "text", "binary",
 }
 
-// driver is the first attribute of a line of .gitattributes that has git run a
-// command, "" when there is none.
+// driver returns the first attribute in a line of .gitattributes that makes git run a
+// command; "" if there is none.
 func driver(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "#") {
@@ -95,7 +95,7 @@ var gitSection = lazy(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)^\s*\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http)\b`)
 })
 
-// gitHead is what the file HEAD of a repository holds.
+// gitHead matches the content of the file HEAD of a repository.
 var gitHead = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: |[0-9a-f]{40})`) })
 
 func embeddedRepository(r *rule, f *File) []Risk {

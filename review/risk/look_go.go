@@ -44,7 +44,7 @@ func goGenerate(r *rule, f *File) []Risk {
 	return firstLine(r, f, func(text string) bool { return strings.HasPrefix(text, "//go:generate") })
 }
 
-// cgoLine is what makes go call a C compiler, or reach into another package.
+// cgoLine matches lines that make go call a C compiler, or access another package's internals.
 var cgoLine = lazy(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\s/*]*#cgo\b|^\s*(import\s+)?"C"|^//go:(linkname|cgo_)`)
 })
@@ -55,7 +55,7 @@ func cgo(r *rule, f *File) []Risk {
 	})
 }
 
-// goSum finds modules whose checksum is another one than before.
+// goSum finds modules whose checksum has changed.
 func goSum(r *rule, f *File) []Risk {
 	was := map[string]string{}
 	for text := range strings.Lines(string(f.Old.Content)) {

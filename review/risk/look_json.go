@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// manifest is what is known of a package's description in JSON.
+// manifest describes a kind of package description in JSON.
 type manifest struct {
 	harmless  []string // keys that run nothing
 	lifecycle []string // scripts that run without being named
@@ -47,7 +47,7 @@ func composerJSON(r *rule, f *File) []Risk {
 // maxScripts is how many scripts of one file are listed one by one.
 const maxScripts = 8
 
-// judge compares the manifest key by key. What cannot be read counts as a whole.
+// judge compares the manifest key by key. If it cannot be parsed, it counts as a whole.
 func (m manifest) judge(r *rule, f *File) []Risk {
 	if f.link() || f.New.Cut || f.Old.Cut {
 		return r.one(0, "")
@@ -128,7 +128,7 @@ func entries(was, now json.RawMessage) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// object reads a JSON object; nothing gives an empty one.
+// object reads a JSON object; for an empty text it returns an empty one.
 func object(data []byte) (map[string]json.RawMessage, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -139,7 +139,7 @@ func object(data []byte) (map[string]json.RawMessage, error) {
 	return all, err
 }
 
-// same reports whether two values are the same but for white space.
+// same reports whether two values are equal except for white space.
 func same(a, b json.RawMessage) bool {
 	if (a == nil) != (b == nil) {
 		return false

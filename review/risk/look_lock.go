@@ -52,7 +52,7 @@ func authority(text []byte) string {
 	return strings.ToLower(strings.TrimRight(host, "."))
 }
 
-// newHosts compares the host names of a lock file with those it had.
+// newHosts compares the host names of a lock file with its earlier ones.
 func newHosts(r *rule, f *File) []Risk {
 	known := map[string]bool{}
 	hosts(plainText(f.Old.Content), func(host string, _ int) {

@@ -13,12 +13,12 @@ import (
 // changes with them, and those for secrets, by gitleaks' release.
 const RulesVersion = "2, gitleaks " + secrets.Version
 
-// maxEffort is how many bytes the rules for secrets may go through in one file: a
-// hostile text makes a rule as slow as 2 MB a second.
+// maxEffort is how many bytes the rules for secrets may read in one file: a hostile text
+// can slow a rule down to 2 MB a second.
 const maxEffort = 2 << 20
 
-// Effort is how many bytes the rules for secrets may go through in one review. It may
-// be shared by goroutines.
+// Effort is how many bytes the rules for secrets may read in one review. It may be shared
+// by goroutines.
 type Effort struct{ left atomic.Int64 }
 
 // NewEffort is the effort for one review.
@@ -29,8 +29,8 @@ func NewEffort() *Effort {
 	return e
 }
 
-// secrets looks for secrets in the added lines. Zero bytes, which make a file
-// binary, hide nothing: they end a line here.
+// secrets searches the added lines for secrets. Zero bytes, which make a file binary, count
+// as line ends here, so they hide nothing.
 func (f *File) secrets() []Risk {
 	granted := int64(maxEffort)
 	if f.Effort != nil {

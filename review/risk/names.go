@@ -15,9 +15,9 @@ func Ignorable(r rune) bool {
 	return false
 }
 
-// Fold returns one part of a path as the most lenient file systems compare it: without
-// case, without the characters that HFS+ ignores, without the dots, spaces and streams
-// that NTFS drops.
+// Fold returns one part of a path in the form in which the most lenient file systems
+// compare it: without case, without the characters that HFS+ ignores, without the dots,
+// spaces and streams that NTFS drops.
 func Fold(name string) string {
 	if plainName(name) {
 		return name
@@ -77,8 +77,8 @@ var asciiTable = lazy(func() map[rune]rune {
 	return all
 })
 
-// asciiOf is the ASCII letter that r looks like; of the mathematical alphabets,
-// which Python reads as plain letters, it tells only that they are some.
+// asciiOf is the ASCII letter that r looks like; for the mathematical alphabets, which
+// Python reads as plain letters, it only reports that r is one of their letters.
 func asciiOf(r rune) (rune, bool) {
 	if r < 0x80 {
 		return r, false
@@ -90,7 +90,7 @@ func asciiOf(r rune) (rune, bool) {
 	return ascii, ok
 }
 
-// looksLike is path with every twin replaced; ok is false when there was none.
+// looksLike returns path with every twin replaced; ok is false if there was none.
 func looksLike(path string) (plain string, ok bool) {
 	plain = strings.Map(func(r rune) rune {
 		ascii, twin := asciiOf(r)

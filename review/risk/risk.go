@@ -1,7 +1,7 @@
-// Package risk judges changed files by rules: what would run later on the host, what
-// holds a secret, and what a reader would not see. The rules are pure functions of a
-// file's name, modes and content. The package opens no file, starts no program and never
-// repeats a secret.
+// Package risk judges changed files by rules: parts that would run later on the host,
+// contain a secret, or are invisible to a reader. The rules are pure functions of a file's
+// name, modes and content. The package opens no file, starts no program and never repeats a
+// secret.
 package risk
 
 import (
@@ -14,7 +14,7 @@ type Severity int
 
 // The severities.
 const (
-	High   Severity = iota // happens without being asked for: on a clone, a commit, opening a folder
+	High   Severity = iota // happens without a request: on a clone, on a commit, on opening a folder
 	Medium                 // happens when the user builds, tests or pushes
 	Note                   // worth knowing; the file is not held back
 )
@@ -32,7 +32,7 @@ func (s Severity) String() string {
 // MarshalText writes the severity's name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the result of MarshalText.
 func (s *Severity) UnmarshalText(text []byte) error {
 	for i, name := range severities {
 		if name == string(text) {
@@ -47,11 +47,11 @@ func (s *Severity) UnmarshalText(text []byte) error {
 // each and safe for a terminal.
 type Risk struct {
 	Rule     string   `json:"rule"`            // the rule's name: "vscode-tasks"
-	Title    string   `json:"title"`           // what the file is: "tasks of the editor"
-	Runs     string   `json:"runs,omitempty"`  // what would run; empty when nothing does
+	Title    string   `json:"title"`           // the kind of file: "tasks of the editor"
+	Runs     string   `json:"runs,omitempty"`  // the command that would run; empty if there is none
 	When     string   `json:"when,omitempty"`  // on what occasion
 	By       string   `json:"by,omitempty"`    // which program runs it
-	Found    string   `json:"found,omitempty"` // what was found in the content; of a secret its shape alone
+	Found    string   `json:"found,omitempty"` // the finding in the content; for a secret only its form
 	Line     int      `json:"line,omitempty"`  // the first line it is about; 0 means the whole file
 	Severity Severity `json:"severity"`
 }

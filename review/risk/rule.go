@@ -10,18 +10,18 @@ import (
 	"aibox/internal/termtext"
 )
 
-// rule describes what files with certain names or content do.
+// rule describes the effect of files with certain names or content.
 type rule struct {
 	name     string
-	title    string // what the file is
+	title    string // the kind of file
 	runs     string
 	when     string
 	by       string
 	severity Severity
 
-	// files are patterns of names, in lower case: "name" at any depth, "/path" from
-	// the top, "folder/name" a path's end, "folder/**" all below; * is any characters
-	// of the last name. None: every file.
+	// files are patterns of names, in lower case: "name" at any depth, "/path" from the
+	// top, "folder/name" a path's end, "folder/**" everything below; * matches any
+	// characters of the last name. Without patterns it applies to every file.
 	files []string
 	// about describes the rule's files in words when there are no patterns.
 	about string
@@ -101,7 +101,7 @@ type index struct {
 	exact   [256][]string // the keys of names, ends and folders, by their first byte
 }
 
-// end is a rule for paths that hold these parts.
+// end is a rule for paths with these parts.
 type end struct {
 	parts []string
 	top   bool // from the top only
@@ -114,7 +114,7 @@ type glob struct {
 	before         end // parts before it, perhaps none
 }
 
-// fits reports whether a name has the prefix and the suffix, one behind the other.
+// fits reports whether a name has the prefix and the suffix without overlap.
 func (g glob) fits(name string) bool {
 	if strings.Contains(g.suffix, "*") {
 		ok, err := path.Match(g.prefix+"*"+g.suffix, name)
@@ -123,7 +123,7 @@ func (g glob) fits(name string) bool {
 	return len(name) >= len(g.prefix)+len(g.suffix) && strings.HasPrefix(name, g.prefix) && strings.HasSuffix(name, g.suffix)
 }
 
-// lazy computes a value once, when it is first asked for.
+// lazy computes a value once, at its first use.
 func lazy[T any](make func() T) func() T { return sync.OnceValue(make) }
 
 // byName is the index of all rules.

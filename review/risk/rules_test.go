@@ -11,21 +11,21 @@ func plain(path, content string) *File {
 	return &File{Path: path, New: Side{Mode: "100644", Content: []byte(content)}, Size: int64(len(content))}
 }
 
-// edited is a text file that was something else before.
+// edited is a changed text file.
 func edited(path, before, after string) *File {
 	f := plain(path, after)
 	f.Old = Side{Mode: "100644", Content: []byte(before)}
 	return f
 }
 
-// binary is a file that git shows no lines of.
+// binary is a file for which git shows no lines.
 func binary(path, content string) *File {
 	f := plain(path, content)
 	f.Binary = true
 	return f
 }
 
-// mode is a file with another mode than before.
+// mode is a file whose mode has changed.
 func mode(path, content, before, after string) *File {
 	f := edited(path, content, content)
 	f.Old.Mode, f.New.Mode = before, after
@@ -39,13 +39,12 @@ func link(path, target string) *File {
 	return f
 }
 
-// removed is a file that is gone.
+// removed is a removed file.
 func removed(path string) *File {
 	return &File{Path: path, Old: Side{Mode: "100644", Content: []byte("x\n")}}
 }
 
-// token is a secret that belongs to nobody, in two parts so that no scanner of this
-// repository finds it.
+// token is a fake secret, in two parts so that no scanner of this repository finds it.
 const token = "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 
 // cases hold files that a rule must find and files that it must not.
@@ -221,7 +220,7 @@ func utf16Of(text string) string {
 	return b.String()
 }
 
-// hostileAssigns has a rule for secrets begin at every few characters.
+// hostileAssigns makes a rule for secrets start every few characters.
 func hostileAssigns() []byte { return []byte(strings.Repeat("key=", MaxContent/4)) }
 
 func names(risks []Risk) []string {

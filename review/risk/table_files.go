@@ -1,7 +1,7 @@
 package risk
 
-// lockFiles are the files in which package managers write what they install, and
-// those that say where a build takes itself from.
+// lockFiles are the files in which package managers record the packages that they install,
+// and those that define from where a build tool is downloaded.
 var lockFiles = []string{
 	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.y*ml", "bun.lock", "bun.lockb", "deno.lock", "cargo.lock", "poetry.lock", "uv.lock", "pylock*.toml", "pipfile.lock", "pdm.lock", "pixi.lock", "conda-lock*.yml",
 	"gemfile.lock", "gems.locked", "composer.lock", "gradle.lockfile", "*.lockfile", "verification-metadata.xml", "mix.lock", "rebar.lock", "pubspec.lock", "podfile.lock", "cartfile.resolved", "package.resolved", "packages.lock.json", "paket.lock", "project.assets.json",
@@ -116,7 +116,7 @@ var (
 	}
 )
 
-// hiddenFile is about what is there, and about what the user has there.
+// hiddenFile is about the file at the path, and about the user's file there.
 var hiddenFile = rule{
 	name: "hidden-file", title: "in the place of a file of yours that was hidden from the agent", severity: High,
 	runs: "nothing by itself; your file is replaced by one that was written without it", when: "when it is taken", about: "the paths of hidden files of yours",

@@ -1,6 +1,6 @@
 package risk
 
-// gitHooks are the names git calls a hook by (githooks(5)).
+// gitHooks are the names of git's hooks (githooks(5)).
 var gitHooks = []string{
 	"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
 	"post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "post-update", "post-rewrite",

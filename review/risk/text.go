@@ -89,7 +89,7 @@ func (s *sighting) String() string {
 	return strings.Join(names, ", ")
 }
 
-// look makes the judgment of a rule about characters of one kind.
+// look returns the judgment of a rule about characters of one kind.
 func look(k kind) func(r *rule, f *File) []Risk {
 	return func(r *rule, f *File) []Risk {
 		if f.link() {
@@ -104,7 +104,7 @@ func look(k kind) func(r *rule, f *File) []Risk {
 	}
 }
 
-// read goes once through the added lines.
+// read reads the added lines once.
 func (f *File) read() {
 	if bytes.IndexByte(f.Text(), 0) >= 0 {
 		return // data, not text: see hidden-diff
@@ -115,7 +115,7 @@ func (f *File) read() {
 	}
 }
 
-// readSpan looks at every character that is not plain ASCII.
+// readSpan checks every non-ASCII character.
 func (f *File) readSpan(s span, python bool) {
 	text, counted, number := s.text, 0, s.line
 	for i := 0; i < len(text); {
@@ -221,12 +221,12 @@ func mistaken(text []byte, at, size int, r rune, python bool) bool {
 		return at > 0 && isASCIILetter(text[at-1]) && at+size < len(text) && isASCIILetter(text[at+size])
 	}
 	if python && (r >= 0x1d400 || r >= 0xff21) {
-		return true // Python takes it for the plain letter
+		return true // Python reads it as the plain letter
 	}
 	return wordHasASCII(text, at, size)
 }
 
-// maxWord is how far a word is looked at on each side.
+// maxWord is how far a word is read on each side.
 const maxWord = 256
 
 // wordHasASCII reports whether the word around a letter holds a letter of ASCII.

@@ -25,13 +25,13 @@ import (
 const (
 	maxMemory = 1 << 20  // a larger file is snapshotted on disk first
 	maxEOL    = 16 << 20 // a larger file keeps the line endings it has
-	moveTries = 3        // how often a file that changes while being read is read again
+	moveTries = 3        // number of attempts to read a file that changes meanwhile
 )
 
-// errChanging says that a file changed while it was read.
+// errChanging reports that a file changed while it was read.
 var errChanging = errors.New("it keeps changing")
 
-// refusedError is a file that is not taken, with the reason.
+// refusedError reports a refused file, with the reason.
 type refusedError string
 
 func (e refusedError) Error() string { return string(e) }
@@ -39,7 +39,7 @@ func (e refusedError) Error() string { return string(e) }
 // outcome is the result of reading a candidate.
 type outcome struct {
 	entry   git.Entry
-	size    int64 // of the content as git keeps it; -1 when unknown
+	size    int64 // size of the content as git stores it; -1 if unknown
 	changed bool  // against the baseline
 	refused string
 	notes   []string
@@ -222,7 +222,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	}
 	mode := gitMode(st)
 	if was != nil && was.Mode != git.Symlink && was.Stat.Perm != 0 && was.Stat.Perm&0o100 == st.Mode&0o100 {
-		mode = was.Mode // where the disk knows no executable bit, the user's mode stays
+		mode = was.Mode // if the disk has no executable bit, the user's mode stays
 	}
 	return c.store(cand, was, mode, data)
 }
@@ -260,7 +260,7 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 		}
 		return out, nil
 	}
-	if name := path.Base(cand.path); gitname.IsDotGitmodules(name) { // git looks at those in folders, too, when it takes objects
+	if name := path.Base(cand.path); gitname.IsDotGitmodules(name) { // git also checks those in folders when it accepts objects
 		if why := refuseGitmodules(name, mode, data); why != "" {
 			return out, refusedError(why)
 		}
@@ -274,8 +274,8 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 			if _, err := io.ReadFull(data.reader(), text); err != nil {
 				return out, err
 			}
-			// What git takes for binary it would not convert, or only because it has to: that is
-			// decided when it is accepted.
+			// Git does not convert text that looks binary, unless attributes require it,
+			// which is decided when the file is accepted.
 			if lines := workspace.UnixLines(text); bytes.IndexByte(lines, '\r') < 0 && !eol.LooksBinary(lines) {
 				text = lines
 			}

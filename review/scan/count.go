@@ -14,7 +14,7 @@ import (
 	"aibox/workspace"
 )
 
-// Count sums up the differences from the baseline.
+// Count summarizes the differences from the baseline.
 type Count struct {
 	Files   int
 	Added   int // lines
@@ -67,7 +67,7 @@ func Running(ctx context.Context, ws *workspace.Workspace, visit func(*review.Ch
 }
 
 // scratchRepo makes a temporary repository that can read the objects of ws.GitDir, and
-// whose own objects every reader of a change set finds.
+// whose own objects all readers of a change set can find.
 func scratchRepo(ctx context.Context, dir string, ws *workspace.Workspace) (*git.Repo, error) {
 	repo, err := git.Scratch(ctx, dir, ws.GitDir, git.FormatOf(ws.BaseTree))
 	if err != nil {

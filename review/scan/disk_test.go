@@ -19,12 +19,12 @@ import (
 	"aibox/workspace"
 )
 
-// computed is what a process of its own found, whose disks are others.
+// computed is the result of a separate process with other disks.
 type computed struct {
 	Kind, Message string // of its error
 	Changes       int
 	Tree          string
-	Left          []string // reports of git's own
+	Left          []string // crash reports of git
 }
 
 // TestComputeHelper is the body of that process and does nothing without it.
@@ -48,7 +48,7 @@ func TestComputeHelper(t *testing.T) {
 	reviewtest.Must(t, os.WriteFile(os.Getenv("AIBOX_TEST_TOLD"), data, 0o600))
 }
 
-// computes computes behind the words of a command line.
+// computes runs the computation in a process started with these words of a command line.
 func computes(b *reviewtest.Fixture, words ...string) computed {
 	b.T.Helper()
 	text, err := json.Marshal(b.Workspace)
@@ -69,8 +69,9 @@ func computes(b *reviewtest.Fixture, words ...string) computed {
 	return result
 }
 
-// The objects of the changes need room in aibox's repository. However much of it is left,
-// the changes are right or their computation is an error: never none, and never a wait.
+// The objects of the changes need room in aibox's repository. With any amount of free
+// space, the changes are correct or the computation fails. It never returns no changes, and
+// never hangs.
 func TestAFullObjectDiskIsNotReportedAsNoChange(t *testing.T) {
 	const full = `mkdir "$2/copy"; cp -a "$3/." "$2/copy"; mount -t tmpfs -o size=4m tmpfs "$3"; cp -a "$2/copy/." "$3"
 		head -c "$4" /dev/zero > "$3/room"; cat /dev/zero > "$3/filler" 2>/dev/null || true; rm "$3/room"`

@@ -16,15 +16,14 @@ func Ignores(rules []workspace.IgnoreFile, path string, dir bool) bool {
 	return newIgnoreRules(rules).Match(path, dir)
 }
 
-// Reading is what Reread found at one path.
+// Reading is the result of Reread for one path.
 type Reading struct {
 	Path, ID, Refused string
 	Changed           bool
 }
 
-// Reread walks and reads the workspace as Compute does, that many times; only the
-// commit and the comparison, which are git's work, are left out. It calls each
-// with what was found each time.
+// Reread walks and reads the workspace as Compute does, that many times; only the commit
+// and the comparison, which are git's work, are left out. It calls each with every result.
 func Reread(ctx context.Context, ws *workspace.Workspace, times int, each func([]Reading)) error {
 	opts := Options{}.withDefaults()
 	baseline, err := workspace.LoadBaseline(ws.Baseline)

@@ -15,7 +15,7 @@ import (
 	"aibox/workspace"
 )
 
-// folderReader reads one folder. It hands over its findings in batches.
+// folderReader reads one folder. It passes its findings on in batches.
 type folderReader struct {
 	walk     *walk
 	fd       int
@@ -35,7 +35,7 @@ type folderReader struct {
 // batch is the size of a batch in bytes.
 const batch = 64 << 10
 
-// full reports whether to hand over the findings.
+// full reports whether to pass the findings on.
 func (r *folderReader) full() bool { return r.bytes > batch }
 
 // entries reads one buffer of linux_dirent64 records.
@@ -66,7 +66,7 @@ func (r *folderReader) entry(name []byte) {
 	w := r.walk
 	r.path = append(r.path[:r.base], name...)
 	if r.base == 0 && string(name) == ".git" {
-		return // the agent's own; whatever it is by now
+		return // the agent's .git, whatever it is by now
 	}
 	was, known := r.names.find(w.baseline.Files, r.path[r.base:])
 	var st unix.Stat_t
@@ -128,7 +128,7 @@ func (r *folderReader) folder() {
 	case r.dir.ignored || w.ignore.Entry(path, true) || w.isScratch(path):
 		ignored := review.Ignored{Path: review.Path(path), More: true}
 		ignored.Scratch = !r.dir.ignored && !w.ignore.Entry(path, true)
-		if !w.running { // where nobody reads it, and it may be most of what there is
+		if !w.running { // ignored folders are not read, and may have most of the files
 			ignored.Files, ignored.More = w.count(path, nil)
 		}
 		w.addIgnored(ignored, true)
@@ -137,8 +137,8 @@ func (r *folderReader) folder() {
 	}
 }
 
-// isScratch reports whether a folder that the baseline does not have is one at the top
-// that an agent keeps for itself.
+// isScratch reports whether a folder that is not in the baseline is one at the top that an
+// agent keeps for its own use.
 func (w *walk) isScratch(path string) bool {
 	return slices.ContainsFunc(w.scratch, func(glob string) bool {
 		same, _ := pathpkg.Match(glob, path) // a * matches no slash
@@ -168,7 +168,7 @@ func (r *folderReader) file(st *unix.Stat_t, was int, known bool) {
 	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
 	if !link && st.Nlink > 1 {
 		w.mu.Lock()
-		if len(w.names) < maxLinked || w.names[st.Ino] > 0 { // all lie on one device
+		if len(w.names) < maxLinked || w.names[st.Ino] > 0 { // all are on one device
 			w.names[st.Ino]++
 		}
 		w.mu.Unlock()
@@ -186,7 +186,7 @@ func (r *folderReader) file(st *unix.Stat_t, was int, known bool) {
 
 func (r *folderReader) refuse(why string) { r.walk.refuse(string(r.path), why) }
 
-// refuseShort is refuse for paths of any length: it names the folder.
+// refuseShort is refuse for a path of any length. It names the folder instead.
 func (r *folderReader) refuseShort(why string, kind uint32) {
 	what := "a file"
 	if kind == unix.S_IFDIR {
@@ -205,7 +205,7 @@ func (r *folderReader) reportProgress() {
 	}
 }
 
-// flush hands the findings to the walk.
+// flush passes the findings to the walk.
 func (r *folderReader) flush() error {
 	w := r.walk
 	if len(r.found) > 0 && w.first != nil {

@@ -11,9 +11,10 @@ import (
 	"aibox/workspace"
 )
 
-// A plain change of .gitmodules is accepted as a risk, since git follows it on the user's
-// machine. One with a name, a path, an address or a command that has been used to trick
-// git is refused, and so is one under a name that a file system treats as .gitmodules.
+// An ordinary change of .gitmodules is reported as a risk, since git follows it on the
+// user's machine. One with a name, a path, an address or a command that has been used to
+// trick git is refused, and so is one under a name that a file system treats as
+// .gitmodules.
 
 const maxGitmodules = 64 << 10
 
@@ -23,7 +24,7 @@ var (
 	relativeURL   = lazyregexp.New(`^\.\.?/[^:%]*$`)
 )
 
-// moduleRules say which values a setting of a submodule may have.
+// moduleRules define the valid values of a submodule's settings.
 var moduleRules = map[string]func(value string) bool{
 	"path":                   isModulePath,
 	"url":                    isModuleURL,
@@ -67,8 +68,8 @@ func isModuleURL(url string) bool {
 	return relativeURL.MatchString(url) || workspace.IsURL(url) && workspace.CheckURL(url) == nil
 }
 
-// refuseGitmodules returns why a .gitmodules named name is refused, as a reason that
-// refers to the file; "" when it is not.
+// refuseGitmodules returns the reason why a .gitmodules named name is refused, as a text
+// that refers to the file; "" if it is not refused.
 func refuseGitmodules(name string, mode git.Mode, content *content) string {
 	const not = "says where submodules come from; aibox does not bring this back: "
 	switch {

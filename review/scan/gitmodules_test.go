@@ -18,16 +18,16 @@ import (
 	"aibox/workspace"
 )
 
-// modules are real repositories that everybody who builds aibox has.
+// modules are real repositories that everyone who builds aibox has.
 var modules = []string{
 	"charm.land/bubbletea/v2", "charm.land/huh/v2", "charm.land/lipgloss/v2", "github.com/coreos/go-iptables", "github.com/creack/pty",
 	"github.com/google/go-cmp", "github.com/miekg/dns", "github.com/pelletier/go-toml/v2", "github.com/spf13/cobra", "github.com/spf13/pflag",
 	"github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/term", "pgregory.net/rapid",
 }
 
-// TestRealRepositoriesMatchGit changes real repositories at random, and
-// compares the list with git diff --name-status -M, and what the patch makes of the
-// base, applied by git apply to files, with the agent's tree.
+// TestRealRepositoriesMatchGit changes real repositories at random, and compares the list
+// with git diff --name-status -M, and the result of git apply with the patch on the base's
+// files with the agent's tree.
 func TestRealRepositoriesMatchGit(t *testing.T) {
 	for _, module := range modules {
 		t.Run(module, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestRealRepositoriesMatchGit(t *testing.T) {
 	}
 }
 
-// copyModule copies a module out of the cache, where everything is read-only. Its
-// .gitattributes stay behind: they would have git change what it is asked about.
+// copyModule copies a module out of the cache, where everything is read-only. It omits
+// .gitattributes, which would make git convert the files.
 func copyModule(t *testing.T, module, to string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -122,11 +122,11 @@ type mutation struct {
 	t    *testing.T
 	dir  string
 	rand *rand.Rand
-	done []string // what was done, for a failure's message
+	done []string // the edits, for a failure's message
 }
 
 func newMutation(t *testing.T, dir string, seed uint64) *mutation {
-	return &mutation{t: t, dir: dir, rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // it is to be repeatable
+	return &mutation{t: t, dir: dir, rand: rand.New(rand.NewPCG(seed, 0))} // nolint:gosec // it must be repeatable
 }
 
 // files lists the regular files. Rules for git stay as they are.

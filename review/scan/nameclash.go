@@ -13,8 +13,8 @@ import (
 	"aibox/workspace"
 )
 
-// foldName is a name as the file systems compare it that know neither case nor
-// Unicode's normal forms (APFS, HFS+, NTFS).
+// foldName returns a name in the form in which it is compared by file systems that ignore
+// case and Unicode normalization (APFS, HFS+, NTFS).
 func foldName(name string) string {
 	plain := true
 	for i := range len(name) {
@@ -35,14 +35,14 @@ func foldName(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
-// nameConflicts finds new names, of files and of the folders they are in, that some file
-// system takes for another one.
+// nameConflicts finds new names, of files and of their folders, that some file system
+// treats as equal to another one.
 type nameConflicts struct {
 	names   map[string][]string // folded → the ways it is written
 	folders map[string]bool     // folded names of the folders that those are in
 }
 
-// findNameConflicts gives for each new path that conflicts what it conflicts with.
+// findNameConflicts returns, for each conflicting new path, the name that it conflicts with.
 func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[string]string {
 	c := nameConflicts{names: map[string][]string{}, folders: map[string]bool{}}
 	gone := map[string]bool{}
@@ -76,7 +76,7 @@ func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[strin
 	return found
 }
 
-// add takes in a new path and the folders above it.
+// add adds a new path and the folders above it.
 func (c *nameConflicts) add(path string) {
 	for name := path; name != ""; name = slashpath.Parent(name) {
 		key := foldName(name)
@@ -88,8 +88,8 @@ func (c *nameConflicts) add(path string) {
 	}
 }
 
-// addBaseline takes in what files of the baseline, and the folders they are in, some of
-// the names could be taken for.
+// addBaseline adds the files of the baseline, and their folders, that may conflict with
+// some of the names.
 func (c *nameConflicts) addBaseline(files []workspace.File, gone map[string]bool) {
 	dir, near := "", c.folders[""]
 	for i := range files {
@@ -113,7 +113,7 @@ func (c *nameConflicts) addSpelling(name string) {
 	}
 }
 
-// describeConflict says how a name differs from the one it conflicts with.
+// describeConflict describes how a name differs from the one it conflicts with.
 func describeConflict(name, other string) string {
 	how := "its Unicode form"
 	if strings.EqualFold(name, other) {

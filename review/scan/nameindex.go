@@ -18,7 +18,7 @@ type nameIndex struct {
 	slots []int32 // index of a file plus one; 0 is free. At most half are in use
 }
 
-// fill replaces what the table holds with the files of k, in which names begin at base.
+// fill replaces the table's content with the files of k, whose names begin at base.
 func (x *nameIndex) fill(files []workspace.File, k *knownFolder, base int) {
 	x.base, x.slots = base, x.slots[:0]
 	if k == nil || len(k.files) == 0 {
@@ -55,7 +55,7 @@ func (x *nameIndex) find(files []workspace.File, name []byte) (int, bool) {
 }
 
 // lstatAt is unix.Fstatat with AT_SYMLINK_NOFOLLOW for a name that a zero byte follows in
-// memory. It does not copy the name, of which a walk has one for each file.
+// memory. It does not copy the name, since a walk calls it for each file.
 func lstatAt(folder int, name []byte, st *unix.Stat_t) unix.Errno {
 	_, _, err := unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(folder), uintptr(unsafe.Pointer(unsafe.SliceData(name))),
 		uintptr(unsafe.Pointer(st)), unix.AT_SYMLINK_NOFOLLOW, 0, 0)

@@ -116,7 +116,7 @@ func TestIgnoredFilesAreFoldedByTheUsersOwnRules(t *testing.T) {
 	b.Write("build/out", "o")
 	b.Write("src/build", "not ignored")
 	b.Write("src/gen/g.go", "g")
-	b.Write(".gitignore", "*\n") // the agent hides everything: in vain
+	b.Write(".gitignore", "*\n") // the agent ignores everything, which has no effect
 	b.Write("evil.sh", "evil")
 	cs := b.Compute()
 	b.Want(cs, "M\t.gitignore", "A\tevil.sh", "A\tkeep.log", "A\tsrc/build")
@@ -139,8 +139,8 @@ func TestCaseClashesAreNoted(t *testing.T) {
 	}
 }
 
-// What an agent keeps for itself is listed and is no change, unless the user has files
-// there, at whose changes and deletion people have to look.
+// Files that an agent keeps for its own use are listed and are not changes, unless the user
+// has files there, whose changes and deletions must be reviewed.
 func TestFoldersOfTheAgentAreNotListed(t *testing.T) {
 	for _, mine := range []bool{false, true} {
 		files := map[string]string{"a.txt": "one\n", "sub/b.txt": "bee\n"}

@@ -69,7 +69,7 @@ func (w *walk) open(path string) (int, error) {
 	if !errors.Is(err, fs.ErrPermission) || w.running {
 		return fd, err
 	}
-	// The agent took its owner's rights away; the owner is us.
+	// The agent removed the owner's permissions, but aibox's user is the owner.
 	how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	pin, err := beneath.Open(w.root, path, &how)
 	if err != nil {
@@ -96,7 +96,7 @@ func describeKind(kind uint32) string {
 	return "no ordinary file"
 }
 
-// describeError says an error of the system as a reason.
+// describeError returns an error of the system as a reason.
 func describeError(err error) string {
 	switch {
 	case errors.Is(err, unix.EXDEV):
@@ -111,7 +111,7 @@ func describeError(err error) string {
 	return err.Error()
 }
 
-// gitMode is the mode git gives a file of this stat.
+// gitMode returns git's mode for a file with this stat.
 func gitMode(st *unix.Stat_t) git.Mode {
 	if st.Mode&0o100 != 0 {
 		return git.Executable

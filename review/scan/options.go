@@ -11,7 +11,7 @@ type Options struct {
 	MaxFileSize int64 // a larger file is noted and not taken; default 100 MiB
 	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
 	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
-	MaxListed   int   // of more changes than this some are Folded; default 20,000
+	MaxListed   int   // if there are more changes than this, some are Folded; default 20,000
 	Workers     int   // default: the number of CPUs
 	// Progress, if not nil, receives the number of names scanned in the workspace, one
 	// call at a time. It must return quickly.
@@ -20,7 +20,7 @@ type Options struct {
 	running bool // the sandbox runs: see CountAlive
 }
 
-// withDefaults fills in what is not set.
+// withDefaults sets unset options to their defaults.
 func (o Options) withDefaults() Options {
 	if o.MaxFileSize <= 0 {
 		o.MaxFileSize = 100 << 20

@@ -11,7 +11,7 @@ import (
 // Limits on the folders that wait in memory to be read.
 const (
 	waitingMemory = 1 << 20 // bytes
-	folderCost    = 64      // bytes of one beside its path
+	folderCost    = 64      // bytes of one in addition to its path
 )
 
 // folderQueue is a stack of folders to read. Folders that do not fit into memory wait in
@@ -38,7 +38,7 @@ func (w *folderQueue) push(folders ...folder) error {
 	return w.spill()
 }
 
-// spill moves what is in memory to the end of the file.
+// spill moves the folders in memory to the end of the file.
 func (w *folderQueue) spill() (err error) {
 	if w.file == nil {
 		if w.file, err = spool.CreateUnnamed(w.dir); err != nil {
@@ -82,7 +82,7 @@ func (w *folderQueue) pop() (folder, error) {
 	return f, nil
 }
 
-// load brings the last part of the file back.
+// load reads the last part of the file into memory.
 func (w *folderQueue) load() error {
 	end := w.end()
 	w.ends = w.ends[:len(w.ends)-1]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Folders that wait to be read come back whether they fit into memory or not, each once.
+// Queued folders are returned, each once, whether they fit into memory or not.
 func TestFoldersSpilledToDiskAreAllReadBack(t *testing.T) {
 	w := folderQueue{dir: t.TempDir()}
 	defer w.close()

@@ -20,9 +20,9 @@ import (
 	"aibox/test/hostile"
 )
 
-// swapped are the names that change places while the change set is computed: a
-// file or a folder, and what leads outside or blocks. No name lies below another
-// one: the swapper would follow the symlink there and move what is outside.
+// swapped are pairs of names that are swapped while the change set is computed: a file or a
+// folder, and something that leads outside or blocks. No name is below another one: the
+// swapper would follow the symlink there and move outside files.
 var swapped = [][2]string{
 	{"dir", "toDir"},
 	{"real", "toDir"},
@@ -38,7 +38,7 @@ var swapped = [][2]string{
 // swapperFolder makes a run of this test's binary a swapper in that folder.
 const swapperFolder = "AIBOX_TEST_SWAPPER"
 
-// TestSwapper is no test but the other process of those below.
+// TestSwapper is not a test but the other process of the following ones.
 func TestSwapper(*testing.T) {
 	dir := os.Getenv(swapperFolder)
 	if dir == "" {
@@ -106,7 +106,7 @@ func newRace(t *testing.T) *reviewtest.Fixture {
 	return b
 }
 
-// TestNoByteFromOutsideIsReadWhileNamesAreSwapped looks and reads 10,000 times.
+// TestNoByteFromOutsideIsReadWhileNamesAreSwapped checks and reads 10,000 times.
 func TestNoByteFromOutsideIsReadWhileNamesAreSwapped(t *testing.T) {
 	b := newRace(t)
 	secret := git.SHA1.BlobID([]byte(hostile.Secret))

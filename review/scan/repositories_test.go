@@ -127,8 +127,8 @@ func copyInto(t *testing.T, from, to string, names ...string) {
 	}
 }
 
-// TestSelectionsReachABranchInEveryKindOfRepository takes one hunk, then another, then
-// the rest, and looks at what a person would see.
+// TestSelectionsReachABranchInEveryKindOfRepository takes one hunk, then another, then the
+// rest, and checks the result that the user sees.
 func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 	lines := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
 	for name, make := range unusual {
@@ -183,15 +183,15 @@ func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 			}
 			if _, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{
 				Choice: rest.Choice, Prior: &accept.Prior{Selection: two.Selection, Tree: two.Tree, Branch: two.Branch, Commit: two.Commit},
-			}); err != review.ErrNothing { //nolint:errorlint // it is returned as it is
+			}); err != review.ErrNothing { // nolint:errorlint // it is returned unwrapped
 				t.Errorf("a third accept: %v", err)
 			}
 		})
 	}
 }
 
-// TestTheFirstCommitOfARepositoryHasNoParent looks at the history that a repository
-// without any gets: the files that were there, then the agent's work.
+// TestTheFirstCommitOfARepositoryHasNoParent checks the history of a repository that had
+// none: the files that were there, then the agent's work.
 func TestTheFirstCommitOfARepositoryHasNoParent(t *testing.T) {
 	for name, files := range map[string][]string{"with files": {"mine.txt"}, "without any": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -3,8 +3,9 @@
 // workspace's .git, never follows a symlink, never runs a program, and reads files only through descriptors
 // that it checked.
 //
-// go-git's worktree status does not fit: it opens files by name, so a symlink that is swapped in meanwhile
-// leads it out of the workspace, and it compares with the index in the workspace's .git, which is the agent's.
+// go-git's worktree status is not suitable: it opens files by name, so a symlink that is
+// swapped in meanwhile leads it out of the workspace, and it compares with the index in the
+// workspace's .git, which the agent controls.
 package scan
 
 import (
@@ -60,7 +61,7 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 	defer c.made.changed.Close()
 	cs, err := c.compute(ctx, repo, ws, func() *walk {
 		w := newWalk(root, device, baseline, ws, opts, scratch)
-		w.first = c.begin // git takes its time to start
+		w.first = c.begin // git starts slowly
 		return w
 	})
 	if err := c.end(err); err != nil {
@@ -74,7 +75,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	w := fresh()
 	defer func() { w.close() }()
 	err := w.run(ctx, c.opts.Workers)
-	if err == nil && w.foreign && !w.running && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
+	if err == nil && w.foreign && !w.running && workspace.Reclaim(ctx, ws) == nil { // otherwise unreadable files are refused
 		w.close()
 		w = fresh()
 		err = w.run(ctx, c.opts.Workers)
@@ -95,7 +96,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	var callers []git.Entry
 	var search sync.WaitGroup
 	if !w.running && (c.made.total.Files > 0 || slices.Contains(w.seen, false)) {
-		search.Go(func() { callers = review.CallersOf(w.baseline) }) // while git is at work
+		search.Go(func() { callers = review.CallersOf(w.baseline) }) // while git runs
 		defer search.Wait()
 	}
 	total, err := c.commit(ws, cs)
@@ -189,8 +190,8 @@ func (c *collector) begin() {
 	}
 }
 
-// end ends a running import: with all that was added, or after an error with nothing.
-// Git's message goes with the error.
+// end ends a running import: with everything that was added, or after an error with
+// nothing. The error includes git's message.
 func (c *collector) end(failed error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,19 +44,19 @@ type walk struct {
 	uid      uint32 // the user's
 	baseline *workspace.Baseline
 	ignore   *gitignore.List
-	covers   func(path string) bool // where the user has a file that the agent did not see
+	covers   func(path string) bool // reports whether the user has a file there that the agent did not see
 	scratch  []string               // globs of folders at the top that agents keep for themselves
 	maxNew   int
 	racy     int64 // a ctime from here on does not prove that a file is unchanged
 	progress func(names int)
-	first    func() // when not nil, called once when something is found that may have changed
+	first    func() // if not nil, called once when a possible change is found
 	running  bool   // nothing in the workspace may be touched
 
 	known   map[string]*knownFolder // folders that hold files of the baseline, by path
-	modules map[string]bool         // submodules that did not come along
+	modules map[string]bool         // submodules that are not included
 
-	submodules map[string]bool // those that did
-	around     map[string]bool // those that did, and the folders that they lie in
+	submodules map[string]bool // submodules that are included
+	around     map[string]bool // included submodules, and the folders that contain them
 	seen       []bool          // per file of the baseline: still there in some form
 
 	once           sync.Once // for first
@@ -81,10 +81,10 @@ type walk struct {
 	names          map[uint64]uint32 // by inode: names seen of files that have several
 }
 
-// folder is a folder still to be read.
+// folder is a folder that must still be read.
 type folder struct {
 	path    string       // "" is the top
-	was     *knownFolder // what the baseline has in it; nil: nothing
+	was     *knownFolder // its files in the baseline; nil if there are none
 	ignored bool         // new files in it are ignored
 }
 
@@ -92,8 +92,8 @@ type folder struct {
 // those in folders below.
 type knownFolder struct{ files []int32 }
 
-// newWalk makes a walk, which must be closed. What does not fit into memory goes to
-// files without a name in the folder scratch.
+// newWalk makes a walk, which must be closed. Data that does not fit into memory is stored
+// in unnamed files in the folder scratch.
 func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options, scratch string) *walk {
 	w := &walk{
 		queue: folderQueue{dir: scratch}, found: spool.Spool{Dir: scratch}, ignoredFolders: spool.Spool{Dir: scratch},
@@ -188,7 +188,7 @@ func (w *walk) work(ctx context.Context) {
 	}
 }
 
-// read looks at the entries of one folder.
+// read reads the entries of one folder.
 func (w *walk) read(dir folder, buf []byte, names *nameIndex) error {
 	fd, err := w.open(dir.path)
 	if err != nil {
@@ -266,8 +266,8 @@ func (w *walk) addIgnored(i review.Ignored, dir bool) {
 	w.ignored = append(w.ignored, i)
 }
 
-// keepBelow marks the baseline's files in a folder that cannot be read as there,
-// so that they do not count as deleted.
+// keepBelow marks the baseline's files in an unreadable folder as existing, so that they do
+// not count as deleted.
 func (w *walk) keepBelow(dir string) {
 	files := w.baseline.Files
 	first, _ := slices.BinarySearchFunc(files, dir+"/", func(f workspace.File, path string) int { return strings.Compare(f.Path, path) })

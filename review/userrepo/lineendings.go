@@ -7,11 +7,11 @@ import (
 	"aibox/workspace"
 )
 
-// LineEndings is how git converts line endings of a path (gitattributes, "text" and
-// "eol"; convert.c).
+// LineEndings defines how git converts the line endings of a path (gitattributes, "text"
+// and "eol"; convert.c).
 type LineEndings struct {
 	Converts bool // CRLF becomes LF on the way into the repository
-	guesses  bool // only in what looks like text
+	guesses  bool // only in files that look like text
 	ToCRLF   bool // LF becomes CRLF on the way to the disk
 }
 

@@ -1,7 +1,7 @@
 // Package userrepo reads the user's own repository: its configuration, index and
-// attributes, and how line endings are converted. It changes nothing and runs no filter.
-// git itself answers, because configuration has includes and conditions, which go-git
-// does not follow.
+// attributes, and how line endings are converted. It changes nothing and runs no filter. It
+// queries git itself, because configuration has includes and conditions, which go-git does
+// not follow.
 package userrepo
 
 import (
@@ -20,8 +20,8 @@ import (
 	"aibox/workspace"
 )
 
-// Settings holds the index, attributes and configuration of the user's own repository, as
-// they are before a delivery.
+// Settings holds the index, attributes and configuration of the user's repository before a
+// delivery.
 type Settings struct {
 	Git *git.Repo
 
@@ -47,8 +47,8 @@ type Inner struct {
 	*Settings
 }
 
-// ReadModules asks about the submodules that came along. One that is not as it was is
-// left alone.
+// ReadModules reads the settings of the included submodules. It skips those that have
+// changed.
 func (u *Settings) ReadModules(ctx context.Context, modules []workspace.Module) error {
 	for _, m := range modules {
 		inner := &Settings{}
@@ -73,14 +73,14 @@ func (u *Settings) at(path string) (*Settings, string) {
 	return u, path
 }
 
-// attributes are those that matter to how a file's bytes come and go, by name:
+// attributes are those that affect the conversion of a file's bytes, by name:
 // "unspecified", "set", "unset" or a value.
 type attributes map[string]string
 
-// asked are the attributes to read.
+// asked has the attributes to read.
 var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding", "merge"}
 
-// Read asks the user's git about the repository whose working tree is at top.
+// Read reads, with the user's git, the settings of the repository whose working tree is at top.
 func (u *Settings) Read(ctx context.Context, top string) error {
 	u.Git = git.User(top)
 	out, err := u.Git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
@@ -106,7 +106,7 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 	}
-	for _, setting := range settings { // of several the last counts
+	for _, setting := range settings { // if there are several, the last one counts
 		name, value, given := strings.Cut(setting, "\n")
 		yes := !given || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
 		switch name {
@@ -132,7 +132,7 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 	return nil
 }
 
-// readIndex reads what the index says; it is not written.
+// readIndex reads the index and does not write it.
 func (u *Settings) readIndex(ctx context.Context) error {
 	records, err := u.Git.Records(ctx, "ls-files", "-s", "-t", "-z", "--cached")
 	if err != nil {
@@ -163,7 +163,7 @@ func (u *Settings) readIndex(ctx context.Context) error {
 	return nil
 }
 
-// ReadAttributes asks for the attributes of paths. Nothing runs for that.
+// ReadAttributes reads the attributes of paths. That runs no filter.
 func (u *Settings) ReadAttributes(ctx context.Context, paths []string) error {
 	byRepo := map[*Settings][]string{}
 	for _, path := range paths {
@@ -202,16 +202,16 @@ func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// Transforms reports whether the user's git may store something else than a file's bytes,
-// line endings aside: through a filter that is set up, in another encoding, or without the
-// ids that it puts in.
+// Transforms reports whether the user's git may store anything other than a file's bytes,
+// apart from line endings: through a filter that is set up, in another encoding, or without
+// the ids that it inserts.
 func (u *Settings) Transforms(path string) bool {
 	u, path = u.at(path)
 	attrs := u.Attrs[path]
 	return u.Filters[attrs["filter"]] || attrs["ident"] == "set" || u.Encoding(path) != ""
 }
 
-// Encoding is that of the working tree, where git stores another one, or "".
+// Encoding returns the encoding in the working tree if git stores another one, or "".
 func (u *Settings) Encoding(path string) string {
 	u, path = u.at(path)
 	if name := u.Attrs[path]["working-tree-encoding"]; name != "unspecified" && name != "unset" {
@@ -220,8 +220,8 @@ func (u *Settings) Encoding(path string) string {
 	return ""
 }
 
-// Forbids returns why the user's settings do not allow a change of path, as a reason; ""
-// when they do.
+// Forbids returns the reason why the user's settings do not allow a change of path; "" if
+// they do.
 func (u *Settings) Forbids(path string) string {
 	u, path = u.at(path)
 	switch {
@@ -261,8 +261,8 @@ func (u *Settings) MergeDriver(path string) string {
 	return u.Attrs[path]["merge"]
 }
 
-// CaseConflict returns a path of the user's that the disk cannot distinguish from path,
-// or "". One that the same delivery removes counts, too: its removal would remove the new
+// CaseConflict returns a path of the user that the disk cannot distinguish from path, or
+// "". Paths that the same delivery removes count, too, since that would remove the new
 // file.
 func (u *Settings) CaseConflict(path string) string {
 	u, path = u.at(path)
@@ -277,7 +277,7 @@ func (u *Settings) CaseConflict(path string) string {
 	return ""
 }
 
-// ReadUnmodified adds them to index, by their paths behind prefix.
+// ReadUnmodified adds the unmodified files to index, by their paths after prefix.
 func (u *Settings) ReadUnmodified(ctx context.Context, prefix string, index map[string]string) error {
 	own, err := u.Git.Index(ctx)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 const MaxPairs = 400
 
 // Pair finds which removed lines are older versions of which added ones. It returns the
-// index of the added line for each removed one, in increasing order, or -1. As many
-// removed as added lines are versions of each other in order; otherwise those that have
-// the most words in common are. It returns nil when there are too many to compare.
+// index of the added line for each removed one, in increasing order, or -1. As many removed
+// as added lines are versions of each other in order; otherwise lines that have the most
+// words in common are paired. It returns nil when there are too many to compare.
 func Pair(removed, added [][]byte) []int {
 	n, m := len(removed), len(added)
 	pairs := make([]int, n)

@@ -1,8 +1,8 @@
-// Package worddiff compares two versions of a line by words, so that a diff can mark what
-// changed within it. It does no I/O and prints nothing.
+// Package worddiff compares two versions of a line by words, so that a diff can mark the
+// changes within it. It does no I/O and prints nothing.
 //
-// It is written by hand because the lines are an agent's: the libraries compare without a
-// limit on time or memory, and by characters, which marks single letters of a word.
+// It is written by hand because an agent controls the lines: the libraries compare without
+// a limit on time or memory, and by characters, which marks single letters of a word.
 package worddiff
 
 import "unicode/utf8"
@@ -17,7 +17,7 @@ const (
 
 // Diff returns the parts of each version of a line that the other one lacks, in order.
 // Parts are whole words, and never cut a character. Both are empty when the versions have
-// too little in common to be versions of one line. Lines that differ in blanks only always
+// too little in common to be versions of one line. Lines that differ only in blanks always
 // have something in common.
 func Diff(old, fresh []byte) (oldSpans, freshSpans []Span) {
 	c := comparison{old: old, fresh: fresh}
@@ -68,7 +68,7 @@ func (c *comparison) same(i, j int) bool {
 	return string(c.old[c.a[i].From:c.a[i].To]) == string(c.fresh[c.b[j].From:c.b[j].To])
 }
 
-// add appends a word of both versions, to the part before it where it continues that.
+// add appends a word of both versions; to the previous part if it continues that.
 func (c *comparison) add(i, j int) {
 	if n := len(c.equal); n > 0 {
 		if last := &c.equal[n-1]; last.old.To == c.a[i].From && last.fresh.To == c.b[j].From {
@@ -169,8 +169,8 @@ func (c *comparison) affixes() {
 	c.equal = []match{{Span{0, head}, Span{0, head}}, {Span{len(a) - tail, len(a)}, Span{len(b) - tail, len(b)}}}
 }
 
-// similar reports whether the versions have a third of their text in common, or differ in
-// blanks only.
+// similar reports whether the versions have a third of their text in common, or differ only
+// in blanks.
 func (c *comparison) similar() bool {
 	common, solids := 0, 0
 	for _, e := range c.equal {

@@ -38,7 +38,7 @@ func tidy(b *reviewtest.Fixture) {
 	}
 }
 
-// leaveMerge leaves a merge of b.txt that is not finished.
+// leaveMerge leaves an unfinished merge of b.txt.
 func leaveMerge(b *reviewtest.Fixture) {
 	reviewtest.GitIn(b.T, b.Repo, "checkout", "-q", "-b", "side")
 	b.User("b.txt", "side\n")

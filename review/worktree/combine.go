@@ -23,7 +23,7 @@ type mergeResult struct {
 	action Action
 }
 
-// mergeFile decides content and mode of a file that is at path and goes to to.
+// mergeFile decides the content and mode of a file that is moved from path to to.
 func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState, c review.Change) (result mergeResult, err error) {
 	base, theirs := git.Mode(c.OldMode), git.Mode(c.NewMode)
 	result = mergeResult{put{mode: theirs, blob: c.NewBlob}, ActionReplace}
@@ -73,8 +73,8 @@ func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState,
 	return result, err
 }
 
-// mergeSymlink decides a symlink, or a file that becomes one or was one: they are
-// taken as a whole. It returns the blob that is to be there.
+// mergeSymlink decides a symlink, or a file that becomes one or was one: they are taken as
+// a whole. It returns the resulting blob.
 func (d *planner) mergeSymlink(ctx context.Context, path, to string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob && now.mode() == git.Mode(c.NewMode) {
 		return c.NewBlob, nil
@@ -111,7 +111,7 @@ func (d *planner) checkout(path string, mode git.Mode, blob string) (string, err
 	}
 	data, err := readMergeable(d.blobs, blob)
 	if _, ok := errors.AsType[reason](err); ok {
-		return blob, nil // too large to look at
+		return blob, nil // too large to read
 	}
 	if err != nil {
 		return "", err
@@ -155,7 +155,7 @@ func (d *planner) listEmptied() error {
 			may[dir] = true
 		}
 	}
-	maps.Copy(may, d.cleared) // even where no file of it is left to remove
+	maps.Copy(may, d.cleared) // even if it has no file left to remove
 	for dir := range may {
 		if needed[dir] {
 			continue

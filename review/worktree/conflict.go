@@ -13,9 +13,9 @@ import (
 // raw: escape them before printing. Very long ones are cut.
 type Conflict struct {
 	Line   int      // where they begin in the user's file, from 1
-	Yours  []string // as the user has them
-	Base   []string // as they were when the agent began
-	Theirs []string // as the agent left them
+	Yours  []string // the user's version
+	Base   []string // the version at the agent's start
+	Theirs []string // the agent's version
 }
 
 // Limits of the conflicts of one file.
@@ -24,14 +24,14 @@ const (
 	maxMeetingLines = 200 // of each side
 )
 
-// markerSize is how long the marks are that git puts around a conflict: so long that no
-// text has them. One that does all the same is shown wrongly, and no more.
+// markerSize is the length of git's conflict markers, so long that no text has them. A text
+// that has them nevertheless is only displayed wrongly.
 const markerSize = 97
 
-// mergeArgs have git write conflicts with all three versions.
+// mergeArgs make git write conflicts with all three versions.
 var mergeArgs = []string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(markerSize)}
 
-// parseConflicts are the conflicts in what git merge-file wrote.
+// parseConflicts returns the conflicts in the output of git merge-file.
 func parseConflicts(merged []byte) []Conflict {
 	marker := func(sign string) string { return strings.Repeat(sign, markerSize) }
 	var all []Conflict

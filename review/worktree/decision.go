@@ -22,11 +22,11 @@ type planner struct {
 	gone    map[string]bool // paths that the delivery removes
 	added   map[string]bool // paths that the baseline does not have
 	made    map[string]bool // folders that it makes
-	cleared map[string]bool // folders of the user's that it removes to put a file there
-	kept    map[uint64]int  // per inode that is to stay as it is: its step
+	cleared map[string]bool // folders of the user that it removes to put a file there
+	kept    map[uint64]int  // by inode that must not change: its step
 
-	conflicts []Conflict // of the change that is settled now
-	filtered  bool       // likewise: the user changed what git does not store as it is
+	conflicts []Conflict // of the current change
+	filtered  bool       // of the current change: the user changed a file that git stores converted
 }
 
 // decide plans one change. The error is a reason if the user's files prevent the change.
@@ -183,7 +183,7 @@ func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	if err != nil {
 		return ActionConflict, err
 	}
-	if now.kind == 0 || now.kind == unix.S_IFDIR { // a folder in its place says that it is gone, too
+	if now.kind == 0 || now.kind == unix.S_IFDIR { // if a folder is in its place, the file is also gone
 		return ActionKeep, nil
 	}
 	same, err := d.unchanged(ctx, path, now, c.OldBlob, mode)

@@ -95,8 +95,8 @@ func (p *transaction) journal(ref string) *journal {
 	return j
 }
 
-// rollBack undoes a delivery that failed with err, and returns err. What it cannot
-// undo is left to the next command, with the journal.
+// rollBack undoes a delivery that failed with err, and returns err. The next command undoes
+// the rest, from the journal.
 func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) error {
 	if m.journal.Phase == moving {
 		if _, undone := m.undo(); undone != nil {
@@ -174,7 +174,7 @@ func (p *transaction) stageFile(m *mover, name string, put put) error {
 		}
 		return unix.Symlinkat(string(target), m.stage, name)
 	}
-	perm := uint32(0o666) // less what the umask takes
+	perm := uint32(0o666) // minus the bits of the umask
 	if put.mode == git.Executable {
 		perm = 0o777
 	}
@@ -206,7 +206,7 @@ func (p *transaction) recheck() error {
 	for _, r := range p.removals {
 		removed[r.path] = true
 	}
-	// Below a symlink that a folder takes the place of there is nothing yet.
+	// Below a symlink that a folder will replace, there is nothing yet.
 	absent := func(path string, err error) bool {
 		return isAbsent(err) || errors.Is(err, unix.ELOOP) && slices.ContainsFunc(slashpath.Parents(path), func(dir string) bool { return removed[dir] })
 	}
@@ -247,7 +247,7 @@ func (p *transaction) syncMoves(m *mover) error {
 		done[dir] = true
 		fd, err := p.tree.folder(dir)
 		if isAbsent(err) || errors.Is(err, unix.ELOOP) {
-			continue // it went with its last file, or gave way to another
+			continue // it was removed with its last file, or replaced
 		}
 		if err != nil {
 			return err

@@ -19,13 +19,13 @@ import (
 	"aibox/workspace"
 )
 
-// elsewhere is a delivery in a process of its own, whose rights or disks are others.
+// elsewhere is a delivery in a separate process with other rights or disks.
 type elsewhere struct {
 	Workspace     *workspace.Workspace
 	Before, After string
 }
 
-// told is what it tells.
+// told is its report.
 type told struct {
 	Kind, Message string
 	Touched       string // how the files differ from before
@@ -60,7 +60,7 @@ func TestDeliveryHelper(t *testing.T) {
 	reviewtest.Must(t, os.WriteFile(os.Getenv("AIBOX_TEST_TOLD"), data, 0o600))
 }
 
-// deliver runs the delivery behind the words of a command line.
+// deliver runs the delivery in a process started with these words of a command line.
 func deliver(b *reviewtest.Fixture, words ...string) told {
 	b.T.Helper()
 	cs := b.Compute()
@@ -83,7 +83,8 @@ func deliver(b *reviewtest.Fixture, words ...string) told {
 	return result
 }
 
-// powerless are the words that run a program whom file modes bind, root's, too.
+// powerless are the words that run a program without the right to override file modes, even
+// as root.
 func powerless() []string {
 	if os.Getuid() != 0 {
 		return []string{"env"}
@@ -116,7 +117,7 @@ func TestUnreadableAndReadOnlyFilesAreNamed(t *testing.T) {
 	}
 }
 
-// TestAnEmptyFolderThatCannotBeRemovedIsNamed has it stand where the agent puts a file.
+// TestAnEmptyFolderThatCannotBeRemovedIsNamed has an empty folder where the agent puts a file.
 func TestAnEmptyFolderThatCannotBeRemovedIsNamed(t *testing.T) {
 	for want, mode := range map[string]os.FileMode{"new: its folder may not be written": 0o555, "new: you may not read it": 0} {
 		b := reviewtest.DiskBench(t)
@@ -151,7 +152,7 @@ func TestAUsedUpQuotaIsNotCalledAFullDisk(t *testing.T) {
 }
 
 func TestAFullDiskChangesNothing(t *testing.T) {
-	// A copy of the folder on a disk of 4 MiB that is full but for so many bytes.
+	// A copy of the folder on a disk of 4 MiB with this number of free bytes.
 	const full = `mkdir "$2/copy"; cp -a "$3/." "$2/copy"; mount -t tmpfs -o size=4m tmpfs "$3"; cp -a "$2/copy/." "$3"
 		head -c "$4" /dev/zero > "$3/room"; cat /dev/zero > "$3/filler" 2>/dev/null || true; rm "$3/room"`
 	noise := make([]byte, 1<<20)
@@ -195,8 +196,8 @@ func TestMountPointsAndReadOnlyFileSystemsAreNamed(t *testing.T) {
 	}
 }
 
-// TestFilesInUseAreReplaced has a target open, mapped by nobody and executed: none of
-// that keeps a rename away, and the old file lives on for those who have it.
+// TestFilesInUseAreReplaced has a target that is open and executed: that does not prevent a
+// rename, and the old file stays usable for programs that have it open.
 func TestFilesInUseAreReplaced(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten}).Prepare()
 	reader, err := os.Open(b.InRepo("a.txt"))

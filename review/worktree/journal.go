@@ -30,7 +30,7 @@ type journal struct {
 	Top     string         `json:"top"`   // of the user's working tree
 	Inode   uint64         `json:"inode"` // of Top
 	Stage   string         `json:"stage"` // folder in Top that holds the new files, later the old ones
-	Ref     string         `json:"ref"`   // what the files held before
+	Ref     string         `json:"ref"`   // the files' earlier content
 	Phase   phase          `json:"phase"`
 	Removed []journalEntry `json:"removed,omitempty"`
 	Emptied []emptied      `json:"emptied,omitempty"`
@@ -41,8 +41,8 @@ type journal struct {
 // journalEntry is one file that is removed or put.
 type journalEntry struct {
 	Path review.Path `json:"path"`
-	Was  *stamp      `json:"was,omitempty"` // what stood there
-	New  stamp       `json:"new,omitzero"`  // what is put there
+	Was  *stamp      `json:"was,omitempty"` // the earlier file
+	New  stamp       `json:"new,omitzero"`  // the new file
 }
 
 func journalFile(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.json") }
@@ -104,8 +104,8 @@ type Recovered struct {
 }
 
 // RecoverAll rolls back killed deliveries onto working trees, for every repository below
-// repos (paths.Dirs.Repos). It skips running ones. The error, which may come with a
-// result, says what could not be repaired.
+// repos (paths.Dirs.Repos). It skips running ones. The error, which may come with a result,
+// describes the deliveries that could not be repaired.
 func RecoverAll(repos string) ([]Recovered, error) {
 	dirs, err := os.ReadDir(repos)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,10 +12,10 @@ import (
 )
 
 // Converted files are those that the user's git does not store byte for byte: it encrypts
-// them, keeps them in Git LFS, or in another encoding. In the working tree they are
-// plain, as the agent had them, so a delivery writes the agent's bytes there, and the
-// user's git converts them when the user adds them. For unchanged files the trees hold
-// what git stores, which cannot be compared with the user's bytes.
+// them, keeps them in Git LFS, or in another encoding. In the working tree they are plain,
+// as the agent had them, so a delivery writes the agent's bytes there, and the user's git
+// converts them when the user adds them. For unchanged files the trees hold git's stored
+// form, which cannot be compared with the user's bytes.
 
 // mergeFiltered decides the content of a converted file at path. It is not merged.
 func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState, c review.Change) (string, error) {
@@ -33,7 +33,7 @@ func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState,
 	if c.NewBlob != c.OldBlob {
 		return c.NewBlob, nil
 	}
-	// A new name or mode alone: the blob is what git stores.
+	// Only the name or mode is new: the blob is git's stored form.
 	if now.stamp.Size > maxMerge {
 		return "", reason("it is too large to be moved, and git stores it in another form")
 	}
@@ -67,7 +67,7 @@ func (d *planner) unmodified(ctx context.Context, path string, now fileState, bl
 	return d.index[path] == blob, nil
 }
 
-// readBaseline reads the files as the agent was given them. They may be gone.
+// readBaseline reads the files that the agent got. They may be gone.
 func (p *transaction) readBaseline() error {
 	p.baseline = map[string]workspace.File{}
 	baseline, err := workspace.LoadBaseline(p.job.Workspace.Baseline)
@@ -85,7 +85,7 @@ func (p *transaction) readBaseline() error {
 	return nil
 }
 
-// readUnmodified asks the user's git which files are as in its index.
+// readUnmodified asks the user's git for the files that match its index.
 func (p *transaction) readUnmodified(ctx context.Context) error {
 	index := map[string]string{}
 	if err := p.user.ReadUnmodified(ctx, "", index); err != nil {

@@ -32,7 +32,7 @@ func TestGitLFSFilesReachTheWorkingTreeAndItsCommits(t *testing.T) {
 	}
 }
 
-// kept are the ways in which git stores something else than a file's bytes.
+// kept are the ways in which git stores something other than a file's bytes.
 var kept = map[string]struct{ attributes, was, now string }{
 	"filter":   {"kept/** filter=crypt\n", "letters\n", "other letters\n"},
 	"ident":    {"kept/** ident\n", "$Id: 0123 $\none\n", "$Id: 0123 $\ntwo\n"},

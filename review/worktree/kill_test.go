@@ -24,8 +24,8 @@ import (
 	"aibox/workspace"
 )
 
-// everyStep is a delivery in which every kind of step occurs, with edits of the user's
-// that have to survive whatever happens.
+// everyStep is a delivery in which every kind of step occurs, with edits of the user that
+// must survive in any case.
 func everyStep(t *testing.T) (*reviewtest.Fixture, *review.ChangeSet) {
 	b := reviewtest.NewRepository(t, map[string]string{
 		"edit": reviewtest.Ten, "both": reviewtest.Ten, "gone/deep": "g\n", "swap": "a file\n", "folder/one": "1\n", "move": reviewtest.Ten + "m\n", "untouched": "u\n",
@@ -41,7 +41,7 @@ func everyStep(t *testing.T) (*reviewtest.Fixture, *review.ChangeSet) {
 	reviewtest.Must(t, os.Rename(b.Path("move"), b.Path("there")))
 	b.Write("new/deep/er", "new\n")
 	reviewtest.Must(t, os.Chmod(b.InRepo("gone"), 0o750))
-	reviewtest.Must(t, os.MkdirAll(b.InRepo("folder/empty/deep"), 0o750)) // makes way for the symlink
+	reviewtest.Must(t, os.MkdirAll(b.InRepo("folder/empty/deep"), 0o750)) // replaced by the symlink
 	return b, b.Compute()
 }
 
@@ -62,7 +62,7 @@ func steps(t *testing.T, plain bool) []string {
 	return points
 }
 
-// without plays a disk whose rename knows no conditions, when plain is set.
+// without simulates a disk without conditional renames, if plain is set.
 func without(plain bool, point string) error {
 	if plain && (strings.HasPrefix(point, "exchange ") || strings.HasPrefix(point, "place ")) {
 		return unix.EINVAL
@@ -103,7 +103,7 @@ func TestAFailureAtAnyStepIsRolledBack(t *testing.T) {
 	}
 }
 
-// killed is what a process needs that delivers until it is killed.
+// killed is the input of a process that delivers until it is killed.
 type killed struct {
 	Workspace     *workspace.Workspace
 	Before, After string
@@ -111,8 +111,8 @@ type killed struct {
 	Plain         bool
 }
 
-// TestAKilledDeliveryIsRolledBack kills a process (SIGKILL) at each step of its
-// delivery and lets the next command mend.
+// TestAKilledDeliveryIsRolledBack kills a process (SIGKILL) at each step of its delivery
+// and lets the next command repair it.
 func TestAKilledDeliveryIsRolledBack(t *testing.T) {
 	t.Parallel()
 	if text := os.Getenv("AIBOX_TEST_KILLED"); text != "" {
@@ -162,7 +162,7 @@ func TestAKilledDeliveryIsRolledBack(t *testing.T) {
 	}
 }
 
-// kill runs a delivery in a process of its own, which is killed at a point.
+// kill runs a delivery in a separate process, which is killed at a point.
 func kill(b *reviewtest.Fixture, k killed) {
 	b.T.Helper()
 	text, err := json.Marshal(k)
@@ -176,8 +176,8 @@ func kill(b *reviewtest.Fixture, k killed) {
 	}
 }
 
-// TestRepairKeepsLaterUserChanges edits files after the crash: those are left as
-// they are, and the state from before is under the ref that is named.
+// TestRepairKeepsLaterUserChanges edits files after the crash: those stay unchanged, and
+// the named ref holds their earlier state.
 func TestRepairKeepsLaterUserChanges(t *testing.T) {
 	points := steps(t, false)
 	b, cs := everyStep(t)
@@ -285,8 +285,8 @@ func TestAConcurrentChangeIsAConflictAndIsKept(t *testing.T) {
 	}
 }
 
-// TestALateWriteByAnotherProgramIsKept has the file open from before, as some
-// editors and every appending program do.
+// TestALateWriteByAnotherProgramIsKept opens the file before the delivery, as some editors
+// and every appending program do.
 func TestALateWriteByAnotherProgramIsKept(t *testing.T) {
 	b, cs := everyStep(t)
 	open, err := os.OpenFile(b.InRepo("edit"), os.O_WRONLY|os.O_APPEND, 0)

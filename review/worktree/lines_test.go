@@ -11,8 +11,8 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// TestAttributesChangedByTheAgentAreIgnored delivers a .gitattributes together
-// with files that it speaks of.
+// TestAttributesChangedByTheAgentAreIgnored delivers a .gitattributes together with files
+// that it applies to.
 func TestAttributesChangedByTheAgentAreIgnored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten}).Prepare()
 	reviewtest.GitIn(t, b.Repo, "config", "filter.evil.smudge", "touch "+b.InRepo("canary"))
@@ -46,7 +46,7 @@ func TestLineEndingsOfTheUsersFilesAreKept(t *testing.T) {
 		name                     string
 		config                   []string
 		attributes               string
-		committed, yours, theirs string // theirs is what the agent makes of committed
+		committed, yours, theirs string // theirs is the agent's version of committed
 		want                     string
 	}{
 		{"autocrlf, CRLF on the disk", []string{"core.autocrlf", "true"}, "", crlf(reviewtest.Ten), crlf(reviewtest.Ten), crlf(eleven), crlf(eleven)},

@@ -23,9 +23,9 @@ const maxMerge = 16 << 20
 // versions are the three contents of a merge.
 type versions struct{ base, yours, theirs []byte }
 
-// normal returns the sides with LF line endings, if they can be compared that way, and
-// the line endings of the result. Where git converts line endings, mixed ones on disk are
-// no difference.
+// normal returns the sides with LF line endings, if they can be compared that way, and the
+// line endings of the result. If git converts line endings, mixed ones on disk do not count
+// as a difference.
 func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	base, yours, theirs := eol.StyleOf(s.base), eol.StyleOf(s.yours), eol.StyleOf(s.theirs)
 	if yours == eol.Mixed && c.Converts && (base == eol.LF || base == eol.None) {
@@ -34,7 +34,7 @@ func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	if base == eol.Mixed || yours == eol.Mixed || theirs == eol.Mixed {
 		return s, eol.Mixed, false
 	}
-	result := theirs // the agent changed the endings, or there is nothing to go by
+	result := theirs // the agent changed the endings, or the file has none
 	if yours != eol.None && (theirs == base || theirs == eol.None || base == eol.None) {
 		result = yours
 	}
@@ -44,8 +44,8 @@ func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 // errConflict reports that both sides changed the same lines.
 var errConflict = errors.New("both changed the same lines")
 
-// merge combines both sides' changes. It fails with errConflict, with what parseConflicts
-// reads, or with a reason.
+// merge combines both sides' changes. It fails with errConflict and the input for
+// parseConflicts, or with a reason.
 func (p *transaction) merge(ctx context.Context, s versions, c userrepo.LineEndings, driver string) ([]byte, error) {
 	if eol.IsBinary(s.base) || eol.IsBinary(s.yours) || eol.IsBinary(s.theirs) {
 		return nil, reason("you changed it, too, and it is binary")
@@ -58,7 +58,7 @@ func (p *transaction) merge(ctx context.Context, s versions, c userrepo.LineEndi
 	return eol.ToCRLF(merged), nil
 }
 
-// mergeLines merges line by line, and without git where one side changed nothing.
+// mergeLines merges line by line, and without git if one side changed nothing.
 func (p *transaction) mergeLines(ctx context.Context, s versions, driver string) ([]byte, error) {
 	switch {
 	case bytes.Equal(s.yours, s.base):
@@ -89,7 +89,7 @@ func (p *transaction) mergeLines(ctx context.Context, s versions, driver string)
 	var merged bytes.Buffer
 	err := p.repo.Run(ctx, nil, &merged, args...)
 	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code > 0 && failed.Code < 128 {
-		return merged.Bytes(), errConflict // the code counts the conflicts
+		return merged.Bytes(), errConflict // the exit code is the number of conflicts
 	}
 	if err != nil {
 		return nil, fmt.Errorf("merging: %s", git.Message(err))
@@ -100,7 +100,7 @@ func (p *transaction) mergeLines(ctx context.Context, s versions, driver string)
 // mergeDir holds the three sides while git merges them; only under the lock.
 func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
 
-// readMergeable is the content of a blob, or a reason when it is larger than maxMerge.
+// readMergeable returns the content of a blob, or a reason if it is larger than maxMerge.
 func readMergeable(blobs *git.Blobs, id string) ([]byte, error) {
 	data, cut, err := blobs.ReadWithin(id, maxMerge)
 	if cut && err == nil {

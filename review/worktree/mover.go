@@ -185,7 +185,7 @@ func (m *mover) staged(name string) (stamp, error) {
 	return stampOf(&st), err
 }
 
-// checkMoved checks that a file which was moved out is the one that was looked at.
+// checkMoved checks that a file which was moved out is the one that was checked.
 func (m *mover) checkMoved(name string, was stamp) error {
 	now, err := m.staged(name)
 	if err == nil && !was.sameContent(now) {
@@ -194,8 +194,8 @@ func (m *mover) checkMoved(name string, was stamp) error {
 	return err
 }
 
-// checkLateWrites finds files that a program which had them open wrote to after they
-// were moved out.
+// checkLateWrites finds moved-out files to which a program that had them open has written
+// since.
 func (m *mover) checkLateWrites() error {
 	for i, r := range m.journal.Removed {
 		if err := m.checkMoved(m.journal.removedName(i), *r.Was); err != nil {
@@ -310,7 +310,7 @@ func (m *mover) undoRemove(i int, r journalEntry) (bool, error) {
 	return true, err
 }
 
-// clear removes the folder Stage with what is in it.
+// clear removes the folder Stage with its content.
 func (m *mover) clear() error {
 	if m.stage < 0 {
 		return nil

@@ -17,12 +17,12 @@ type put struct {
 	path string
 	mode git.Mode
 	blob string
-	perm uint32 // of a file that takes the place of another; 0: as the umask has it
-	was  *stamp // what it takes the place of; nil: nothing may stand there
-	over bool   // a folder stands there, which the delivery empties first
+	perm uint32 // of a file that replaces another; 0 means as the umask has it
+	was  *stamp // the file that it replaces; nil means that the path must be free
+	over bool   // there is a folder, which the delivery empties first
 }
 
-// removal is a file or symlink of the user's to remove.
+// removal is a file or symlink of the user to remove.
 type removal struct {
 	path string
 	was  stamp

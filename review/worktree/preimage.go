@@ -52,7 +52,7 @@ func (p *transaction) savePreimage(ctx context.Context) (*recovery.Point, error)
 	return saved, p.repo.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
 }
 
-// smallFile is up to how many bytes a file is read into memory.
+// smallFile is the maximum size in bytes of a file that is read into memory.
 const smallFile = 1 << 20
 
 // putPreimages stores each file that is replaced or removed.
@@ -125,8 +125,8 @@ func (p *transaction) asConflict(err, other error) error {
 	return other
 }
 
-// storeError says what went wrong with aibox's own files, and whether it is their disk.
-// git tells that in words only.
+// storeError describes a failure with aibox's own files, and whether their disk is the
+// cause. Git reports that only as text.
 func (p *transaction) storeError(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", doing, err)

@@ -18,8 +18,8 @@ import (
 	"aibox/workspace"
 )
 
-// ground is a repository of the user with one commit, a copy of its files for the
-// agent, and a store: what Prepare makes, as far as a delivery needs it.
+// ground is a user's repository with one commit, a copy of its files for the agent, and a
+// store: the results of Prepare that a delivery needs.
 type ground struct {
 	root, repo, agent string
 	ws                *workspace.Workspace
@@ -45,7 +45,7 @@ func newGround(t *testing.T, fill func(dir string)) *ground {
 	return g
 }
 
-// tree is the tree that git makes of the files in dir.
+// tree returns the tree that git creates from the files in dir.
 func (g *ground) tree(t *testing.T, dir string) string {
 	index := []string{"GIT_DIR=" + g.ws.GitDir, "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(g.root, "index")}
 	reviewtest.Must(t, os.RemoveAll(filepath.Join(g.root, "index")))
@@ -53,7 +53,7 @@ func (g *ground) tree(t *testing.T, dir string) string {
 	return reviewtest.GitWith(t, index, nil, "write-tree")
 }
 
-// merged is what git itself makes of two trees on the ground: "" when it conflicts.
+// merged returns git's own merge of two trees; "" if it conflicts.
 func (g *ground) merged(t *testing.T, yours, theirs string, renames bool) string {
 	id := map[string]string{}
 	for _, tree := range []string{yours, theirs} {
@@ -68,10 +68,9 @@ func (g *ground) merged(t *testing.T, yours, theirs string, renames bool) string
 	return strings.TrimSpace(string(out))
 }
 
-// TestWorkingTreeDeliveryMatchesABranch draws trees, the agent's edits and the
-// user's. Where the user changed nothing, the working tree becomes the agent's; where
-// both did, it becomes what git's own merge gives; and with any conflict nothing at all
-// has been touched.
+// TestWorkingTreeDeliveryMatchesABranch draws trees, the agent's edits and the user's. If
+// the user changed nothing, the working tree becomes the agent's. If both made changes, it
+// becomes the result of git's own merge. With any conflict, nothing is touched.
 func TestWorkingTreeDeliveryMatchesABranch(t *testing.T) {
 	t.Parallel()
 	outcomes := map[string]int{}
@@ -124,7 +123,7 @@ func TestWorkingTreeDeliveryMatchesABranch(t *testing.T) {
 }
 
 // TestSeparateEditsAreMerged draws edits of both sides to the same files, a few lines
-// apart, and computes what must come out.
+// apart, and computes the expected result.
 func TestSeparateEditsAreMerged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -182,7 +181,7 @@ func TestSeparateEditsAreMerged(t *testing.T) {
 func drawEdit(t *rapid.T, lines []string) []string {
 	first, last := lines[:2:2], lines[len(lines)-2:]
 	fresh := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", ""}), 0, 4).Draw(t, "lines")
-	for i := range fresh { // one of a kind, so that there is one way to tell what was edited
+	for i := range fresh { // each line is unique, so that edits are unambiguous
 		fresh[i] = fmt.Sprintf("%s %s %d", lines[0], fresh[i], i)
 	}
 	return slices.Concat(first, fresh, last)

@@ -102,8 +102,8 @@ func TestDeliveryWorksInAnyRepositoryState(t *testing.T) {
 			gitDir := reviewtest.GitIn(t, b.Repo, "rev-parse", "--absolute-git-dir")
 			untouched := func() map[string]string {
 				all := reviewtest.Picture(t, gitDir)
-				// A sparse index makes git look for trees among the objects it has, which
-				// renews their times.
+				// A sparse index makes git look up trees in its object store, which updates
+				// their times.
 				maps.DeleteFunc(all, func(path, _ string) bool { return strings.HasPrefix(path, gitDir+"/objects/") })
 				return all
 			}

@@ -28,7 +28,7 @@ type userTree struct {
 	stamp  stamp
 	device uint64
 	format git.Format
-	nested map[string]string // per folder looked at: the repository of its own that it lies in, or ""
+	nested map[string]string // by checked folder: the nested repository that contains it, or ""
 }
 
 func openUserTree(top string, format git.Format) (*userTree, error) {
@@ -49,7 +49,7 @@ func openUserTree(top string, format git.Format) (*userTree, error) {
 
 func (u *userTree) close() { unix.Close(u.root) }
 
-// reason is why a path cannot be changed, for the user.
+// reason is the reason why a path cannot be changed, for the user.
 type reason string
 
 func (c reason) Error() string { return string(c) }
@@ -86,8 +86,8 @@ func stampOf(st *unix.Stat_t) stamp {
 	return stamp{Inode: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Mode: st.Mode, Ctime: st.Ctim.Nano()}
 }
 
-// sameContent reports whether s and now are one file that was not written to, under
-// whatever name.
+// sameContent reports whether s and now are the same file, not written to meanwhile, under
+// any name.
 func (s stamp) sameContent(now stamp) bool {
 	s.Ctime, now.Ctime = 0, 0
 	return s == now
@@ -252,7 +252,7 @@ func (u *userTree) lstat(path string) (stamp, error) {
 	return stampOf(&st), err
 }
 
-// isAbsent reports whether err says that nothing is at a path.
+// isAbsent reports whether err means that nothing is at a path.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
@@ -300,7 +300,7 @@ func (u *userTree) checkWritable(fd int, dir string) error {
 	return nil
 }
 
-// nestedRepository returns the outermost parent of dir that has a .git of its own.
+// nestedRepository returns the outermost parent of dir that has its own .git.
 func (u *userTree) nestedRepository(dir string) string {
 	if found, known := u.nested[dir]; known {
 		return found

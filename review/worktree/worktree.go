@@ -1,11 +1,12 @@
-// Package worktree applies changes to the files of the user's working tree, all or nothing: it plans every path,
-// merges three ways where the user changed a file as well, saves the old files, writes a journal, and moves each
-// file by one rename. A delivery that is killed is rolled back by the next command, from the journal.
-// It never writes the index or HEAD, and never follows a symlink.
+// Package worktree applies changes to the files of the user's working tree, all or nothing:
+// it plans every path, merges three ways if the user also changed a file, saves the old
+// files, writes a journal, and moves each file by one rename. A delivery that is killed is
+// rolled back by the next command, from the journal. It never writes the index or HEAD, and
+// never follows a symlink.
 //
-// No library does this. git apply and git checkout leave some files changed when they are killed; go-git has no
-// apply, merges fast-forwards alone, and opens files by name; packages for atomic writes replace single files.
-// The merge of a file's lines is git's (git merge-file).
+// No library does this. git apply and git checkout leave some files changed when they are
+// killed; go-git has no apply, merges only fast-forwards, and opens files by name; packages
+// for atomic writes replace single files. Git merges the lines of a file (git merge-file).
 package worktree
 
 import (
@@ -34,8 +35,8 @@ const BeforeWorktree recovery.Reason = "before-worktree"
 // Job is one delivery onto the user's working tree.
 type Job struct {
 	Workspace *workspace.Workspace
-	Before    string // tree in ws.GitDir: the baseline with what was accepted earlier
-	After     string // tree in ws.GitDir: before with what is accepted now
+	Before    string // tree in ws.GitDir: the baseline with the changes accepted earlier
+	After     string // tree in ws.GitDir: before with the changes that are accepted now
 
 	hook func(point string) error // called at each step by tests; may be nil. An error makes the step fail
 }
@@ -64,20 +65,20 @@ func Apply(ctx context.Context, job Job) ([]review.Path, error) {
 	return p.deliver(ctx)
 }
 
-// Action is what a delivery does to one path.
+// Action is the effect of a delivery on one path.
 type Action string
 
 // The actions.
 const (
 	ActionCreate   Action = "create"
-	ActionReplace  Action = "replace" // the user's file is as the agent knew it
+	ActionReplace  Action = "replace" // the user's file is the version that the agent got
 	ActionMerge    Action = "merge"   // the user changed it, too
 	ActionDelete   Action = "delete"
-	ActionKeep     Action = "keep" // it is so already
+	ActionKeep     Action = "keep" // the path is already in the new state
 	ActionConflict Action = "conflict"
 )
 
-// Step is what a delivery onto the working tree would do to one path.
+// Step is the planned effect of a delivery on one path of the working tree.
 type Step struct {
 	Path   review.Path `json:"path"`
 	From   review.Path `json:"from,omitempty"` // where a renamed file comes from
@@ -85,11 +86,11 @@ type Step struct {
 	Reason string      `json:"reason,omitempty"` // of an ActionConflict: a reason for the user
 
 	Lines []Conflict `json:"-"` // of an ActionConflict: the lines that both sides changed, if that is why
-	Kept  bool       `json:"-"` // of an ActionConflict: the user changed what git does not store as it is, so a branch cannot merge it either
+	Kept  bool       `json:"-"` // of an ActionConflict: the user changed a file that git stores converted, so a branch cannot merge it, either
 }
 
-// Plan is what a delivery onto the working tree would do. It goes through
-// when no step is an ActionConflict.
+// Plan is the planned effect of a delivery on the working tree. The delivery succeeds if no
+// step is an ActionConflict.
 type Plan struct {
 	Repo  string `json:"repo"`  // top of the user's working tree
 	Steps []Step `json:"steps"` // sorted by path
@@ -164,11 +165,11 @@ type transaction struct {
 	lock   *flock.Lock
 	format git.Format
 
-	release func() // lets the store be tidied again
+	release func() // allows maintenance of the store again
 
 	user     userrepo.Settings
-	baseline map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
-	index    map[string]string         // by path: the blobs of files that the user has not modified; nil until asked
+	baseline map[string]workspace.File // by path: the baseline of files that git stores converted; nil until needed
+	index    map[string]string         // by path: the blobs of files that the user has not modified; nil until needed
 	steps    []Step
 
 	puts     []put
@@ -177,7 +178,7 @@ type transaction struct {
 	emptied  []emptied  // folders that may be left empty, inner first
 	blobs    *git.Blobs // reads the trees' objects
 	start    func() *git.Import
-	merged   *git.Import // takes the merged contents
+	merged   *git.Import // receives the merged contents
 }
 
 // openTransaction opens the working tree and waits for other deliveries to it.

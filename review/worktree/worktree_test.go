@@ -57,14 +57,14 @@ func TestDeliveryChangesOnlyTheWorkingTree(t *testing.T) {
 	if tree := reviewtest.GitIn(t, b.Repo, "write-tree"); tree != b.Compute().Tree {
 		t.Errorf("git makes another tree of it")
 	}
-	// Once more there is nothing to do.
+	// The second time there is nothing to do.
 	if paths := mustPlace(b); len(paths) != 0 {
 		t.Errorf("again it places %q", paths)
 	}
 }
 
-// TestAFolderReplacesAMovedSymlink has the agent give a symlink another name,
-// so that below its old one a look finds a symlink in the way until it is gone.
+// TestAFolderReplacesAMovedSymlink has the agent rename a symlink, so that lookups below
+// the old name find the symlink until it is moved.
 func TestAFolderReplacesAMovedSymlink(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten})
 	reviewtest.Must(t, os.Symlink("a.txt", b.InRepo("link")))
@@ -79,8 +79,8 @@ func TestAFolderReplacesAMovedSymlink(t *testing.T) {
 	}
 }
 
-// TestAFileReplacesEmptyFolders has folders without any file stand where the agent
-// puts one. Git does not track them, and its checkout removes them, too.
+// TestAFileReplacesEmptyFolders has folders without any file where the agent puts a file.
+// Git does not track them, and its checkout removes them, too.
 func TestAFileReplacesEmptyFolders(t *testing.T) {
 	for name, user := range map[string]string{
 		"empty":                     "new",
@@ -229,8 +229,8 @@ func TestAPlanChangesNothing(t *testing.T) {
 	}
 }
 
-// TestATreeWithAGitFolderIsRefused makes trees that no agent gets past the change
-// set, and no other control after that.
+// TestATreeWithAGitFolderIsRefused makes trees that the change set never contains, and that
+// no later control checks.
 func TestATreeWithAGitFolderIsRefused(t *testing.T) {
 	for _, name := range []string{".git", ".GIT", "git~1", ".git."} {
 		b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"}).Prepare()

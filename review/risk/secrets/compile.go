@@ -14,7 +14,7 @@ type compiled struct {
 	once  sync.Once
 	regex *regexp.Regexp
 	cut   bool // its lead is cut off
-	led   bool // and a keyword stood behind it, with which the rest begins
+	led   bool // a keyword followed it, and starts the rest
 	reach int  // the longest match in bytes; 0: there is none
 	path  *regexp.Regexp
 	allow []allow
@@ -71,8 +71,8 @@ func beginsWithKeyword(expr string, keywords []string) bool {
 	return err == nil && !slices.ContainsFunc(keywords, func(word string) bool { return !begin.MatchString(word) })
 }
 
-// longest is the longest match of an expression in bytes; 0 when there is none, or
-// when it is not worth knowing.
+// longest returns the maximum length of an expression's matches in bytes; 0 if it is
+// unbounded, or too large to be useful.
 func longest(re *syntax.Regexp) int {
 	const far = 4 << 10
 	n := 0
@@ -111,7 +111,7 @@ func longest(re *syntax.Regexp) int {
 	return n
 }
 
-// empty reports whether an expression matches places, not characters.
+// empty reports whether an expression matches positions, not characters.
 func empty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:

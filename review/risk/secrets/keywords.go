@@ -13,7 +13,7 @@ type entry struct {
 
 // keywordTable holds the keywords by their first two bytes; every keyword has two.
 type keywordTable struct {
-	at      [1 << 16]uint8 // 0: none; else one more than the place in entries
+	at      [1 << 16]uint8 // 0 means none; otherwise the index in entries plus one
 	entries [][]entry
 }
 
@@ -82,7 +82,7 @@ func (c *compiled) around(hit int, lower []byte) window {
 	return window{max(0, hit-before), min(len(lower), hit+behind)}
 }
 
-// nextLines is the length of the first nine lines: a value may stand up to eight lines
+// nextLines returns the length of the first nine lines: a value may be up to eight lines
 // below its name.
 func nextLines(text []byte) int {
 	n := 0

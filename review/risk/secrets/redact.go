@@ -6,7 +6,7 @@ import (
 	"aibox/internal/sorting"
 )
 
-// Removed is what Redact puts in the place of a secret.
+// Removed is the text with which Redact replaces a secret.
 const Removed = "[secret removed]"
 
 const (
@@ -15,7 +15,7 @@ const (
 )
 
 // Redact replaces the secrets in text by Removed and returns how many there were. A text
-// that is too long to search is removed altogether.
+// that is too long to search is removed completely.
 func Redact(text string) (clean string, count int) {
 	for range redactRounds {
 		found, left := Find("", []byte(text), redactEffort)
@@ -31,7 +31,7 @@ func Redact(text string) (clean string, count int) {
 	return Removed, count + 1
 }
 
-// replace replaces what was found, and counts it. What is part of Removed is no secret.
+// replace replaces the findings, and counts them. A part of Removed is not a secret.
 func replace(text string, found []Finding) (string, int) {
 	sorting.Func(found, func(a, b *Finding) int { return b.Start - a.Start })
 	count, start := 0, len(text)

@@ -18,17 +18,17 @@ import (
 type Rule struct {
 	ID       string
 	Regex    string
-	Path     string  // the rule counts for these paths alone
-	Entropy  float64 // the secret must have more, in bits a character
+	Path     string  // the rule applies only to these paths
+	Entropy  float64 // minimum entropy of a secret, in bits a character
 	Group    int     // the group that is the secret; 0: the first that is not empty
 	Keywords []string
 	Allow    []Allow
 }
 
-// Allow is what makes a match no secret.
+// Allow is a condition under which a match is not a secret.
 type Allow struct {
 	All       bool   // every condition must hold, not one of them
-	Target    string // what Regexes look at: "match", "line" or the secret
+	Target    string // the target of Regexes: "match", "line" or the secret
 	Paths     []string
 	Regexes   []string
 	StopWords []string // in lower case
@@ -40,8 +40,8 @@ type Finding struct {
 	Start, End int    // of the secret, in bytes of the text
 }
 
-// The limits of one search, and how far around a keyword an expression without a
-// longest match looks.
+// The limits of one search, and how far an expression of unbounded length searches around a
+// keyword.
 const (
 	before      = 1 << 10
 	behind      = 16 << 10
@@ -57,8 +57,8 @@ const (
 	maxLead = 50
 )
 
-// assigns stands in the expressions of rules for something that is assigned; behind
-// a keyword one of its signs must follow soon.
+// assigns is the part of rules' expressions that matches an assignment. One of its signs
+// must follow a keyword closely.
 const (
 	assigns   = `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)`
 	signs     = "=>:|?,"
@@ -68,13 +68,13 @@ const (
 // ready are the rules made ready so far; the last is for global.
 var ready [len(rules) + 1]compiled
 
-// maxPath is how many bytes of a path the rules see, its end: they ask for the last names,
-// and going through thousands of bytes of thousands of names takes minutes.
+// maxPath is how many bytes of a path the rules see, its end: they only match the last
+// names, and searching thousands of long paths takes minutes.
 const maxPath = 512
 
-// Find returns the secrets in text, each place once, at most 16. path is the file's
-// name, which some rules ask for. budget is how many bytes the rules may go
-// through; it returns what is left, and less than 0 when that was not enough.
+// Find returns the secrets in text, each place once, at most 16. path is the file's name,
+// which some rules match. budget is how many bytes the rules may read; Find returns the
+// rest of it, less than 0 if it was not enough.
 func Find(path string, text []byte, budget int64) ([]Finding, int64) {
 	path = path[max(0, len(path)-maxPath):]
 	everywhere := ready[len(rules)].prepare(&global)
@@ -205,8 +205,8 @@ func (c *compiled) allowsPath(path string) bool {
 	return false
 }
 
-// allows reports whether a match is no secret. Lists that ask for a path and a
-// regular expression together do not count: a file's name is the agent's choice.
+// allows reports whether a match is not a secret. Lists that require both a path and a
+// regular expression are ignored, since the agent chooses file names.
 func (c *compiled) allows(secret, match, line []byte) bool {
 	for _, a := range c.allow {
 		if a.All {
@@ -233,7 +233,7 @@ func stopWord(secret []byte, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(secret, []byte(word)) })
 }
 
-// maxLine is how much of a line around a match is looked at.
+// maxLine is how many bytes of a line around a match are read.
 const maxLine = 4 << 10
 
 func lineAround(text []byte, start, end int) []byte {
@@ -248,7 +248,7 @@ func lineAround(text []byte, start, end int) []byte {
 	return text[start-len(head) : end+len(tail)]
 }
 
-// entropy is Shannon's, in bits a byte, as gitleaks reckons it.
+// entropy returns Shannon's entropy in bits a byte, computed as in gitleaks.
 func entropy(secret []byte) float64 {
 	counts := map[rune]int{}
 	for _, r := range string(secret) {
@@ -262,8 +262,7 @@ func entropy(secret []byte) float64 {
 	return sum
 }
 
-// once drops generic findings where a particular rule found the same, and
-// repetitions.
+// once drops repetitions, and generic findings if a specific rule found the same.
 func once(found []Finding) []Finding {
 	sorting.StableFunc(found, func(a, b *Finding) int { return a.Start - b.Start })
 	var kept []Finding
@@ -281,7 +280,7 @@ func once(found []Finding) []Finding {
 	return kept
 }
 
-// Names are the names of all rules.
+// Names returns the names of all rules.
 func Names() []string {
 	names := make([]string, len(rules))
 	for i := range rules {
