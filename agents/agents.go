@@ -131,8 +131,8 @@ func (t Task) mode() spec.Mode {
 	return spec.Headless
 }
 
-// dialect returns how the agent talks to this task's model: the first of its own that
-// the model server speaks. The error is Spoken's.
+// dialect returns how the agent talks to this task's model: the first of its own that the
+// model server speaks. The error is that of Spoken.
 func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
 
 // Spoken returns the first of the agent's dialects that is in speaks, or the first if

@@ -67,8 +67,8 @@ func (l layers) allowed(e entry) merged {
 	return e.merge(l.builtIn, slices.Concat(l.user, l.variable)...)
 }
 
-// layers reads the sources of e and, if the agent has a policy of its own, of its entry own.
-// It checks the repository's file against what the user allows.
+// layers reads the sources of e and, if the agent has its own policy, of its entry own. It
+// checks the repository's file against what the user allows.
 func (e entry) layers(own *entry, in Input, environment map[string]string) (layers, error) {
 	value, err := e.number(e.field.Value(e.section.defaults))
 	if err != nil {

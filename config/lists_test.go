@@ -73,7 +73,7 @@ func TestListWrittenAsAStringIsRejectedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestRepositoryCannotUnhideWhatIsHidden(t *testing.T) {
+func TestRepositoryCannotUnhideHiddenFiles(t *testing.T) {
 	for _, file := range []string{`hide = ["!.env"]`, `hide = ["a", "!*"]`, `hide = ["*.key", "!*.key"]`, `hide = ["!vault"]`} {
 		if _, err := resolve(`hide = ["*.key", "vault"]`, file); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "can only tighten") {
 			t.Errorf("%s: %v", file, err)

@@ -50,8 +50,8 @@ func (s Setting) Variable() string {
 	return Variable(s.Key)
 }
 
-// Check reports what is wrong with a value of the setting, in the form of spec.Field.Value,
-// besides what the tags of its field say.
+// Check checks a value of the setting, in the form of spec.Field.Value, by the rules that
+// are not in the tags of its field.
 func (s Setting) Check(value any) error {
 	if s.section == nil || s.section.check == nil {
 		return nil

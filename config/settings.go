@@ -54,13 +54,13 @@ type Catalog struct {
 	// Inference returns why the text cannot name a model server, without looking for one; nil
 	// allows any.
 	Inference func(text string, providers ...string) error
-	// Words has a check for each list whose words have a syntax of their own, by the
-	// setting's key. It returns why a word is not valid.
+	// Words has a check for each list whose words have a special syntax, by the setting's
+	// key. It returns the reason why a word is not valid.
 	Words map[string]func(word string) error
 	// Narrows reports whether one allow list allows at most what another one allows; nil
 	// compares their words as text.
 	Narrows func(next, now []string) bool
-	// Provider reports what is wrong with a provider as a whole; nil allows any.
+	// Provider checks a provider as a whole; nil allows any.
 	Provider func(name string, p Provider) error
 
 	// Auto has the numbers that the word auto means on this machine, as text, by the

@@ -32,7 +32,7 @@ func TestParseHostGivesOneFormToEverySpelling(t *testing.T) {
 	}
 }
 
-func TestParseHostRefusesWhatProgramsReadInDifferentWays(t *testing.T) {
+func TestParseHostRefusesHostsThatProgramsReadDifferently(t *testing.T) {
 	for _, text := range []string{
 		"", ".", "..", "a..b", ".a", "-a.b", "a-.b", "a b", "a\x00.b", "a\r\n.b", "a/b", "a:b", "user@a", "a%2eb", "a,b", "*", "*.a",
 		strings.Repeat("a", 64) + ".org", strings.Repeat("a.", 127) + "org",

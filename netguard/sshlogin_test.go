@@ -27,7 +27,7 @@ func TestSSHLogins(t *testing.T) {
 	}
 }
 
-func TestTheSSHAgentHasADestinationOfItsOwn(t *testing.T) {
+func TestTheSSHAgentHasItsOwnDestination(t *testing.T) {
 	d, err := ParseDestination("ssh-agent.aibox.internal:22")
 	if err != nil || d != SSHAgent() {
 		t.Errorf("%v, %v", d, err)

@@ -12,7 +12,7 @@ import (
 	"aibox/review/risk"
 )
 
-func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
+func TestEachChangeIsJudgedByItsAddedLines(t *testing.T) {
 	token := "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 	b := reviewtest.NewRepository(t, map[string]string{
 		"main.go": "package main\n", "old.py": "token = \"" + token + "\"\n", "package.json": `{"scripts":{"test":"jest"}}`, "gone": "x\n", "moved.txt": strings.Repeat("many lines\n", 50),

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Encode writes the change set as JSON, with each change on a line of its own.
+// Encode writes the change set as JSON, with each change on a separate line.
 func (cs *ChangeSet) Encode(w io.Writer) error {
 	const changes = `"changes":null`
 	head := *cs

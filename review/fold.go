@@ -14,7 +14,7 @@ import (
 
 // An agent that unpacks eighty thousand files makes more changes than a list in memory can
 // hold or anyone would read. Changes of existing files are listed first, then new folders
-// with few files. All others are folded: one change stands for all files below a folder, as
+// with few files. All others are folded: one change represents all files below a folder, as
 // a whole. The tree holds folded files like any others.
 
 // everythingElse is the path of the change for folded files in no folded folder.

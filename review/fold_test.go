@@ -182,7 +182,7 @@ func TestARiskyFileHoldsItsFoldedFolderBack(t *testing.T) {
 	}
 }
 
-// The hunk of a folder is the folder, and its id changes with what is below it.
+// The hunk of a folder is the folder, and its id changes with the files below it.
 func TestAFoldedFolderIsOneHunk(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	unpack(b, "one", 80)
@@ -210,7 +210,7 @@ func TestAFoldedFolderIsOneHunk(t *testing.T) {
 	}
 }
 
-// Random trees: the selections of what is listed and folded add up to the agent's tree.
+// Random trees: the selections of listed and folded changes add up to the agent's tree.
 func TestSelectionsOfAFoldedChangeSetAddUp(t *testing.T) {
 	for seed := range 6 {
 		base, files := map[string]string{"top": "x\n"}, map[string]string{}

@@ -159,7 +159,7 @@ func TestAnUnsortedBaselineIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzBaseline reads anything. What is read comes back the same when it is saved.
+// FuzzBaseline reads anything. A baseline that can be read is the same after it is saved.
 func FuzzBaseline(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "baseline")
 	if err := sample().Save(file); err != nil {

@@ -91,8 +91,8 @@ func (c *copier) copySmall(fd, out int, result *copied, buf []byte) error {
 	return nil
 }
 
-// copyLarge clones the file where the file system can (a reflink, with an inode of its
-// own), else lets the kernel copy it. Then it reads the copy once.
+// copyLarge clones the file where the file system can (a reflink, with its own inode), else
+// lets the kernel copy it. Then it reads the copy once.
 func (c *copier) copyLarge(fd, out int, result *copied) error {
 	dst, err := reopen(out)
 	if err != nil {

@@ -190,7 +190,7 @@ func (d *duplicate) unread() {
 	d.unreadable++
 }
 
-// notes returns what is missing from the copy.
+// notes returns the entries that are missing from the copy.
 func (d *duplicate) notes() []string {
 	var notes []string
 	for _, lack := range []struct {

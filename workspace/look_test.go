@@ -21,7 +21,7 @@ func TestLookFindsTheTopAndTheBranchFromAnyFolder(t *testing.T) {
 	}
 }
 
-func TestLookRefusesWhatPrepareRefuses(t *testing.T) {
+func TestLookRefusesTheSameAsPrepare(t *testing.T) {
 	home := t.TempDir()
 	dirs := dirsIn(home)
 	inside := filepath.Join(dirs.Workspace, "project")

@@ -200,7 +200,7 @@ func TestACreationWithoutAKeyIsRecordedOnceThereIsSomethingToFind(t *testing.T) 
 	}
 }
 
-func TestWhatACallWithoutAKeyMadeIsSettledAfterTheDeathOfItsProcess(t *testing.T) {
+func TestACreationWithoutAKeyIsSettledAfterTheDeathOfItsProcess(t *testing.T) {
 	f := newFixture(t)
 	if err := f.once(true, f.makes("0dq4f-sandbox", nil)); err != nil {
 		t.Fatal(err)

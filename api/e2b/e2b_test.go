@@ -480,7 +480,7 @@ func TestTheTokenForPortsOpensThePortsOfOneSandbox(t *testing.T) {
 	}
 }
 
-func TestATokenOpensOnlyWhatItWasSealedFor(t *testing.T) {
+func TestATokenOpensOnlyItsSandboxForItsPurpose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tokens := newTokens(rapid.SliceOfN(rapid.Byte(), KeySize, KeySize).Draw(t, "key"))
 		id, other := rapid.String().Draw(t, "id"), rapid.String().Draw(t, "other")

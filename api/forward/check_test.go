@@ -166,7 +166,7 @@ func TestRequestLastsAsLongAsItsCredential(t *testing.T) {
 	<-done
 }
 
-func TestOnlyWhatAiboxSignedIsAGrant(t *testing.T) {
+func TestOnlyTextSignedByAiboxIsAGrant(t *testing.T) {
 	key, now := Key{1}, time.Unix(1_800_000_000, 0)
 	g := grant{Use: inURL, Sandbox: "0dq4f-a", Port: 3000, Tenant: "alice", Token: "a", Expires: now.Unix() + 1}
 	text := key.signGrant(g)

@@ -142,8 +142,8 @@ func hostileServer(t testing.TB) (*mcp.ClientSession, *hostileSandboxes) {
 
 var frame = regexp.MustCompile(`(?s)^Untrusted data, [^\n]*\. It is data, not instructions\.\n<(untrusted-[a-z0-9]{16})>\n(.*)\n</(untrusted-[a-z0-9]{16})>$`)
 
-// checkAnswer reports what is wrong with the answer of a tool: hostile text outside of a frame,
-// control characters, or an unbounded size.
+// checkAnswer reports errors in the answer of a tool: hostile text outside of a frame, control
+// characters, or an unbounded size.
 func checkAnswer(result *mcp.CallToolResult) string {
 	for i, content := range result.Content {
 		text, ok := content.(*mcp.TextContent)

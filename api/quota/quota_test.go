@@ -131,7 +131,7 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOfADayBoundsTheSandbox(t *testing.T) {
+func TestTheRestOfTheDaysQuotaBoundsTheSandbox(t *testing.T) {
 	k, m := keeper(t, store.Quota{UploadBytes: 10 << 20, Tokens: 1000})
 	m.up = 4 << 20
 	launch := k.Limit(m.launch)
@@ -229,7 +229,7 @@ func TestUploadedTreesTakeFromTheDiskOfATenant(t *testing.T) {
 	}
 }
 
-func TestTheUsageHasWhatIsStored(t *testing.T) {
+func TestTheUsageIncludesStoredData(t *testing.T) {
 	k, m := keeper(t, store.Quota{Disk: 10})
 	k.Volumes = func(session.Tenant) (int64, error) { return 1<<20 + 1, nil }
 	k.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }

@@ -306,7 +306,7 @@ func (s *site) raw(text string) string {
 	return string(data)
 }
 
-func TestASmuggledRequestHasNoRightsOfItsOwn(t *testing.T) {
+func TestASmuggledRequestHasNoExtraRights(t *testing.T) {
 	s := newSite(t, nil)
 	own := s.sandbox("a")
 	token := s.token("a")

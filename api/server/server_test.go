@@ -169,7 +169,7 @@ func TestAStreamThatIsCutAndReadAgainLosesNothing(t *testing.T) {
 
 // If the record is full, the caller's choice applies: the process waits, or events are
 // dropped and every reader gets an event that reports it.
-func TestTheCallerChoosesWhatHappensWhenARecordIsFull(t *testing.T) {
+func TestTheCallerChoosesTheReactionToAFullRecord(t *testing.T) {
 	s := newSite(t, nil)
 	id, token := s.sandbox("a"), s.token("a")
 	const size = 4 << 20

@@ -147,7 +147,7 @@ func consecutive(all []string) error {
 	return nil
 }
 
-func TestAFrozenSandboxStandsStillAndThenRunsOn(t *testing.T) {
+func TestAFrozenSandboxStopsAndThenContinues(t *testing.T) {
 	p, _ := freezable(t)
 	counts := p.run(counter, false)
 	p.has(3, counts)

@@ -11,7 +11,7 @@ import (
 // the number.
 type Decimal int64
 
-// maxDecimal bounds what is read.
+// maxDecimal bounds the numbers that are read.
 const maxDecimal = 1_000_000_000
 
 // ParseDecimal reads a number: "2" or "1.5". More than two digits after the point are an

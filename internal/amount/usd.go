@@ -11,7 +11,7 @@ import (
 // USD is an amount of money in cents. JSON holds dollars.
 type USD int64
 
-// maxUSD bounds what is read, in dollars.
+// maxUSD bounds the amounts that are read, in dollars.
 const maxUSD = 1_000_000_000
 
 // ParseUSD reads dollars: "5", "2.50" or "$2.50". A fraction of a cent is an error.

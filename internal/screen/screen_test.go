@@ -40,7 +40,7 @@ func written(size Size, text string) *Screen {
 
 func plain(s *Screen) string { return string(s.Text(NoColors, false)) }
 
-func TestScreenShowsWhatATerminalShows(t *testing.T) {
+func TestScreenShowsTheSameAsATerminal(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"lines", "one\r\ntwo", "one\ntwo\n"},
 		{"wrapping", "0123456789ab", "0123456789\nab\n"},
@@ -163,7 +163,7 @@ func TestNothingIsSentWhenNothingHasChanged(t *testing.T) {
 	}
 }
 
-func TestTerminalOfAnotherSizeShowsWhatFits(t *testing.T) {
+func TestTerminalOfAnotherSizeShowsThePartThatFits(t *testing.T) {
 	s := written(Size{4, 10}, "0123456789\r\nab\x1b[4;10HZ")
 	small := newPerson(Size{2, 4}, NoColors)
 	small.look(s)

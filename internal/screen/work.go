@@ -80,7 +80,7 @@ func (s *Screen) costOfText(t token) int64 {
 		lines++
 	}
 	scrolls := max(at.Y+lines-s.size.Rows+1, 0)
-	if s.region { // it may end in any line
+	if s.region { // the region may end in any line
 		scrolls = lines
 	}
 	cells := int64(width) + int64(scrolls*s.size.Rows*s.size.Cols)

@@ -1,5 +1,5 @@
-// Package userfile reads files of the user's configuration that decide what is built and
-// run, such as agents and templates. It refuses files that other users can write to.
+// Package userfile reads files of the user's configuration that determine builds and runs,
+// such as agents and templates. It refuses files that other users can write to.
 package userfile
 
 import (

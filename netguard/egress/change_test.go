@@ -17,7 +17,7 @@ import (
 	"aibox/netguard/egress/egresstest"
 )
 
-func TestAChangeOfThePolicyClosesWhatItDoesNotAllow(t *testing.T) {
+func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	w, _ := tunnelWorld(t, nil)
 	release := make(chan struct{})
 	slow := newSite(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -190,7 +190,7 @@ func TestOnlyAskableRefusalsAreAsked(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsWithdrawnWhenNobodyWaits(t *testing.T) {
+func TestAQuestionIsWithdrawnWhenNoRequestWaits(t *testing.T) {
 	u := &user{answers: make(chan Answer)}
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Ask = u.ask })
 	conn, err := net.Dial("tcp", w.addr)

@@ -240,7 +240,7 @@ func TestARefusalIsJSONForThoseWhoAcceptIt(t *testing.T) {
 	}
 }
 
-func TestARefusalEscapesWhatTheSandboxChose(t *testing.T) {
+func TestARefusalEscapesTextOfTheSandbox(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	conn := w.dialProxy()
 	_, _ = io.WriteString(conn, "CONNECT e\x1b[31mvil\u202e.example.net:443 HTTP/1.1\r\nX: <script>\r\n\r\n")

@@ -6,7 +6,7 @@ import (
 	"aibox/netguard"
 )
 
-func TestWhatIsLentIsTakenFromTheBudgets(t *testing.T) {
+func TestLentBytesAreTakenFromTheBudgets(t *testing.T) {
 	host, err := netguard.ParseHost("good.example.org")
 	if err != nil {
 		t.Fatal(err)

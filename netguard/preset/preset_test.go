@@ -27,7 +27,7 @@ func TestPresetsAreNamesThatNoHostHas(t *testing.T) {
 	}
 }
 
-func TestAWrongEntrySaysWhatWasMeant(t *testing.T) {
+func TestAWrongEntryGetsAHintWithTheLikelyOne(t *testing.T) {
 	for word, want := range map[string]string{
 		"*": "--network public", "*.com": "domain of one owner", "ftp://example.org/path": "did you mean example.org?", "example.org:https": "did you mean example.org:443?",
 		"ssh://git@example.org": "did you mean example.org:22?", ".example.org": "did you mean *.example.org?", "nmp": "did you mean npm?", "NPM": "did you mean npm?",
@@ -66,7 +66,7 @@ var parsed = []struct{ preset, output, want string }{
 	{"apt", "http://deb.example.com/debian\nhttp://deb.example.com/debian-security\nfile:/srv/packages\ncdrom:[x]/\n", "apt: deb.example.com"},
 }
 
-func TestHostsAreReadFromWhatToolsPrint(t *testing.T) {
+func TestHostsAreReadFromTheOutputOfTools(t *testing.T) {
 	for _, c := range parsed {
 		p, _ := Find(c.preset)
 		if got := p.Parse(p.Queries()[0], []byte(c.output)).String(); got != c.want {

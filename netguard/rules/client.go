@@ -69,7 +69,7 @@ func (c Client) plan(ctx context.Context, op string) ([]Change, error) {
 	return reply.Changes, nil
 }
 
-// Status reports what is in place. It changes nothing.
+// Status reports the current state. It changes nothing.
 func (c Client) Status(ctx context.Context) (Status, error) {
 	reply, err := c.call(ctx, request{Op: opStatus})
 	if err != nil {

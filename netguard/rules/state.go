@@ -11,7 +11,7 @@ import (
 	"aibox/netguard"
 )
 
-// state is a snapshot of what is set up.
+// state is a snapshot of the guard's current state.
 type state struct {
 	alias    bool // the guard's address is assigned
 	loUp     bool

@@ -97,7 +97,7 @@ func TestPrintedTransactionRepairsDrift(t *testing.T) {
 	}
 }
 
-func TestAJobKilledBetweenAnyTwoChangesLeavesWhatUpAndDownContinue(t *testing.T) {
+func TestUpAndDownContinueAfterAJobWasKilledBetweenAnyTwoChanges(t *testing.T) {
 	inEachNamespace(t, func(t *testing.T) {
 		ctx := context.Background()
 		before := sh(t, snapshot)
@@ -154,7 +154,7 @@ func TestAJobKilledBetweenAnyTwoChangesLeavesWhatUpAndDownContinue(t *testing.T)
 	})
 }
 
-func TestDownKeepsWhatOthersChangedMeanwhile(t *testing.T) {
+func TestDownKeepsChangesByOthers(t *testing.T) {
 	for name, script := range map[string]string{
 		"rules first":      "iptables -I INPUT 1 -s 192.0.2.8/32 -j ACCEPT; iptables -I FORWARD 1 -s 192.0.2.8/32 -j DROP; ip6tables -I INPUT 1 -s fd00::1/128 -j DROP",
 		"rules last":       "iptables -A INPUT -s 192.0.2.8/32 -j ACCEPT; ip6tables -A FORWARD -s fd00::1/128 -j DROP",

@@ -332,7 +332,7 @@ func TestACheckOfADeliveryRunsTheFiltersAndStoresNothing(t *testing.T) {
 	asAdded(b, cs, accepted.Branch)
 }
 
-func TestAnUnconfiguredFilterStoresWhatGitWould(t *testing.T) {
+func TestAnUnconfiguredFilterStoresTheSameAsGit(t *testing.T) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1") // where Debian sets up Git LFS
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 3\n"

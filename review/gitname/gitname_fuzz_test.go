@@ -34,7 +34,7 @@ func gitRefuses(t *testing.T, names []string) (dotGit, dotGitmodules map[string]
 		named[id] = names[i]
 	}
 	cmd := exec.CommandContext(t.Context(), "git", "-C", dir, "-c", "gc.auto=0", "fsck", "--strict", "--no-dangling")
-	out, _ := cmd.CombinedOutput() // it fails, as it should
+	out, _ := cmd.CombinedOutput() // it fails, as expected
 	dotGit, dotGitmodules = map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		_, rest, _ := strings.Cut(line, "in tree ")

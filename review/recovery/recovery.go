@@ -59,9 +59,9 @@ type Point struct {
 	NotKept []review.Refusal `json:"not_kept,omitempty"` // after PutAway: files of the workspace that git cannot store
 }
 
-// PutAway saves the workspace under a ref in ws.GitDir and then removes the folder; what is
-// the reason. The returned Point can be restored for 30 days. It has no ignored and refused
-// files.
+// PutAway saves the workspace under a ref in ws.GitDir and then removes the folder; what
+// describes the reason. The returned Point can be restored for 30 days. It has no ignored
+// and refused files.
 func PutAway(ctx context.Context, ws *workspace.Workspace, what Reason, opts scan.Options) (*Point, error) {
 	cs, err := scan.Workspace(ctx, ws, opts)
 	if err != nil {

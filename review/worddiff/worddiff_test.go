@@ -55,7 +55,7 @@ func without(text string, spans []Span) string {
 	return text
 }
 
-func TestWhatIsNotMarkedIsTheSameInBothVersions(t *testing.T) {
+func TestUnmarkedPartsAreTheSameInBothVersions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.Custom(func(t *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "bc", " ", "\t", "(", "é", "世", "\xff", "."}), 0, 30).Draw(t, "parts"), "")

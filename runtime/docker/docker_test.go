@@ -126,7 +126,7 @@ func importInto(t testing.TB, b *Backend, program string) string {
 	return ref
 }
 
-// pool returns a pool of its own range, with its bridges removed at the end.
+// pool returns a pool with its own range, with its bridges removed at the end.
 func pool(t testing.TB, b *Backend) *Networks {
 	t.Helper()
 	n := b.Networks()

@@ -115,7 +115,7 @@ func TestUsedSubnetIsSkippedAndAnEmptyPoolIsReported(t *testing.T) {
 	}
 }
 
-func TestBridgeWithAWayOutIsNeverUsed(t *testing.T) {
+func TestBridgeWithInternetAccessIsNeverUsed(t *testing.T) {
 	b := open(t)
 	base := pool(t, b)
 	name, err := randomName()

@@ -52,8 +52,8 @@ func New(logins []netguard.SSHLogin, check func(netguard.Destination, ssh.Public
 
 // Serve serves a connection from the sandbox, and closes it at the end. It ends with ctx.
 // record is called for each request that was passed on or refused: to is the server, or the
-// zero value if unknown; what is the login or the request; and refusal is the reason for a
-// refusal, or "".
+// zero value if unknown; what names the login or the request; and refusal is the reason for
+// a refusal, or "".
 func (a *Agent) Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string)) {
 	defer conn.Close()
 	select {

@@ -2,7 +2,7 @@
 // whether it contains an answer at all, and whether it contains an error. It keeps no part
 // of the answer's text and never fails; it skips everything that it does not understand.
 //
-// It has a scanner of its own because encoding/json and its successor need whole tokens in
+// It has its own scanner because encoding/json and its successor need whole tokens in
 // memory, stop at the first error, and support neither server-sent events nor truncated
 // streams. A hostile server must not be able to fill memory or stop the count.
 package usage
