@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +16,11 @@ import (
 // unplain matches words that have a plainer equivalent, such as "you" or "the user" for
 // "somebody", "again" for "anew" and "only on loopback" for "on loopback alone".
 var unplain = regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|anew|a person|is told|are told|tells of|goes on|set-up|mend(s|ed|ing)|for ever|(machine|sandbox|user|session|record|loopback|root|agent|host|name|key|logs|you) alone)\b`)
+
+// unplainInComments matches words in comments that have a plainer equivalent, such as "the
+// rest" for "what is left", "the request" for "what is asked for" and "represents" for
+// "stands for".
+var unplainInComments = regexp.MustCompile(`(?i)\b(somebody|everybody|whoever|anew|a person|persons|one's own|what is (left|asked for|needed|known|read|there|wrong|in place)|what it (needs|makes)|stands? for|stands (in|on|behind|where)|is heard|praise|lies (in|on|below|behind|elsewhere|outside)|in league with|for ever|all the same|as it should|(is|are|was|were) told|tells? (of|the)|goes on|come along|came along)\b`)
 
 func TestPagesAndScriptsUsePlainWords(t *testing.T) {
 	for _, pattern := range []string{"*.md", "docs/*.md", "scripts/*.sh", "test/matrix/*.sh", "Makefile"} {
@@ -47,6 +53,48 @@ func TestMessagesUsePlainWords(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The other packages do not follow these rules yet.
+func TestCommentsUsePlainWords(t *testing.T) {
+	for _, file := range tracked(t, "agents", "api", "bakery", "cmd", "config", "internal", "netguard", "review", "runtime", "workspace", "scripts") {
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ast.IsGenerated(parsed) {
+			continue
+		}
+		for _, group := range parsed.Comments {
+			for _, paragraph := range strings.Split(group.Text(), "\n\n") {
+				text := strings.Join(strings.Fields(paragraph), " ")
+				if unplainInComments.MatchString(text) {
+					t.Errorf("%s: use a plainer word than %q in %q", fset.Position(group.Pos()), unplainInComments.FindString(text), text)
+				}
+			}
+		}
+	}
+}
+
+// tracked returns the Go files in folders of the repository that git tracks.
+func tracked(t *testing.T, folders ...string) []string {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "git", append([]string{"-C", "../..", "ls-files", "-z", "--"}, folders...)...)
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, name := range strings.Split(string(out), "\x00") {
+		if strings.HasSuffix(name, ".go") {
+			files = append(files, filepath.Join("../..", name))
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("git tracks no Go files")
+	}
+	return files
 }
 
 func matching(t *testing.T, pattern string) []string {
