@@ -31,7 +31,7 @@ func shortName(enum *protogen.Enum, value *protogen.EnumValue) string {
 	return strings.TrimPrefix(string(value.Desc.Name()), enumPrefix(enum))
 }
 
-// Messages of other packages that have a native type in each language.
+// Messages of other packages that have a type of their own in each language.
 const (
 	timestamp = "google.protobuf.Timestamp"
 	duration  = "google.protobuf.Duration"

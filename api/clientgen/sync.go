@@ -8,7 +8,7 @@ import (
 )
 
 // syncNames are the names that differ between the two Python clients. The asynchronous one
-// is written by hand. Only the transports are separate.
+// is written by hand, apart from its transport, which both have.
 var syncNames = strings.NewReplacer(
 	"async def ", "def ",
 	"async for ", "for ",
