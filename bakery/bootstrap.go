@@ -103,7 +103,7 @@ func importFrom(ctx context.Context, builder ImageBuilder, ref string, produce f
 	case made = <-produced: // the stream ended before the import did
 	default:
 		_ = pr.CloseWithError(errors.New("the daemon stopped reading"))
-		<-produced // nolint:errcheck // it ended because the import failed, and that error is returned
+		<-produced //nolint:errcheck // it ended because the import failed, and that error is returned
 	}
 	if made != nil {
 		return made

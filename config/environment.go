@@ -60,7 +60,7 @@ func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	name := Variable(e.key)
 	text, ok := variables[name]
 	if !ok || text == "" && !isList(e.field) {
-		return nil, nil // nolint:nilnil // the variable is not set, which is no error
+		return nil, nil //nolint:nilnil // the variable is not set, which is no error
 	}
 	value, err := e.read(func(scratch any) error {
 		if strings.TrimSpace(text) == "" {

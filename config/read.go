@@ -50,7 +50,7 @@ func read(kind Kind, name string, open func() (int, error)) (*Document, error) {
 	fd, err := open()
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		return nil, nil // nolint:nilnil // there is no file, which is no error
+		return nil, nil //nolint:nilnil // there is no file, which is no error
 	case errors.Is(err, unix.ELOOP):
 		return nil, fault.New(fault.Usage, "%s is a symlink; settings of a repository must be a regular file", name).
 			Hint("replace it with a regular file, or remove it")

@@ -194,7 +194,7 @@ func union(a, b any) []string {
 func (e entry) inFile(d *Document) (*said, error) {
 	it, raw := d.find(e)
 	if it == nil {
-		return nil, nil // nolint:nilnil // the file does not set it, which is no error
+		return nil, nil //nolint:nilnil // the file does not set it, which is no error
 	}
 	if e.field.Type == spec.Secret {
 		return nil, nil //nolint:nilnil // refused by check already
@@ -257,7 +257,7 @@ func (e entry) unlimits(now, proposed any) bool {
 func (e entry) inFlags(flags []Override) (*said, error) {
 	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == e.key })
 	if i < 0 {
-		return nil, nil // nolint:nilnil // the flag is not given, which is no error
+		return nil, nil //nolint:nilnil // the flag is not given, which is no error
 	}
 	value, err := e.read(func(scratch any) error {
 		value, err := flags[i].value(e.field, scratch)

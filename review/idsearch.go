@@ -59,7 +59,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	}
 	at := -1
 	err := cs.Files(ctx, func(f FileDiff) error {
-		for at++; &cs.Changes[at] != f.Change; at++ { // nolint:revive // the files are in the order of the changes
+		for at++; &cs.Changes[at] != f.Change; at++ { //nolint:revive // the files are in the order of the changes
 		}
 		s.look(at, f.Hunks)
 		return nil

@@ -128,7 +128,7 @@ func ignoreEOF(err error) error {
 func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, false, nil // nolint:nilerr // it disappeared
+		return false, false, nil //nolint:nilerr // it disappeared
 	}
 	kind := st.Mode & unix.S_IFMT
 	switch {

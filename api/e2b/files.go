@@ -182,7 +182,7 @@ func (s *Server) writeFile(r *http.Request, name string, in io.Reader) (writtenF
 		message.Content = &httpbody.HttpBody{Data: buffer[:n]}
 		sendErr := out.Send(message)
 		switch {
-		case readErr == io.EOF, sendErr != nil: // nolint:errorlint // the error of an interrupted body may wrap io.EOF
+		case readErr == io.EOF, sendErr != nil: //nolint:errorlint // the error of an interrupted body may wrap io.EOF
 			written, err := out.CloseAndReceive()
 			if err != nil {
 				return writtenFile{}, s.fileError(ctx, err)

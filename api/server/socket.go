@@ -97,7 +97,7 @@ func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id sessi
 	for {
 		kind, data, err := conn.Read(ctx)
 		if err != nil {
-			return nil // nolint:nilerr // the connection has ended, and the call with it
+			return nil //nolint:nilerr // the connection has ended, and the call with it
 		}
 		var command aiboxv1.ProcessCommand
 		decode := protojson.Unmarshal

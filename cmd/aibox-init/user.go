@@ -72,7 +72,7 @@ func becomeUser(text string) error {
 // files of the sandbox whose root folder is root. For "" it returns nil.
 func lookUpUser(root, text string) (*identity, error) {
 	if text == "" {
-		return nil, nil // nolint:nilnil // no user was requested
+		return nil, nil //nolint:nilnil // no user was requested
 	}
 	name, group, hasGroup := strings.Cut(text, ":")
 	id, login, err := findUser(root, name)

@@ -35,7 +35,7 @@ func TestDiskErrorNamesTheDiskAndTheFix(t *testing.T) {
 
 func TestOtherErrorsAreUnchanged(t *testing.T) {
 	for _, err := range []error{nil, syscall.EIO, errors.New("the disk")} {
-		if Is(err) || Explain(err, "/data") != err { // nolint:errorlint // the identical error
+		if Is(err) || Explain(err, "/data") != err { //nolint:errorlint // the identical error
 			t.Errorf("%v is told as %v", err, Explain(err, "/data"))
 		}
 	}

@@ -131,7 +131,7 @@ func (m *meter) count(fd int, names []string) (folders []string, err error) {
 			continue // it no longer exists
 		}
 		m.usage.Entries++
-		file := inode{uint64(st.Dev), st.Ino} // nolint:unconvert // the type differs between platforms
+		file := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // the type differs between platforms
 		if st.Nlink > 1 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			if m.linked[file] {
 				continue

@@ -125,7 +125,7 @@ func KindOf(err error) Kind {
 // Hints collects the hints of every Fault that err wraps, outermost first, each once.
 func Hints(err error) []string {
 	var hints []string
-	if f, ok := err.(*Fault); ok { // nolint:errorlint // the wrapped errors come next
+	if f, ok := err.(*Fault); ok { //nolint:errorlint // the wrapped errors come next
 		hints = append(hints, f.Hints...)
 	}
 	switch wraps := err.(type) { //nolint:errorlint // one step at a time

@@ -149,7 +149,7 @@ func TestClientThatLeavesEndsItsRequestInTheSandbox(t *testing.T) {
 	if err := c.Watch(ctx, "/", true, cancel, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	<-gone // nolint:errcheck // only its return matters
+	<-gone //nolint:errcheck // only its return matters
 	ctx, cancel = context.WithCancel(t.Context())
 	in, writer := io.Pipe()
 	go func() {

@@ -40,7 +40,7 @@ func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Dif
 
 // treeMerge iterates over the files of two trees side by side.
 type treeMerge struct {
-	ctx          context.Context // nolint:containedctx // used within one call
+	ctx          context.Context //nolint:containedctx // used within one call
 	nextA, nextB func() (Entry, error, bool)
 	a, b         Entry
 	moreA, moreB bool

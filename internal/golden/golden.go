@@ -24,7 +24,7 @@ func Check(t testing.TB, name, got string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as below
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { // nolint:gosec // part of the project, readable by everyone
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // part of the project, readable by everyone
 			t.Fatal(err)
 		}
 	}

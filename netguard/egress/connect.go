@@ -91,7 +91,7 @@ func (t *tunnel) serve(ctx context.Context) *refusal {
 	conn := t.client.conn
 	_ = conn.SetDeadline(time.Now().Add(t.proxy.limits.Hello))
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return nil // nolint:nilerr // the client has disconnected
+		return nil //nolint:nilerr // the client has disconnected
 	}
 	protocol, problem := t.check()
 	if problem != nil {

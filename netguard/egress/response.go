@@ -114,7 +114,7 @@ func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusa
 	_ = response.Header.Write(&w)
 	w.WriteString("\r\n")
 	if _, err := io.WriteString(&deadlineWriter{e}, w.String()); err != nil {
-		return nil // nolint:nilerr // the client has disconnected
+		return nil //nolint:nilerr // the client has disconnected
 	}
 	return e.proxy.relay(ctx, e.flow, &bufferedConn{Conn: e.stream.conn, stream: e.stream}, upstream, false)
 }

@@ -74,7 +74,7 @@ var nameAtoms = []string{
 }
 
 func TestEveryNameThatGitTreatsAsItsOwnIsRefused(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 1)) // nolint:gosec // it must be the same each time
+	random := rand.New(rand.NewPCG(4, 1)) //nolint:gosec // it must be the same each time
 	seen := map[string]bool{}
 	var names []string
 	for len(names) < 2000 {

@@ -27,7 +27,7 @@ func listing(t *testing.T, dir string) string {
 	reviewtest.Must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			fmt.Fprintln(&all, path, "cannot be read")
-			return nil // nolint:nilerr // it is still listed
+			return nil //nolint:nilerr // it is still listed
 		}
 		info, err := entry.Info()
 		if err == nil {

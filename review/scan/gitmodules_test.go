@@ -126,7 +126,7 @@ type mutation struct {
 }
 
 func newMutation(t *testing.T, dir string, seed uint64) *mutation {
-	return &mutation{t: t, dir: dir, rand: rand.New(rand.NewPCG(seed, 0))} // nolint:gosec // it must be repeatable
+	return &mutation{t: t, dir: dir, rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // it must be repeatable
 }
 
 // files lists the regular files. Rules for git stay as they are.

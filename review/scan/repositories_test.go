@@ -183,7 +183,7 @@ func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 			}
 			if _, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{
 				Choice: rest.Choice, Prior: &accept.Prior{Selection: two.Selection, Tree: two.Tree, Branch: two.Branch, Commit: two.Commit},
-			}); err != review.ErrNothing { // nolint:errorlint // it is returned unwrapped
+			}); err != review.ErrNothing { //nolint:errorlint // it is returned unwrapped
 				t.Errorf("a third accept: %v", err)
 			}
 		})

@@ -63,7 +63,7 @@ func Dial(t testing.TB, address string) string {
 // has given everyone access to it. It returns what Dial does.
 func DialUnix(t testing.TB, path string) string {
 	t.Helper()
-	if err := os.Chmod(path, 0o666); err != nil { // nolint:gosec // so that its mode is not the reason for a refusal
+	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // so that its mode is not the reason for a refusal
 		t.Fatal(err)
 	}
 	for folder := filepath.Dir(path); folder != filepath.Clean(os.TempDir()) && folder != "/"; folder = filepath.Dir(folder) {
@@ -181,7 +181,7 @@ func serve() error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	return http.Serve(listener, new(model)) // nolint:gosec // a test's server has no hostile clients
+	return http.Serve(listener, new(model)) //nolint:gosec // a test's server has no hostile clients
 }
 
 // model answers as Ollama does, and records the requests.

@@ -99,7 +99,7 @@ type entries []entry
 func (e *entries) UnmarshalJSON(data []byte) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if start, err := in.Token(); err != nil || start != json.Delim('[') {
-		return nil // nolint:nilerr // anything but a list counts as an empty one
+		return nil //nolint:nilerr // anything but a list counts as an empty one
 	}
 	*e = entries{}
 	for in.More() && len(*e) < maxModels {

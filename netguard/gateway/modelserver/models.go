@@ -169,7 +169,7 @@ func (a client) page(ctx context.Context, dialect schema.Dialect, path string, q
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusTooManyRequests:
-		return nil, nil // nolint:nilnil // the server is reachable; some never list their models, or not always
+		return nil, nil //nolint:nilnil // the server is reachable; some never list their models, or not always
 	case status != http.StatusOK:
 		return nil, a.refusal(response)
 	}
