@@ -36,7 +36,7 @@ func attached(t *testing.T, limits server.Limits) (*fakeAPI, *httptest.Server) {
 	go func() { ended <- api.Serve(ctx, listener, nil, time.Second) }()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		<-ended //nolint:errcheck // the test ends
 	})
 	return fake, &httptest.Server{URL: "http://" + listener.Addr().String(), Listener: listener}
 }
@@ -134,7 +134,7 @@ func TestAReaderOfASandboxesHostThatStallsIsCutOff(t *testing.T) {
 		}
 		fmt.Fprintf(conn, "GET /files?path=/large HTTP/1.1\r\nHost: %s\r\nE2b-Sandbox-Id: %s\r\nX-Access-Token: %s\r\n\r\n", host, a.SandboxID, a.AccessToken)
 		select {
-		case <-fake.files.ended:
+		case <-fake.files.ended: //nolint:errcheck // that it ended counts
 			if n, err := io.Copy(io.Discard, conn); n >= 64<<20 {
 				t.Errorf("%s: %d bytes arrived, %v", host, n, err)
 			}
