@@ -171,9 +171,11 @@ func TestEachMethodNeedsItsRight(t *testing.T) {
 	if got.status != 403 || s.m.creates > 0 {
 		t.Errorf("a sandbox with a network was created without the right: %d %s", got.status, got.body)
 	}
-	got = s.request("POST", "/v1/sandboxes", `{"settings":{"allow":"a.example"}}`, bearer(s.token("a", "network")))
-	if got.status != 403 || s.m.creates > 0 {
-		t.Errorf("a sandbox with an allow list was created without the right: %d %s", got.status, got.body)
+	for _, settings := range []string{`"allow":"a.example"`, `"egress-upload-host":"0"`, `"egress-download-host":"0"`} {
+		got = s.request("POST", "/v1/sandboxes", `{"settings":{`+settings+`}}`, bearer(s.token("a", "network")))
+		if got.status != 403 || s.m.creates > 0 {
+			t.Errorf("a sandbox with %s was created without the right: %d %s", settings, got.status, got.body)
+		}
 	}
 }
 

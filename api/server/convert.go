@@ -116,6 +116,7 @@ func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
 	}
 	if mode, err := netguard.ParseMode(n.Policy); err == nil && mode.HasProxy() {
 		out.UploadMib, out.DownloadMib = &n.Upload, &n.Download
+		out.UploadMibPerHost, out.DownloadMibPerHost = &n.UploadPerHost, &n.DownloadPerHost
 	}
 	return out
 }

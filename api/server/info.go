@@ -73,7 +73,8 @@ func (n *network) Set(ctx context.Context, r *connect.Request[aiboxv1.SetNetwork
 		return nil, fault.New(fault.Usage, "the policy is missing")
 	case mode != aiboxv1.NetworkMode_NETWORK_MODE_UNSPECIFIED && setting.Modes[mode] != now.Policy:
 		return nil, fault.New(fault.Usage, "the mode of a sandbox cannot change from %s while it runs", now.Policy).Hint("create a sandbox with that mode")
-	case policy.UploadMib != nil && policy.GetUploadMib() != now.Upload || policy.DownloadMib != nil && policy.GetDownloadMib() != now.Download:
+	case differs(policy.UploadMib, now.Upload) || differs(policy.DownloadMib, now.Download) ||
+		differs(policy.UploadMibPerHost, now.UploadPerHost) || differs(policy.DownloadMibPerHost, now.DownloadPerHost):
 		return nil, fault.New(fault.Usage, "the bounds of traffic cannot change while a sandbox runs")
 	}
 	var lists session.NetworkLists
@@ -91,6 +92,9 @@ func (n *network) Set(ctx context.Context, r *connect.Request[aiboxv1.SetNetwork
 	}
 	return connect.NewResponse(toNetwork(&found)), nil
 }
+
+// differs reports whether a bound is given that differs from the present one.
+func differs(given *int64, now int64) bool { return given != nil && *given != now }
 
 func (n *network) Explain(ctx context.Context, r *connect.Request[aiboxv1.ExplainNetworkRequest]) (*connect.Response[aiboxv1.ExplainNetworkResponse], error) {
 	tenant := auth.From(ctx).Tenant

@@ -230,7 +230,7 @@ func checkContradictions(r *Request, spec *session.Spec) error {
 		switch {
 		case len(r.Settings.Words("deny")) > 0:
 			return fault.New(fault.Usage, "a deny list has no effect with the network policy %s, which has no way out of the sandbox", mode).Hint("%s", hint)
-		case r.Settings.Has("egress-upload") || r.Settings.Has("egress-download"):
+		case slices.ContainsFunc([]string{"egress-upload", "egress-download", "egress-upload-host", "egress-download-host"}, r.Settings.Has):
 			return fault.New(fault.Usage, "a limit of traffic has no effect with the network policy %s, which has no way out of the sandbox", mode).Hint("%s", hint)
 		}
 	}

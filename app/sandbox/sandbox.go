@@ -68,6 +68,8 @@ type Network struct {
 	// Upload and Download are how many MiB the sandbox can send to allowed hosts and receive
 	// from them; 0 without a limit, and under a policy that allows no host.
 	Upload, Download int64
+	// UploadPerHost and DownloadPerHost are the same for each of these hosts.
+	UploadPerHost, DownloadPerHost int64
 }
 
 // view returns the sandbox of a session.
@@ -115,6 +117,7 @@ func networkOf(s *session.Session) Network {
 	}
 	if s.Mode().HasProxy() {
 		n.Upload, n.Download = int64(s.EgressUpload), int64(s.EgressDownload)
+		n.UploadPerHost, n.DownloadPerHost = int64(s.EgressUploadHost), int64(s.EgressDownloadHost)
 	}
 	lists := s.State.Lists
 	if lists == nil {

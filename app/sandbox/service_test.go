@@ -155,6 +155,7 @@ func TestOfAContradictionNothingIsStarted(t *testing.T) {
 		"a deny list for a model alone": {Tenant: "acme", Settings: settings(t, "network=local", "deny=a.example")},
 		"a deny list with the default":  {Tenant: "acme", Settings: settings(t, "deny=a.example")},
 		"an upload without a network":   {Tenant: "acme", Settings: settings(t, "network=none", "egress-upload=5")},
+		"an upload to no host":          {Tenant: "acme", Settings: settings(t, "network=none", "egress-upload-host=5")},
 		"a download for a model alone":  {Tenant: "acme", Settings: settings(t, "network=local", "egress-download=5")},
 		"a pause without a time":        {Tenant: "acme", OnTimeout: session.Pause, Settings: settings(t, "timeout=0", "idle-timeout=0")},
 		"more processes than the limit": {Tenant: "acme", Settings: settings(t, "pids=64"), Permissions: session.Permissions{Processes: session.ProcessPermissions{Max: 65}}},
