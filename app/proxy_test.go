@@ -31,7 +31,7 @@ func TestNoPolicyReachesTheAddressesThatTheSettingsNameAsOwn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error)
 	go func() { served <- proxy.Serve(ctx, listener) }()
-	defer func() { cancel(); <-served }()
+	defer func() { cancel(); <-served }() //nolint:errcheck // it ends because of cancel
 	for _, address := range []string{"8.8.8.8", "9.9.9.9"} {
 		conn, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {

@@ -205,7 +205,8 @@ func TestZombieIsNotAlive(t *testing.T) {
 // leaderless makes this program end its first thread and go on with the others.
 const leaderless = "AIBOX_TEST_LEADERLESS"
 
-func init() { // which runs on the first thread
+//nolint:gochecknoinits // it runs on the first thread
+func init() {
 	if os.Getenv(leaderless) != "" {
 		_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
 	}

@@ -56,7 +56,9 @@ func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 			StatusCode: 200, Status: "200 " + canary, Header: http.Header{"X-" + canary: {"one", canary}, "X-Other": {"a " + canary + " b"}},
 			Trailer: http.Header{"Y-" + canary: {canary}}, Body: io.NopCloser(strings.NewReader("body " + canary)),
 		}
-		i.Response(destination(t, api), https, response)
+		if err := i.Response(destination(t, api), https, response); err != nil {
+			t.Fatal(err)
+		}
 		have := dump(t, response)
 		if strings.Contains(have, canary) || strings.Count(have, "*****") < 21 {
 			t.Errorf("%s: %q", rule, have)
@@ -80,7 +82,9 @@ func TestTheEncodedFormOfASecretIsRedactedInItself(t *testing.T) {
 	pair := []byte(strings.TrimPrefix(request.Header.Get("Authorization"), "Basic "))
 	for _, encoded := range []string{hex.EncodeToString(pair), base64.StdEncoding.EncodeToString(pair)} {
 		response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {encoded}}}
-		i.Response(destination(t, api), true, response)
+		if err := i.Response(destination(t, api), true, response); err != nil {
+			t.Fatal(err)
+		}
 		if have := response.Header.Get("X-Echo"); len(have) != len(encoded) || strings.Count(have, "*") < len(encoded)-4 {
 			t.Errorf("%q is returned as %q", encoded, have)
 		}
@@ -94,7 +98,9 @@ func TestOnlyTheSecretOfAHeaderIsRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {prefix + canary}}}
-	i.Response(destination(t, api), true, response)
+	if err := i.Response(destination(t, api), true, response); err != nil {
+		t.Fatal(err)
+	}
 	if have := response.Header.Get("X-Echo"); have != prefix+strings.Repeat("*", len(canary)) {
 		t.Errorf("%q", have)
 	}
@@ -107,7 +113,7 @@ func TestAResponseWithoutABodyStaysWithoutOne(t *testing.T) {
 	}
 	for _, body := range []io.ReadCloser{nil, http.NoBody} {
 		response := &http.Response{StatusCode: 204, Header: http.Header{}, Body: body}
-		if i.Response(destination(t, api), true, response); response.Body != body {
+		if err := i.Response(destination(t, api), true, response); err != nil || response.Body != body {
 			t.Errorf("the body %v is %v now", body, response.Body)
 		}
 	}

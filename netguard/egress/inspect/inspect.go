@@ -9,9 +9,9 @@
 // A secret is added only to requests to the one host and port that the user has named with
 // it, and only inside TLS unless the user wrote http://. It replaces what the sandbox sent
 // in the same header. Package redact overwrites it where the server returns it. Compressed
-// responses and WebSockets of a host with a secret are refused, because redact cannot read
-// them. That protects against a server that echoes requests, not against one that is in
-// league with the agent: in an encoding that redact does not know, a secret passes. It
+// responses, parts of responses and WebSockets of a host with a secret are refused, because
+// redact cannot read them. That protects against a server that echoes requests, not against
+// one that helps the agent: in an encoding that redact does not know, a secret passes. It
 // should therefore be one that only its host can use.
 package inspect
 
