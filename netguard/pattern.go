@@ -36,9 +36,9 @@ const (
 // ParseAllow parses an entry of an allow list: HOST, HOST:PORT or HOST:*, where HOST is a
 // name, an IP address or *.DOMAIN. A wildcard matches one or more labels below DOMAIN, never
 // DOMAIN itself, and no name that belongs to another owner: *.amazonaws.com does not match
-// bucket.s3.amazonaws.com, because the public suffix s3.amazonaws.com is below it. Without a port, it allows ports 443 and 80. An entry that would allow names
-// of many owners ("*", "*.com", "*.github.io") is an error, as is an address that no policy
-// ever allows.
+// bucket.s3.amazonaws.com, because the public suffix s3.amazonaws.com is below it. Without
+// a port, it allows ports 443 and 80. An entry that would allow names of many owners ("*",
+// "*.com", "*.github.io") is an error, as is an address that no policy ever allows.
 //
 // An entry can also be a URL with methods before it, a path, or both; it then allows only
 // such requests:
