@@ -49,7 +49,30 @@ var errEmptyBody = fault.New(fault.Usage, "the body is empty, which is no JSON")
 func strictREST(resolver vanguard.TypeResolver) vanguard.Codec {
 	codec := vanguard.NewJSONCodec(resolver)
 	codec.UnmarshalOptions.DiscardUnknown = false
-	return codec
+	return restCodec{codec}
+}
+
+// restCodec says that a body that it cannot read is the client's fault. Vanguard takes other
+// errors of a codec for its own.
+type restCodec struct{ *vanguard.JSONCodec }
+
+var _ vanguard.RESTCodec = restCodec{}
+
+// Unmarshal implements vanguard.Codec.
+func (c restCodec) Unmarshal(data []byte, message proto.Message) error {
+	return invalidBody(c.JSONCodec.Unmarshal(data, message))
+}
+
+// UnmarshalField implements vanguard.RESTCodec.
+func (c restCodec) UnmarshalField(data []byte, message proto.Message, field protoreflect.FieldDescriptor) error {
+	return invalidBody(c.JSONCodec.UnmarshalField(data, message, field))
+}
+
+func invalidBody(err error) error {
+	if err == nil {
+		return nil
+	}
+	return connect.NewError(connect.CodeInvalidArgument, err)
 }
 
 // checkKnown refuses a message with fields that the server does not know.
