@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -22,13 +23,14 @@ import (
 func (s *Server) addProcessSocket() {
 	s.Handle(Route{
 		Pattern: "GET /v1/sandboxes/{sandbox_id}/processes/{process_id}/ws", Right: aiboxv1.Right_RIGHT_EXECUTE,
-		Handler: &processSocket{s.processes(), s.options.Limits.Stall},
+		Handler: &processSocket{s.processes(), s.options.Limits.Stall, s.record},
 	})
 }
 
 type processSocket struct {
 	*processes
-	stall time.Duration
+	stall  time.Duration
+	record func(context.Context, Call)
 }
 
 func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +63,10 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(2 * maxInput)
 	following, stop := context.WithCancel(r.Context())
 	commands := make(chan error, 1)
-	go func() { defer stop(); commands <- p.obey(r.Context(), conn, id, int(number)) }()
+	go func() {
+		defer stop()
+		commands <- p.obey(r.Context(), conn, id, int(number), r.PathValue("sandbox_id"))
+	}()
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
 		// Not with the context of following: its end would cut the connection, and the client
 		// would not get the reason.
@@ -92,8 +97,10 @@ func (p *processSocket) send(ctx context.Context, conn *websocket.Conn, event *a
 	return conn.Write(ctx, kind, data)
 }
 
-// obey carries out the client's commands, until it closes the connection.
-func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int) error {
+// obey carries out the client's commands, until it closes the connection. It records them as
+// calls of the methods that they replace, about subject.
+func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int, subject string) error {
+	recorded := map[string]bool{}
 	for {
 		kind, data, err := conn.Read(ctx)
 		if err != nil {
@@ -107,10 +114,34 @@ func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id sessi
 		if err := decode(data, &command); err != nil {
 			return fault.New(fault.Usage, "a message is not a ProcessCommand: %w", err)
 		}
-		if err := p.do(ctx, id, number, &command); err != nil {
+		begin, method := time.Now(), methodOf(&command)
+		err = p.do(ctx, id, number, &command)
+		// Input and sizes come in many messages, and the first of a connection is recorded.
+		if err != nil || !recorded[method] || command.GetSignal() != 0 {
+			recorded[method] = true
+			caller := auth.From(ctx)
+			p.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: subject, Took: time.Since(begin), Err: err})
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// methodOf returns the method that does the same as a command.
+func methodOf(command *aiboxv1.ProcessCommand) string {
+	name := "Connect" // for a message without a command
+	switch command.GetCommand().(type) {
+	case *aiboxv1.ProcessCommand_Input:
+		name = "SendInput"
+	case *aiboxv1.ProcessCommand_CloseInput:
+		name = "CloseInput"
+	case *aiboxv1.ProcessCommand_Resize:
+		name = "Resize"
+	case *aiboxv1.ProcessCommand_Signal:
+		name = "Signal"
+	}
+	return "aibox.v1.Processes/" + name
 }
 
 func (p *processSocket) do(ctx context.Context, id session.ID, number int, command *aiboxv1.ProcessCommand) error {

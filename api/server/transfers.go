@@ -64,7 +64,7 @@ func (s *Server) addTrees() {
 
 // addDownloads adds the downloads of REST.
 func (s *Server) addDownloads(f *fileService) {
-	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Read", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
 		query := r.URL.Query()
 		var numbers [2]int64
 		for i, name := range []string{"offset", "length"} {
@@ -79,7 +79,7 @@ func (s *Server) addDownloads(f *fileService) {
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Offset: numbers[0], Length: numbers[1],
 		}, send)
 	})
-	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Download", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
 		query := r.URL.Query()
 		return f.download(r.Context(), &aiboxv1.DownloadFilesRequest{SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user")}, send)
 	})
@@ -87,9 +87,9 @@ func (s *Server) addDownloads(f *fileService) {
 
 // addDownload adds the REST of one method whose answers are a stream. A failure after the
 // start cuts the connection, so that the answer does not look complete.
-func (s *Server) addDownload(pattern string, do func(*http.Request, func(*httpbody.HttpBody) error) error) {
+func (s *Server) addDownload(pattern, method string, do func(*http.Request, func(*httpbody.HttpBody) error) error) {
 	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := false
+		begun, begin, caller := false, time.Now(), auth.From(r.Context())
 		err := do(r, func(body *httpbody.HttpBody) error {
 			if !begun {
 				begun = true
@@ -98,6 +98,7 @@ func (s *Server) addDownload(pattern string, do func(*http.Request, func(*httpbo
 			_, err := w.Write(body.GetData())
 			return err
 		})
+		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
 		switch {
 		case err != nil && begun:
 			panic(http.ErrAbortHandler)
