@@ -18,7 +18,7 @@ Description=aibox: sandboxes for programs
 
 [Service]
 ExecStart=%s
-Restart=on-failure
+%sRestart=on-failure
 KillMode=process
 TimeoutStopSec=45
 
@@ -67,15 +67,40 @@ func (o *serveOptions) writeUnit() error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(words, " ")), 0o644); err != nil {
+	environment, names := unitEnvironment()
+	if err := os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(words, " "), environment), 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintln(o.out, file)
+	if len(names) > 0 {
+		fmt.Fprintf(o.err, "the unit keeps these variables of this shell: %s\n", strings.Join(names, ", "))
+	}
 	fmt.Fprintf(o.err, "%s `systemctl --user enable --now aibox` starts the server\n", o.errTerm.faint("→"))
 	return nil
 }
 
-// quoteUnit quotes a word for ExecStart.
-func quoteUnit(word string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word) + `"`
+// unitVariables are the variables that change what the server does, and that systemd does not
+// pass on from a shell. None of them holds a secret: other users can read the unit.
+var unitVariables = []string{
+	"DOCKER_HOST", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
+}
+
+// unitEnvironment returns the lines of a unit that set the variables, and their names.
+func unitEnvironment() (lines string, names []string) {
+	for _, name := range unitVariables {
+		if value := os.Getenv(name); value != "" {
+			lines += "Environment=" + quoteUnitValue(name+"="+value) + "\n"
+			names = append(names, name)
+		}
+	}
+	return lines, names
+}
+
+// quoteUnit quotes a word for ExecStart, in which systemd expands variables.
+func quoteUnit(word string) string { return strings.ReplaceAll(quoteUnitValue(word), "$", "$$") }
+
+// quoteUnitValue quotes a word for other settings of a unit (systemd.syntax(7)).
+func quoteUnitValue(word string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "\n", `\n`).Replace(word) + `"`
 }

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range unitVariables {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("DOCKER_HOST", "unix:///run/my docker.sock")
+	t.Setenv("OTEL_SERVICE_NAME", `50% of "us" $HOME \ `)
+	t.Setenv("AIBOX_INFERENCE_KEY", "sk-a-secret-of-mine")
+	a, out, errOut := testApp(t)
+	o := serveOptions{cli: a, listen: []string{"127.0.0.1:7000"}, hosts: []string{"a b"}, warm: []string{"$HOME%h=2"}}
+	if err := o.writeUnit(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, "systemd/user/aibox.service")
+	if strings.TrimSpace(out.String()) != file || !strings.Contains(errOut.String(), "DOCKER_HOST, OTEL_SERVICE_NAME") {
+		t.Errorf("it prints %q and %q", out, errOut)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		` "serve" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2"` + "\n",
+		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
+		`Environment="OTEL_SERVICE_NAME=50%% of \"us\" $HOME \\ "` + "\n",
+	} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%q is missing in\n%s", want, data)
+		}
+	}
+	if strings.Contains(string(data), "sk-a-secret") {
+		t.Errorf("the unit has a secret:\n%s", data)
+	}
+}
