@@ -141,7 +141,10 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	if unlaunched && !damaged {
 		return s.repairUnlaunched(ctx, id)
 	}
-	if !damaged && (err != nil || session.State.Phase == Ended || session.Alive) {
+	// A child of a supervisor that was killed can hold its lock for a moment longer.
+	supervisor := session.State.Supervisor
+	inUse := session.Alive && (supervisor.PID == 0 || supervisor.Alive())
+	if !damaged && (err != nil || session.State.Phase == Ended || inUse) {
 		return nil, err
 	}
 	file, err := lock(s.store.Dir(id))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzRemoveCredentials compares with how net/http reads the cookies that are left: no program
+// FuzzRemoveCredentials compares with how net/http reads the remaining cookies: no program
 // in the sandbox gets one of aibox's, or a token.
 func FuzzRemoveCredentials(f *testing.F) {
 	for _, line := range []string{"a=1; " + cookieName + "=2; b=3", strings.ToUpper(cookieName) + "=x", " " + secureCookieName + " = y;;", "=" + cookieName, "a=\"" + cookieName + "=1\""} {
@@ -30,7 +30,7 @@ func FuzzRemoveCredentials(f *testing.F) {
 	})
 }
 
-// FuzzKeepCookies compares with how net/http reads the cookies that are left.
+// FuzzKeepCookies compares with how net/http reads the remaining cookies.
 func FuzzKeepCookies(f *testing.F) {
 	for _, line := range []string{"a=1; Domain=example.org; Path=/", cookieName + "=1", "a=1; dOmAiN =x", "a=1;domain", secureCookieName + "=1; Secure", "=1", "a=1; Path=/; Domain=.b; Domain=c"} {
 		f.Add(line)
@@ -50,8 +50,8 @@ func FuzzKeepCookies(f *testing.F) {
 	})
 }
 
-// FuzzWithoutGrant checks that no parser finds the grant in what is left, and that every other
-// parameter is.
+// FuzzWithoutGrant checks that no parser finds the grant in the rest, and that every other
+// parameter is there.
 func FuzzWithoutGrant(f *testing.F) {
 	for _, query := range []string{"a=1&" + grantParameter + "=x&b=2", "%61=1", "&&", strings.ToUpper(grantParameter) + "=1", "a;" + grantParameter + "=1", "+" + grantParameter + "=1"} {
 		f.Add(query)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
@@ -180,6 +181,9 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
+	supervisor, err := flock.Try(filepath.Join(d.store.Dir("00001-a"), "lock"), flock.Exclusive) // which removes its sandbox itself
+	d.must(err)
+	defer supervisor.Close() //nolint:errcheck // it was closed, unless the test failed
 	elsewhere := session.NewStore(paths.Dirs{State: "/elsewhere"})
 	for _, name := range []string{d.store.SandboxName("00001-a"), d.store.SandboxName("00009-late"), elsewhere.SandboxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
@@ -202,6 +206,10 @@ func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	}
 	if want := []string{d.store.SandboxName("00001-a"), elsewhere.SandboxName("00009-late")}; !slices.Equal(left, want) {
 		t.Errorf("left are %q, not %q", left, want)
+	}
+	d.must(supervisor.Close())
+	if r, want := d.collect(), "boxes 1: "+d.store.SandboxName("00001-a"); freed(r) != want {
+		t.Errorf("without its supervisor, freed is %q, not %q", freed(r), want)
 	}
 }
 

@@ -102,24 +102,6 @@ func TestTheScriptedModelReplacesAMissingOneOnAKey(t *testing.T) {
 	}
 }
 
-func TestAMissingImageIsBakedOnAKeyAndTheRunStarts(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.customAgent("unbaked", example(t))
-	t.Cleanup(func() {
-		m.exec("docker", "rmi", "-f", strings.TrimSpace(m.exec("docker", "images", "-q", "aibox/unbaked").stdout))
-	})
-	s := m.onTerminal("run", "unbaked", "--prompt", "say hello", "--repo", m.repo("shop", nil), "--form", "--inference", m.script("[[step]]\nrun = \"echo hello >hello.txt\"\n"))
-	s.awaitShown(`the image must be baked first`)
-	s.typed("\x13")
-	s.awaitShown(`b bakes it and starts`)
-	s.typed("b")
-	s.ends(0)
-	if all := m.stored(); len(all) != 1 || !all[0].State.Result.Changed {
-		t.Errorf("the record has %+v", all)
-	}
-}
-
 func TestAShellScriptInOneArgumentIsHintedToAShell(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
