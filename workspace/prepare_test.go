@@ -204,3 +204,11 @@ func TestRemoveNeverFollowsASymlink(t *testing.T) {
 	}
 	must(t, workspace.Remove(t.Context(), ws))
 }
+
+// The copy of a repository can be missing when a session whose agent never started is undone.
+func TestAWorkspaceIsUndoneWithoutItsRepository(t *testing.T) {
+	ws := prepared(t, repository(t))
+	must(t, os.RemoveAll(ws.GitDir))
+	must(t, os.MkdirAll(ws.GitDir, 0o700))
+	must(t, workspace.Undo(t.Context(), ws))
+}

@@ -74,6 +74,9 @@ func forget(ctx context.Context, ws *Workspace) error {
 	if err := os.Remove(ws.Baseline); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if _, err := os.Lstat(filepath.Join(ws.GitDir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		return nil // without a repository there are no refs
+	}
 	repo := git.Owned(ws.GitDir)
 	out, err := repo.Output(ctx, "for-each-ref", "--format=delete %(refname)", ref(ws.Session, ""))
 	if err != nil || len(out) == 0 {

@@ -179,7 +179,7 @@ func (s *limits) limitRoot() {
 	}
 	used, err := meter.Root()
 	switch {
-	case err != nil && !s.state().Sandbox.Alive():
+	case err != nil && s.state().Sandbox.Exiting():
 		return
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "measuring the root file system:", err)

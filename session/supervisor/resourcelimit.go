@@ -85,7 +85,7 @@ func (s *limits) limitMemory(ctx context.Context) {
 		allowed = s.memoryLeft()
 		used, err := meter.Memory()
 		switch {
-		case errors.Is(err, runtime.ErrGone), err != nil && !s.state().Sandbox.Alive():
+		case errors.Is(err, runtime.ErrGone), err != nil && s.state().Sandbox.Exiting():
 			return
 		case err != nil && control.OutOfMemory() == nil:
 			fmt.Fprintln(os.Stderr, "measuring memory:", err)
