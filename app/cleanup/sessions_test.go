@@ -183,7 +183,7 @@ func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	d.ended("00001-a", "one.txt")
 	supervisor, err := flock.Try(filepath.Join(d.store.Dir("00001-a"), "lock"), flock.Exclusive) // which removes its sandbox itself
 	d.must(err)
-	defer supervisor.Close() //nolint:errcheck // it was closed, unless the test failed
+	defer supervisor.Close()
 	elsewhere := session.NewStore(paths.Dirs{State: "/elsewhere"})
 	for _, name := range []string{d.store.SandboxName("00001-a"), d.store.SandboxName("00009-late"), elsewhere.SandboxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
