@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -101,9 +100,7 @@ func TestTheAuditCommandGetsTheEventsOfASessionWhoseSupervisorWasKilled(t *testi
 	}
 	m.aibox(0, "config", "set", "audit-command", program+" "+events)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sleep", "1000")
-	if err := syscall.Kill(m.record(id).State.Supervisor.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, m.record(id).State.Supervisor)
 	m.write(events+".fast", "")
 	m.aibox(0, "ls") // repairs
 	lines := auditLines(m, m.aibox(0, "audit", id, "--json").stdout)
