@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,20 +160,24 @@ func (l AuditLog) awaitsDelivery() bool {
 // supervisor was killed. It takes a short time; the next repair continues. The error is the
 // first failure of the command.
 func (s *repairs) deliverAudit(ctx context.Context) error {
-	command := s.deps.ReadSettings().AuditCommand
-	if !command.IsSet() {
-		return nil
-	}
 	logs, err := s.store.auditLogs()
 	if err != nil {
 		return err
 	}
+	// Commands that deliver nothing need not read the settings, which takes longer than this.
+	logs = slices.DeleteFunc(logs, func(log AuditLog) bool { return !log.awaitsDelivery() })
+	if len(logs) == 0 {
+		return nil
+	}
+	command := s.deps.ReadSettings().AuditCommand
+	if !command.IsSet() {
+		return nil
+	}
 	until := time.Now().Add(deliveryTime)
 	for _, log := range logs {
-		if !log.awaitsDelivery() || time.Now().After(until) {
-			continue
+		if time.Now().Before(until) {
+			err = errors.Join(err, log.deliver(ctx, command, until))
 		}
-		err = errors.Join(err, log.deliver(ctx, command, until))
 	}
 	return err
 }

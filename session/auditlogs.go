@@ -45,7 +45,9 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 		return nil, err
 	}
 	var logs []AuditLog
+	stored := make(map[ID]bool, len(ids)) // there may be thousands of both kinds
 	for _, id := range ids {
+		stored[id] = true
 		logs = append(logs, AuditLog{Session: id, Path: filepath.Join(s.Dir(id), auditFile)})
 	}
 	entries, err := os.ReadDir(s.archive())
@@ -54,7 +56,7 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 	}
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".jsonl")
-		if ok && isID(name) && entry.Type().IsRegular() && !slices.Contains(ids, ID(name)) {
+		if ok && isID(name) && entry.Type().IsRegular() && !stored[ID(name)] {
 			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(s.archive(), entry.Name()), Removed: true})
 		}
 	}
