@@ -59,16 +59,6 @@ func (p Process) Alive() bool {
 	return err == nil && start == p.StartTime
 }
 
-// Exiting reports whether the process has ended or is about to: its first thread has ended.
-// Nothing can be measured of it any more.
-func (p Process) Exiting() bool {
-	if p.PID <= 0 || p.fromEarlierBoot() {
-		return true
-	}
-	fields, err := stat(p.PID)
-	return err != nil || fields[19] != strconv.FormatUint(p.StartTime, 10) || fields[0] == "Z" || fields[0] == "X"
-}
-
 // Open opens a handle (pidfd), which refers to p even if its pid is reused. The caller
 // closes it. If the process is gone, Open returns ErrGone.
 func (p Process) Open() (int, error) {

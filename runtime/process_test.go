@@ -232,8 +232,8 @@ func TestProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
 		}
 		state = fields[0]
 	}
-	if !p.Alive() || !p.Exiting() {
-		t.Errorf("a process with a running thread is alive: %v, and exiting: %v", p.Alive(), p.Exiting())
+	if !p.Alive() {
+		t.Error("a process with a running thread looks dead")
 	}
 	if err := KillProcess(p); err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func (s *limits) limitRoot() {
 	}
 	used, err := meter.Root()
 	switch {
-	case err != nil && s.isSandboxExiting():
+	case err != nil && s.isSandboxEnding():
 		return
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "measuring the root file system:", err)

@@ -85,7 +85,7 @@ func (s *limits) limitMemory(ctx context.Context) {
 		allowed = s.memoryLeft()
 		used, err := meter.Memory()
 		switch {
-		case errors.Is(err, runtime.ErrGone), err != nil && s.isSandboxExiting():
+		case errors.Is(err, runtime.ErrGone), err != nil && s.isSandboxEnding():
 			return
 		case err != nil && control.OutOfMemory() == nil:
 			fmt.Fprintln(os.Stderr, "measuring memory:", err)
@@ -118,17 +118,9 @@ func (s *limits) limitMemory(ctx context.Context) {
 	}
 }
 
-// isSandboxExiting reports whether the sandbox, of which something could not be measured, is
-// ending. It waits a moment: the kernel frees a dying process's memory before its threads end.
-func (s *limits) isSandboxExiting() bool {
-	for range 50 {
-		if s.state().Sandbox.Exiting() {
-			return true
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return false
-}
+// isSandboxEnding reports whether the sandbox, of which something could not be measured, ends.
+// It waits a moment: the kernel frees a dying process's memory before its threads end.
+func (s *limits) isSandboxEnding() bool { return s.state().Sandbox.AwaitEnd(time.Second) == nil }
 
 // endForMemory ends the session and kills the sandbox because of its memory limit.
 func (s *limits) endForMemory() {
