@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"aibox/api/auth"
 	"aibox/api/creation"
 	"aibox/api/server/servertest"
@@ -461,6 +463,19 @@ func (s *site) sandbox(tenant session.Tenant) string {
 		s.t.Fatal(err)
 	}
 	return string(made.ID)
+}
+
+// dialProcess opens the WebSocket of a process of a sandbox, with a query such as
+// "?from_seq=1".
+func (s *site) dialProcess(id string, process int, token, query string) *websocket.Conn {
+	s.t.Helper()
+	url := fmt.Sprintf("%s/v1/sandboxes/%s/processes/%d/ws%s", strings.Replace(s.url, "http", "ws", 1), id, process, query)
+	conn, _, err := websocket.Dial(s.t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.CloseNow() })
+	return conn
 }
 
 // answer is an answer of the server.

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +20,7 @@ func TestCommandsOverAWebSocketAndDownloadsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := fmt.Sprintf("%s/v1/sandboxes/%s/processes/%d/ws", strings.Replace(s.url, "http", "ws", 1), id, info.ID)
-	conn, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.CloseNow() //nolint:errcheck // the test is over
+	conn := s.dialProcess(id, info.ID, token, "")
 	input := `{"input":"` + base64.StdEncoding.EncodeToString([]byte("x")) + `"}`
 	for _, command := range []string{input, input, `{"resize":{"rows":0}}`} {
 		if err := conn.Write(t.Context(), websocket.MessageText, []byte(command)); err != nil {

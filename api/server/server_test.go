@@ -265,16 +265,9 @@ func TestAWebSocketCarriesEventsAndCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := fmt.Sprintf("%s/v1/sandboxes/%s/processes/%d/ws", strings.Replace(s.url, "http", "ws", 1), id, info.ID)
-	header := http.Header{"Authorization": {"Bearer " + token}}
 	dial := func(query string) *websocket.Conn {
 		t.Helper()
-		conn, _, err := websocket.Dial(t.Context(), url+query, &websocket.DialOptions{HTTPHeader: header})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conn.CloseNow() })
-		return conn
+		return s.dialProcess(id, info.ID, token, query)
 	}
 	next := func(conn *websocket.Conn) *aiboxv1.ProcessEvent {
 		t.Helper()

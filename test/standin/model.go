@@ -13,7 +13,7 @@ import (
 // models ask the model once, where and with what key the agent would.
 var models = map[string]func(arguments) (string, error){"aider": aider, "crush": crush, "cursor-agent": cursor, "amp": amp}
 
-// cursor and amp ask the vendor's server that they are told, if there is a proxy to it.
+// cursor and amp ask the server that their arguments or variables name, if there is a proxy.
 func cursor(given arguments) (string, error) {
 	if endpoint := given.values["--endpoint"]; endpoint != nil {
 		return greet(endpoint[0])
