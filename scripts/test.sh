@@ -17,6 +17,16 @@ if [[ -z ${AIBOX_TEST_PREPARED-} ]]; then
 		env AIBOX_TEST_PREPARED=1 scripts/test.sh "$@"
 fi
 
+# On a full disk dozens of tests fail, each with another message.
+for folder in "$HOME" "${TMPDIR:-/tmp}"; do
+	free=$(df --output=avail -k "$folder" | tail -1)
+	if ((free < 3 * 1024 * 1024)); then
+		echo "test.sh: $folder has $((free / 1024)) MiB left; the tests need 3 GiB" >&2
+		echo "hint: \`go clean -cache\` and \`docker system prune\` usually free the most space" >&2
+		exit 1
+	fi
+done
+
 # Some tests only need an image that can run a static program. The setup creates one.
 export AIBOX_TEST_IMAGE=${AIBOX_TEST_IMAGE:-aibox-setup-proof:1}
 
