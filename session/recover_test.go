@@ -189,6 +189,24 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	}
 }
 
+// A git that was killed leaves its lock file, which git takes for another process.
+func TestALockFileOfADeadGitDoesNotKeepWorkFromBeingSaved(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "one.txt")
+	set, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	lock := filepath.Join(ws.GitDir, review.RefPrefix("00001-a")+"1.lock")
+	d.must(os.MkdirAll(filepath.Dir(lock), 0o700))
+	d.must(os.WriteFile(lock, nil, 0o600))
+	saved, err := recovery.Save(t.Context(), ws, set, recovery.Accepted)
+	d.must(err)
+	points, err := recovery.PointsIn(t.Context(), ws.GitDir)
+	d.must(err)
+	if len(points) != 1 || points[0].Number != 2 || saved.Number != 2 {
+		t.Errorf("got %+v", points)
+	}
+}
+
 func TestAnExistingWorkspaceIsNotOverwrittenByRestore(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")

@@ -72,6 +72,9 @@ func (c Cmd) Run(ctx context.Context) error {
 	if cmd.Env == nil {
 		cmd.Env = Base()
 	}
+	// SIGTERM lets git remove its lock files, which would otherwise block all later writes. A
+	// program that does not end is killed after WaitDelay.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second
 	if c.Group {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

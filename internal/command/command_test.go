@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +37,30 @@ func TestCanceledProgramEndsWithTheContextsError(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestCanceledProgramCanRemoveItsFilesAndOneThatIgnoresTheSignalIsKilled(t *testing.T) {
+	for script, left := range map[string]bool{
+		`trap 'rm lock; exit' TERM; : >lock; echo; while :; do sleep 0.01; done`: false,
+		`trap '' TERM; : >lock; echo; while :; do sleep 0.01; done`:              true,
+	} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		err := Cmd{Name: "sh", Args: []string{"-c", script}, Dir: dir, Stdout: writerFunc(func(p []byte) (int, error) {
+			cancel()
+			return len(p), nil
+		})}.Run(ctx)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", script, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "lock")); (err == nil) != left {
+			t.Errorf("%s: the file is left: %v", script, err == nil)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestMissingProgramIsAnError(t *testing.T) {
 	err := Cmd{Name: "no-such-program-anywhere"}.Run(t.Context())

@@ -100,7 +100,8 @@ func Save(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, wh
 	return saved, saved.name(ctx, repo)
 }
 
-// name gives the state the next free number of its session.
+// name gives the state the next free number of its session. A number whose lock file a dead
+// git left behind is not free.
 func (s *Point) name(ctx context.Context, repo *git.Repo) error {
 	prefix := review.RefPrefix(s.Session)
 	for try := 0; ; try++ {
@@ -114,6 +115,9 @@ func (s *Point) name(ctx context.Context, repo *git.Repo) error {
 				s.Number = max(s.Number, n+1)
 			}
 		}
+		for isLocked(s.GitDir, prefix+strconv.Itoa(s.Number)) {
+			s.Number++
+		}
 		s.Ref = prefix + strconv.Itoa(s.Number)
 		err = repo.Run(ctx, nil, nil, "update-ref", s.Ref, s.Commit, strings.Repeat("0", len(s.Commit)))
 		if err == nil {
@@ -123,6 +127,12 @@ func (s *Point) name(ctx context.Context, repo *git.Repo) error {
 			return diskerr.Explain(fmt.Errorf("saving the work: %w", git.Brief(err)), s.GitDir)
 		}
 	}
+}
+
+// isLocked reports whether git's lock file of ref exists.
+func isLocked(gitDir, ref string) bool {
+	_, err := os.Lstat(filepath.Join(gitDir, ref+".lock"))
+	return err == nil
 }
 
 // Drop deletes a state that is not needed, because the destructive step did not happen.
