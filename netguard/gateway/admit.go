@@ -14,8 +14,9 @@ import (
 // filters is how many bodies are filtered at a time, since each takes a processor.
 const filters = 2
 
-// admit reads the request's body and replaces it with the parts that may go upstream. It
-// returns the reason why the request is refused, or errGone.
+// admit reads the request's body, reserves its part of the session's budgets, and replaces
+// the body with the parts that may go upstream. It returns the reason why the request is
+// refused, or errGone.
 func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 	if c.endpoint.body == 0 {
 		r.Body, r.ContentLength = http.NoBody, 0
@@ -27,8 +28,15 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 	body, refusal, err := g.readBody(c.writer, r)
 	held := int64(cap(body))
 	release := func() { g.ledger.release(held) }
+	var result schema.Result
 	if refusal == nil && err == nil {
-		refusal = g.filter(r, c, body, release)
+		result, refusal = g.filter(c, body)
+	}
+	if refusal == nil && err == nil {
+		refusal, err = g.reserveBudget(r.Context(), c, result.Size)
+	}
+	if refusal == nil && err == nil {
+		refusal = g.replaceBody(r, c, result, release)
 	}
 	if refusal != nil || err != nil {
 		release()
@@ -36,35 +44,37 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 	return refusal, err
 }
 
-// filter makes the request's new body. release is called when that has been sent,
-// unless the request is refused.
-func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) *problem {
+// filter returns the parts of the request's body that may go upstream.
+func (g *Gateway) filter(c *call, body []byte) (schema.Result, *problem) {
 	g.filters <- struct{}{}
 	result, err := schema.Filter(c.endpoint.body, body, schema.Policy{
 		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(), ModelInPath: g.upstream.ModelInPath(),
 	})
 	<-g.filters
-	c.event.LeftOut, c.streams = result.LeftOut, result.Streams
+	c.event.LeftOut, c.streams, c.output = result.LeftOut, result.Streams, result.MaxOutput
 	if result.Model != "" && c.event.Model == "" {
 		c.event.Model = result.Model
 	}
 	var refusal *schema.Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Kind == schema.NotOurs:
-		return &problem{status: http.StatusNotFound, message: refusal.Message}
+		return result, &problem{status: http.StatusNotFound, message: refusal.Message}
 	case err != nil:
-		return &problem{status: http.StatusBadRequest, message: err.Error()}
+		return result, &problem{status: http.StatusBadRequest, message: err.Error()}
 	}
-	if refusal := g.checkPrice(c); refusal != nil {
-		return refusal
-	}
-	switch {
-	case !g.ledger.upload(result.Size, g.uploadLimit):
+	return result, g.checkPrice(c)
+}
+
+// replaceBody makes the request's new body. release is called when that has been sent,
+// unless the request is refused.
+func (g *Gateway) replaceBody(r *http.Request, c *call, result schema.Result, release func()) *problem {
+	if !g.ledger.upload(result.Size, g.uploadLimit) {
 		c.event.Limit = UploadLimit
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
 	}
 	c.sent = result.Size
 	c.body = &outgoingBody{pieces: result.Body, done: release}
+	var err error
 	r.Body, err = c.body.open()
 	r.GetBody, r.ContentLength = c.body.open, result.Size
 	r.TransferEncoding = nil

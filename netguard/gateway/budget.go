@@ -85,6 +85,7 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 // rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
 	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
+		g.ledger.settle(c.reserved, reservation{})
 		return
 	}
 	counts := c.usage.Counts()
@@ -94,7 +95,7 @@ func (g *Gateway) spend(c *call) {
 	}
 	c.event.Unpriced = !known && (counts.Total() > 0 || c.usage.Pieces() > 0)
 	counts = g.estimate(c, counts)
-	g.ledger.spend(counts.Total(), p.Cost(counts))
+	g.ledger.settle(c.reserved, reservation{counts.Total(), p.Cost(counts)})
 }
 
 // estimate adds the tokens that the server did not report to counts.

@@ -27,6 +27,9 @@ type call struct {
 	writer   *statusWriter
 	body     *outgoingBody // nil for a request without one
 	streams  bool          // the answer will be streamed
+	output   int64         // tokens that the answer can have at most; 0 if the request does not limit them
+	begin    func()        // reports, once, that a request for an answer begins; not while it waits for a budget
+	reserved *reservation  // nil before the request has one
 	sent     int64         // bytes of the request's body that went upstream
 	header   http.Header   // of the upstream's answer, nil when there was none
 	failed   []byte        // the beginning of a failed answer

@@ -6,9 +6,10 @@
 // reach the agent, an event or an error.
 //
 // A request passes these steps: ServeHTTP checks the path, the key and the session's
-// limits; admit reads the body and keeps only what package schema lists; the reverse
-// proxy sends it to the server of package modelserver with the real key; inspect strips
-// the answer's headers, and package usage counts its tokens while it streams.
+// limits; admit reads the body, keeps only what package schema lists, and reserves a part
+// of the session's budgets; the reverse proxy sends it to the server of package modelserver
+// with the real key; inspect strips the answer's headers, and package usage counts its
+// tokens while it streams.
 package gateway
 
 import (
@@ -21,6 +22,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +54,7 @@ type Gateway struct {
 	price          func(model string) (price.Price, bool)
 	askMore        func(context.Context, Limit, int64) bool
 	asking         chan struct{} // has a value while askMore runs
+	patience       time.Duration // how long a request waits for a part of the budgets
 	ledger         *ledger
 	transport      http.RoundTripper
 	proxy          *httputil.ReverseProxy
@@ -106,6 +109,7 @@ func New(c Config) (*Gateway, error) {
 		price:          c.Price,
 		askMore:        c.AskMore,
 		asking:         make(chan struct{}, 1),
+		patience:       budgetPatience,
 		ledger:         newLedger(),
 		transport:      transport,
 	}
@@ -152,11 +156,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call.usage = usage.New(dialect, call.api())
 	call.event.Generates = generates(r.Method, path)
+	call.begin = sync.OnceFunc(func() {
+		if call.event.Generates && g.onRequest != nil {
+			g.onRequest()
+		}
+	})
 	if g.authorized(r, dialect) {
 		g.awaitBudget(r.Context(), call)
-	}
-	if call.event.Generates && g.onRequest != nil {
-		g.onRequest()
 	}
 	defer g.finish(call)
 	if refusal := g.check(r, call); refusal != nil {
@@ -184,6 +190,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer r.Body.Close()
 	defer call.body.release()
+	call.begin()
 	g.proxy.ServeHTTP(call.writer, r.WithContext(ctx))
 }
 
@@ -294,6 +301,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // finish logs the request.
 func (g *Gateway) finish(c *call) {
+	c.begin()
 	c.event.Sent = c.sent
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)

@@ -20,6 +20,9 @@ type ledger struct {
 	uploaded int64
 	tokens   int64
 	cost     float64         // US dollars
+	reserved reservation     // the sum of those of the requests in flight
+	inFlight int             // requests with a reservation
+	changed  chan struct{}   // closed when a reservation ends or a limit is raised
 	times    map[Limit]int64 // the current multiples of limits that the user has raised
 	leftOut  map[string]bool
 	answers  map[string]bool // IDs of answers
@@ -35,7 +38,7 @@ const (
 )
 
 func newLedger() *ledger {
-	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}, times: map[Limit]int64{}}
+	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}, times: map[Limit]int64{}, changed: make(chan struct{})}
 	_, _ = rand.Read(l.secret[:]) // never fails, see its documentation
 	return l
 }
@@ -69,23 +72,20 @@ func (l *ledger) upload(n, limit int64) bool {
 	return true
 }
 
-// spend counts tokens and their cost in US dollars.
-func (l *ledger) spend(tokens int64, cost float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tokens += tokens
-	l.cost += cost
-}
-
 // reached returns which of the session's budgets is used up; 0 for none. A limit of 0 means
 // no limit.
 func (l *ledger) reached(tokens int64, cost float64) Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.reachedWith(reservation{}, tokens, cost)
+}
+
+// reachedWith is reached if more is used, too. The caller holds the lock.
+func (l *ledger) reachedWith(more reservation, tokens int64, cost float64) Limit {
 	switch {
-	case tokens > 0 && l.tokens/tokens >= max(1, l.times[TokenLimit]):
+	case tokens > 0 && (l.tokens+more.tokens)/tokens >= max(1, l.times[TokenLimit]):
 		return TokenLimit
-	case cost > 0 && l.cost >= cost*float64(max(1, l.times[CostLimit])):
+	case cost > 0 && l.cost+more.cost >= cost*float64(max(1, l.times[CostLimit])):
 		return CostLimit
 	default:
 		return 0
@@ -116,6 +116,7 @@ func (l *ledger) raise(limit Limit, times int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.times[limit] = max(l.times[limit], times)
+	l.change()
 }
 
 // allowed returns the current value of a limit.

@@ -26,7 +26,7 @@ func messages() object {
 		"tools":       list{anthropicTool},
 		"tool_choice": typed(fields{"name": scalar{}, "disable_parallel_tool_use": scalar{}}),
 
-		"max_tokens": scalar{}, "stop_sequences": list{scalar{}}, "stream": streamSwitch{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{},
+		"max_tokens": outputLimit{}, "stop_sequences": list{scalar{}}, "stream": streamSwitch{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{},
 		"thinking":           typed(fields{"budget_tokens": scalar{}, "display": scalar{}}),
 		"output_config":      fields{"effort": scalar{}, "format": typed(fields{"schema": jsonSchema{}}), "task_budget": typed(fields{"total": scalar{}, "remaining": scalar{}})},
 		"output_format":      typed(fields{"schema": jsonSchema{}}),

@@ -68,7 +68,7 @@ func (c *checker) value(r rule, value any, place string) {
 		c.fail(place, "is refused and came")
 	case jsonSchema:
 		c.refs(value, place)
-	case scalar, streamSwitch:
+	case scalar, streamSwitch, outputLimit, choiceCount:
 		switch value.(type) {
 		case []any, map[string]any:
 			c.fail(place, "%T is not a scalar", value)

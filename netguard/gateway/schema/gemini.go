@@ -21,7 +21,7 @@ var geminiRequest = fields{
 }
 
 var generationConfig = fields{
-	"candidateCount": scalar{}, "stopSequences": list{scalar{}}, "maxOutputTokens": scalar{}, "temperature": scalar{}, "topP": scalar{}, "topK": scalar{},
+	"candidateCount": choiceCount{}, "stopSequences": list{scalar{}}, "maxOutputTokens": outputLimit{}, "temperature": scalar{}, "topP": scalar{}, "topK": scalar{},
 	"seed": scalar{}, "presencePenalty": scalar{}, "frequencyPenalty": scalar{}, "responseLogprobs": scalar{}, "logprobs": scalar{},
 	"responseMimeType": scalar{}, "responseModalities": list{scalar{}}, "responseSchema": jsonSchema{}, "responseJsonSchema": jsonSchema{},
 	"thinkingConfig":  fields{"includeThoughts": scalar{}, "thinkingBudget": scalar{}, "thinkingLevel": scalar{}},

@@ -5,7 +5,7 @@ package schema
 // a model stays loaded (keep_alive), are left to the server's owner.
 // https://github.com/ollama/ollama/blob/main/docs/modelfile.mdx
 var ollamaOptions = fields{
-	"num_predict": scalar{}, "num_keep": scalar{}, "seed": scalar{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{}, "min_p": scalar{},
+	"num_predict": outputLimit{}, "num_keep": scalar{}, "seed": scalar{}, "temperature": scalar{}, "top_k": scalar{}, "top_p": scalar{}, "min_p": scalar{},
 	"typical_p": scalar{}, "tfs_z": scalar{}, "repeat_last_n": scalar{}, "repeat_penalty": scalar{}, "presence_penalty": scalar{},
 	"frequency_penalty": scalar{}, "mirostat": scalar{}, "mirostat_tau": scalar{}, "mirostat_eta": scalar{}, "penalize_newline": scalar{}, "stop": scalars,
 }

@@ -16,7 +16,7 @@ func chatRequest() rule {
 		"functions":           list{function},
 		"function_call":       either{text: scalar{}, object: fields{"name": scalar{}}},
 
-		"max_completion_tokens":  scalar{},
+		"max_completion_tokens":  outputLimit{},
 		"modalities":             list{scalar{}},
 		"audio":                  fields{"voice": scalar{}, "format": scalar{}},
 		"prediction":             fields{"type": scalar{}, "content": chatContent},
@@ -48,8 +48,8 @@ func chatRequest() rule {
 
 // sampling has the sampling options of all of OpenAI's older calls.
 var sampling = fields{
-	"max_tokens": scalar{}, "temperature": scalar{}, "top_p": scalar{}, "top_k": scalar{}, "min_p": scalar{}, "top_a": scalar{},
-	"typical_p": scalar{}, "n": scalar{}, "seed": scalar{}, "stop": scalars, "stop_token_ids": scalars,
+	"max_tokens": outputLimit{}, "temperature": scalar{}, "top_p": scalar{}, "top_k": scalar{}, "min_p": scalar{}, "top_a": scalar{},
+	"typical_p": scalar{}, "n": choiceCount{}, "seed": scalar{}, "stop": scalars, "stop_token_ids": scalars,
 	"frequency_penalty": scalar{}, "presence_penalty": scalar{}, "repetition_penalty": scalar{}, "repeat_penalty": scalar{}, "repeat_last_n": scalar{},
 	"logit_bias": anything{}, "logprobs": scalar{}, "top_logprobs": scalar{}, "ignore_eos": scalar{}, "min_tokens": scalar{},
 	"stream": streamSwitch{}, "stream_options": streamOptions{},
@@ -149,7 +149,7 @@ func completionRequest() rule {
 		"prompt":  either{text: scalar{}, list: list{either{text: scalar{}, list: list{scalar{}}}}},
 		"suffix":  scalar{},
 		"echo":    scalar{},
-		"best_of": scalar{},
+		"best_of": choiceCount{},
 	})}}
 }
 

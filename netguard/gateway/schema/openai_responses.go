@@ -16,7 +16,7 @@ func responsesRequest(stored bool) rule {
 		"parallel_tool_calls": scalar{},
 		"max_tool_calls":      scalar{},
 
-		"max_output_tokens": scalar{}, "temperature": scalar{}, "top_p": scalar{}, "top_logprobs": scalar{}, "truncation": scalar{},
+		"max_output_tokens": outputLimit{}, "temperature": scalar{}, "top_p": scalar{}, "top_logprobs": scalar{}, "truncation": scalar{},
 		"reasoning":          reasoning,
 		"text":               fields{"verbosity": scalar{}, "format": typed(namedSchema)},
 		"include":            list{scalar{}},

@@ -109,6 +109,9 @@ type Result struct {
 	Size    int64    // bytes of all pieces
 	Model   string   // the model in the body, as it goes upstream; empty when it names none
 	Streams bool     // the answer will be streamed
+	// MaxOutput is how many tokens all choices of the answer together have at most, as far
+	// as the request limits them; 0 if it does not.
+	MaxOutput int64
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
@@ -166,5 +169,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), LeftOut: w.leftOut}, nil
 }

@@ -1,0 +1,46 @@
+package schema
+
+import (
+	"math"
+	"strconv"
+)
+
+// outputLimit passes the member that limits the tokens of one choice of the answer, and
+// remembers the largest such limit.
+type outputLimit struct{}
+
+func (outputLimit) apply(w *walk) (bool, error) {
+	return w.number(&w.outputLimit)
+}
+
+// choiceCount passes the member that asks for several choices of the answer, and remembers
+// the largest such number.
+type choiceCount struct{}
+
+func (choiceCount) apply(w *walk) (bool, error) {
+	return w.number(&w.choices)
+}
+
+// number passes a scalar and raises largest to its value if it is a number above it. Some
+// servers also read numbers from strings.
+func (w *walk) number(largest *int64) (bool, error) {
+	if kind := w.dec.PeekKind(); kind == '{' || kind == '[' {
+		return w.leave()
+	}
+	value, err := w.skip(nil)
+	if err != nil {
+		return false, err
+	}
+	w.out.refer(value)
+	text := string(value)
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > float64(*largest) {
+		*largest = int64(min(n, math.MaxInt32))
+	}
+	return true, nil
+}
+
+// maxOutput returns Result.MaxOutput.
+func (w *walk) maxOutput() int64 { return w.outputLimit * max(1, w.choices) }
