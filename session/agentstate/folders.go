@@ -26,8 +26,8 @@ import (
 // where FOLDER is the path below the agent's home as a single name. Each FOLDER is
 // the root of a bind mount, and nothing above one is ever mounted: no agent can
 // replace a part of the path that the daemon resolves, neither while it runs nor
-// for the mounts of a later session. Each agent has a folder of its own, so that
-// one that resumes the work of another does not get the other's state.
+// for the mounts of a later session. Each agent has its own folder, so that an
+// agent that resumes the work of another one does not get its state.
 const rootName = "homes"
 
 // legacyRootName is where earlier versions kept the state folders of all agents in
@@ -42,11 +42,12 @@ func Roots(dir string) []string {
 }
 
 // Move moves all state from the session folder from to the session folder to, as a whole.
-// No state is not an error.
+// It is no error if there is none.
 func Move(from, to string) error { return move(from, to, rootName) }
 
-// ReturnLegacy moves back what an earlier version moved from the session folder to into
-// from, in a start that failed or was killed.
+// ReturnLegacy moves state back from the session folder from to the session folder to. An
+// earlier version had moved it in the other direction, in a start that failed or was
+// killed.
 func ReturnLegacy(from, to string) error { return move(from, to, legacyRootName) }
 
 func move(from, to, name string) error {
@@ -96,9 +97,9 @@ func FolderUsed(dir, agent, stateDir string) bool {
 	return len(names) > 0
 }
 
-// openFolders opens (O_PATH) the folder at the path that names spell, below top, which is
-// trusted. It follows no symlink and waits for no pipe. With create it makes missing
-// folders.
+// openFolders opens (O_PATH) the folder at the path with the elements names below top,
+// which is trusted. It does not follow symlinks or wait for pipes. If create is set, it
+// makes missing folders.
 func openFolders(top string, create bool, names ...string) (*os.File, error) {
 	at, err := os.Open(top)
 	for _, name := range names {
@@ -138,7 +139,7 @@ func openFolder(parent *os.File, name string, create bool) (*os.File, error) {
 func fdPath(pin *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(pin.Fd())) }
 
 // AdoptLegacy moves the agent's state folders from where an earlier version kept them. It
-// refuses one whose path leads through anything but folders.
+// refuses a folder whose path contains anything but folders.
 func AdoptLegacy(dir, agent string, stateDirs []string) error {
 	for _, stateDir := range stateDirs {
 		err := adoptLegacyFolder(dir, agent, stateDir)

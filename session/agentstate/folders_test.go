@@ -33,7 +33,7 @@ func TestStateFoldersAreSiblings(t *testing.T) {
 	}
 }
 
-// A conversation is there also for an agent that took the folder's permissions away.
+// A conversation is kept even if the agent removed the folder's permissions.
 func TestAnUnreadableStateFolderIsMadeReadable(t *testing.T) {
 	dir := t.TempDir()
 	path, err := MakeFolder(dir, "bot", "~/.bot")

@@ -1,6 +1,6 @@
-// Package comparison sets the results of several sessions side by side, such as those of a
-// batch: how each ended, what it cost, and which files each changed. It reads stored change
-// sets and no workspace. It changes nothing.
+// Package comparison compares the results of several sessions, such as those of a batch:
+// how each ended, what it cost, and which files each changed. It reads stored change sets
+// and no workspace. It changes nothing.
 package comparison
 
 import (
@@ -13,26 +13,26 @@ import (
 	"aibox/session"
 )
 
-// Source has what sessions stored about their work. It is *session.Sessions.
+// Source returns what sessions stored about their work. It is *session.Sessions.
 type Source interface {
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
 	Verifications(id session.ID) ([]session.Verification, error)
 }
 
-// Comparison is several results side by side.
+// Comparison holds the results of several sessions, for a view side by side.
 type Comparison struct {
-	Batch   session.BatchID `json:"batch,omitempty"` // if all are of one batch
+	Batch   session.BatchID `json:"batch,omitempty"` // set if all are in one batch
 	Members []Member        `json:"sessions"`        // in the order of their ids
-	Files   []File          `json:"files"`           // that any of them changed, by path
+	Files   []File          `json:"files"`           // the files that any of them changed, by path
 }
 
 // Member is the result of one session.
 type Member struct {
 	ID     session.ID     `json:"id"`
 	Agent  string         `json:"agent"`
-	Model  string         `json:"model,omitempty"` // that was asked for, or that was used most; raw
+	Model  string         `json:"model,omitempty"` // the requested model, or the one that was used most; raw
 	Status session.Status `json:"state"`
-	Open   bool           `json:"open,omitempty"` // its work waits for a decision
+	Open   bool           `json:"open,omitempty"` // its work waits for a decision by the user
 
 	ExitCode *int           `json:"exit_code,omitempty"` // the agent's own; nil while it runs
 	Failure  string         `json:"failure,omitempty"`   // why the session failed
@@ -45,7 +45,7 @@ type Member struct {
 	Seconds  float64        `json:"seconds"`           // from the agent's start to its end
 	SameAs   session.ID     `json:"same_as,omitempty"` // an earlier member with the same result
 
-	Tree string `json:"-"` // of its result, in GitDir; empty if unknown
+	Tree string `json:"-"` // the tree of its result, in GitDir; empty if unknown
 	Dir  string `json:"-"` // the repository of that tree
 }
 

@@ -7,8 +7,8 @@ import (
 	"aibox/review"
 )
 
-// Difference returns the changes that lead from the result of one member to that of another.
-// It is a change set for printing alone: it belongs to no session.
+// Difference returns the changes that lead from the result of one member to that of
+// another. The change set is only for printing: it belongs to no session.
 func Difference(ctx context.Context, from, to *Member) (*review.ChangeSet, error) {
 	for _, m := range []*Member{from, to} {
 		if !m.Known {

@@ -25,7 +25,7 @@ type Attachment struct {
 	silence *time.Timer   // closes conn when the supervisor has sent nothing for wait
 	wait    time.Duration // see silence
 	silent  atomic.Bool   // silence has closed conn
-	lost    func() error  // returns the error for that
+	lost    func() error  // returns the error for a silent supervisor
 }
 
 // OnTimeout sets the error that Next returns when the supervisor has been silent for too
@@ -102,8 +102,8 @@ func (a *Attachment) Resize(size screen.Size) error {
 	return WriteFrame(a.conn, FrameResize, sizePayload(size))
 }
 
-// Next waits for the next View. One with Ended is the last. An error before that means that
-// the supervisor is gone or that Close was called.
+// Next waits for the next View. The View with Ended is the last one. An error before it
+// means that the supervisor is gone or that Close was called.
 func (a *Attachment) Next() (View, error) {
 	for {
 		kind, payload, err := a.in.Next()

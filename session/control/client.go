@@ -20,7 +20,7 @@ import (
 // ErrNoSupervisor reports that the control socket does not answer.
 var ErrNoSupervisor = errors.New("the session's supervisor does not answer")
 
-// ErrTimeout is ErrNoSupervisor for a supervisor that has the socket open and does not
+// ErrTimeout is the ErrNoSupervisor of a supervisor that has the socket open but does not
 // answer, because it hangs or was stopped.
 var ErrTimeout = fmt.Errorf("%w in time", ErrNoSupervisor)
 
@@ -53,8 +53,8 @@ func Dial(dir string, timeout time.Duration) Client {
 }
 
 // Patient returns a client that waits for the beginning of an answer as long as the context
-// of a call allows. It is for calls that wait for something in the sandbox; the caller has to
-// find out whether the supervisor hangs.
+// of a call allows. It is for calls that wait for an event in the sandbox; the caller must
+// detect a supervisor that hangs.
 func (c Client) Patient() Client {
 	patient := Dial(c.dir, 0)
 	patient.timeout = c.timeout
@@ -143,7 +143,7 @@ func (c Client) Signal(ctx context.Context, number int) error {
 }
 
 // Answer sends the user's answer to a request of the session. Supervisors of versions that
-// know only yes and no read yes.
+// know only yes and no read the parameter yes.
 func (c Client) Answer(ctx context.Context, request int, answer string, yes bool) error {
 	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "answer": {answer}, "yes": {strconv.FormatBool(yes)}})
 }
@@ -166,9 +166,8 @@ func (c Client) Screen(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxScreen))
 }
 
-// Output visits chunks from offset from on until the agent has ended, and
-// returns the offset after the last one. If the supervisor dies, it returns
-// ErrNoSupervisor.
+// Output visits chunks from the offset from on until the agent has ended, and returns the
+// offset after the last one. If the supervisor dies, it returns ErrNoSupervisor.
 func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
 	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}, "times": {"true"}})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"aibox/session/ports"
 )
 
-// fakeControls answers like a supervisor whose record is r.
+// fakeControls answers like a supervisor with the record r.
 type fakeControls struct {
 	term    Terminal
 	procs   Processes
@@ -208,9 +208,9 @@ func TestOnlyTheOwnerCanUseTheControlSocket(t *testing.T) {
 	}
 }
 
-// A page of a browser can at most cause GET requests where something leads to the socket, such
-// as a program that forwards it: none of them changes anything.
-func TestNoGETChangesASession(t *testing.T) {
+// A page in a browser can at most send GET requests, through a program that forwards the
+// socket: none of them changes anything.
+func TestGETRequestsDoNotChangeASession(t *testing.T) {
 	dir := t.TempDir()
 	serveFake(t, dir)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -265,7 +265,7 @@ func TestAClientCannotHoldTheControlSocketWithAnEndlessHead(t *testing.T) {
 	}
 }
 
-func TestAControlSocketWorksAtAVeryLongPath(t *testing.T) {
+func TestAControlSocketWorksWithAVeryLongPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

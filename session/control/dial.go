@@ -30,8 +30,8 @@ const statusNothingListens = http.StatusBadGateway
 const dialTimeout = 20 * time.Second
 
 // DialPort connects to a TCP port of the sandbox. It returns ports.ErrNothingListens if no
-// program listens there. Otherwise the caller owns the connection; its bytes are the
-// sandbox's.
+// program listens there. Otherwise the caller owns the connection; its data comes from the
+// sandbox.
 func (c Client) DialPort(ctx context.Context, port uint16) (relay.Conn, error) {
 	conn, err := c.connect(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"aibox/audit"
 )
 
-// Events visits events from number from on until the log ends. If the supervisor dies, it
-// returns ErrNoSupervisor.
+// Events visits events from the number from on until the log ends. If the supervisor dies,
+// it returns ErrNoSupervisor.
 func (c Client) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	return readLines(ctx, c, http.MethodGet, "/v1/events", url.Values{"from": {strconv.Itoa(from)}}, visit)
 }

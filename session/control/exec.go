@@ -17,10 +17,11 @@ import (
 )
 
 // processProtocol is the protocol to which a connect request upgrades its connection. The
-// supervisor sends encoded frames (see process.Frame), with an Alive frame at every
-// heartbeat without others. The client sends numbers of frames (8 bytes, big-endian): it
-// needs none up to that one any more. A request to start a process can ask for it, too: then
-// the process.Info comes first, as its length (4 bytes, big-endian) and JSON.
+// supervisor sends encoded frames (see process.Frame), and an Alive frame at every
+// heartbeat without other frames. The client sends numbers of frames (8 bytes, big-endian):
+// it no longer needs the frames up to that number. A request to start a process can also
+// ask for this protocol: then the process.Info comes first, as its length (4 bytes,
+// big-endian) and JSON.
 const processProtocol = "aibox-process/1"
 
 // Processes are the processes in a session's sandbox besides the agent.
@@ -109,9 +110,9 @@ func writeJSON(w http.ResponseWriter, value any, err error) {
 // inputLinger is how long a client can read why its input was refused while it still sends.
 const inputLinger = 2 * time.Second
 
-// serveInput passes the body on as the input of a process. If the process ends before, the
-// rest of the body is read all the same, for a while: a client whose connection is closed
-// while it writes does not read the answer.
+// serveInput sends the body to a process as its input. If the process ends earlier, the
+// rest of the body is still read for a while: a client whose connection is closed while it
+// writes does not read the answer.
 func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 	done, err := ps.Done(id)
 	if err != nil {
@@ -119,7 +120,7 @@ func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 		return
 	}
 	controller := http.NewResponseController(w)
-	_ = controller.EnableFullDuplex() // fails for HTTP/2, which needs none
+	_ = controller.EnableFullDuplex() // fails for HTTP/2, which does not need it
 	reading, writing := io.Pipe()
 	drained, answered := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -159,7 +160,8 @@ func serveConnect(w http.ResponseWriter, r *http.Request, ps Processes, id int) 
 	serveFrames(w, r, reader, nil)
 }
 
-// serveStarted upgrades the connection of a request that has started a process to its frames.
+// serveStarted handles a request that has started a process: it upgrades the connection to
+// the frames of the process.
 func serveStarted(w http.ResponseWriter, r *http.Request, ps Processes, info process.Info) {
 	text, err := json.Marshal(info)
 	if err != nil {
@@ -174,8 +176,8 @@ func serveStarted(w http.ResponseWriter, r *http.Request, ps Processes, info pro
 	serveFrames(w, r, reader, append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
 }
 
-// serveFrames upgrades a request's connection to frames of a process, which come after first.
-// It closes the reader.
+// serveFrames upgrades a request's connection to first, followed by frames of a process. It
+// closes the reader.
 func serveFrames(w http.ResponseWriter, r *http.Request, reader *process.Reader, first []byte) {
 	defer reader.Close()
 	conn, buffered, err := upgradeWith(w, processProtocol, first)
@@ -203,7 +205,7 @@ func serveFrames(w http.ResponseWriter, r *http.Request, reader *process.Reader,
 	}
 }
 
-// sendFrames sends frames up to the last one. Frames that are there are sent together.
+// sendFrames sends frames up to the last one. Frames that are available are sent together.
 func sendFrames(ctx context.Context, conn net.Conn, reader *process.Reader) error {
 	for {
 		beat, cancel := context.WithTimeout(ctx, Heartbeat)

@@ -19,7 +19,7 @@ import (
 	"aibox/session/process"
 )
 
-// fakeProcesses answers like a supervisor with at most one process, whose record is r.
+// fakeProcesses answers like a supervisor with at most one process, with the record r.
 type fakeProcesses struct {
 	dir     string
 	request process.Request
@@ -95,8 +95,8 @@ func startFake(t *testing.T, request process.Request) (*fakeProcesses, Client) {
 	return fake, c
 }
 
-// 100 MB arrive with equal hashes although the client reconnects again and again, and the
-// record keeps only a part.
+// 100 MB arrive with equal hashes although the client reconnects repeatedly, and the record
+// keeps only a part.
 func TestAClientThatReconnectsLosesNothingOfAProcess(t *testing.T) {
 	f, c := startFake(t, process.Request{Argv: []string{"x"}, Keep: 1 << 20})
 	const size = 100 << 20
@@ -160,7 +160,7 @@ func TestInputResizeAndSignalReachAProcess(t *testing.T) {
 	}
 }
 
-// A client that sends input and waits for more must learn that the process has ended.
+// A client that waits for more input to send must learn that the process has ended.
 func TestEndOfAProcessEndsItsInput(t *testing.T) {
 	f, c := startFake(t, process.Request{Argv: []string{"x"}, Stdin: true})
 	in, out := io.Pipe()
@@ -264,8 +264,8 @@ func TestAProcessThatIsRefusedHasNoFrames(t *testing.T) {
 	}
 }
 
-// A session that runs keeps the supervisor with which it was started, whatever aibox is
-// installed since.
+// A running session keeps the supervisor with which it was started, even after aibox was
+// updated.
 func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
 	dir := t.TempDir()
 	listener, err := Listen(dir)
@@ -283,7 +283,7 @@ func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
 	}
 }
 
-// pieces are the sizes of what was written.
+// pieces are the sizes of the writes.
 type pieces []int
 
 func (p *pieces) Write(data []byte) (int, error) {

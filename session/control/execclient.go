@@ -23,10 +23,11 @@ import (
 // maxProcesses is the maximum size of a list of processes as JSON.
 const maxProcesses = 64 << 20
 
-// readSize is how many bytes of frames are read at once.
+// readSize is the maximum number of bytes read at once.
 const readSize = 128 << 10
 
-// takenSize is after how many bytes a client reports the frames that it has taken.
+// takenSize is the number of bytes after which a client reports the frames that it has
+// taken.
 const takenSize = 128 << 10
 
 // StartProcess starts a process in the sandbox.
@@ -52,7 +53,7 @@ func readInfo(response *http.Response) (info process.Info, err error) {
 }
 
 // RunProcess is StartProcess and ConnectProcess in one request. The reader is nil if the
-// supervisor is of an older version, which has only started the process.
+// supervisor has an older version, which only starts the process.
 func (c Client) RunProcess(ctx context.Context, request process.Request) (process.Info, *ProcessReader, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -102,13 +103,13 @@ func (c Client) ProcessInput(ctx context.Context, id int, in io.Reader, end bool
 	return response.Body.Close()
 }
 
-// How many bytes of input are sent at once: little as long as little comes.
+// The numbers of bytes of input that are sent at once: small while the input is slow.
 const (
 	smallInput = 32 << 10
 	largeInput = 256 << 10
 )
 
-// copyInput copies input, each piece at once.
+// copyInput copies input, each piece as soon as it is read.
 func copyInput(to io.Writer, from io.Reader) (copied int64, err error) {
 	buf := make([]byte, smallInput)
 	for {
@@ -178,9 +179,9 @@ func refusalOf(response *http.Response) *RefusedError {
 type ProcessReader struct {
 	conn    io.ReadWriteCloser
 	in      *bufio.Reader
-	buf     []byte // of the data of the last frame
+	buf     []byte // buffer of the data of the last frame
 	last    uint64 // the last frame that was returned
-	untaken int    // bytes since the last report of bytes taken
+	untaken int    // bytes since the last report of taken frames
 	ended   bool
 
 	silence *time.Timer // closes conn when the supervisor has sent nothing for wait
@@ -188,8 +189,8 @@ type ProcessReader struct {
 	silent  atomic.Bool
 }
 
-// ConnectProcess reads the frames of a process from frame from on. A client that reconnects
-// names the frame after the last one that it has used.
+// ConnectProcess reads the frames of a process from the frame numbered from on. A client
+// that reconnects names the frame after the last one that it has used.
 func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*ProcessReader, error) {
 	target := url.URL{Scheme: "http", Host: "session", Path: processPath(id, "connect"), RawQuery: url.Values{"from": {strconv.FormatUint(from, 10)}}.Encode()}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), nil)
@@ -203,8 +204,8 @@ func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*Proce
 	return c.newProcessReader(conn, from), nil
 }
 
-// newProcessReader returns a reader of the frames that arrive on a connection, from frame from
-// on.
+// newProcessReader returns a reader of the frames that arrive on a connection, from the
+// frame numbered from on.
 func (c Client) newProcessReader(conn io.ReadWriteCloser, from uint64) *ProcessReader {
 	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, readSize), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
 	r.silence = time.AfterFunc(r.wait, func() {
@@ -258,9 +259,9 @@ func (c Client) tryUpgrade(ctx context.Context, request *http.Request, protocol 
 	return response, nil, nil
 }
 
-// Next returns the next frame. Its data is valid until the next call. With that, the frames
-// before count as used: the process may wait for it. io.EOF comes after the last frame; ErrNoSupervisor means that frames are
-// missing.
+// Next returns the next frame. Its data is valid until the next call. The call also reports
+// that earlier frames were used, for which the process may wait. io.EOF comes after the
+// last frame; ErrNoSupervisor means that frames are missing.
 func (r *ProcessReader) Next() (process.Frame, error) {
 	for {
 		if r.ended {

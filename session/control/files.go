@@ -16,8 +16,8 @@ const filesProtocol = "aibox-files/1"
 
 // Files are the files of a session's sandbox.
 type Files interface {
-	// Serve serves one request of the client that connect returns, with a reader of what it
-	// sends. It refuses before it calls connect.
+	// Serve serves one request of a client. connect returns the connection to the client and a
+	// reader of its data. Serve refuses a request before it calls connect.
 	Serve(ctx context.Context, connect func() (net.Conn, io.Reader, error)) error
 }
 

@@ -14,8 +14,8 @@ import (
 // events of the log.
 const maxLine = 1 << 20
 
-// readLines visits the lines of JSON that the supervisor answers with. If the supervisor
-// dies, it returns ErrNoSupervisor.
+// readLines visits the lines of JSON in the supervisor's answer. If the supervisor dies, it
+// returns ErrNoSupervisor.
 func readLines[T any](ctx context.Context, c Client, method, path string, query url.Values, visit func(T) error) error {
 	response, err := c.call(ctx, method, path, query)
 	if err != nil {

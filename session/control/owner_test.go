@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// The mode of the socket is not all that keeps other users out.
+// Other users are kept out not only by the mode of the socket.
 func TestAnotherUserGetsNoAnswerFromTheControlSocket(t *testing.T) {
 	dir := t.TempDir()
 	f, c := serveFake(t, dir)

@@ -51,7 +51,7 @@ func servePorts(c Session) http.HandlerFunc {
 	}
 }
 
-// serveOpen opens a port until the client leaves, and streams its updates.
+// serveOpen opens a port until the client disconnects, and streams its updates.
 func serveOpen(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		request, err := portRequest(r)

@@ -49,7 +49,7 @@ import (
 //	GET  /v1/ports            the ports on which programs in the sandbox listen, as JSON
 //	POST /v1/open?port=N&local=N&address=IP
 //	                          open a port of the sandbox on the host's loopback, and stream
-//	                          its updates as lines of JSON; it closes when the client leaves
+//	                          its updates as lines of JSON; it closes with the client's connection
 //	POST /v1/dial?port=N      upgrade to the bytes of a connection to a port of the sandbox
 //	POST /v1/attach?rows=R&cols=C&colors=N
 //	                          upgrade to frames with an interactive agent's terminal
@@ -75,12 +75,12 @@ import (
 
 // Session is the running session that the control socket serves.
 type Session interface {
-	Snapshot() any // the State, for JSON
+	Snapshot() any // the State, to be encoded as JSON
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 	Events(ctx context.Context, from int, visit func(audit.Event) error) error
 	Answer(request int, answer string) error
-	// WatchRequests visits the open requests, for JSON, at each change until ctx ends. visit's
-	// error ends it.
+	// WatchRequests visits the open requests, for JSON, at each change until ctx ends. It ends
+	// with the first error of visit.
 	WatchRequests(ctx context.Context, visit func(requests any) error) error
 	// ChangePolicy adds entries to the lists of the network policy, and returns the result,
 	// for JSON.
@@ -90,7 +90,7 @@ type Session interface {
 	// default.
 	Stop(reason string, grace time.Duration)
 	Signal(number int) error
-	Terminal() Terminal // nil: the session is not interactive
+	Terminal() Terminal // nil if the session is not interactive
 	// Usage measures what the sandbox uses, for JSON.
 	Usage() (any, error)
 	// Ports lists the ports on which programs in the sandbox listen.
@@ -98,14 +98,14 @@ type Session interface {
 	// OpenPort opens a port of the sandbox on the host. The caller must call updates, which
 	// visits the port's updates until ctx or the session ends; then the port is closed.
 	OpenPort(ctx context.Context, r ports.Request) (updates func(visit func(ports.Update) error) error, err error)
-	// DialPort connects to a port of the sandbox. The caller must call join, which passes
-	// bytes between the port and client, until both streams or the session have ended, and
-	// closes both. A nil client ends the connection at once. The error is
-	// ports.ErrNothingListens if no program listens on the port.
+	// DialPort connects to a port of the sandbox. The caller must call join, which copies data
+	// between the port and client until both streams or the session have ended, and closes
+	// both. A nil client ends the connection at once. The error is ports.ErrNothingListens if
+	// no program listens on the port.
 	DialPort(ctx context.Context, port uint16) (join func(client relay.Conn), err error)
 	Processes() Processes
 	Files() Files
-	Sandbox() Sandbox // nil: the session has an agent
+	Sandbox() Sandbox // nil if the session has an agent
 }
 
 // parseGrace parses the time that an agent has to end. Clients of older versions send none.
@@ -122,8 +122,8 @@ func parseGrace(text string) (time.Duration, error) {
 
 // Terminal is the terminal of an interactive session's agent.
 type Terminal interface {
-	// Serve shows the terminal on conn, a connection that speaks attach frames, until
-	// either side ends it.
+	// Serve shows the terminal on conn, a connection for attach frames, until either side
+	// closes it.
 	Serve(conn net.Conn, in FrameReader, size screen.Size, colors screen.Colors)
 	// Text returns the screen.
 	Text() []byte
@@ -224,10 +224,12 @@ func Serve(listener net.Listener, c Session) *http.Server {
 	return server
 }
 
-// timedOutput is the type of an answer whose chunks have times, which only newer clients ask for.
+// timedOutput is the type of an answer whose chunks have times. Only newer clients ask for
+// it.
 const timedOutput = "application/octet-stream; chunks=timed"
 
-// Before a chunk come its stream and its length, and then its time in nanoseconds.
+// A chunk is preceded by its stream and its length, and with times by its time in
+// nanoseconds.
 const (
 	chunkHeader      = 1 + 4
 	timedChunkHeader = chunkHeader + 8
@@ -237,7 +239,7 @@ func writeChunk(w io.Writer, chunk output.Chunk, timed bool) error {
 	header := append(make([]byte, 0, timedChunkHeader), byte(chunk.Stream))
 	header = binary.BigEndian.AppendUint32(header, uint32(len(chunk.Data)))
 	if timed {
-		var nanoseconds int64 // 0 for an unknown time
+		var nanoseconds int64 // 0 if the time is unknown
 		if !chunk.Time.IsZero() {
 			nanoseconds = chunk.Time.UnixNano()
 		}

@@ -18,9 +18,9 @@ func serveWatchRequests(c Session) http.HandlerFunc {
 }
 
 // WatchRequests visits the open requests of the session as JSON, and again whenever they
-// change, until the session makes no more or ctx ends. Meanwhile the session asks instead of
-// refusing: visit's caller must show the requests to a user who can answer them. A supervisor
-// of a version that never asks is a RefusedError.
+// change, until the session makes no more or ctx ends. Meanwhile the session asks instead
+// of refusing: visit's caller must show the requests to a user who can answer them. If the
+// supervisor's version never asks, the error is a RefusedError.
 func (c Client) WatchRequests(ctx context.Context, visit func(requests json.RawMessage) error) error {
 	return readLines(ctx, c, http.MethodGet, requestsPath, nil, visit)
 }

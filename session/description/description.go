@@ -16,18 +16,18 @@ import (
 	"aibox/session"
 )
 
-// Text describes a session's work where it is delivered. Text that the agent chose (names,
-// subjects, targets) appears in it only as data: in a message only names of plain letters,
-// in Markdown only as code. Secrets are replaced by secrets.Removed.
+// Text describes a session's work in a commit or a pull request. Text that the agent chose
+// (names, subjects, targets) appears only as data: in a message only names of plain
+// letters, in Markdown only as code. Secrets are replaced by secrets.Removed.
 type Text struct {
 	Title   string `json:"title"`   // the task in one line of at most 72 columns
-	Message string `json:"message"` // of a commit: the title and a summary of the record, ended by a newline
+	Message string `json:"message"` // of a commit: the title and a summary of the record, ending in a newline
 	Body    string `json:"body"`    // of a pull request, in Markdown
-	Secrets int    `json:"-"`       // how many of the task and the commands were replaced
+	Secrets int    `json:"-"`       // the number of secrets replaced in the task and the commands
 }
 
-// Of describes the part of the session's work that set holds. For each command it
-// considers only the last verification that ran on the set's tree.
+// Of describes the part of the session's work that is in set. For each verification command
+// it considers only the last run on the set's tree.
 func Of(s session.Session, set *review.ChangeSet, verified []session.Verification) Text {
 	w := work{Session: s, task: taskOf(s), set: set, verified: latestOf(verified, set.Tree)}
 	count := w.task.secrets
@@ -39,7 +39,7 @@ func Of(s session.Session, set *review.ChangeSet, verified []session.Verificatio
 	return Text{Title: title, Message: w.message(title, rest), Body: w.request(), Secrets: count}
 }
 
-// work is a part of a session's work, with its verifications.
+// work is part of a session's work, with its verifications.
 type work struct {
 	session.Session
 	task     task
@@ -73,12 +73,12 @@ func outcome(v *session.Verification) string {
 }
 
 const (
-	maxFolders = 12  // that are listed
-	maxNamed   = 100 // files that are listed
+	maxFolders = 12  // the number of folders that are listed
+	maxNamed   = 100 // the number of files that are listed
 )
 
-// message returns the message of a commit: the title, the rest of the task, indented so
-// that no line of it acts as a trailer or a comment, and a summary of the record.
+// message returns a commit message: the title, the rest of the task, and a summary of the
+// record. The task is indented so that none of its lines is read as a trailer or a comment.
 func (w work) message(title, rest string) string {
 	var b strings.Builder
 	b.WriteString(title + "\n\n")
@@ -109,10 +109,10 @@ func (w work) maker() string {
 	return w.Agent + " (" + plainOr(w.Model, "a model with an unusual name") + ")"
 }
 
-// folder is a folder with the number of its changes.
+// folder is a folder and the number of changes in it.
 type folder struct {
-	name                  string // "" is the top; raw
-	more                  int    // how many other folders it sums up
+	name                  string // "" is the top folder; raw
+	more                  int    // the number of other folders that it summarizes
 	files, added, deleted int
 }
 
@@ -151,7 +151,7 @@ func folderAt(file string, depth int) string {
 	return strings.Join(parts[:min(depth, len(parts))], "/")
 }
 
-// largestFolders keeps the largest folders and sums up the others.
+// largestFolders keeps the largest folders and summarizes the others in one entry.
 func largestFolders(all []folder) []folder {
 	sorting.Func(all, func(a, b *folder) int { return cmp.Or(b.files-a.files, strings.Compare(a.name, b.name)) })
 	var rest folder
@@ -175,7 +175,7 @@ func (f folder) count() string {
 	return fmt.Sprintf("%d %s, +%d -%d", f.files, noun, f.added, f.deleted)
 }
 
-// plainName returns the folder's name if that can only be read as a name.
+// plainName returns the folder's name if it can only be read as a name.
 func (f folder) plainName() string {
 	switch {
 	case f.more > 0:
@@ -186,8 +186,8 @@ func (f folder) plainName() string {
 	return plainOr(f.name, "a folder with an unusual name")
 }
 
-// plainName matches names that no forge takes for a mention, an issue, a trailer, a link or
-// a command such as [skip ci].
+// plainName matches names that no forge interprets as a mention, an issue, a trailer, a
+// link or a command such as [skip ci].
 var plainName = lazyregexp.New(`^[A-Za-z0-9._+/-]{1,100}$`)
 
 func plainOr(word, otherwise string) string {

@@ -13,7 +13,7 @@ import (
 	"aibox/session"
 )
 
-// described is a session whose record holds what a hostile agent would put there.
+// described is a session whose record holds the data of a hostile agent.
 func described() (session.Session, *review.ChangeSet, []session.Verification) {
 	s := session.Session{Spec: session.Spec{ID: "0dq4f-codex", Agent: "codex", Prompt: "Fix the login\n\nThe form forgets the name of the person when the password is wrong; keep it, and say which field is wrong.\n\n  - and add a test", Run: config.Run{Model: "gpt-5", Network: netguard.Local.String()}}}
 	s.State.Result = &session.Result{
@@ -78,7 +78,7 @@ func TestEverySessionHasATitle(t *testing.T) {
 	}
 }
 
-func TestATaskIsNotWrappedAndNotSaidTwice(t *testing.T) {
+func TestATaskIsNotWrappedAndNotRepeated(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("a rather long line ", 20))
 	for _, c := range []struct {
 		spec session.Spec
@@ -96,13 +96,13 @@ func TestATaskIsNotWrappedAndNotSaidTwice(t *testing.T) {
 	}
 }
 
-func TestADescriptionHoldsNoSecret(t *testing.T) {
+func TestADescriptionContainsNoSecret(t *testing.T) {
 	token := "ghp_" + "x7Kq2Vw9Zr4Tn8Ly1Mb6Jd3Hs5Pf0GcAaB9e"
 	set := &review.ChangeSet{Tree: "t", Changes: []review.Change{{Path: review.Path(token + "/f")}}}
 	for _, spec := range []session.Spec{
 		{Agent: "a", Prompt: "Push with " + token + " to the server"},
-		{Agent: "a", Prompt: strings.Repeat("word ", 10) + token + " and more"}, // the title ends within it
-		{Agent: "a", Prompt: "Push\n\n" + strings.Repeat("x ", 990) + token},    // so does the line
+		{Agent: "a", Prompt: strings.Repeat("word ", 10) + token + " and more"}, // the title ends inside the secret
+		{Agent: "a", Prompt: "Push\n\n" + strings.Repeat("x ", 990) + token},    // the line ends inside the secret
 		{Agent: "a", Prompt: "Push\n\n" + strings.Repeat("line\n", 13_100) + strings.Repeat("x ", 1) + token},
 		{Agent: "shell", Args: []string{"git", "push", "https://x:" + token + "@example.com"}},
 	} {
@@ -137,7 +137,7 @@ func TestManyFoldersAreSummarized(t *testing.T) {
 	}
 }
 
-// onlyOurs fails when Markdown holds, outside of code, anything that is not ours.
+// onlyOurs fails when Markdown holds, outside of code, text that aibox did not write.
 func onlyOurs(t *testing.T, markdown string) {
 	t.Helper()
 	rest := stripSpans(stripBlocks(markdown))
@@ -150,7 +150,7 @@ func onlyOurs(t *testing.T, markdown string) {
 	}
 }
 
-// stripBlocks takes fenced blocks out (CommonMark 0.31, 4.5): one ends at a line that
+// stripBlocks removes fenced blocks (CommonMark 0.31, 4.5): a block ends at a line that
 // begins with at least as many backticks as it began with.
 func stripBlocks(markdown string) string {
 	var out strings.Builder
@@ -170,8 +170,8 @@ func stripBlocks(markdown string) string {
 	return out.String()
 }
 
-// stripSpans takes code spans out (6.1): from a run of backticks to the next run of
-// the same length.
+// stripSpans removes code spans (6.1), which reach from a run of backticks to the next run
+// of the same length.
 func stripSpans(text string) string {
 	var out strings.Builder
 	for text != "" {

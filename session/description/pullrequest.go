@@ -11,9 +11,8 @@ import (
 	"aibox/review/risk/secrets"
 )
 
-// request returns the text of a pull request. Text by the agent, the model or its server
-// is quoted as code, which no Markdown renderer takes for a link, a mention, an image or
-// HTML.
+// request returns the text of a pull request. Text by the agent, the model or its server is
+// quoted as code, in which no Markdown renderer finds links, mentions, images or HTML.
 func (w work) request() string {
 	var b strings.Builder
 	if task := w.task.String(); task != "" {
@@ -94,7 +93,7 @@ func (w work) describeOrigin(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// listRefusals lists the network's refusals.
+// listRefusals lists the refused connections.
 func (w work) listRefusals(b *strings.Builder) {
 	if w.State.Result == nil || len(w.State.Result.Refused) == 0 {
 		return

@@ -12,18 +12,18 @@ import (
 
 const (
 	maxTitle    = 72       // columns
-	minTitle    = 24       // columns that a title keeps when it is cut at a word
+	minTitle    = 24       // minimum columns of a title that is cut at a word
 	maxTask     = 40       // lines
 	maxTaskLine = 2000     // bytes
 	maxTaskText = 64 << 10 // bytes
 )
 
-// task is the session's task without secrets: the prompt, or the command of a session
-// without one. Escape it before printing.
+// task is the session's task without secrets: the prompt, or the command if there is no
+// prompt. Escape it before printing.
 type task struct {
 	text    string
 	command bool
-	secrets int // how many were replaced
+	secrets int // the number of replaced secrets
 }
 
 func taskOf(s session.Session) task {
@@ -35,14 +35,14 @@ func taskOf(s session.Session) task {
 	if cut {
 		t.text = t.text[:maxTaskText]
 	}
-	t.text, t.secrets = secrets.Redact(t.text) // before lines are cut: half a secret matches no rule
+	t.text, t.secrets = secrets.Redact(t.text) // before lines are cut, because half a secret matches no rule
 	if cut {                                   // the end may be half a secret
 		t.text = t.text[:max(0, len(t.text)-maxTaskLine)] + "…"
 	}
 	return t
 }
 
-// String returns the task, safe and cut to a length for a message.
+// String returns the task, escaped and shortened for a message.
 func (t task) String() string {
 	lines := strings.Split(termtext.Text(t.text), "\n")
 	if len(lines) > maxTask {
@@ -56,8 +56,8 @@ func (t task) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// title returns the first line of the task, or whose work it is, in at most 72 columns,
-// and what of the task it does not say.
+// title returns a title of at most 72 columns and the part of the task that is not in it.
+// The title is the first line of the task, or names the agent if there is no task.
 func (w work) title() (title, rest string) {
 	t := w.task
 	line, more, _ := strings.Cut(t.text, "\n")

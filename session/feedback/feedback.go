@@ -29,17 +29,17 @@ type Feedback struct {
 	Rejected []Rejection `json:"rejected"`
 }
 
-// Comment is a remark on the work, on a file of it, on a line or on a hunk.
+// Comment is a remark on the work, or on a file, a line or a hunk of it.
 type Comment struct {
 	Number int           `json:"number"`          // within the session, from 1; never used twice. Set by Add
 	Path   review.Path   `json:"path,omitempty"`  // the file; empty for the work as a whole
-	Line   int           `json:"line,omitempty"`  // of the agent's version of the file, from 1; 0 for the file as a whole
+	Line   int           `json:"line,omitempty"`  // in the agent's version of the file, from 1; 0 for the file as a whole
 	Quote  string        `json:"quote,omitempty"` // the line, raw, cut: escape before printing. Set by Add
 	Hunk   review.HunkID `json:"hunk,omitempty"`  // instead of Line; Path is set from it
 	Diff   string        `json:"diff,omitempty"`  // the hunk, raw, cut: escape before printing. Set by Add
 	Text   string        `json:"text"`
 	Made   time.Time     `json:"made"`           // set by Add
-	Sent   string        `json:"sent,omitempty"` // the id of the session that got it; empty when unsent
+	Sent   string        `json:"sent,omitempty"` // the id of the session that received it; empty when unsent
 }
 
 // Rejection is a hunk that the user rejected.
@@ -49,7 +49,7 @@ type Rejection struct {
 	Diff string        `json:"diff"` // raw, cut: escape before printing
 	Note string        `json:"note,omitempty"`
 	Made time.Time     `json:"made"`
-	Sent string        `json:"sent,omitempty"` // the id of the session that got it; empty when unsent
+	Sent string        `json:"sent,omitempty"` // the id of the session that received it; empty when unsent
 }
 
 // Empty reports whether there is no feedback at all.
@@ -97,8 +97,9 @@ func tooLong() *fault.Fault {
 	return fault.New(fault.Usage, "the comment is longer than %d KiB", MaxComment>>10)
 }
 
-// Add adds a normalized comment on the change set of the session of. Path, Line and Hunk
-// must exist in it; otherwise it returns a Usage fault. It returns the comment as added.
+// Add adds a normalized comment on the change set of the session with the id of. Path, Line
+// and Hunk must exist in it; otherwise it returns a Usage fault. It returns the comment as
+// added.
 func (f *Feedback) Add(ctx context.Context, of string, set *review.ChangeSet, c Comment) (Comment, error) {
 	if len(f.Comments) >= MaxComments {
 		return c, fault.New(fault.Usage, "%s has %d comments, the maximum", of, MaxComments).Hint("`aibox comment %s --remove N` removes one", of)
@@ -135,8 +136,8 @@ func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
 	return nil
 }
 
-// Remove removes comments on the session of by their numbers. One that does not exist is a
-// Usage fault.
+// Remove removes comments on the session with the id of by their numbers. A comment that
+// does not exist is a Usage fault.
 func (f *Feedback) Remove(of string, numbers ...int) error {
 	for _, number := range numbers {
 		at := slices.IndexFunc(f.Comments, func(c Comment) bool { return c.Number == number })
@@ -148,9 +149,9 @@ func (f *Feedback) Remove(of string, numbers ...int) error {
 	return nil
 }
 
-// Reject marks hunks of the change set of the session of as rejected, each by its id or a
-// unique prefix. note is the reason and may be empty; it replaces the note of an earlier
-// rejection. A hunk that does not exist is a Usage fault.
+// Reject marks hunks of the change set of the session with the id of as rejected, each by
+// its id or a unique prefix. note is the reason and may be empty; it replaces the note of
+// an earlier rejection. A hunk that does not exist is a Usage fault.
 func (f *Feedback) Reject(ctx context.Context, of string, set *review.ChangeSet, hunks []review.HunkID, note string) error {
 	note = strings.TrimSpace(strings.ToValidUTF8(note, "\uFFFD"))
 	if len(note) > MaxComment {
@@ -171,8 +172,8 @@ func (f *Feedback) Reject(ctx context.Context, of string, set *review.ChangeSet,
 	return nil
 }
 
-// Unreject removes unsent rejections on the session of by the hunks' ids or prefixes of
-// them. One that does not exist is a Usage fault.
+// Unreject removes unsent rejections on the session with the id of by the hunks' ids or
+// prefixes of them. A rejection that does not exist is a Usage fault.
 func (f *Feedback) Unreject(of string, hunks []review.HunkID) error {
 	for _, prefix := range hunks {
 		var whole review.HunkID
@@ -210,7 +211,8 @@ func (f *Feedback) MarkSent(to string) { f.replaceSent("", to) }
 // MarkUnsent marks the feedback sent to a session as unsent. It reports whether there was any.
 func (f *Feedback) MarkUnsent(to string) bool { return f.replaceSent(to, "") }
 
-// replaceSent reports whether it changed anything.
+// replaceSent replaces one value of Sent by another. It reports whether it changed
+// anything.
 func (f *Feedback) replaceSent(from, to string) bool {
 	changed := false
 	for i := range f.Comments {
@@ -230,8 +232,7 @@ func ambiguousHunk(prefix review.HunkID) error {
 	return fault.New(fault.Usage, "%.64q could be several hunks", string(prefix)).Hint("type more of the id")
 }
 
-// cutText returns at most limit bytes of text, followed by a line that says so when it
-// was cut.
+// cutText returns at most limit bytes of text, followed by a note if it was cut.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text

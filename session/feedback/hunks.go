@@ -16,7 +16,7 @@ type foundHunk struct {
 }
 
 // findHunks finds hunks of a change set, or parts of them, by their ids or unique prefixes
-// of ids. One that does not exist is a Usage fault.
+// of ids. A hunk that does not exist is a Usage fault.
 func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]foundHunk, error) {
 	all := make([]foundHunk, len(prefixes))
 	err := set.Files(ctx, func(file review.FileDiff) error {

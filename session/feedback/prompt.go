@@ -12,7 +12,7 @@ import (
 // maxPrompt is the maximum length of Prompt, in bytes.
 const maxPrompt = 256 << 10
 
-// Prompt returns the feedback as Markdown for the agent. It counts the points that do not
+// Prompt returns the feedback as Markdown for the agent. It says how many points do not
 // fit.
 func (f Feedback) Prompt() string {
 	var b strings.Builder
@@ -49,7 +49,7 @@ func (f Feedback) Prompt() string {
 	return b.String()
 }
 
-// location returns the place that a comment is about.
+// location returns the place that a comment refers to.
 func (c Comment) location() string {
 	switch {
 	case c.Path == "":
@@ -63,7 +63,7 @@ func (c Comment) location() string {
 	}
 }
 
-// quotation quotes the line or hunk that a comment is about.
+// quotation quotes the line or hunk that a comment refers to.
 func (c Comment) quotation() string {
 	switch {
 	case c.Hunk != "":
@@ -75,7 +75,7 @@ func (c Comment) quotation() string {
 	}
 }
 
-// promptPath returns a path by which the agent finds the file: quoted unless it is plain.
+// promptPath returns the file's path for the prompt, quoted if it has special characters.
 func promptPath(path review.Path) string {
 	if raw := path.Raw(); path.String() == raw {
 		return raw

@@ -12,12 +12,12 @@ import (
 //
 // Its strings are Unicode, so bytes that are not UTF-8 are replaced with U+FFFD.
 type Cast struct {
-	// Lines reports that the output is no terminal's: a line break also returns to the
-	// first column, as a terminal's driver does it.
+	// Lines reports that the output is not from a terminal: a line break must also return to
+	// the first column, as it does in a terminal's driver.
 	Lines bool
 
 	begin time.Time
-	carry map[Stream][]byte // the beginning of a character whose rest comes in the next chunk
+	carry map[Stream][]byte // the beginning of a character that continues in the next chunk
 }
 
 // CastHeader is the first line of a cast.
@@ -38,7 +38,8 @@ func NewCastHeader(width, height int, begin time.Time, title string) CastHeader 
 	return h
 }
 
-// CastEvent is a later line: text that was printed, so many seconds after the first one.
+// CastEvent is one of the other lines: printed text, and its time in seconds after the
+// first text.
 type CastEvent struct {
 	Seconds float64
 	Text    string

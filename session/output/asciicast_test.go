@@ -32,7 +32,7 @@ func TestCastHasWholeCharactersAndTheTimeOfEachPiece(t *testing.T) {
 	}
 }
 
-// FuzzCast plays anything: in any pieces it is the same valid text.
+// FuzzCast plays arbitrary output: split in any way, it gives the same valid text.
 func FuzzCast(f *testing.F) {
 	f.Add([]byte("plain \xe6\xbc\xa2 \xff\x00\n"), 2)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
@@ -52,7 +52,7 @@ func FuzzCast(f *testing.F) {
 		if !utf8.ValidString(whole) || !utf8.ValidString(pieces) {
 			t.Fatalf("not valid text: %q", whole)
 		}
-		// Bytes that are not UTF-8 become one replacement per piece that holds them.
+		// Bytes that are not UTF-8 become one replacement for each piece that contains them.
 		squeeze := func(text string) string { return strings.ReplaceAll(text, "\uFFFD", "") }
 		if squeeze(whole) != squeeze(pieces) {
 			t.Fatalf("in pieces of %d: %q, at once %q", size, pieces, whole)

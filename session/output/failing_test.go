@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// failingIndex takes one byte of the write number fails, from 1, and refuses the rest, as
-// a full disk does.
+// failingIndex stores one byte of the write with the number fails, counted from 1, and
+// refuses the rest, as a full disk does.
 type failingIndex struct {
 	indexFile
 	fails int

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a full disk takes of a piece of output is no part of the record: what comes later
-// would be found at the wrong place.
+// A piece of output that a full disk stores only in part does not become part of the
+// record: otherwise later output would have wrong offsets.
 func TestAShortWriteOfOutputKeepsTheRecordIntact(t *testing.T) {
 	dir := t.TempDir()
 	r, err := NewRecorder(dir)

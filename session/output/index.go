@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// The output index holds the time and stream of each piece of a record. It is a row of
-// blocks, so that a reader finds any offset without reading all of it. A block begins
-// with indexMagic, a time (Unix milliseconds) and an offset into the record, both
-// little-endian 64 bits. Entries follow, each two varints: the milliseconds since the
-// previous entry, and the length of the piece with its stream in the lowest two bits. An
-// entry never has length 0, so zeros fill a block that has no room for the next one.
+// The output index holds the time and stream of each piece of a record. It is a sequence of
+// blocks, so that a reader finds any offset without reading all of it. A block begins with
+// indexMagic, a time (Unix milliseconds) and an offset into the record, both little-endian
+// 64 bits. Entries follow, each two varints: the milliseconds since the previous entry, and
+// the length of the piece with its stream in the lowest two bits. An entry never has length
+// 0, so zeros fill a block that has no room for the next one.
 //
 // Sessions of earlier versions have an index without blocks: see readFixedIndex.
 const (
@@ -28,8 +28,8 @@ const (
 	maxIndexEntry = 2 * binary.MaxVarintLen64
 )
 
-// Limits on what one entry covers. Pieces that come within indexWindow share one,
-// since agents print in very small pieces and no replay is faster than that.
+// Limits of one entry. Pieces within indexWindow share an entry, since agents print in very
+// small pieces and no replay is faster than that.
 const (
 	indexWindow = 10 * time.Millisecond
 	indexPiece  = 64 << 10 // bytes
@@ -44,13 +44,13 @@ type indexFile interface {
 // indexWriter appends entries to an index. It is not safe for concurrent use.
 type indexWriter struct {
 	file   indexFile
-	size   int64 // bytes written
+	size   int64 // number of written bytes
 	last   int64 // time of the last entry, Unix milliseconds
-	offset int64 // into the record, after the last entry
+	offset int64 // offset into the record, after the last entry
 }
 
-// add appends the entry of the next piece of the record. A clock that went backwards
-// counts as stopped.
+// add appends the entry of the next piece of the record. If the clock went backwards, the
+// time of the last entry is used.
 func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
 	now := max(at.UnixMilli(), w.last)
 	entry := binary.AppendUvarint(nil, uint64(now-w.last))
@@ -64,7 +64,7 @@ func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
 		entry = binary.AppendUvarint(out, uint64(length)<<2|uint64(stream))
 	}
 	if _, err := w.file.Write(entry); err != nil {
-		return errors.Join(err, w.file.Truncate(w.size)) // a full disk may have stored a part
+		return errors.Join(err, w.file.Truncate(w.size)) // a full disk may have stored part of it
 	}
 	w.size += int64(len(entry))
 	w.last, w.offset = now, w.offset+length
@@ -81,9 +81,9 @@ type indexEntry struct {
 // errIndexDamaged reports that no recorder can have written an index.
 var errIndexDamaged = errors.New("the session's output index is damaged")
 
-// readIndex visits the entries with their offsets, from the one that contains the
-// record's offset from. It skips an incomplete entry at the end, which a crash or a
-// concurrent write leaves. It also reads indexes of earlier versions.
+// readIndex visits the entries with their offsets, from the one that contains the record's
+// offset from. It skips an incomplete entry at the end, which a crash or a concurrent write
+// can cause. It also reads indexes of earlier versions.
 func readIndex(file *os.File, from int64, visit func(offset int64, entry indexEntry) error) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -119,8 +119,8 @@ func readIndex(file *os.File, from int64, visit func(offset int64, entry indexEn
 	return nil
 }
 
-// loadBlock reads a block into buf and returns as much of it as exists: nil when that is
-// less than a header, which a crash may leave at the end.
+// loadBlock reads a block into buf and returns as much of it as exists: nil if it is
+// smaller than a header, which a crash can cause at the end.
 func loadBlock(file *os.File, i int, buf []byte) ([]byte, error) {
 	n, err := file.ReadAt(buf, int64(i)*indexBlock)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -28,7 +28,7 @@ const (
 // Chunk is a piece of recorded output: raw bytes that must pass the terminal
 // filter before they are shown.
 type Chunk struct {
-	Offset int64 // of Data's first byte in the record
+	Offset int64 // offset of Data's first byte in the record
 	Stream Stream
 	Time   time.Time
 	Data   []byte
@@ -40,11 +40,12 @@ const (
 )
 
 // MaxSize is the limit of a record and its index in bytes unless SetLimit changes it, so
-// that an agent that prints forever does not fill the disk. Output beyond the limit is
-// counted and dropped.
+// that an agent's endless output does not fill the disk. Output beyond the limit is counted
+// and dropped.
 const MaxSize = 256 << 20
 
-// noticeRoom is how far notices may exceed the limit: the one about the limit comes last.
+// noticeRoom is how far notices may exceed the limit: the notice about the limit comes
+// last.
 const noticeRoom = 1 << 20
 
 // Recorder appends output to a session's record and wakes its followers.
@@ -57,15 +58,15 @@ type Recorder struct {
 	mu      sync.Mutex
 	index   indexWriter
 	end     int64
-	since   time.Time   // of the first byte that has no entry yet, all of which are standard output
-	flush   *time.Timer // gives them their entry
-	failed  error       // of the index, returned by the next Append
+	since   time.Time   // offset of the first byte without an entry; all bytes without one are standard output
+	flush   *time.Timer // writes the entry of these bytes
+	failed  error       // error of the index, returned by the next Append
 	dropped int64
 	closed  bool
-	grown   chan struct{} // closed and replaced at each growth
+	grown   chan struct{} // closed and replaced when the record grows
 }
 
-// NewRecorder makes the record in the session folder dir, which must have none.
+// NewRecorder makes the record in the session folder dir, which must not contain one.
 func NewRecorder(dir string) (*Recorder, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 	raw, err := os.OpenFile(filepath.Join(dir, rawName), flags, 0o600)
@@ -95,14 +96,14 @@ func (r *Recorder) SetLimit(bytes int64) {
 	r.limit = bytes
 }
 
-// Append appends data. Past the limit the rest is dropped; Dropped counts it.
+// Append appends data. Data beyond the limit is dropped, and Dropped counts it.
 func (r *Recorder) Append(stream Stream, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {
 		return r.failed
 	}
-	// Room for the data, its entry, and the entry of pending data.
+	// Space for the data, its entry, and the entry of pending data.
 	room := r.limit - r.end - r.index.size - indexRoom
 	if stream == Notice {
 		room += noticeRoom
@@ -119,9 +120,9 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 		return err
 	}
 	if _, err := r.raw.Write(data); err != nil {
-		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk may have stored a part
+		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk may have stored part of it
 	}
-	if stream != Stdout { // without an entry it would count as standard output
+	if stream != Stdout { // without an entry it would be read as standard output
 		if err := r.index.add(now, stream, int64(len(data))); err != nil {
 			return errors.Join(err, r.raw.Truncate(r.end))
 		}
@@ -169,14 +170,14 @@ func (r *Recorder) Dropped() int64 {
 	return r.dropped
 }
 
-// Taken is how much of the limit is taken: by the bytes recorded and by their index.
+// Taken returns the part of the limit that is used by the recorded bytes and their index.
 func (r *Recorder) Taken() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.end + r.index.size
 }
 
-// Size is the number of bytes recorded.
+// Size returns the number of recorded bytes.
 func (r *Recorder) Size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +197,7 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.raw.Sync(), r.idx.Sync(), r.raw.Close(), r.idx.Close())
 }
 
-// Follow visits the record of dir from offset from, waiting for growth until
+// Follow visits the record of dir from the offset from, and waits for new output until
 // finish or until ctx ends.
 func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit func(Chunk) error) error {
 	for ctx.Err() == nil {
@@ -209,7 +210,7 @@ func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit fun
 				next, err = readPending(dir, from, end, since, visit)
 			}
 			if err == nil && next == from {
-				err = errIndexDamaged // it has lost an entry
+				err = errIndexDamaged // an entry was lost
 			}
 			if err != nil {
 				return err

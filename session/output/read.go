@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Read visits what the record of dir holds from offset from on and returns
-// the offset after it. A missing record is empty. With whole, bytes that a crash
-// left out of the index come too, as standard output; while a recorder is at
-// work they are about to be indexed, so a follower leaves them.
+// Read visits the chunks in the record of dir from the offset from on and returns the
+// offset after them. A missing record is empty. If whole is set, Read includes bytes that
+// are missing in the index because of a crash, as standard output. A follower omits them,
+// because a running recorder is about to index them.
 func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, error) {
 	raw, err := os.Open(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -37,7 +37,7 @@ func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, e
 	return readTail(raw, from, visit)
 }
 
-// readIndexed visits the indexed chunks from offset from on.
+// readIndexed visits the indexed chunks from the offset from on.
 func readIndexed(raw, index *os.File, from int64, visit func(Chunk) error) (int64, error) {
 	err := readIndex(index, from, func(offset int64, entry indexEntry) error {
 		if offset > from {
@@ -71,7 +71,7 @@ func readPending(dir string, from, end int64, since time.Time, visit func(Chunk)
 	return end, visit(Chunk{Offset: from, Stream: Stdout, Time: since, Data: data})
 }
 
-// readTail visits what lies in raw from offset from on.
+// readTail visits the bytes of raw from the offset from on.
 func readTail(raw *os.File, from int64, visit func(Chunk) error) (int64, error) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -91,7 +91,7 @@ func readTail(raw *os.File, from int64, visit func(Chunk) error) (int64, error) 
 	}
 }
 
-// Size returns the number of bytes that the record of dir holds; 0 without one.
+// Size returns the number of bytes in the record of dir; 0 if there is none.
 func Size(dir string) (int64, error) {
 	info, err := os.Stat(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -103,8 +103,8 @@ func Size(dir string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Tail returns at most the last limit bytes of the record of dir, all streams in the
-// order in which they came, raw.
+// Tail returns at most the last limit bytes of the record of dir, all streams in the order
+// of their output, raw.
 func Tail(dir string, limit int64) ([]byte, error) {
 	file, err := os.Open(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {

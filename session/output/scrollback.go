@@ -14,8 +14,8 @@ import (
 // with colors.
 const scrollbackFile = "scrolled.txt"
 
-// maxScrollback limits its size in bytes. Its last line then says that later output is in
-// the record alone.
+// maxScrollback limits its size in bytes. Its last line then says that later output is only
+// in the record.
 const (
 	maxScrollback  = 64 << 20
 	scrollbackFull = "… later output is only in the record\n"
@@ -25,9 +25,9 @@ const (
 // not safe for concurrent use. A nil writer, as in headless sessions, does nothing.
 type ScrollbackWriter struct {
 	dir  string
-	file *os.File // nil until something has scrolled off
+	file *os.File // nil until a line has scrolled off
 	size int
-	full bool // or it is not writable
+	full bool // the limit is reached, or the file is not writable
 }
 
 // NewScrollbackWriter returns a writer for the session folder dir.
@@ -64,18 +64,18 @@ func (k *ScrollbackWriter) Close() {
 	}
 }
 
-// Scrollback is the text that an interactive agent's terminal has shown up to a moment:
-// the lines that scrolled off its screen, and below them the screen. It has no text from
-// an alternate screen and none that was overwritten. It is read like a record: raw text
-// that must pass the terminal filter before it is shown.
+// Scrollback is the text that an interactive agent's terminal has shown until a point in
+// time: the lines that scrolled off its screen, followed by the screen. It lacks text of
+// the alternate screen and overwritten text. It is read like a record: raw text that must
+// pass the terminal filter before it is shown.
 type Scrollback struct {
 	file  string
-	size  int64 // of it at that moment
+	size  int64 // size of the file at that time
 	shown []byte
 }
 
 // OpenScrollback opens the scrollback of the session in dir; shown is its current screen,
-// nil for none. Without either it returns fs.ErrNotExist.
+// or nil. If both are missing, it returns fs.ErrNotExist.
 func OpenScrollback(dir string, shown []byte) (*Scrollback, error) {
 	p := &Scrollback{file: filepath.Join(dir, scrollbackFile), shown: shown}
 	info, err := os.Stat(p.file)
@@ -91,7 +91,7 @@ func OpenScrollback(dir string, shown []byte) (*Scrollback, error) {
 // Size returns the number of bytes.
 func (p *Scrollback) Size() (int64, error) { return p.size + int64(len(p.shown)), nil }
 
-// Output visits the text from an offset on. visit must not keep the data.
+// Output visits the text from the given offset on. visit must not keep the data.
 func (p *Scrollback) Output(from int64, visit func(Chunk) error) error {
 	if from < p.size {
 		end, err := p.read(from, visit)

@@ -1,6 +1,6 @@
 // Package ports connects the host to TCP ports inside a session's sandbox, without a route
 // between the two. The supervisor dials a port through the sandbox's PID 1 (Dialer), and
-// offers it on the host's loopback (Forward). It never interprets what passes.
+// offers it on the host's loopback (Forward). It never interprets the data.
 package ports
 
 import (
@@ -22,7 +22,8 @@ import (
 
 // Limits of a Dialer.
 const (
-	// maxPending bounds the dials that wait for the sandbox; more wait for one of these.
+	// maxPending bounds the dials that wait for the sandbox; further dials wait for one of
+	// these to end.
 	maxPending = 64
 	// maxUnknown bounds the connections from the sandbox that have not sent a token yet.
 	maxUnknown = 128
@@ -49,15 +50,15 @@ type Dialer struct {
 	send     func(t lifeline.Type, message any) error
 	refused  func(reason string)
 
-	slots chan struct{} // of waiting dials
+	slots chan struct{} // one slot per waiting dial
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the following fields
 	made      int
 	pending   map[token]*pendingDial
 	unknown   []net.Conn // connections that have not sent a token, the oldest first
 	accepting bool       // a goroutine accepts connections
 	closed    bool
-	lists     []chan<- lifeline.Ports // of callers that wait for the list of ports
+	lists     []chan<- lifeline.Ports // callers that wait for the list of ports
 }
 
 // pendingDial is a dial that waits for the sandbox. Each channel receives at most one value.
@@ -70,8 +71,8 @@ type pendingDial struct {
 }
 
 // NewDialer returns a dialer for the sandbox whose lifeline was accepted on listener, which
-// must be paused. send sends a message to PID 1, and refused receives the reason for which a
-// connection of the sandbox was closed.
+// must be paused. send sends a message to PID 1, and refused receives the reason when a
+// connection of the sandbox is closed.
 func NewDialer(listener net.Listener, send func(t lifeline.Type, message any) error, refused func(reason string)) *Dialer {
 	return &Dialer{
 		listener: listener, send: send, refused: refused,
@@ -80,16 +81,16 @@ func NewDialer(listener net.Listener, send func(t lifeline.Type, message any) er
 	}
 }
 
-// Dial connects to a port of the sandbox. It returns ErrNothingListens if no program listens
-// there. Otherwise the caller owns the connection; its bytes are the sandbox's.
+// Dial connects to a port of the sandbox. It returns ErrNothingListens if no program
+// listens there. Otherwise the caller owns the connection; its data comes from the sandbox.
 func (d *Dialer) Dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	return d.dial(ctx, portRefusal, func(p *pendingDial) error {
 		return d.send(lifeline.TypeDial, lifeline.Dial{ID: p.id, Port: port, Token: p.token[:]})
 	})
 }
 
-// DialFiles connects to the program in the sandbox that serves its files to a user. A refusal
-// of the sandbox is a files.Error.
+// DialFiles connects to the program in the sandbox that gives a user of the sandbox access
+// to its files. A refusal by the sandbox is a files.Error.
 func (d *Dialer) DialFiles(ctx context.Context, user string) (relay.Conn, error) {
 	return d.dial(ctx, filesRefusal, func(p *pendingDial) error {
 		return d.send(lifeline.TypeOpenFiles, lifeline.OpenFiles{ID: p.id, User: user, Token: p.token[:]})
@@ -153,7 +154,7 @@ func (d *Dialer) end(p *pendingDial) {
 	d.remove(p)
 	d.mu.Unlock()
 	select {
-	case conn := <-p.conn: // it came when nobody waited any more
+	case conn := <-p.conn: // it arrived after the wait had ended
 		conn.Close()
 	default:
 	}
@@ -186,8 +187,8 @@ func (d *Dialer) accept() {
 }
 
 // enter adds a connection to those that have not sent a token. It closes the oldest one if
-// there are too many: PID 1 sends its token at once, so that its connection is among the
-// newest, however many a program of the sandbox holds open.
+// there are too many: PID 1 sends its token at once, so its connection is among the newest,
+// no matter how many connections a program in the sandbox holds open.
 func (d *Dialer) enter(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -211,12 +212,12 @@ func (d *Dialer) leave(conn net.Conn) bool {
 }
 
 // continues reports whether accept continues after an error, which is the usual sign of a
-// paused listener. If the listener fails while dials wait, they fail, too.
+// paused listener. If the listener fails while dials wait, these fail, too.
 func (d *Dialer) continues(err error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.pending) > 0 && isPaused(err) {
-		return true // a new dial has resumed it
+		return true // a new dial has resumed the listener
 	}
 	for _, p := range d.pending {
 		d.fail(p, fmt.Errorf("accepting the sandbox's connection: %w", err))
@@ -357,7 +358,7 @@ func listening(list lifeline.Ports) ([]Listening, error) {
 	return found, nil
 }
 
-// deliverPorts passes a list to all that wait for one.
+// deliverPorts passes a list to all callers that wait for one.
 func (d *Dialer) deliverPorts(list lifeline.Ports) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -367,8 +368,7 @@ func (d *Dialer) deliverPorts(list lifeline.Ports) {
 	d.lists = nil
 }
 
-// Close ends all waiting calls with ErrEnded, and every later one. It leaves connections
-// open.
+// Close makes all waiting and all later calls return ErrEnded. It leaves connections open.
 func (d *Dialer) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -177,7 +177,8 @@ func TestTokenIsValidOnce(t *testing.T) {
 	}
 }
 
-// Whatever a program of the sandbox holds open without a word, PID 1 gets through.
+// PID 1 can connect, no matter how many silent connections a program in the sandbox holds
+// open.
 func TestFloodOfConnectionsIsBoundedAndDialsStillWork(t *testing.T) {
 	s := newSandbox(t)
 	s.echo(3000)
@@ -188,7 +189,7 @@ func TestFloodOfConnectionsIsBoundedAndDialsStillWork(t *testing.T) {
 				flood = append(flood, conn)
 			}
 		}
-		if got := s.refusals(3 * maxUnknown); !strings.Contains(got, "too many connections at once") { // the oldest
+		if got := s.refusals(3 * maxUnknown); !strings.Contains(got, "too many connections at once") { // the oldest were closed
 			t.Errorf("refused: %q", got)
 		}
 		_ = flood[0].SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -253,8 +254,8 @@ func TestConnectionThatComesTooLateIsClosed(t *testing.T) {
 	}
 }
 
-// What a token lacks is not taken for zeros.
-func TestTokenCutShortIsNoToken(t *testing.T) {
+// The missing bytes of a short token are not read as zeros.
+func TestShortTokenIsRefused(t *testing.T) {
 	s := newSandbox(t)
 	p := &pendingDial{token: token{1}, conn: make(chan relay.Conn, 1)}
 	s.dialer.pending[p.token] = p
@@ -304,7 +305,7 @@ func TestListenerThatCannotBePausedIsClosed(t *testing.T) {
 	}
 }
 
-// unknown is the number of connections that have not sent a token.
+// unknown returns the number of connections that have not sent a token.
 func (s *fakeSandbox) unknown() int {
 	s.dialer.mu.Lock()
 	defer s.dialer.mu.Unlock()

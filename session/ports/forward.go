@@ -20,18 +20,18 @@ type Forward struct {
 	port     uint16
 	listener net.Listener
 	dial     func(ctx context.Context, port uint16) (relay.Conn, error)
-	slots    chan struct{}     // of open connections, of all forwards of the session
-	notice   func(text string) // for the user; may be called concurrently
+	slots    chan struct{}     // slots for open connections, of all forwards of the session
+	notice   func(text string) // receives messages for the user; may be called concurrently
 
 	mu     sync.Mutex
 	counts Counts
 	last   string // the last notice
 }
 
-// Counts are what has passed through a Forward.
+// Counts are the numbers of connections and bytes of a Forward.
 type Counts struct {
 	Connections int   `json:"connections"`       // to the port
-	Refused     int   `json:"refused,omitempty"` // of other users, over the limit, or with nothing on the port
+	Refused     int   `json:"refused,omitempty"` // by other users, over the limit, or to a port without a server
 	Sent        int64 `json:"sent"`              // bytes to the sandbox, of closed connections
 	Received    int64 `json:"received"`          // bytes from the sandbox, of closed connections
 }
@@ -52,10 +52,10 @@ func Open(ctx context.Context, r Request, dial func(ctx context.Context, port ui
 	return &Forward{port: r.Port, listener: listener, dial: dial, slots: slots, notice: notice}, nil
 }
 
-// Address returns where the host offers the port.
+// Address returns the address on the host.
 func (f *Forward) Address() string { return f.listener.Addr().String() }
 
-// Counts returns what has passed so far.
+// Counts returns the counts so far.
 func (f *Forward) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +106,7 @@ func (f *Forward) admit(ctx context.Context, serving *sync.WaitGroup, conn *net.
 	}
 }
 
-// join joins a connection to the port, until both have ended.
+// join copies data between a connection and the port until both have ended.
 func (f *Forward) join(ctx context.Context, conn *net.TCPConn) {
 	inside, err := f.dial(ctx, f.port)
 	switch {
@@ -147,7 +147,7 @@ func (f *Forward) refuse(conn *net.TCPConn, why string) {
 	}
 }
 
-// report passes a message to the user, unless it was the last one.
+// report sends a message to the user, unless it is the same as the previous one.
 func (f *Forward) report(text string) {
 	f.mu.Lock()
 	same := f.last == text

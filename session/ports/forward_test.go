@@ -100,7 +100,7 @@ func TestConnectionToAPortWithoutAServerIsResetAndReportedOnce(t *testing.T) {
 	}
 }
 
-func TestProblemThatComesBackIsReportedAgain(t *testing.T) {
+func TestProblemThatRecursIsReportedAgain(t *testing.T) {
 	s := newSandbox(t)
 	s.echo(4000)
 	var calls atomic.Int32
@@ -122,9 +122,9 @@ func TestProblemThatComesBackIsReportedAgain(t *testing.T) {
 	}
 }
 
-// The sandbox can neither hold up the end of a forward nor cause a message after it.
+// The sandbox can neither delay the end of a forward nor cause a message after it.
 func TestForwardEndsWithoutTheSandbox(t *testing.T) {
-	listener := listenPlain(t) // it accepts nothing, so it closes nothing
+	listener := listenPlain(t) // it accepts no connection, so it closes none
 	defer listener.Close()
 	dials := make(chan struct{})
 	f := forward(t, func(ctx context.Context, _ uint16) (relay.Conn, error) {
@@ -162,7 +162,7 @@ func TestConnectionOfAnotherUserIsRefused(t *testing.T) {
 	roundTrip(t, f.call(t), "the user's own processes connect")
 }
 
-// A client that has gone is one whose user the system does not report.
+// The system does not report the user of a client that has ended.
 func TestConnectionOfAnUnknownUserIsRefused(t *testing.T) {
 	s := newSandbox(t)
 	s.echo(3000)
@@ -205,7 +205,7 @@ func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	open[0].Close()
-	for start := time.Now(); ; time.Sleep(time.Millisecond) { // its slot is free soon
+	for start := time.Now(); ; time.Sleep(time.Millisecond) { // its slot becomes free soon
 		conn, err := net.Dial("tcp", f.Address())
 		if err == nil {
 			_, _ = io.WriteString(conn, "y")

@@ -15,12 +15,12 @@ import (
 // AnyLocal is the Local of a Request that does not name a port of the host.
 const AnyLocal = -1
 
-// Request names a port of the sandbox and where the host offers it.
+// Request names a port of the sandbox and its address on the host.
 type Request struct {
 	Port    uint16
 	Address netip.Addr // of the host's loopback; the zero value is 127.0.0.1
-	// Local is the port of the host, and 0 any free one. AnyLocal is the same number as
-	// Port if it is free and needs no privilege, else any free one.
+	// Local is the port of the host; 0 means any free port. AnyLocal means the same number as
+	// Port if it is free and needs no privilege, else any free port.
 	Local int
 }
 

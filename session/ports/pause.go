@@ -11,10 +11,10 @@ import (
 // backlog is the length of the queue of connections that are not accepted yet.
 const backlog = maxUnknown
 
-// Pause makes a TCP listener refuse connections, and resets those that are not accepted yet.
-// The listener keeps its address if it was bound to a port by its number and is not
-// Multipath TCP, as those of the guard, and its Accept fails. A listener that cannot be
-// paused is closed.
+// Pause makes a TCP listener refuse connections, and resets those that are not accepted
+// yet. Its Accept fails. It keeps its address if it was bound to a port by number and does
+// not use Multipath TCP, like the guard's listeners. A listener that cannot be paused is
+// closed.
 func Pause(listener net.Listener) {
 	if control(listener, func(fd int) error { return unix.Shutdown(fd, unix.SHUT_RD) }) != nil {
 		_ = listener.Close()

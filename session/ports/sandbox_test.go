@@ -12,10 +12,10 @@ import (
 	"aibox/internal/relay"
 )
 
-// fakeSandbox connects back as PID 1 does, to servers that the test listens for.
+// fakeSandbox connects back as PID 1 does, to servers of the test.
 type fakeSandbox struct {
 	t      *testing.T
-	listen net.Listener // the dialer's, as the sandbox sees it
+	listen net.Listener // the dialer's address, as the sandbox sees it
 	dialer *Dialer
 	ports  map[uint16]string // the address of the server of each port
 	dial   func(lifeline.Dial)
@@ -36,8 +36,8 @@ func newSandbox(t *testing.T) *fakeSandbox {
 	return s
 }
 
-// listenPlain listens as the guard does: a socket that is not Multipath TCP, bound to a port
-// by its number. Others lose their port when they are paused.
+// listenPlain listens as the guard does: a socket that is not Multipath TCP, bound to a
+// port by number. Other sockets lose their port when they are paused.
 func listenPlain(t *testing.T) net.Listener {
 	t.Helper()
 	var plain net.ListenConfig
@@ -61,7 +61,7 @@ func (s *fakeSandbox) refuse(reason string) {
 	s.refused = append(s.refused, reason)
 }
 
-// refusals returns the reasons of refused connections, after there are n.
+// refusals waits for n refused connections and returns their reasons.
 func (s *fakeSandbox) refusals(n int) string {
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *fakeSandbox) refusals(n int) string {
 	}
 }
 
-// receive is the lifeline.
+// receive handles the messages of the lifeline.
 func (s *fakeSandbox) receive(kind lifeline.Type, message any) error {
 	switch kind {
 	case lifeline.TypeDial:
@@ -115,7 +115,7 @@ func (s *fakeSandbox) connect(d lifeline.Dial) {
 	relay.Join(inside.(*net.TCPConn), outside)
 }
 
-// echo makes port echo what it receives.
+// echo makes the port send back what it receives.
 func (s *fakeSandbox) echo(port uint16) {
 	s.t.Helper()
 	server, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,9 +1,9 @@
 package ports
 
-// Update is news about an open port, for the client that has opened it. Each has one value;
-// the one with Address is the first, the one with Counts the last.
+// Update reports about an open port to the client that has opened it. Each update has one
+// value; the first has Address, the last has Counts.
 type Update struct {
-	Address string  `json:"address,omitempty"` // where the host offers the port
+	Address string  `json:"address,omitempty"` // address on the host
 	Notice  string  `json:"notice,omitempty"`  // a message of aibox for the user, escaped
-	Counts  *Counts `json:"counts,omitempty"`  // what passed until the end
+	Counts  *Counts `json:"counts,omitempty"`  // the counts when it was closed
 }

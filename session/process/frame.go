@@ -14,7 +14,7 @@ type Kind byte
 
 // The kinds of frames.
 const (
-	Stdout Kind = 'o' // output; a terminal's, too
+	Stdout Kind = 'o' // output, also of a terminal
 	Stderr Kind = 'e' // output
 	Lost   Kind = 'l' // output that is no longer kept; its data is a Gap
 	Ended  Kind = 'x' // the end of the process, and the last frame; its data is an Exit
@@ -27,13 +27,13 @@ const (
 	MaxData = 64 << 10
 )
 
-// Frame is a piece of what a process has printed, or its end.
+// Frame is a piece of a process's output, or its end.
 type Frame struct {
 	// Seq is the frame's number, from 1, without gaps. A Lost frame has the number of the
 	// first frame that is lost.
 	Seq    uint64
 	Kind   Kind
-	Offset int64 // of the first byte in its stream; 0 unless it is output
+	Offset int64 // offset of the first byte in its stream; 0 if it is not output
 	Time   time.Time
 	Data   []byte
 }
@@ -50,7 +50,7 @@ type Exit struct {
 	Cut    bool `json:"cut,omitempty"` // the session ended before all its output was read
 	// TimedOut reports that the process was killed at its Timeout.
 	TimedOut bool   `json:"timed_out,omitempty"`
-	Error    string `json:"error,omitempty"` // why it could not be run, or was ended; may hold the sandbox's bytes: escape
+	Error    string `json:"error,omitempty"` // why it could not be run, or was ended; may contain bytes of the sandbox: escape
 }
 
 // Exit returns the exit of an Ended frame.
@@ -78,8 +78,8 @@ func (f Frame) Append(dst []byte) []byte {
 	return append(dst, f.Data...)
 }
 
-// Read reads an encoded frame. io.EOF is the end between two frames. The frame's data is in
-// buf if that is large enough.
+// Read reads an encoded frame. It returns io.EOF at the end between two frames. The frame's
+// data is in buf if buf is large enough.
 func Read(in io.Reader, buf []byte) (Frame, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(in, header[:]); err != nil {

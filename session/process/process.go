@@ -26,9 +26,9 @@ const (
 	// Hold makes the process wait until a reader has taken frames. It is the default,
 	// except for a process with a terminal: its default is Drop.
 	Hold Overflow = "hold"
-	// DropUnread drops the oldest frames while nothing reads, and makes the process wait
-	// for its readers otherwise, and for the first one. So a process continues without a
-	// reader, and a slow reader loses nothing.
+	// DropUnread drops the oldest frames while there is no reader. Otherwise, and before the
+	// first reader, the process waits. So a process continues after its readers left, and a
+	// slow reader loses nothing.
 	DropUnread Overflow = "drop-unread"
 	// Drop drops the oldest frames. Readers that have not read them get a Lost frame.
 	Drop Overflow = "drop"
@@ -37,31 +37,31 @@ const (
 // Request is the request to start a process.
 type Request struct {
 	Argv []string `json:"argv,omitempty"`
-	Env  []string `json:"env,omitempty"`  // NAME=VALUE, laid over the agent's environment
+	Env  []string `json:"env,omitempty"`  // NAME=VALUE, added to the agent's environment
 	Dir  string   `json:"dir,omitempty"`  // working directory; empty is the agent's
 	User string   `json:"user,omitempty"` // USER or USER:GROUP, each a name or a number; empty is root
 	// Stdin gives the process an input. Without it, it reads an empty one.
 	Stdin bool `json:"stdin,omitempty"`
 	TTY   bool `json:"tty,omitempty"`  // it gets a terminal
-	Rows  int  `json:"rows,omitempty"` // of the terminal; 0 means 24
-	Cols  int  `json:"cols,omitempty"` // of the terminal; 0 means 80
+	Rows  int  `json:"rows,omitempty"` // rows of the terminal; 0 means 24
+	Cols  int  `json:"cols,omitempty"` // columns of the terminal; 0 means 80
 	// Copy copies files in place of running Argv.
 	Copy *Copy `json:"copy,omitempty"`
-	// Keep is how many bytes of frames are kept; 0 means DefaultKeep.
+	// Keep is the maximum number of bytes of kept frames; 0 means DefaultKeep.
 	Keep     int64         `json:"keep,omitempty"`
 	Overflow Overflow      `json:"overflow,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"` // the process is killed after it; 0: never
-	// Linger ends the process when it has had no reader for so long; 0: never.
+	// Linger is the time without a reader after which the process is ended; 0: never.
 	Linger time.Duration `json:"linger,omitempty"`
 }
 
 // Copy is a request to copy files as a tar archive, by init inside the sandbox.
 type Copy struct {
-	// Path is a file or folder of the sandbox. With Into false it is sent as an archive on
-	// the standard output; otherwise the archive on the standard input is extracted there.
+	// Path is a file or folder of the sandbox. If Into is false, it is sent as an archive on
+	// the standard output. Otherwise the archive on the standard input is extracted there.
 	Path string `json:"path"`
 	Into bool   `json:"into,omitempty"`
-	// Name is the name of the archive's top entry if Path, with Into, is no folder: then
+	// Name is the name of the archive's top entry. If Into is set and Path is not a folder,
 	// that entry becomes Path.
 	Name string `json:"name,omitempty"`
 }
@@ -104,6 +104,6 @@ type Info struct {
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Exit    *Exit     `json:"exit,omitempty"` // nil while it runs
-	Output  int64     `json:"output"`         // bytes that it has printed
+	Output  int64     `json:"output"`         // number of bytes in its output
 	Frames  uint64    `json:"frames"`         // number of the last frame
 }

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Reader reads a record from one frame on. Next belongs to one goroutine; Take may be
-// called by another.
+// Reader reads a record from a given frame on. Only one goroutine may call Next; another
+// one may call Take.
 type Reader struct {
 	record *Record
 	next   uint64 // number of the next frame
 	block  uint64 // number of the first frame of the last read block
 	at     int    // offset of the next frame in that block
-	rest   []byte // of that block, from at on
+	rest   []byte // rest of that block, from at on
 	done   bool   // the last frame was read
-	buf    []byte // of blocks that are in the file
+	buf    []byte // buffer for blocks that are in the file
 	closed func() // called when reading ends; may be nil
 	taken  uint64 // guarded by record.mu
 	reads  uint64 // number of the first frame of the block whose memory is read; 0: none. Guarded by record.mu
 }
 
-// Reader returns a reader that starts with frame from. It must be closed.
+// Reader returns a reader that starts with the frame numbered from. It must be closed.
 func (r *Record) Reader(from uint64) (*Reader, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *Record) Reader(from uint64) (*Reader, error) {
 	}
 	reader := &Reader{record: r, next: from, taken: from - 1}
 	r.readers[reader], r.read = true, true
-	r.notify() // it needs no frame before
+	r.notify() // it no longer needs the frames before
 	return reader, nil
 }
 
@@ -52,7 +52,7 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 	return f, nil
 }
 
-// NextEncoded is Next for several frames that can be read without waiting for another one,
+// NextEncoded is like Next, but returns all frames that can be read without waiting,
 // encoded one after the other; see Frame.Append. They are valid until the next call.
 func (r *Reader) NextEncoded(ctx context.Context) ([]byte, error) {
 	lost, err := r.await(ctx)
@@ -139,7 +139,7 @@ func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {
 		again, ok := r.record.find(found.first)
 		r.record.mu.Unlock()
 		if !ok || again.first != found.first {
-			return Frame{}, nil, nil // dropped meanwhile, and maybe overwritten
+			return Frame{}, nil, nil // dropped in the meantime, and maybe overwritten
 		}
 	}
 	if r.block != found.first {
@@ -158,7 +158,7 @@ func (r *Reader) fetch() (lost Frame, changed <-chan struct{}, err error) {
 	}
 }
 
-// Take reports that the reader needs no frame up to seq any more.
+// Take reports that the reader no longer needs the frames up to seq.
 func (r *Reader) Take(seq uint64) {
 	r.record.mu.Lock()
 	defer r.record.mu.Unlock()

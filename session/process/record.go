@@ -15,10 +15,10 @@ import (
 )
 
 // blockSize is the size of the blocks of a record, in bytes. The last block is in memory,
-// the others are in an unnamed file, so that a process that prints little needs no file.
+// the others are in an unnamed file, so that small output needs no file.
 const blockSize = 256 << 10
 
-// smallBlock is how many bytes of a block are allocated as they are needed.
+// smallBlock is the size up to which a block's memory grows as needed.
 const smallBlock = 32 << 10
 
 // maxError is the maximum length of the error of an Exit, in bytes.
@@ -27,27 +27,27 @@ const maxError = 4 << 10
 // Record is the output of one process as frames. It keeps a limited number of bytes. It is
 // safe for concurrent use; Append and End belong to one goroutine.
 type Record struct {
-	dir      string // for the file
+	dir      string // folder of the file
 	limit    int64
 	overflow Overflow
 
 	mu      sync.Mutex
 	blocks  []block // oldest first; the last one is in memory
-	kept    int64   // bytes of all blocks
+	kept    int64   // size of all blocks in bytes
 	file    *os.File
-	slots   []int64 // of the file that are free, as offsets
-	size    int64   // of the file
+	slots   []int64 // free places in the file, as offsets
+	size    int64   // size of the file
 	next    uint64  // number of the next frame
 	offsets map[Kind]int64
 	readers map[*Reader]bool
 	taken   uint64 // the last frame that a reader has taken
-	read    bool   // there was a reader
+	read    bool   // there has been a reader
 	idle    time.Time
 	ended   bool
 	changed chan struct{} // closed and replaced at each change
 
 	leaving []block // blocks in the file whose memory a reader still reads
-	spare   []byte  // the memory of a block, for another one; nil if there is none
+	spare   []byte  // memory for the next block; nil if there is none
 }
 
 // block is a sequence of encoded frames.
@@ -58,7 +58,7 @@ type block struct {
 	size        int
 }
 
-// NewRecord returns an empty record. It keeps limit bytes; dir is for its file.
+// NewRecord returns an empty record. It keeps limit bytes; its file is in dir.
 func NewRecord(dir string, limit int64, overflow Overflow) *Record {
 	return &Record{
 		dir: dir, limit: limit, overflow: overflow, next: 1, idle: time.Now(),
@@ -116,7 +116,7 @@ func (r *Record) add(f Frame) error {
 	}
 	last := &r.blocks[len(r.blocks)-1]
 	if needed := last.size + size; needed > cap(last.data) && needed > smallBlock {
-		// Much output: growing step by step would copy it again and again.
+		// The output is large: growing step by step would copy it several times.
 		if r.spare == nil {
 			r.spare = make([]byte, 0, blockSize)
 		}
@@ -153,7 +153,7 @@ func (r *Record) store(b *block) error {
 	return nil
 }
 
-// reuse keeps the memory of a block that no reader reads any more. r.mu is held.
+// reuse keeps the memory of a block that no reader still reads. r.mu is held.
 func (r *Record) reuse() {
 	r.leaving = slices.DeleteFunc(r.leaving, func(b block) bool {
 		for reader := range r.readers {
@@ -168,7 +168,7 @@ func (r *Record) reuse() {
 	})
 }
 
-// makeRoom makes room for n bytes.
+// makeRoom frees space for n bytes.
 func (r *Record) makeRoom(ctx context.Context, n int64) error {
 	for {
 		r.mu.Lock()
@@ -193,8 +193,9 @@ func (r *Record) canDropOldest() bool {
 	return r.overflow == Drop || r.overflow == DropUnread && r.read && len(r.readers) == 0 || r.isSpare()
 }
 
-// isSpare reports whether the oldest block can be dropped: all need no frame of it any more,
-// and half of the record is left for those that read again what a lost connection held.
+// isSpare reports whether the oldest block can be dropped: no reader still needs its
+// frames, and the other blocks fill half of the record, for readers that lost a connection
+// and repeat its frames.
 func (r *Record) isSpare() bool {
 	needless := r.needless()
 	if r.blocks[0].last > needless {
@@ -210,8 +211,8 @@ func (r *Record) isSpare() bool {
 	return left <= 0
 }
 
-// needless returns the last frame that all readers have taken, or that any has taken if
-// none reads now.
+// needless returns the last frame that all readers have taken. If there is no reader now,
+// it is the last frame that any reader has taken.
 func (r *Record) needless() uint64 {
 	if len(r.readers) == 0 {
 		return r.taken
@@ -232,20 +233,21 @@ func (r *Record) dropOldest() {
 	}
 }
 
-// notify wakes all that wait for a change. r.mu is held.
+// notify wakes all goroutines that wait for a change. r.mu is held.
 func (r *Record) notify() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// Sizes returns the number of the last frame, and how many bytes the process has printed.
+// Sizes returns the number of the last frame, and the number of bytes in the process's
+// output.
 func (r *Record) Sizes() (frames uint64, output int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.next - 1, r.offsets[Stdout] + r.offsets[Stderr]
 }
 
-// Idle returns the time since which the record has no reader; zero while it has one.
+// Idle returns when the last reader left; zero while there is a reader.
 func (r *Record) Idle() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +257,7 @@ func (r *Record) Idle() time.Time {
 	return r.idle
 }
 
-// AwaitReaders waits until nobody reads the record, or ctx ends.
+// AwaitReaders waits until the record has no reader, or ctx ends.
 func (r *Record) AwaitReaders(ctx context.Context) {
 	for {
 		r.mu.Lock()
@@ -291,8 +293,8 @@ func (r *Record) Close() {
 	r.notify()
 }
 
-// find returns the block with frame seq, or the first one after it; false if it is not
-// there yet. r.mu is held.
+// find returns the block with frame seq, or the first one after it; false if it does not
+// exist yet. r.mu is held.
 func (r *Record) find(seq uint64) (block, bool) {
 	i := sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].last >= seq })
 	if i == len(r.blocks) {

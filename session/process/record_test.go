@@ -37,7 +37,7 @@ func produce(t *testing.T, r *Record, size int) [32]byte {
 	return [32]byte(hash.Sum(nil))
 }
 
-// consume reads from frame next on, and checks the numbers and offsets. It stops after
+// consume reads from the frame next on, and checks the numbers and offsets. It stops after
 // count frames or at the end.
 func consume(t *testing.T, r *Record, next *uint64, offset *int64, out io.Writer, count int) (ended bool) {
 	t.Helper()
@@ -98,7 +98,8 @@ func TestTenReadersGetIdenticalBytes(t *testing.T) {
 	}
 }
 
-// The record keeps far less than the output, and the reader leaves after every few frames.
+// The record keeps only a small part of the output, and the reader leaves after every few
+// frames.
 func TestReaderThatReconnectsLosesNothing(t *testing.T) {
 	r := NewRecord(t.TempDir(), minKeep, Hold)
 	defer r.Close()
@@ -119,7 +120,7 @@ func TestReaderThatReconnectsLosesNothing(t *testing.T) {
 	}
 }
 
-func TestFullRecordHoldsTheProcessUntilFramesAreTaken(t *testing.T) {
+func TestFullRecordBlocksTheProcessUntilFramesAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecord(t.TempDir(), minKeep, Hold)
 		defer r.Close()
@@ -198,8 +199,8 @@ func TestProcessContinuesWithoutReadersButWaitsForTheFirstAndForSlowOnes(t *test
 	})
 }
 
-// A reader's connection can be lost before it has reported what it took. Then the next reader
-// reports that, by where it starts.
+// A reader's connection can be lost before it has reported what it took. Then the position
+// at which the next reader starts reports it.
 func TestReaderThatContinuesAtTheEndOfAFullRecordMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecord(t.TempDir(), minKeep, Hold)
@@ -220,8 +221,9 @@ func TestReaderThatContinuesAtTheEndOfAFullRecordMakesRoom(t *testing.T) {
 	})
 }
 
-// What a reader has taken may be in a connection that is lost. So the newest of it is kept.
-func TestRecordKeepsTheNewestOfWhatWasTaken(t *testing.T) {
+// A connection can be lost with frames that its reader has taken. So the newest of these
+// are kept.
+func TestRecordKeepsTheNewestTakenFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecord(t.TempDir(), DefaultKeep, Hold)
 		defer r.Close()
@@ -237,7 +239,7 @@ func TestRecordKeepsTheNewestOfWhatWasTaken(t *testing.T) {
 			}
 			reader.Take(last.Seq)
 		}
-		synctest.Wait() // for the process, which waits for the reader
+		synctest.Wait() // for the process, which waits for its reader
 		reader.Close()
 		from := last.Seq - DefaultKeep/4/MaxData
 		if reader, err = r.Reader(from); err != nil {

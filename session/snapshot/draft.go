@@ -20,8 +20,8 @@ import (
 	"aibox/session"
 )
 
-// Draft is a snapshot that is being taken. Nothing of it is a snapshot before Commit, and if
-// its process dies, Sweep removes it.
+// Draft is a snapshot that is being taken. It becomes a snapshot at Commit. If its process
+// dies, Sweep removes it.
 type Draft struct {
 	store  Store
 	tenant session.Tenant
@@ -30,7 +30,7 @@ type Draft struct {
 	lock   *flock.Lock
 }
 
-// Begin begins a snapshot of the tenant. Either Commit or Discard follows.
+// Begin begins a snapshot of the tenant. The caller calls Commit or Discard afterwards.
 func (s Store) Begin(tenant session.Tenant, id string) (*Draft, error) {
 	whole, err := s.folder(tenant, id)
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *Draft) Discard() error {
 	return err
 }
 
-// Check returns how many bytes the files have so far. More than most, unless that is 0, is a
-// Limit fault.
+// Check returns the size of the files so far, in bytes. If it exceeds most, the error is a
+// Limit fault; 0 means no limit.
 func (d *Draft) Check(most int64) (int64, error) {
 	names, err := stateFiles(d.State())
 	if err != nil {
@@ -95,8 +95,8 @@ func (d *Draft) Check(most int64) (int64, error) {
 	return sum, nil
 }
 
-// Commit completes the manifest, and makes the draft a snapshot. After an error the draft is
-// removed.
+// Commit completes the manifest and turns the draft into a snapshot. After an error the
+// draft is removed.
 func (d *Draft) Commit(ctx context.Context, m Snapshot) (Snapshot, error) {
 	m, err := d.commit(ctx, m)
 	if err != nil {
@@ -137,12 +137,12 @@ func (d *Draft) commit(ctx context.Context, m Snapshot) (Snapshot, error) {
 	if err := os.Rename(d.folder, whole); err != nil {
 		return m, err
 	}
-	d.folder = whole // which Discard removes if the next step fails
+	d.folder = whole // Discard removes this folder if the next step fails
 	return m, syncFolder(filepath.Dir(whole))
 }
 
-// stateFiles returns the names of the files of a state, sorted. Anything but a file is an
-// error.
+// stateFiles returns the names of the files of a state, sorted. Anything but a regular file
+// is an error.
 func stateFiles(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -159,8 +159,8 @@ func stateFiles(folder string) ([]string, error) {
 	return names, nil
 }
 
-// describe returns the size and the digest of a file. With private it makes the file the
-// user's alone, and waits until it is on the disk.
+// describe returns the size and the digest of a file. If private is set, it makes the file
+// accessible only to the user and waits until it is on the disk.
 func describe(ctx context.Context, path string, private bool) (File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func describe(ctx context.Context, path string, private bool) (File, error) {
 	return File{Name: filepath.Base(path), Size: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
-// contextReader ends with a context.
+// contextReader reads until its context ends.
 type contextReader struct {
 	ctx context.Context //nolint:containedctx // of one call
 	io.Reader
@@ -190,7 +190,7 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// WriteTo hides that of the file.
+// WriteTo hides the method of the file, which ignores the context.
 func (r contextReader) WriteTo(w io.Writer) (int64, error) {
 	return io.CopyBuffer(w, struct{ io.Reader }{r}, make([]byte, 1<<20))
 }

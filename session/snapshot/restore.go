@@ -19,15 +19,16 @@ import (
 	"aibox/session"
 )
 
-// Facts are what of this machine a sandbox must have to continue from a snapshot.
+// Facts are the properties of a machine that must be unchanged for a sandbox to continue
+// from a snapshot.
 type Facts struct {
 	Runtime  string   `json:"runtime"` // the SHA-256 of the runtime's program
 	Args     []string `json:"args"`    // its registered arguments
-	Init     string   `json:"init"`    // the name of the program of PID 1, which holds its digest
+	Init     string   `json:"init"`    // the file name of PID 1's program, which contains its digest
 	Protocol int      `json:"protocol"`
 }
 
-// runtimeName is the runtime that sandboxes have.
+// runtimeName is the runtime of sandboxes.
 const runtimeName = "runsc"
 
 // FactsOf returns the facts of this machine.
@@ -50,8 +51,8 @@ func FactsOf(info runtime.Info, init string) (Facts, error) {
 	}, nil
 }
 
-// check refuses facts that differ: another runtime or another PID 1 could not continue what
-// the snapshot holds.
+// check refuses different facts: another runtime or another PID 1 could not continue the
+// stored state.
 func (f *Facts) check(now Facts) error {
 	switch {
 	case f.Runtime != now.Runtime || !slices.Equal(f.Args, now.Args):
@@ -72,8 +73,8 @@ type Opened struct {
 	lock  *flock.Lock
 }
 
-// Open opens a snapshot for a sandbox with that image and spec on a machine with these facts,
-// and checks the digest of every file. Anything that differs is a Refused fault.
+// Open opens a snapshot for a sandbox with the given image and spec on a machine with the
+// given facts, and checks the digest of every file. Any difference is a Refused fault.
 func (s Store) Open(ctx context.Context, image runtime.ImageID, spec *session.Spec, facts Facts) (*Opened, error) {
 	id := spec.Sandbox.Snapshot
 	found, err := s.Find(spec.Sandbox.Tenant, id)
@@ -108,10 +109,10 @@ func (s Store) Open(ctx context.Context, image runtime.ImageID, spec *session.Sp
 	return opened, nil
 }
 
-// Close ends the use of the files.
+// Close releases the files.
 func (o *Opened) Close() error { return o.lock.Close() }
 
-// verify checks that the files are those of the manifest.
+// verify checks the files against the manifest.
 func (o *Opened) verify(ctx context.Context) error {
 	names, err := stateFiles(o.State)
 	if err != nil {
@@ -135,8 +136,8 @@ func (o *Opened) verify(ctx context.Context) error {
 	return nil
 }
 
-// Fits refuses what a restored sandbox cannot have: the stored processes keep what they were
-// started with.
+// Fits refuses a spec that a restored sandbox cannot have: the stored processes keep the
+// properties with which they were started.
 func (m *Snapshot) Fits(image runtime.ImageID, spec *session.Spec) error {
 	if err := Storable(spec); err != nil {
 		return err

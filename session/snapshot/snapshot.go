@@ -1,8 +1,8 @@
-// Package snapshot keeps the snapshots of tenants: the stored state of sandboxes, from which
-// others continue. Each is a private folder of aibox's own data with the files that the runtime
-// has written and a manifest, which says what they are and holds their digests. A snapshot is
-// found by tenant and id alone, and appears only when it is whole. The files hold the memory of
-// processes of a sandbox: nothing here interprets them.
+// Package snapshot keeps the snapshots of tenants: the stored state of sandboxes, from
+// which new sandboxes continue. Each is a private folder in aibox's own data. It holds the
+// files that the runtime wrote and a manifest, which describes them and holds their
+// digests. A snapshot is found only by tenant and id, and appears only when it is complete.
+// The files hold the memory of processes of a sandbox: nothing here interprets them.
 package snapshot
 
 import (
@@ -32,21 +32,21 @@ type Snapshot struct {
 	Tenant  session.Tenant `json:"tenant"`
 	Name    string         `json:"name,omitempty"`
 	Created time.Time      `json:"created"`
-	Sandbox session.ID     `json:"sandbox"` // of which it was taken
-	// ImageID and Facts are what a restored sandbox must have, and Spec what it is.
+	Sandbox session.ID     `json:"sandbox"` // the sandbox from which it was taken
+	// ImageID and Facts must be the same for a restored sandbox; Spec describes it.
 	ImageID runtime.ImageID `json:"image_id"`
 	Facts   Facts           `json:"facts"`
 	Spec    session.Spec    `json:"spec"`
 	// Proof identifies PID 1 of a restored sandbox to its supervisor. Only PID 1 knows it.
 	Proof     []byte    `json:"proof"`
-	Processes []Process `json:"processes,omitempty"` // that run in it
+	Processes []Process `json:"processes,omitempty"` // the processes that run in it
 	Files     []File    `json:"files"`               // sorted by name
-	Bytes     int64     `json:"bytes"`               // of all files
+	Bytes     int64     `json:"bytes"`               // the size of all files
 }
 
 // Process is a process that continues in a restored sandbox.
 type Process struct {
-	Flow    uint32          `json:"flow"` // by which PID 1 knows it
+	Flow    uint32          `json:"flow"` // PID 1's number for it
 	Request process.Request `json:"request"`
 	Info    process.Info    `json:"info"`
 }
@@ -66,11 +66,12 @@ const (
 	stateFolder  = "state" // what the runtime has written
 	lockFile     = "lock"
 	maxManifest  = 8 << 20
-	// A draft and the rest of a snapshot that is being removed begin so, which no id does.
+	// The names of drafts and of the remains of removed snapshots begin with this prefix,
+	// which no id does.
 	draftPrefix = ".new-"
 )
 
-// lockTime is how long a new draft may have no lock.
+// lockTime is how long a new draft may exist without a lock.
 const lockTime = time.Minute
 
 // Store keeps snapshots under one private folder. It is safe for concurrent use.
@@ -120,7 +121,7 @@ func (s Store) List(tenant session.Tenant) ([]Snapshot, error) {
 	var errs []error
 	for _, entry := range entries {
 		if !session.IsName(entry.Name()) {
-			continue // a draft, or the rest of one that is being removed
+			continue // a draft, or the remains of a snapshot that is being removed
 		}
 		found, err := s.Find(tenant, entry.Name())
 		switch {
@@ -162,7 +163,7 @@ func (s Store) Tenants() ([]session.Tenant, error) {
 	return all, nil
 }
 
-// Bytes returns how much the tenant's snapshots take.
+// Bytes returns the size of the tenant's snapshots.
 func (s Store) Bytes(tenant session.Tenant) (int64, error) {
 	all, err := s.List(tenant)
 	var sum int64
@@ -172,8 +173,8 @@ func (s Store) Bytes(tenant session.Tenant) (int64, error) {
 	return sum, err
 }
 
-// Delete deletes a snapshot. One from which a sandbox is being restored is a Conflict. Those
-// that were restored from it before need it no more.
+// Delete deletes a snapshot. If a sandbox is being restored from it, the error is a
+// Conflict. Sandboxes that were restored earlier no longer need it.
 func (s Store) Delete(tenant session.Tenant, id string) error {
 	folder, err := s.folder(tenant, id)
 	if err != nil {
@@ -197,8 +198,8 @@ func (s Store) Delete(tenant session.Tenant, id string) error {
 	return os.RemoveAll(gone)
 }
 
-// Sweep removes what killed processes have left: drafts that nobody fills, and the rests of
-// snapshots that were being removed.
+// Sweep removes what killed processes left behind: drafts without an owner, and the remains
+// of snapshots that were being removed.
 func (s Store) Sweep() error {
 	tenants, err := s.Tenants()
 	errs := []error{err}
@@ -222,12 +223,12 @@ func (s Store) sweep(tenant session.Tenant) error {
 		path := filepath.Join(dir, entry.Name(), lockFile)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			if info, err := entry.Info(); err != nil || time.Since(info.ModTime()).Abs() < lockTime {
-				continue // about to be filled
+				continue // its owner is about to lock it
 			}
 		}
 		lock, err := flock.Try(path, flock.Exclusive)
 		if errors.Is(err, flock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
-			continue // it is being filled, or gone
+			continue // it has an owner, or is gone
 		}
 		if err == nil {
 			err = errors.Join(os.RemoveAll(filepath.Join(dir, entry.Name())), lock.Close())
@@ -237,7 +238,8 @@ func (s Store) sweep(tenant session.Tenant) error {
 	return errors.Join(errs...)
 }
 
-// folder returns the folder of a snapshot. The names are checked, so it lies below root.
+// folder returns the folder of a snapshot. The names are checked, so the folder is below
+// root.
 func (s Store) folder(tenant session.Tenant, id string) (string, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return "", err
@@ -269,7 +271,7 @@ func checkName(name string) error {
 type Request struct {
 	ID   string `json:"id"` // from NewID
 	Name string `json:"name,omitempty"`
-	// Most is how many bytes its files may have; 0 means no limit.
+	// Most is the maximum size of its files in bytes; 0 means no limit.
 	Most int64 `json:"most,omitempty"`
 }
 

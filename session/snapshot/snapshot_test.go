@@ -18,7 +18,7 @@ import (
 
 var facts = Facts{Runtime: "r", Args: []string{"--a"}, Init: "aibox-init-1", Protocol: 6}
 
-// spec is that of a sandbox that continues from a snapshot.
+// spec is the spec of a sandbox that continues from a snapshot.
 func spec(id string) *session.Spec {
 	return &session.Spec{
 		Agent: session.SandboxAgent, Run: config.Run{Pids: 100, Network: "none"},
@@ -31,7 +31,7 @@ func newStore(t *testing.T) Store {
 	return NewStore(paths.Dirs{Data: t.TempDir()})
 }
 
-// begun is a draft with two files.
+// begun returns a draft with two files.
 func begun(t *testing.T, s Store, id string) *Draft {
 	t.Helper()
 	d, err := s.Begin("acme", id)
@@ -46,7 +46,7 @@ func begun(t *testing.T, s Store, id string) *Draft {
 	return d
 }
 
-// taken is a snapshot of acme.
+// taken returns a snapshot of the tenant acme.
 func taken(t *testing.T, s Store) Snapshot {
 	t.Helper()
 	id := NewID()
@@ -62,7 +62,7 @@ func open(t *testing.T, s Store, id string) (*Opened, error) {
 	return s.Open(t.Context(), "sha256:1", spec(id), facts)
 }
 
-func TestASnapshotIsFoundWholeByItsTenantAlone(t *testing.T) {
+func TestOnlyTheTenantFindsASnapshotAndOnlyWhenComplete(t *testing.T) {
 	s := newStore(t)
 	m := taken(t, s)
 	if m.Bytes != 12 || len(m.Files) != 2 || m.Files[0].Name != "checkpoint.img" {
@@ -107,7 +107,7 @@ func TestASnapshotIsFoundWholeByItsTenantAlone(t *testing.T) {
 	}
 }
 
-func TestIDsAreNoPaths(t *testing.T) {
+func TestIDsThatArePathsAreRefused(t *testing.T) {
 	s := newStore(t)
 	m := taken(t, s)
 	for _, id := range []string{"", ".", "..", "../acme/" + m.ID, "/" + m.ID, m.ID + "/", m.ID + "/state", strings.ToUpper(m.ID), draftPrefix + "x"} {
@@ -188,7 +188,7 @@ func TestOnlyTheSameKindOfSandboxContinuesFromASnapshot(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	free := spec(m.ID) // what is enforced outside may differ
+	free := spec(m.ID) // properties that are enforced outside of the sandbox may differ
 	free.Network, free.Memory, free.Sandbox.Permissions.Inbound = "public", 1024, []int{}
 	opened, err := s.Open(t.Context(), "sha256:1", free, facts)
 	if err != nil {
@@ -199,7 +199,7 @@ func TestOnlyTheSameKindOfSandboxContinuesFromASnapshot(t *testing.T) {
 	}
 }
 
-func TestADraftIsNoSnapshotAndItsRestIsRemoved(t *testing.T) {
+func TestADraftIsNotASnapshotAndItsRemainsAreRemoved(t *testing.T) {
 	s := newStore(t)
 	killed, whole := begun(t, s, "snap-killed"), taken(t, s)
 	filling := begun(t, s, "snap-filling")
@@ -228,7 +228,7 @@ func TestADraftIsNoSnapshotAndItsRestIsRemoved(t *testing.T) {
 	}
 }
 
-func TestADraftWithoutALockIsRemovedOnceNobodyCanBeAboutToFillIt(t *testing.T) {
+func TestADraftWithoutALockIsRemovedWhenItsOwnerHadTimeToLockIt(t *testing.T) {
 	s := newStore(t)
 	whole := taken(t, s)
 	folder := func(age time.Duration) string {
@@ -257,7 +257,7 @@ func TestADraftWithoutALockIsRemovedOnceNobodyCanBeAboutToFillIt(t *testing.T) {
 	}
 }
 
-func TestAFailedSnapshotLeavesNothing(t *testing.T) {
+func TestAFailedSnapshotLeavesNoFiles(t *testing.T) {
 	s := newStore(t)
 	empty, err := s.Begin("acme", "snap-empty")
 	if err != nil {

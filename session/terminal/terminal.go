@@ -1,6 +1,6 @@
-// Package terminal holds the terminal of an interactive session's agent and shows it to
-// any number of attached clients. The agent's bytes go to a terminal emulator, and only
-// repainted cells reach a client. A client never holds up the agent or another client.
+// Package terminal holds the terminal of an interactive session's agent and shows it to any
+// number of attached clients. The agent's bytes go to a terminal emulator, and clients
+// receive only repainted cells. A client never blocks the agent or another client.
 package terminal
 
 import (
@@ -31,19 +31,19 @@ type Terminal struct {
 	screen  *screen.Screen
 	viewers map[*viewer]bool
 	line    Line   // nil until the agent runs
-	answers []byte // of the screen, not sent yet
-	notices []byte // the last message of aibox itself
+	answers []byte // the screen's answers that were not sent yet
+	notices []byte // the last messages of aibox itself
 	ended   bool
-	called  bool // the agent has called for the user, who has not typed since
+	called  bool // the agent has asked for attention since the user last typed
 	// lastInput is when a viewer last typed.
 	lastInput time.Time
-	// lastWork is the limit of the emulator's work; 0 until the session is being ended.
+	// lastWork limits the emulator's remaining work; 0 until the session begins to end.
 	lastWork int64
 
 	work    context.Context //nolint:containedctx // ends with the agent, which outlives every request
 	cancel  context.CancelFunc
 	answer  chan struct{} // there are answers
-	resized chan struct{} // the size has changed
+	resized chan struct{} // the size has changed since it was sent
 	pumps   sync.WaitGroup
 }
 
@@ -94,7 +94,7 @@ func (t *Terminal) Connect(line Line) {
 	t.mu.Unlock()
 	t.pumps.Go(t.pumpAnswers)
 	t.pumps.Go(t.pumpSize)
-	wake(t.resized) // it may have changed since the agent was started
+	wake(t.resized) // the size may have changed since the agent was started
 }
 
 // Limits of the emulator's work, in cells (see screen.Advance).
@@ -102,15 +102,15 @@ const (
 	// feedSlice is the work for which the terminal is locked, so that no viewer waits for
 	// more than about a millisecond.
 	feedSlice = 100_000
-	// lastFeed is the work for all output once the session is being ended. An agent that
-	// keeps the emulator busy must not delay its own end.
+	// lastFeed is the work for all output after the session begins to end. An agent that keeps
+	// the emulator busy must not delay its own end.
 	lastFeed = 5_000_000
 )
 
 // Feed processes output of the agent, and returns the lines that scrolled off the screen.
 // It never waits for a viewer, and unlocks the terminal between small parts of the work.
-// Once ending is closed it does at most lastFeed of work and drops the rest, which only
-// the record has.
+// After ending is closed it does at most lastFeed of work and drops the rest, which is then
+// only in the record.
 func (t *Terminal) Feed(p []byte, ending <-chan struct{}) (scrolled []byte) {
 	if t == nil {
 		return nil
@@ -191,7 +191,7 @@ func (t *Terminal) pumpAnswers() {
 	}
 }
 
-// pumpSize sends the size to the agent's kernel.
+// pumpSize sends the terminal's size to the agent's kernel.
 func (t *Terminal) pumpSize() {
 	for {
 		select {
@@ -213,8 +213,8 @@ func (t *Terminal) Text() []byte {
 	return t.screen.Text(screen.TrueColors, false)
 }
 
-// Shown returns the screen as plain text, row by row, and whether the agent has called for
-// the user since the user last typed.
+// Shown returns the screen as plain text, row by row, and whether the agent has asked for
+// attention since the user last typed.
 func (t *Terminal) Shown() (text string, called bool) {
 	if t == nil {
 		return "", false
@@ -251,8 +251,8 @@ func (t *Terminal) finalText(colors screen.Colors) []byte {
 	return t.screen.Text(colors, true)
 }
 
-// Close ends the terminal after its agent: it shows the end to every viewer and disconnects
-// them.
+// Close closes the terminal after the agent has ended: it sends the final screen to every
+// viewer and disconnects them.
 func (t *Terminal) Close() {
 	if t == nil {
 		return

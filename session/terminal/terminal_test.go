@@ -16,8 +16,8 @@ import (
 	"aibox/session/control"
 )
 
-// stage is the terminal of an interactive session behind a real control socket,
-// with a line to a sandbox that the test plays.
+// stage is the terminal of an interactive session behind a real control socket, with a
+// connection to a sandbox that the test simulates.
 type stage struct {
 	*Terminal
 	t         *testing.T
@@ -56,7 +56,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// terminalOnly is a session of which only the terminal is there.
+// terminalOnly is a session that has only a terminal.
 type terminalOnly struct {
 	control.Session
 	term control.Terminal
@@ -66,7 +66,7 @@ func (s terminalOnly) Terminal() control.Terminal { return s.term }
 
 func (s terminalOnly) Processes() control.Processes { return nil }
 
-// attached is the user's terminal on a stage.
+// attached is the user's terminal, attached to a stage.
 type attached struct {
 	*control.Attachment
 	t     *testing.T
@@ -83,7 +83,7 @@ func (s *stage) attach(size screen.Size) *attached {
 	return &attached{a, s.t, screen.New(size)}
 }
 
-// until takes views until the terminal shows text.
+// until reads views until the terminal shows text.
 func (a *attached) until(text string) {
 	a.t.Helper()
 	for !strings.Contains(string(a.shows.Text(screen.NoColors, false)), text) {
@@ -95,7 +95,7 @@ func (a *attached) until(text string) {
 	}
 }
 
-// receive waits for what the sandbox is sent of a type, and merges input.
+// receive waits for messages of a type to the sandbox, and merges input.
 func (s *stage) receive(kind lifeline.Type) lifeline.Frame {
 	s.t.Helper()
 	for {
@@ -112,7 +112,7 @@ func (s *stage) receive(kind lifeline.Type) lifeline.Frame {
 	}
 }
 
-// resizedTo waits until the sandbox is told a size.
+// resizedTo waits until the sandbox receives a size.
 func (s *stage) resizedTo(rows, cols uint16) {
 	s.t.Helper()
 	for {
@@ -203,14 +203,14 @@ func TestAStalledViewerDoesNotBlockOthers(t *testing.T) {
 		t.Fatal("the agent waits for a terminal")
 	}
 	awake.until("number 19999")
-	asleep.until("number 19999") // and finds the newest when it wakes
+	asleep.until("number 19999") // and sees the newest output afterwards
 }
 
 func TestAnAgentThatDoesNotReadInputBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	sent := make(chan error, 1)
-	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the sandbox takes nothing
+	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the sandbox reads nothing
 	s.Feed([]byte(strings.Repeat("\x1b[6n", 100_000)+"shown"), nil)
 	a.until("shown")
 	_ = a.Close()
@@ -268,7 +268,7 @@ func TestEveryViewerSeesTheEndWithoutDelayingIt(t *testing.T) {
 func TestAttachReportsADeadSupervisor(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
-	if _, err := a.Next(); err != nil { // from then on it is one of the viewers
+	if _, err := a.Next(); err != nil { // now it is one of the viewers
 		t.Fatal(err)
 	}
 	s.mu.Lock()
@@ -361,18 +361,18 @@ func FuzzAttachFrames(f *testing.F) {
 	})
 }
 
-// An agent may keep the emulator busy for hours with what it prints in a moment.
+// An agent can keep the emulator busy for hours with output that takes a moment to print.
 func TestAnAgentThatKeepsTheEmulatorBusyBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
 	ending, fed := make(chan struct{}), make(chan []byte)
 	go func() {
 		s.Feed([]byte("\x1b[?1049h\x1b[Hshown"), ending)
-		// Scrolling touches every cell of the screen, for one byte.
+		// Scrolling changes every cell of the screen, for one byte.
 		fed <- s.Feed(bytes.Repeat([]byte("\x1b[H\x1b[L\x1b[99999b"), 10_000_000), ending)
 	}()
 	a := s.attach(screen.Size{Rows: 300, Cols: 600})
 	a.until("")
-	for range 20 { // questions and keys, in the middle of it
+	for range 20 { // queries and keys during this work
 		if text := s.Text(); text == nil {
 			t.Fatal("there is no screen")
 		}

@@ -21,8 +21,8 @@ type viewer struct {
 	gone    chan struct{} // closed after the last frame was sent
 }
 
-// Serve shows the terminal on conn, a connection that speaks attach frames, until
-// either side ends it.
+// Serve shows the terminal on conn, a connection for attach frames, until either side
+// closes it.
 func (t *Terminal) Serve(conn net.Conn, in control.FrameReader, size screen.Size, colors screen.Colors) {
 	size = size.Bound()
 	v := &viewer{
@@ -106,8 +106,8 @@ func (t *Terminal) paint(ctx context.Context, v *viewer) error {
 	return nil
 }
 
-// awaitWhole waits until the agent has finished the change that it holds back, or until
-// heldTime is over.
+// awaitWhole waits until the agent releases the screen that it holds back, or until
+// heldTime has passed.
 func (t *Terminal) awaitWhole(ctx context.Context, v *viewer) {
 	late := time.NewTimer(heldTime)
 	defer late.Stop()

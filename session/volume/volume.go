@@ -1,7 +1,7 @@
-// Package volume keeps the volumes of tenants: folders that outlive sandboxes and are mounted
-// in them. Each is a folder of aibox's own data, found by tenant and name alone; no caller
-// names a path of the host. The files in it come from sandboxes: nothing here opens or
-// follows them.
+// Package volume keeps the volumes of tenants: folders that outlive sandboxes and are
+// mounted in them. Each is a folder of aibox's own data, found only by tenant and name; no
+// caller names a path of the host. The files in it come from sandboxes: nothing here opens
+// or follows them.
 package volume
 
 import (
@@ -35,10 +35,11 @@ type Store struct{ root string }
 func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "volumes")} }
 
 // contentFolder is the part of a volume's folder that is mounted. The folder around it is
-// private to the user, so that no other user of the machine reaches what a sandbox put there.
+// private to the user, so that no other user of the machine can access the files of a
+// sandbox.
 const contentFolder = "content"
 
-// Create creates an empty volume. One that exists already is a Conflict.
+// Create creates an empty volume. If it exists already, the error is a Conflict.
 func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 	folder, err := s.folder(tenant, name)
 	if err != nil {
@@ -52,7 +53,8 @@ func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 		return Volume{}, fault.New(fault.Conflict, "there is a volume %q already", name)
 	}
 	if err == nil {
-		// The sandbox gives it to its own user, and aibox must still be able to measure it.
+		// The sandbox makes its own user the owner, and aibox must still be able to measure the
+		// folder.
 		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o755) //nolint:gosec // the folder around it is private
 	}
 	if err != nil {
@@ -89,7 +91,7 @@ func (s Store) List(tenant session.Tenant) ([]Volume, error) {
 	var all []Volume
 	for _, entry := range entries {
 		if !entry.IsDir() || !session.IsName(entry.Name()) {
-			continue // the rest of one that is being removed
+			continue // the remains of a volume that is being removed
 		}
 		if found, err := s.Find(tenant, entry.Name()); err == nil {
 			all = append(all, found)
@@ -113,8 +115,9 @@ func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string) e
 // maxEntries bounds the time that a measurement takes, in names.
 const maxEntries = 5_000_000
 
-// Bytes returns how many bytes of the disk the tenant's volumes take. Volumes that cannot be
-// measured, because a sandbox has closed or nested a folder in them, are an error.
+// Bytes returns how many bytes of disk space the tenant's volumes take. It fails if a
+// volume cannot be measured because a sandbox has removed permissions from its folders or
+// nested them too deeply.
 func (s Store) Bytes(tenant session.Tenant) (int64, error) {
 	all, err := s.List(tenant)
 	if err != nil {
@@ -144,7 +147,8 @@ func (s Store) Source(tenant session.Tenant, name string) (string, error) {
 	return filepath.Join(folder, contentFolder), err
 }
 
-// folder returns the folder of a volume. The names are checked, so it lies below root.
+// folder returns the folder of a volume. The names are checked, so the folder is below
+// root.
 func (s Store) folder(tenant session.Tenant, name string) (string, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return "", err

@@ -18,7 +18,7 @@ func newStore(t *testing.T) (Store, string) {
 	return NewStore(paths.Dirs{Data: dir}), dir
 }
 
-func TestAVolumeBelongsToItsTenantAlone(t *testing.T) {
+func TestAVolumeBelongsOnlyToItsTenant(t *testing.T) {
 	s, dir := newStore(t)
 	if _, err := s.Create("acme", "data"); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAVolumeBelongsToItsTenantAlone(t *testing.T) {
 	}
 }
 
-func TestNamesAreNoPaths(t *testing.T) {
+func TestNamesThatArePathsAreRefused(t *testing.T) {
 	s, dir := newStore(t)
 	if err := os.MkdirAll(dir+"/volumes/acme/data/content", 0o700); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 	}
 }
 
-func TestASymlinkIsNoVolume(t *testing.T) {
+func TestASymlinkIsNotAVolume(t *testing.T) {
 	s, dir := newStore(t)
 	if _, err := s.Create("acme", "data"); err != nil {
 		t.Fatal(err)
