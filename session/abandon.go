@@ -10,11 +10,12 @@ import (
 	"aibox/internal/fault"
 )
 
-// abandonPoll is how often Abandon and Settle look at what is being started.
+// abandonPoll is how often Abandon and Settle check a start.
 const abandonPoll = 20 * time.Millisecond
 
-// Abandon ends the sandbox of a Launch whose Client has died, and returns when it has ended.
-// A start that is under way ends by itself. A sandbox that does not exist is not an error.
+// Abandon ends the sandbox of a Launch whose Client has died, and returns when the sandbox
+// has ended. A start in progress ends by itself. It is no error if the sandbox does not
+// exist.
 func (s *repairs) Abandon(ctx context.Context, id ID) error {
 	if id.Agent() != SandboxAgent {
 		return fmt.Errorf("%s is not a sandbox", id)
@@ -36,9 +37,9 @@ func (s *repairs) Abandon(ctx context.Context, id ID) error {
 	return err
 }
 
-// Settle returns when the start of an agent's session whose client has died is over, and
-// reports whether the session was started or waits for its turn. If it was not, it never will
-// be, and nothing of it is left.
+// Settle waits for the end of a session's start whose client has died, and reports whether
+// the session was started or is queued. Otherwise it will never start, and none of its
+// files are left.
 func (s *repairs) Settle(ctx context.Context, id ID) (started bool, err error) {
 	tick := time.NewTicker(abandonPoll)
 	defer tick.Stop()
@@ -51,7 +52,7 @@ func (s *repairs) Settle(ctx context.Context, id ID) (started bool, err error) {
 			return false, nil // a failed start whose record is kept
 		case isLocked(s.store.Dir(id)):
 		case errors.Is(err, fs.ErrNotExist) && s.store.CreateChosen(id) == nil:
-			// A supervisor that comes late cannot make the folder, which repair removes.
+			// A supervisor that starts late cannot make the folder, which repair removes.
 			return false, nil
 		default:
 			if _, err := s.endDead(ctx, id, fault.New(fault.Interrupted, abandoned)); err != nil {
@@ -66,5 +67,5 @@ func (s *repairs) Settle(ctx context.Context, id ID) (started bool, err error) {
 	}
 }
 
-// abandoned is why a sandbox ends that Abandon stops.
+// abandoned is the reason for the end of a sandbox that Abandon stops.
 const abandoned = "the process that created it has died"

@@ -63,7 +63,7 @@ func TestAnAbandonedStartIsAwaitedAndItsRecordRemoved(t *testing.T) {
 	}
 }
 
-func TestTheStartOfASessionWhoseClientHasDiedIsSettled(t *testing.T) {
+func TestTheStartOfASessionIsSettledAfterItsClientDied(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	store := sessions.store
 	if started, err := sessions.Settle(t.Context(), "0dq4f-codex"); started || err != nil {
@@ -96,7 +96,7 @@ func TestTheStartOfASessionWhoseClientHasDiedIsSettled(t *testing.T) {
 	}
 }
 
-func TestAStartThatIsUnderWayIsAwaited(t *testing.T) {
+func TestAStartInProgressIsAwaited(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {

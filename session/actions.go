@@ -2,19 +2,19 @@ package session
 
 import "aibox/agents"
 
-// Actions are the actions that currently apply to a session, which screens offer. They
-// are only hints: the use cases check again.
+// Actions are the actions that screens offer for a session because they currently apply to
+// it. They are only hints: the use cases check again.
 type Actions struct {
-	Attach    bool // its agent has a terminal that runs, or will soon
+	Attach    bool // its agent has a terminal that runs or will run soon
 	Enter     bool // its sandbox runs, so that it can have a shell and open ports
 	Stop      bool
-	Diff      bool // its changes can be shown: all, or those so far
+	Diff      bool // its changes can be shown: the final ones, or those so far
 	Review    bool // it has changes to review
 	Accept    bool
 	Discard   bool
 	Restore   bool // its work was discarded
 	Remove    bool
-	Workspace bool // its workspace exists and belongs to it
+	Workspace bool // its workspace exists and belongs to this session
 	SendBack  bool // it can be resumed with feedback
 	Snapshot  bool // it is a sandbox without an agent, of which a snapshot can be taken
 }

@@ -13,9 +13,9 @@ import (
 	"aibox/session/process"
 )
 
-// Exit code 6 is for accepts that conflict. Commands on a session that has ended once had
-// it, too.
-func TestWhatNeedsARunningSessionIsAUsageFaultAfterItsEnd(t *testing.T) {
+// Exit code 6 is for accepts that conflict. Commands on an ended session once returned it,
+// too.
+func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {

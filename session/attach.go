@@ -25,7 +25,7 @@ func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors sc
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err
 		}
-		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or the session will end
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

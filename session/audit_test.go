@@ -63,7 +63,7 @@ func TestARemovedSessionKeepsItsAuditLog(t *testing.T) {
 	}
 }
 
-func TestNeitherADamagedLogNorAFullDiskKeepsASessionFromBeingRemoved(t *testing.T) {
+func TestASessionWithADamagedLogOrOnAFullDiskCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.must(d.append("00001-a", audit.StopRequested, nil))
@@ -115,7 +115,7 @@ func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
 	}
 }
 
-func TestFollowersSeeWhatHappensAfterTheEndOfASession(t *testing.T) {
+func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
 	s := newSessions(Deps{}, testStore(t))
 	a, b := past(t, s), past(t, s)
 	for range 2 {

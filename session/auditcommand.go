@@ -11,7 +11,7 @@ import (
 )
 
 // AuditCommand is the user's command that receives each event of the audit logs. The zero
-// value is none.
+// value means none.
 type AuditCommand struct{ userCommand }
 
 // NewAuditCommand returns the command in the setting audit-command.
@@ -40,13 +40,13 @@ type LogLine struct {
 	Hash    string          `json:"hash"`
 }
 
-// Line returns the event as JSON has it.
+// Line returns the event for JSON.
 func (e Logged) Line() LogLine {
 	return LogLine{e.ID().String(), e.Session, e.Seq, e.Time, e.Type, e.Kind(), e.Denied(), e.Data, e.Prev, e.Hash}
 }
 
 // Denied reports whether the event is a refusal: by the network, by the model gateway, or
-// by the user's answer or silence.
+// by the user, with an answer or without one in time.
 func (e Logged) Denied() bool {
 	if e.Type == audit.AccessAnswered {
 		var answer audit.AccessAnswer

@@ -18,20 +18,21 @@ import (
 	"aibox/internal/paths"
 )
 
-// AuditDelivery passes the events of one audit log to the user's command: in order, and each
-// at least once. It reads them from the log, so that none has to be held in memory. A file
-// beside the log has the number of the next event to deliver; its lock keeps a second process
-// away. It is not safe for concurrent use.
+// AuditDelivery sends the events of one audit log to the user's command: in order, and each
+// at least once. It reads them from the log, so that none has to be kept in memory. A file
+// next to the log has the number of the next event to deliver; its lock excludes other
+// processes. It is not safe for concurrent use.
 type AuditDelivery struct {
 	id   ID
-	log  string // path
+	log  string // path of the log
 	run  func(context.Context, Logged) error
 	held *flock.Lock
 	next int
 }
 
-// How long a command delivers events that wait, and how long it waits for another process that
-// does. The rest is left to later commands. An event that has begun may take longer.
+// The time that a command spends on delivering events, and the time that it waits for
+// another process that delivers them. Later commands deliver the rest. The delivery of a
+// single event may exceed the time.
 const (
 	deliveryTime = 3 * time.Second
 	deliveryWait = 5 * time.Second
@@ -56,7 +57,7 @@ func parseCursor(data []byte) int {
 	return int(next)
 }
 
-// DeliverLog begins to deliver the log of a running session to run. The caller closes the
+// DeliverLog starts to deliver the log of a running session to run. The caller closes the
 // delivery.
 func (s Store) DeliverLog(ctx context.Context, id ID, run func(context.Context, Logged) error) (*AuditDelivery, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryWait)
@@ -64,8 +65,8 @@ func (s Store) DeliverLog(ctx context.Context, id ID, run func(context.Context, 
 	return openDelivery(ctx, AuditLog{Session: id, Path: s.auditPath(id)}, run, 0)
 }
 
-// openDelivery waits until no other process delivers the log, or ctx ends. Of a log that was
-// never delivered, event from is the first.
+// openDelivery waits until no other process delivers the log, or ctx ends. For a log that
+// was never delivered, the first event is number from.
 func openDelivery(ctx context.Context, log AuditLog, run func(context.Context, Logged) error, from int) (*AuditDelivery, error) {
 	held, err := flock.Wait(ctx, deliveredPath(log.Path), flock.Exclusive)
 	if err != nil {
@@ -80,7 +81,7 @@ func openDelivery(ctx context.Context, log AuditLog, run func(context.Context, L
 	if n > 0 {
 		d.next = parseCursor(data[:n])
 	}
-	if last := audit.LastNumber(log.Path); last >= 0 && d.next > last+1 { // a power cut has cut the log
+	if last := audit.LastNumber(log.Path); last >= 0 && d.next > last+1 { // a power failure has truncated the log
 		d.next = last
 	}
 	if err := d.store(); err != nil {
@@ -97,13 +98,13 @@ func (d *AuditDelivery) store() error {
 // Next returns the number of the next event to deliver.
 func (d *AuditDelivery) Next() int { return d.next }
 
-// ErrLogMoved reports that a log is no longer at its place: its session was removed, and a later
-// command delivers the rest from the archive.
+// ErrLogMoved reports that a log was moved: its session was removed, and a later command
+// delivers the rest from the archive.
 var ErrLogMoved = errors.New("the session was removed")
 
-// Pass runs the command for an event, unless it was delivered before. An event for which the
-// command fails counts as delivered; the error is the failure. If ctx ends first, the event
-// is delivered again later.
+// Pass runs the command for an event, unless the event was delivered before. If the command
+// fails, the event still counts as delivered, and Pass returns the failure. If ctx ends
+// first, the event is delivered again later.
 func (d *AuditDelivery) Pass(ctx context.Context, e audit.Event) error {
 	if e.Seq < d.next {
 		return nil
@@ -120,11 +121,11 @@ func (d *AuditDelivery) Pass(ctx context.Context, e audit.Event) error {
 	return err
 }
 
-// errLater reports that time is up, and events are left.
+// errLater reports that the time is over before all events were delivered.
 var errLater = errors.New("events are delivered later")
 
-// rest delivers the events that the log has, until time is up: that is errLater. It returns
-// the first failure of the command, with the number of the event.
+// rest delivers the remaining events of the log; if the time is over first, it returns
+// errLater. It returns the first failure of the command, with the number of the event.
 func (d *AuditDelivery) rest(ctx context.Context, until time.Time) (failure, err error) {
 	err = audit.Read(d.log, func(e audit.Event) error {
 		if e.Seq < d.next {
@@ -145,8 +146,8 @@ func (d *AuditDelivery) rest(ctx context.Context, until time.Time) (failure, err
 // Close lets other processes deliver the log.
 func (d *AuditDelivery) Close() error { return d.held.Close() }
 
-// awaitsDelivery reports whether the log has events that were not delivered. It is fast, because
-// commands check every log.
+// awaitsDelivery reports whether the log has events that were not delivered. It must be
+// fast, because commands check every log.
 func (l AuditLog) awaitsDelivery() bool {
 	data, err := paths.ReadSmall(deliveredPath(l.Path), cursorSize)
 	if err != nil {
@@ -164,7 +165,8 @@ func (s *repairs) deliverAudit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Commands that deliver nothing need not read the settings, which takes longer than this.
+	// This is faster than reading the settings, which commands that deliver nothing do not
+	// need.
 	logs = slices.DeleteFunc(logs, func(log AuditLog) bool { return !log.awaitsDelivery() })
 	if len(logs) == 0 {
 		return nil
@@ -192,7 +194,7 @@ func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.
 	}
 	failure, err := d.rest(ctx, until)
 	if err == nil && l.Removed {
-		_ = os.Remove(deliveredPath(l.Path)) // no more events come
+		_ = os.Remove(deliveredPath(l.Path)) // no more events follow
 	}
 	_ = d.Close()
 	if errors.Is(err, errLater) || ctx.Err() != nil {
@@ -207,15 +209,15 @@ func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.
 // auditPath returns the audit log of a session.
 func (s Store) auditPath(id ID) string { return filepath.Join(s.Dir(id), auditFile) }
 
-// logTo appends an event to a log that this process has opened for it, and delivers to the user's
-// command what it did not get of that log. A failure of the command becomes an event, not an
-// error.
+// logTo appends an event to a log that this process opened for that, and delivers the log's
+// undelivered events to the user's command. A failure of the command becomes an event, not
+// an error.
 func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data any) error {
 	var d *AuditDelivery
 	if c.IsSet() {
 		ctx, cancel := context.WithTimeout(context.Background(), deliveryWait)
 		defer cancel()
-		if d, _ = openDelivery(ctx, of, c.Run, log.Next()); d != nil { // otherwise who delivers the log gets the event too
+		if d, _ = openDelivery(ctx, of, c.Run, log.Next()); d != nil { // otherwise the process that delivers the log also delivers the event
 			defer d.Close()
 		}
 	}
@@ -234,8 +236,8 @@ func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data a
 }
 
 // RemoveKeepingLog removes a session that has ended, after its audit log was archived. The
-// caller holds the session's lock. command receives the log's last event, and those that
-// it did not get before.
+// caller holds the session's lock. command receives the log's undelivered events and its
+// last one.
 func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand) error {
 	log := AuditLog{Session: id, Path: s.auditPath(id)}
 	var d *AuditDelivery
@@ -251,7 +253,7 @@ func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand
 	}
 	if d != nil {
 		d.log = s.archivedPath(id)
-		if _, err := d.rest(ctx, time.Now().Add(deliveryTime)); err == nil { // its log is closed, so a failure is not in it
+		if _, err := d.rest(ctx, time.Now().Add(deliveryTime)); err == nil { // the log is closed, so the failure cannot be logged
 			_ = os.Remove(deliveredPath(d.log))
 		}
 	}

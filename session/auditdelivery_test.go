@@ -11,7 +11,7 @@ import (
 	"aibox/audit"
 )
 
-// recordingCommand is an audit command that records the ids of events in a file, and got
+// recordingCommand is an audit command that records the ids of events in a file; got
 // returns them.
 func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) {
 	t.Helper()
@@ -31,7 +31,8 @@ func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) 
 	}
 }
 
-// killed is a session whose supervisor was killed when it had delivered one of three events.
+// killed is a session whose supervisor was killed after it had delivered one of three
+// events.
 func killed(t *testing.T, s *Sessions) ID {
 	t.Helper()
 	id := past(t, s)
@@ -60,19 +61,19 @@ func numbered(id ID, numbers ...int) (all []string) {
 	return all
 }
 
-func TestRepairDeliversWhatTheAuditCommandDidNotGet(t *testing.T) {
+func TestRepairDeliversUndeliveredEvents(t *testing.T) {
 	command, got := recordingCommand(t)
 	s := newSessions(withAuditCommand(command), testStore(t))
 	id := killed(t, s)
-	for range 2 { // the second one has nothing to do
-		_, _ = s.Repair(t.Context()) // reports that there is no Docker
+	for range 2 { // the second repair has nothing to do
+		_, _ = s.Repair(t.Context()) // returns an error because there is no Docker
 	}
 	if want := numbered(id, 1, 2); !slices.Equal(got(), want) {
 		t.Errorf("%q, want %q", got(), want)
 	}
 }
 
-func TestADecisionDeliversWhatTheAuditCommandDidNotGet(t *testing.T) {
+func TestADecisionDeliversUndeliveredEvents(t *testing.T) {
 	command, got := recordingCommand(t)
 	s := newSessions(withAuditCommand(command), testStore(t))
 	id := killed(t, s)
@@ -84,7 +85,7 @@ func TestADecisionDeliversWhatTheAuditCommandDidNotGet(t *testing.T) {
 	}
 }
 
-func TestARemovedSessionIsDeliveredFromTheArchive(t *testing.T) {
+func TestEventsOfARemovedSessionAreDeliveredFromTheArchive(t *testing.T) {
 	command, got := recordingCommand(t)
 	s := newSessions(withAuditCommand(command), testStore(t))
 	id := killed(t, s)
@@ -93,8 +94,8 @@ func TestARemovedSessionIsDeliveredFromTheArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()                                                           // it does not wait
-	if err := s.store.RemoveKeepingLog(ctx, id, command); err != nil { // while another process delivers
+	cancel()                                                           // the command does not wait
+	if err := s.store.RemoveKeepingLog(ctx, id, command); err != nil { // while another process delivers the log
 		t.Fatal(err)
 	}
 	if err := held.Close(); err != nil {

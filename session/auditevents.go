@@ -9,9 +9,9 @@ import (
 	"aibox/audit"
 )
 
-// AuditEvents visits the events of logs in the order of their time. Each log keeps its own
-// order, whatever its clock did. A damaged log is visited up to the damage, which is in the
-// error, as a *DamagedLog. It stops at visit's first error.
+// AuditEvents visits the events of logs in the order of their time. Events of one log stay
+// in its order, even if the clock was changed. A damaged log is visited up to the damage,
+// which is in the error as a *DamagedLog. AuditEvents stops at visit's first error.
 func (s *reader) AuditEvents(logs []AuditLog, visit func(Logged) error) error {
 	var m merge
 	defer m.close()
@@ -20,7 +20,7 @@ func (s *reader) AuditEvents(logs []AuditLog, visit func(Logged) error) error {
 	}
 	for len(m.open) > 0 {
 		at := m.open[0]
-		if at.next != nil { // it was only looked at so far
+		if at.next != nil { // its events have not been visited yet
 			if err := visit(at.event); err != nil {
 				return err
 			}
@@ -40,23 +40,23 @@ func (d *DamagedLog) Error() string { return string(d.Session) + ": " + d.Err.Er
 
 func (d *DamagedLog) Unwrap() error { return d.Err }
 
-// cursor is a place in one log.
+// cursor is a position in one log.
 type cursor struct {
 	log   AuditLog
-	time  time.Time // of event, or of the event before if that is later
+	time  time.Time // time of event, or of the previous event if that is later
 	event Logged
 	next  func() (audit.Event, error, bool) // nil until its first event is due
 	stop  func()
 }
 
-// merge is a merge of logs by time. Few logs overlap, so a log is opened when its first
-// event is due.
+// merge merges logs by time. Few logs overlap, so a log is opened when its first event is
+// due.
 type merge struct {
 	open    cursors
 	damaged []error
 }
 
-// errEnough ends the reading of a log.
+// errEnough stops the reading of a log.
 var errEnough = errors.New("enough")
 
 // add adds a log at the time of its first event.
@@ -106,7 +106,7 @@ func (m *merge) close() {
 	}
 }
 
-// events are the events of a log, and at last its error, if any.
+// events are the events of a log, followed by its error, if any.
 func events(path string) iter.Seq2[audit.Event, error] {
 	return func(yield func(audit.Event, error) bool) {
 		err := audit.Read(path, func(e audit.Event) error {

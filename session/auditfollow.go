@@ -10,10 +10,10 @@ import (
 	"aibox/audit"
 )
 
-// FollowAudit visits new events of the sessions that want accepts, from the numbers in from
-// on, until ctx ends or visit fails. It includes sessions that start later, and what happens
-// to sessions after their end. visit is called by one goroutine at a time; its error is
-// returned. Sessions with damaged logs are skipped.
+// FollowAudit visits new events of the sessions for which want returns true, from the
+// numbers in from on, until ctx ends or visit fails. It includes sessions that start later,
+// and events after the end of a session. visit is called by one goroutine at a time; its
+// error is returned. Sessions with damaged logs are skipped.
 func (s *contact) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -46,18 +46,18 @@ type auditFollow struct {
 	want      func(ID) bool
 	seen      map[ID]*logPosition
 	fail      context.CancelCauseFunc
-	again     chan struct{} // look again: a session has ended
+	again     chan struct{} // check again: a session has ended
 	following sync.WaitGroup
 
 	mu    sync.Mutex
 	visit func(Logged) error
 }
 
-// logPosition is how far a log has been visited.
+// logPosition is the position up to which a log has been visited.
 type logPosition struct {
 	mu   sync.Mutex // held while it is visited
-	next int        // event
-	size int64      // of the log then
+	next int        // number of the next event
+	size int64      // size of the log at that time
 }
 
 // visitLogs follows the logs of running sessions, and visits new events of others.
@@ -107,7 +107,7 @@ func (f *auditFollow) read(log AuditLog, at *logPosition) {
 	f.check(audit.Read(log.Path, func(e audit.Event) error { return f.event(log.Session, e, at) }))
 }
 
-// event visits an event that is new and in the log.
+// event visits an event of the log if it is new.
 func (f *auditFollow) event(id ID, e audit.Event, at *logPosition) error {
 	if e.Seq < at.next {
 		return nil
@@ -122,7 +122,7 @@ func (f *auditFollow) event(id ID, e audit.Event, at *logPosition) error {
 	return nil
 }
 
-// check ends the following for an error that is not about one session.
+// check returns an error that concerns more than one session, which ends FollowAudit.
 func (f *auditFollow) check(err error) {
 	if err != nil && !errors.Is(err, audit.ErrBroken) && !errors.Is(err, fs.ErrNotExist) {
 		f.fail(err)

@@ -35,10 +35,10 @@ type AuditLog struct {
 // archive returns the folder with the logs of removed sessions.
 func (s Store) archive() string { return filepath.Join(s.dirs.State, "audit") }
 
-// archivedPath returns the archived log of a removed session.
+// archivedPath returns the path of the archived log of a removed session.
 func (s Store) archivedPath(id ID) string { return filepath.Join(s.archive(), string(id)+".jsonl") }
 
-// auditLogs returns the logs of all sessions, removed ones too, oldest first.
+// auditLogs returns the logs of all sessions, including removed ones, oldest first.
 func (s Store) auditLogs() ([]AuditLog, error) {
 	ids, err := s.IDs()
 	if err != nil {
@@ -64,8 +64,8 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 	return logs, nil
 }
 
-// AuditLogs returns the logs of the sessions that texts name by id or unique prefix, or of
-// all sessions without any, oldest first. Removed sessions have logs, too.
+// AuditLogs returns the logs of the sessions that texts name by id or unique prefix, oldest
+// first. Without texts it returns all logs. It includes those of removed sessions.
 func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
 	all, err := s.store.auditLogs()
 	if err != nil || len(texts) == 0 {
@@ -86,11 +86,12 @@ func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
 	return slices.DeleteFunc(all, func(log AuditLog) bool { return !wanted[log.Session] }), nil
 }
 
-// VerifyAudit verifies a log; see audit.Verify. The log of another session is damaged.
+// VerifyAudit verifies a log; see audit.Verify. A log that belongs to another session
+// counts as damaged.
 func (s *reader) VerifyAudit(log AuditLog) (audit.Verified, error) {
 	verified, err := audit.Verify(log.Path)
 	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
-		verified.Damage = nil // it is about to start
+		verified.Damage = nil // the session is about to start
 	}
 	if owner := ownerOf(verified.First); owner != "" && owner != log.Session {
 		verified.Damage = append(verified.Damage, &audit.Damage{Line: 1, Problem: "belongs to the log of " + string(owner)})
@@ -109,8 +110,8 @@ func ownerOf(first audit.Event) ID {
 }
 
 // ArchiveLog keeps the audit log of a session that is about to be removed, with a last
-// event, which it returns. Neither a damaged log nor a full disk keeps a session from being
-// removed: that event is empty then. The caller holds the session's lock.
+// event, which it returns. If the log is damaged or the disk is full, that event is empty,
+// and the session can still be removed. The caller holds the session's lock.
 func (s Store) ArchiveLog(id ID) (Logged, error) {
 	removed := Logged{Session: id}
 	path := filepath.Join(s.Dir(id), auditFile)
@@ -135,8 +136,8 @@ func (s Store) ArchiveLog(id ID) (Logged, error) {
 	return removed, nil
 }
 
-// keep makes the file from available as to, too. A file that does not exist is no error.
-// It needs no room for the file's content.
+// keep makes the file from also available as to. It is no error if the file does not exist.
+// No disk space is needed for its content.
 func keep(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -145,7 +146,7 @@ func keep(from, to string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil { // not every file system has links
+	if err != nil { // some file systems have no links
 		err = os.Rename(from, to)
 	}
 	return err
@@ -155,7 +156,7 @@ func keep(from, to string) error {
 type ArchivedLog struct {
 	AuditLog
 	Files int
-	Bytes int64 // on disk
+	Bytes int64 // disk space in bytes
 }
 
 // ArchivedLogs returns the logs of removed sessions.

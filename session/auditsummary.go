@@ -6,7 +6,7 @@ import (
 	"aibox/audit"
 )
 
-// AuditSummary sums up events. The zero value is of none.
+// AuditSummary summarizes events. The zero value summarizes none.
 type AuditSummary struct {
 	Allowed   int   `json:"allowed"` // requests to the egress proxy
 	Refused   int   `json:"refused"` // requests to the egress proxy and other packets
@@ -18,12 +18,12 @@ type AuditSummary struct {
 	Output    int   `json:"output_tokens"`
 	Probes    int   `json:"probes"`
 	Failed    int   `json:"probes_failed"`
-	Accepted  int   `json:"accepted"` // how often changes were accepted
+	Accepted  int   `json:"accepted"` // number of accepts
 	Discarded int   `json:"discarded"`
 }
 
 // Totals are the counts of a whole session, in the data of its BoxDestroyed event. The log
-// has repeated accesses once, and not every one of very many.
+// has repeated accesses only once, and not all if there are very many.
 type Totals struct {
 	Calls   int            `json:"calls"`
 	Input   int            `json:"input_tokens"`
@@ -40,7 +40,7 @@ func (a *AuditSummary) Add(e audit.Event) {
 		if json.Unmarshal(e.Data, &end) == nil {
 			a.BytesUp, a.BytesDown = a.BytesUp+max(end.BytesUp, 0), a.BytesDown+max(end.BytesDown, 0)
 		}
-	case audit.EgressCounted: // in the totals
+	case audit.EgressCounted: // counted in the totals
 	case audit.ProbesRan:
 		a.addProbes(e)
 	case audit.ChangesAccepted:
@@ -87,7 +87,7 @@ func (a *AuditSummary) addProbes(e audit.Event) {
 	}
 }
 
-// addTotals replaces counts of the session's events by those of all that happened.
+// addTotals replaces counts of the logged events by the totals of the session.
 func (a *AuditSummary) addTotals(e audit.Event) {
 	var t Totals
 	if len(e.Data) == 0 || json.Unmarshal(e.Data, &t) != nil {
@@ -99,7 +99,7 @@ func (a *AuditSummary) addTotals(e audit.Event) {
 		switch what {
 		case AskedModel:
 		case AskedEgress:
-			refused += max(times, t.Egress.Refused) // the proxy leaves out repeated ones
+			refused += max(times, t.Egress.Refused) // the proxy does not log repeated ones
 		case AskedName:
 			a.Names = max(a.Names, times)
 		default:

@@ -11,8 +11,8 @@ import (
 	"aibox/internal/sorting"
 )
 
-// BatchID names a batch, such as "b-0dq4f": sessions that were started together on the same
-// task. No session's id begins with its prefix.
+// BatchID is the id of a batch, such as "b-0dq4f". A batch is a group of sessions that were
+// started together on the same task. No session's id begins with its prefix.
 type BatchID string
 
 // batchPrefix begins the id of a batch. It is a letter and a dash, while the id of a session
@@ -22,7 +22,7 @@ const batchPrefix = "b-"
 // IsBatch reports whether text can only name a batch, or a prefix of one.
 func IsBatch(text string) bool { return strings.HasPrefix(text, batchPrefix) }
 
-// NewBatch returns the id of a new batch. No other batch gets it.
+// NewBatch returns the id of a new batch. It is unique.
 func (s *launches) NewBatch(ctx context.Context) (BatchID, error) {
 	number, err := NewStore(s.deps.Dirs).nextNumber(ctx, time.Now(), true)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *launches) NewBatch(ctx context.Context) (BatchID, error) {
 	return BatchID(batchPrefix + digits(number)), nil
 }
 
-// Batch returns the sessions of the batch that text names, oldest first: the id of a batch or
-// a unique prefix of one.
+// Batch returns the sessions of the batch with the id text, which can be a unique prefix,
+// oldest first.
 func (s *reader) Batch(text string) (BatchID, []Session, error) {
 	if !isID(text) || !IsBatch(text) {
 		return "", nil, fault.New(fault.Usage, "%q is not the id of a batch", text).

@@ -10,9 +10,9 @@ import (
 )
 
 // Changed sends on the channel when a session is created, removed or changes state, until
-// ctx ends; then it closes the channel. Changes that come faster than the caller receives
-// are merged. It does not poll: every new state touches the folder of all sessions, and
-// the kernel reports that.
+// ctx ends; then it closes the channel. Changes are merged if the caller receives them
+// slowly. It does not poll: every new state changes the time of the folder of all sessions,
+// which the kernel reports.
 func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	if err := paths.MakePrivate(s.store.root); err != nil {
 		return nil, fmt.Errorf("watching the sessions: %w", err)
@@ -40,7 +40,7 @@ func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 				if event.Name == s.store.root || !event.Has(fsnotify.Write) {
 					notify(changed)
 				}
-			case _, ok := <-watcher.Errors: // some were lost
+			case _, ok := <-watcher.Errors: // some reports were lost
 				if !ok {
 					return
 				}

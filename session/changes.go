@@ -24,7 +24,7 @@ type changeSets struct {
 }
 
 // Changes returns the change set of an ended session: computed from the workspace while
-// that exists, else the one from the session's end.
+// that exists, otherwise the one that was computed at the session's end.
 func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
 	var set *review.ChangeSet
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -110,7 +110,7 @@ func removedFault(id ID) error {
 	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists the saved states", id)
 }
 
-// withRecord is withEnded that also accepts sessions without a workspace.
+// withRecord is like withEnded but also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
 	for begin := time.Now(); errors.Is(err, ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
@@ -137,7 +137,7 @@ func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) e
 	}
 	defer file.Close()
 	session, err := s.store.Load(id)
-	if errors.Is(err, fs.ErrNotExist) { // while this waited for the lock
+	if errors.Is(err, fs.ErrNotExist) { // removed while this waited for the lock
 		return removedFault(id)
 	}
 	if err != nil {
@@ -163,5 +163,5 @@ func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	return errors.Join(s.deps.ReadSettings().AuditCommand.logTo(log, AuditLog{Session: id, Path: s.auditPath(id)}, kind, data), log.Close())
 }
 
-// now returns the current time as records have it.
+// now returns the current time as records store it.
 func now() time.Time { return time.Now().UTC() }

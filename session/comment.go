@@ -15,7 +15,7 @@ import (
 // is removed.
 const feedbackFile = "feedback.json"
 
-// Feedback returns the feedback on the session's work. No feedback is not an error.
+// Feedback returns the feedback on the session's work. It is no error if there is none.
 func (s *reader) Feedback(id ID) (feedback.Feedback, error) {
 	var f feedback.Feedback
 	err := s.store.read(id, feedbackFile, &f)
@@ -140,10 +140,10 @@ func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*feed
 	})
 }
 
-// SendFeedback passes the unsent feedback on the work of from to the session to, which
-// continues it and whose folder exists. It marks the feedback as sent and returns the part
-// of the prompt that it makes, empty for none. With keep the session to inherits the
-// feedback as unsent instead. The caller holds from.
+// SendFeedback sends the unsent feedback on the work of the session from to the session to,
+// which continues it and whose folder exists. It marks the feedback as sent and returns it
+// as a part of the prompt, empty for none. If keep is set, the session to inherits the
+// feedback as unsent instead. The caller holds the lock of from.
 func (s *feedbacks) SendFeedback(from, to ID, keep bool) (text string, err error) {
 	f, err := s.Feedback(from)
 	if err != nil {
@@ -160,7 +160,8 @@ func (s *feedbacks) SendFeedback(from, to ID, keep bool) (text string, err error
 	return open.Prompt(), s.store.write(from, feedbackFile, f)
 }
 
-// takeBackFeedback marks feedback that was sent to a session that never started as unsent.
+// takeBackFeedback marks feedback as unsent again if it was sent to a session that never
+// started.
 func (s *feedbacks) takeBackFeedback(from, to ID) error {
 	f, err := s.Feedback(from)
 	if err != nil || !f.MarkUnsent(string(to)) {

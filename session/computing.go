@@ -11,10 +11,10 @@ import (
 	"aibox/review"
 )
 
-// The agent's changes are computed after its end is on record. Whatever happens then (no
-// memory, a full disk, a kill), the session has ended with its exit code and its changes
-// are unknown. They are computed again only on request, because what killed one process
-// would kill the next.
+// The agent's changes are computed after its end was recorded. If that fails (too little
+// memory, a full disk, a kill), the session has still ended with its exit code, and its
+// changes are unknown. They are computed again only on request, because the next attempt
+// would probably fail for the same reason.
 
 // The reasons for unknown changes, besides errors.
 const (
@@ -55,8 +55,8 @@ func (s *repairs) concludeComputing(session *Session) error {
 		s.store.RemoveLive(session.ID))
 }
 
-// beginCompute counts a try to compute a session's unknown changes before it starts, so
-// that a try that never ends is counted too. It returns the earlier record.
+// beginCompute counts an attempt to compute a session's unknown changes before it starts,
+// so that an attempt that never ends is counted too. It returns the earlier record.
 func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 	if !session.State.Result.unknown() {
 		return Changes{}, nil
@@ -88,9 +88,9 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 		s.store.WriteState(session.ID, session.State))
 }
 
-// storeFailure stores why the changes of a session are still unknown. A canceled try
-// proves nothing, so the earlier record is restored; one that failed for lack of disk
-// space does not count.
+// storeFailure stores why the changes of a session are still unknown. After a canceled
+// attempt the earlier record is restored, and a failure for lack of disk space does not
+// count.
 func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
 	if !session.State.Result.unknown() {
 		return nil
@@ -112,7 +112,7 @@ func ComputedEvent(c Changes) map[string]any {
 	return map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused}
 }
 
-// Summarize sums up a change set.
+// Summarize summarizes a change set.
 func Summarize(set *review.ChangeSet) Changes {
 	changes := Changes{Tree: set.Tree, Files: set.Count(), Refused: len(set.Refused), Notes: set.Notes}
 	changes.Added, changes.Deleted = set.Totals()

@@ -11,8 +11,8 @@ import (
 	"aibox/audit"
 )
 
-// died is a session whose agent wrote a file and ended, and whose supervisor was killed
-// in the phase.
+// died is a session whose agent wrote a file and ended, and whose supervisor was killed in
+// the given phase.
 func (d *fixture) died(id ID, phase Phase, result *Result) {
 	d.t.Helper()
 	ws := d.prepared(id)
@@ -27,8 +27,8 @@ func (d *fixture) loaded(id ID) *Session {
 	return &session
 }
 
-// What the kernel has killed for its memory would be killed again. The end of the agent
-// is on record before its changes are computed, and the repair computes nothing.
+// A process that the kernel killed for its memory would be killed again. So the end of the
+// agent is recorded before its changes are computed, and the repair does not compute them.
 func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
@@ -82,13 +82,13 @@ func TestRepairDoesNotComputeChanges(t *testing.T) {
 	}
 }
 
-// Changes stay unknown for as long as they cannot be computed, say so, and lose nothing.
+// Changes that cannot be computed stay unknown, are reported as unknown, and are not lost.
 func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
 	_, err := d.Repair(t.Context())
 	d.must(err)
-	_, err = d.beginCompute(d.loaded("00001-a")) // a command, which dies here
+	_, err = d.beginCompute(d.loaded("00001-a")) // a command that dies here
 	d.must(err)
 	if _, err := d.Repair(t.Context()); err != nil {
 		t.Fatal(err)

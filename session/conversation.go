@@ -26,14 +26,15 @@ func NewConversation(s *Session) *Conversation {
 // starts.
 const VerificationNotice = "verifying: "
 
-// Add returns the events that end in a chunk. Notices are no part of the conversation. What
-// the user's command prints during a verification are no events, but lines of text.
+// Add returns the events that end in a chunk. Notices are not part of the conversation. The
+// output of the user's command during a verification is returned as lines of text, not as
+// events.
 func (c *Conversation) Add(chunk output.Chunk) []conversation.Event {
-	if chunk.Time.IsZero() { // a crash left it without a time
+	if chunk.Time.IsZero() { // a crash left the chunk without a time
 		chunk.Time = c.last
 	}
 	if chunk.Stream == output.Notice {
-		// The state from which this was made can be older than the verification.
+		// The state with which this decoder was made can be older than the verification.
 		if bytes.HasPrefix(chunk.Data, []byte(VerificationNotice)) {
 			return c.endAgent(chunk.Time)
 		}

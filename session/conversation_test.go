@@ -10,9 +10,8 @@ import (
 	"aibox/session/output"
 )
 
-// A client that follows a session live has its state of the start, which does not say where
-// the verification begins. What the user's command printed once appeared as events of the
-// agent.
+// A client that follows a running session has a state from its start, without the offset of
+// the verification. The output of the user's command once appeared as events of the agent.
 func TestOutputOfAVerificationIsTextInAConversationThatIsFollowedLive(t *testing.T) {
 	c := NewConversation(&Session{State: State{Output: agents.Output{Format: conversation.Codex}}})
 	var got []conversation.Kind

@@ -9,9 +9,9 @@ import (
 	"aibox/workspace"
 )
 
-// CountChanges sums up what the agent of a running session has changed by now. It
-// changes nothing in the workspace, looks for no risks and keeps nothing. A session that
-// does not run is an error.
+// CountChanges summarizes the agent's changes so far in a running session. It changes
+// nothing in the workspace, assesses no risks and stores nothing. It is an error if the
+// session does not run.
 func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
 	ws, err := s.runningWorkspace(id)
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
 	return Changes{Files: count.Files, Added: count.Added, Deleted: count.Deleted}, err
 }
 
-// ChangesSoFar finds what the agent of a running session has changed by now, as CountChanges
+// ChangesSoFar computes the agent's changes so far in a running session, as CountChanges
 // does. The change set and its objects exist while visit runs; a note in it says that the
 // session still runs.
 func (s *reader) ChangesSoFar(ctx context.Context, id ID, visit func(*review.ChangeSet) error) error {

@@ -33,7 +33,7 @@ func TestChangesAreCountedOnlyWhileASessionRuns(t *testing.T) {
 	}
 }
 
-func TestTheChangesSoFarAreThoseOfTheRunningWorkspace(t *testing.T) {
+func TestTheChangesSoFarAreThoseInTheRunningWorkspace(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	storeSession(t, d.store, "00001-a", State{Phase: Running, Workspace: ws})

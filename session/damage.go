@@ -31,8 +31,8 @@ const damagedSuffix = ".damaged"
 // keptAs is followed by the name of a damaged file that was set aside.
 const keptAs = " and is kept as "
 
-// keepPrevious keeps the stored state, which is about to be replaced. It is a second copy:
-// without it only a damaged state loses more, so errors do not matter.
+// keepPrevious keeps a second copy of the stored state, which is about to be replaced. It
+// is needed only if the state is damaged, so errors are ignored.
 func (s Store) keepPrevious(id ID) {
 	current, previous := filepath.Join(s.Dir(id), stateFile), filepath.Join(s.Dir(id), previousFile)
 	_ = os.Remove(previous)
@@ -41,7 +41,7 @@ func (s Store) keepPrevious(id ID) {
 
 // history holds the facts about a session that its event log records.
 type history struct {
-	started   audit.Event // session.started
+	started   audit.Event // event session.started
 	agent     time.Time   // when the agent started
 	end       *agentEnd   // nil if the log does not hold it
 	container string
@@ -60,7 +60,7 @@ type agentEnd struct {
 // history reads the session's event log, up to the first damaged event.
 func (s Store) history(id ID) history {
 	var h history
-	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // events before an error count
+	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // events before an error are used
 		var data struct {
 			ID      string          `json:"id"`
 			Sandbox runtime.Process `json:"sandbox"`
@@ -143,7 +143,7 @@ func (s Store) restoreState(id ID, h history) (State, string, error) {
 	return state, note, s.WriteState(id, state)
 }
 
-// complete adds to a state what the log reports and the state lacks.
+// complete adds facts from the log that the state lacks.
 func (h *history) complete(state *State) {
 	if state.Sandbox.PID == 0 {
 		state.Sandbox = h.sandbox
@@ -190,7 +190,7 @@ func (s Store) restoreSpec(id ID, h history, state State) (string, error) {
 		Inference  string `json:"inference"`
 		Image      string `json:"image"`
 	}
-	_ = json.Unmarshal(h.started.Data, &started) // the zero value will do
+	_ = json.Unmarshal(h.started.Data, &started) // the zero value is used after an error
 	spec := Spec{ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository}
 	spec.Run = config.Run{Network: started.Network, Inference: started.Inference, Image: started.Image}
 	if spec.Agent == "" {
@@ -223,9 +223,9 @@ func setAside(path string) (string, error) {
 // temporary matches the names of files that paths.WriteFile has not finished.
 var temporary = lazyregexp.New(`^\..+\.[0-9]+$`)
 
-// clearTemporary removes what a process that died has left in a session's folder: its
-// socket, its counters, its reserved space, and files that it was about to put in place of
-// others. The caller holds the session's lock.
+// clearTemporary removes the files of a dead process in a session's folder: its socket, its
+// counters, its reserved space, and files with which it was about to replace others. The
+// caller holds the session's lock.
 func (s Store) clearTemporary(id ID) error {
 	dir := s.Dir(id)
 	entries, err := os.ReadDir(dir)

@@ -24,8 +24,8 @@ var torn = map[string]func(whole []byte) []byte{
 	"overwritten": func(whole []byte) []byte { return append([]byte("\n\n\n\x7f"), whole[4:]...) },
 }
 
-// worked is a session with a whole record whose agent wrote a file and whose supervisor was
-// killed in the phase.
+// worked is a session with an undamaged record whose agent wrote a file and whose
+// supervisor was killed in the given phase.
 func (d *fixture) worked(id ID, phase Phase) {
 	d.t.Helper()
 	ws := d.prepared(id)
@@ -137,8 +137,8 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 	}
 }
 
-// Between the agent's start and the state that says so there is a moment in which the
-// supervisor can die. The agent may have worked by then.
+// The supervisor can die after the agent's start and before that is stored in the state.
+// The agent may already have worked.
 func TestWorkOfAnAgentWhoseStartWasNotStoredIsKept(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-shell")
@@ -165,7 +165,7 @@ func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
 	}
 }
 
-func TestARepairedRecordHoldsNoLeftovers(t *testing.T) {
+func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
 	for _, phase := range []Phase{Running, Computing} {
 		d := newFixture(t)
 		d.worked("00001-shell", phase)
@@ -222,8 +222,8 @@ func TestRepairEndsAStoppedWatchdog(t *testing.T) {
 	d.must(watchdog.AwaitEnd(5 * time.Second))
 }
 
-// The time of a test bubble begins in the year 2000: for it all files are from the future, as
-// they are after a clock was set back.
+// The time in a synctest bubble begins in the year 2000, so all files have times in the
+// future, as after a clock was set back.
 func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	d := newFixture(t)
 	d.worked("00001-shell", Running)
@@ -247,7 +247,7 @@ func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// A start that was killed before it recorded its workspace once left the empty folder.
+// A start that was killed before it recorded its workspace used to leave the empty folder.
 func TestAStartThatDiedBeforeItsWorkspaceWasRecordedLeavesNoFolder(t *testing.T) {
 	d := newFixture(t)
 	reserved := filepath.Join(d.dirs.Workspace, ".aibox-new-00001-shell")
@@ -263,14 +263,14 @@ func TestAStartThatDiedBeforeItsWorkspaceWasRecordedLeavesNoFolder(t *testing.T)
 }
 
 // On a busy machine the daemon creates the container of a dead supervisor after the session
-// was repaired. It once stayed until another session started.
+// was repaired. It used to stay until another session started.
 func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 	d := newFixture(t)
 	network, err := d.pool.Acquire(t.Context(), "00001-shell")
 	d.must(err)
 	d.must(d.store.WriteState("00001-shell", State{Phase: Preparing, Workspace: d.prepared("00001-shell"), Network: &network}))
 	before := time.Now().Add(-2 * containerAppearTimeout)
-	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), stateFile), before, before)) // the repair does not wait
+	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), stateFile), before, before)) // so that the repair does not wait
 	_, err = d.Repair(t.Context())
 	d.must(err)
 	if !d.ExpectsContainer() {
@@ -292,9 +292,9 @@ func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 	}
 }
 
-// NFS and FUSE keep files that are open under another name, so a folder with a lock that is held
-// cannot be removed as a whole.
-func TestTheRestOfARemovedRecordIsRemovedByTheNextRepair(t *testing.T) {
+// NFS and FUSE keep an open file under another name when it is removed, so a folder with a
+// lock that is held cannot be removed as a whole.
+func TestTheRemainsOfARemovedRecordAreRemovedByTheNextRepair(t *testing.T) {
 	d := newFixture(t)
 	rest := filepath.Join(d.dirs.Sessions(), ".aibox-removed-abc")
 	d.write(filepath.Join(rest, ".fuse_hidden0001"), "")
@@ -324,8 +324,8 @@ func TestAFolderWithoutASpecIsNoError(t *testing.T) {
 	}
 }
 
-// The folder of a supervisor that was killed before it had written a spec is removed at once; one
-// that is about to be used is not.
+// The folder of a supervisor that was killed before it had written a spec is removed at
+// once; a folder that is about to be used is not.
 func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
 	d := newFixture(t)
 	for _, id := range []ID{"00001-shell", "00002-shell"} {
@@ -358,7 +358,7 @@ func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T
 		return state.Status
 	}
 	left, ending := create("00001-shell", "1"), create("00002-shell", "2")
-	held, err := d.store.Lock("00002-shell") // by its supervisor, which removes the sandbox last
+	held, err := d.store.Lock("00002-shell") // held by its supervisor, which removes the sandbox last
 	d.must(err)
 	problems := d.Unrepaired(t.Context())
 	if len(problems) != 1 || !strings.Contains(problems[0], left.ID()[:min(12, len(left.ID()))]) {
@@ -367,7 +367,7 @@ func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T
 	if _, err := d.Repair(t.Context()); err != nil || is(left) == runtime.Gone {
 		t.Errorf("without a reason every command asks the daemon: %v, %v", is(left), err)
 	}
-	d.must(d.store.ExpectContainer()) // as a supervisor does that could not remove it
+	d.must(d.store.ExpectContainer()) // like a supervisor that could not remove it
 	if _, err := d.Repair(t.Context()); err != nil || is(left) != runtime.Gone || is(ending) == runtime.Gone {
 		t.Errorf("the one left is %v, the one that ends %v: %v", is(left), is(ending), err)
 	}
@@ -377,12 +377,12 @@ func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T
 	}
 }
 
-func TestWhatCannotBeRepairedIsReported(t *testing.T) {
+func TestProblemsThatCannotBeRepairedAreReported(t *testing.T) {
 	d := newFixture(t)
 	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {
 		t.Errorf("on a new machine: %q", problems)
 	}
-	d.worked("00001-shell", Running) // is repaired, not reported
+	d.worked("00001-shell", Running) // this one is repaired, not reported
 	d.worked("00002-shell", Running)
 	d.replaceIn("00002-shell", stateFile, `"format": 1`, `"format": 9`)
 	made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00003-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "1"}})

@@ -20,7 +20,7 @@ const decisionsFile = "decisions.json"
 // that continues another one inherits them, since its changes include the other's.
 type Decisions struct {
 	Taken    *review.Selection `json:"taken"`              // all accepted work, wherever it was delivered; never nil
-	Branch   *accept.Prior     `json:"branch,omitempty"`   // the part delivered to a branch of aibox's
+	Branch   *accept.Prior     `json:"branch,omitempty"`   // the part delivered to a branch of aibox
 	Worktree *accept.Prior     `json:"worktree,omitempty"` // the part delivered to the user's working tree
 }
 
@@ -96,7 +96,7 @@ func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 	return decisions.review(set), nil
 }
 
-// deliveries delivers accepted work to the user's repository.
+// deliveries deliver accepted work to the user's repository.
 type deliveries struct {
 	*changeSets
 	store Store
@@ -123,7 +123,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		if err := reserveAccept(dir); err != nil {
 			return errors.Join(err, releaseFile(dir, acceptReserve))
 		}
-		defer func() { _ = releaseFile(dir, acceptReserve) }() // after a failure
+		defer func() { _ = releaseFile(dir, acceptReserve) }() // releases the space after a failure
 		if err := s.logBegin(session, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
@@ -132,7 +132,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		}
 		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
-			left, _ := s.Remaining(id, set) // the error is complete without it
+			left, _ := s.Remaining(id, set) // the error is also useful without these
 			return alreadyDecided(session, opts.Target, s.choiceRejects(id, opts.Choice), left)
 		}
 		if err != nil || accepted.Files == 0 {

@@ -19,7 +19,7 @@ func choose(files ...string) accept.Options {
 
 var everything = accept.Options{Choice: review.Choice{All: true}}
 
-// reviewOf is what has become of the session's work.
+// reviewOf returns the review state of the session's work.
 func (d *fixture) reviewOf(id ID) Review {
 	d.t.Helper()
 	session, err := d.store.Load(id)
@@ -195,7 +195,7 @@ func TestDiscardedWorkIsAcceptedOnlyAfterRecovery(t *testing.T) {
 	d.must(err)
 }
 
-func TestAnAcceptOfWhatIsAcceptedNamesTheRest(t *testing.T) {
+func TestAnAcceptOfAcceptedWorkNamesTheRest(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt", "Makefile")
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}}); err != nil {
@@ -215,7 +215,7 @@ func TestAnAcceptOfWhatIsAcceptedNamesTheRest(t *testing.T) {
 	}
 }
 
-func TestAnAcceptOfWhatIsRejectedOrAcceptedNamesTheRest(t *testing.T) {
+func TestAnAcceptOfRejectedOrAcceptedWorkNamesTheRest(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt", "Makefile")
 	two := accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}}

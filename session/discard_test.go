@@ -26,9 +26,8 @@ func (d *fixture) logged(id ID) (types []audit.Type, data map[audit.Type]json.Ra
 	return types, data
 }
 
-// An agent that leaves thousands of things that git cannot keep, under long names, made
-// the event of a discard larger than an event may be: it was lost, and so was the
-// workspace.
+// An agent that left thousands of files with long names that git cannot store made the
+// event of a discard larger than the maximum: the event was lost, and so was the workspace.
 func TestADiscardOfManyLongNamesIsLogged(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
@@ -56,7 +55,7 @@ func TestADiscardOfManyLongNamesIsLogged(t *testing.T) {
 	}
 }
 
-// What cannot be logged does not happen.
+// A step that cannot be logged does not happen.
 func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
@@ -78,8 +77,8 @@ func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 	}
 }
 
-// A discard that died when the workspace was gone, and before it was logged, is finished
-// by the next one, with what the first has saved.
+// If a discard dies after it removed the workspace and before it is logged, the next one
+// completes it, with the work that the first has saved.
 func TestAnInterruptedDiscardIsFinishedByTheNext(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
@@ -88,7 +87,7 @@ func TestAnInterruptedDiscardIsFinishedByTheNext(t *testing.T) {
 	d.must(err)
 	d.must(d.logBegin(&session, audit.DiscardBegun, map[string]any{}))
 	first, err := d.saveAndRemove(t.Context(), &session, recovery.Discarded)
-	d.must(err) // and here it dies
+	d.must(err) // the first discard dies here
 
 	saved, err := d.Discard(t.Context(), "00001-a")
 	d.must(err)

@@ -17,7 +17,7 @@ import (
 // draftFile holds the decisions of a review that has not been delivered.
 const draftFile = "draft.json"
 
-// maxDraft is how many bytes a draft may have.
+// maxDraft is the maximum size of a draft in bytes.
 const maxDraft = 64 << 20
 
 // Draft returns the saved decisions about a change set; nil when there are none, or when
@@ -41,7 +41,7 @@ func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
 }
 
 // SaveDraft stores the decisions of a review; empty ones remove the stored draft. It takes
-// no lock: the file is replaced at once, and the last review wins.
+// no lock: the file is replaced as a whole, and the last review is kept.
 func (s *deliveries) SaveDraft(id ID, saved *decision.Saved) error {
 	if saved.Empty() {
 		return s.store.removeDraft(id)

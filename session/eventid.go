@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// EventID names an event of a session's audit log. A refusal has the same id in the log,
-// in the audit and in the answer that the sandbox gets.
+// EventID names an event of a session's audit log. A refusal has the same id in the log, in
+// the audit and in the answer to the sandbox.
 type EventID struct {
 	Session ID
 	Number  int // audit.Event.Seq
@@ -19,7 +19,7 @@ func (e EventID) String() string {
 	}
 	id := string(e.Session)
 	if !e.Session.Hidden() {
-		id, _, _ = strings.Cut(id, "-") // the number alone is unique
+		id, _, _ = strings.Cut(id, "-") // the number is unique without the agent
 	}
 	return id + "/" + strconv.Itoa(e.Number)
 }

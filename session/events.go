@@ -21,10 +21,10 @@ func (s *contact) Logged(id ID, visit func(audit.Event) error) error {
 	return audit.Read(s.auditPath(id), visit)
 }
 
-// Watch visits the session's events from number from on: the past ones, and while the
-// session runs the new ones, until it has ended. It visits each event of the log once and
-// in order, even if the supervisor dies. Between them it visits LiveChanged events: one at
-// the start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
+// Watch visits the session's events from the number from on, until the session has ended:
+// first the past events, then the new ones. It visits each event of the log once and in
+// order, even if the supervisor dies. Between them it visits LiveChanged events: one at the
+// start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
 func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
 	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
@@ -41,7 +41,7 @@ func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.E
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return err
 		}
-		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or the session will end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // StartProcess starts a process in the sandbox of a running session, besides its agent. It
-// returns when the process runs or could not be run. What the process changes in the
-// workspace belongs to the session's changes, like the agent's own.
+// returns when the process runs or could not be run. Its changes to the workspace are part
+// of the session's changes, like the agent's own.
 func (s *contact) StartProcess(ctx context.Context, id ID, request process.Request) (info process.Info, err error) {
 	if err := s.checkRunning(id); err != nil {
 		return info, err
@@ -57,9 +57,9 @@ func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err
 	return all, err
 }
 
-// RunProcess is StartProcess and then ReadProcess from the first frame on, over one connection.
-// It calls started when the process runs or could not be run; an error of it ends RunProcess,
-// and not the process.
+// RunProcess is StartProcess followed by ReadProcess from the first frame on, over one
+// connection. It calls started when the process runs or could not be run; an error of
+// started ends RunProcess, but not the process.
 func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
 	var info process.Info
 	var frames *control.ProcessReader
@@ -84,13 +84,15 @@ func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request
 	return s.readProcess(ctx, id, info.ID, frames, 1, visit)
 }
 
-// ReadProcess visits the frames of a process from frame from on, until it has ended, and
-// returns its exit. The data of a frame is valid until visit returns. It reconnects when the connection is lost.
+// ReadProcess visits the frames of a process from the frame numbered from on, until it has
+// ended, and returns its exit. The data of a frame is valid until visit returns. It
+// reconnects when the connection is lost.
 func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	return s.readProcess(ctx, id, number, nil, from, visit)
 }
 
-// readProcess is ReadProcess. frames is nil, or a connection that begins with frame from.
+// readProcess is ReadProcess with an optional connection: frames is nil, or begins with the
+// frame numbered from.
 func (s *contact) readProcess(ctx context.Context, id ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
 	for frames != nil || isLocked(dir) {
@@ -171,7 +173,8 @@ func (s *contact) ResizeProcess(ctx context.Context, id ID, number int, size scr
 	return s.send(id, func(c control.Client) error { return c.ResizeProcess(ctx, number, size) })
 }
 
-// AttachProcess attaches a terminal to that of a process, as Attach does to the agent's.
+// AttachProcess attaches a terminal to the terminal of a process, as Attach does for the
+// agent's.
 func (s *contact) AttachProcess(ctx context.Context, id ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
 	err = s.send(id, func(c control.Client) error {
 		attachment, err = c.AttachProcess(ctx, number, size, colors)

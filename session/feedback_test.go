@@ -13,7 +13,7 @@ import (
 	"aibox/workspace"
 )
 
-// spoken is a session that has ended, with feedback.
+// spoken is an ended session with feedback.
 func spoken(t *testing.T) (*Sessions, ID) {
 	t.Helper()
 	s, id := kept(t)

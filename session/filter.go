@@ -15,7 +15,7 @@ type condition struct {
 	any    []string              // lower case; one of them must occur
 }
 
-// filterColumns are the columns by the words before a colon.
+// filterColumns are the columns by their names in a filter, which precede a colon.
 var filterColumns = map[string]func(*Summary) string{
 	"id":     func(b *Summary) string { return string(b.ID) },
 	"state":  stateWords,
@@ -38,7 +38,7 @@ func ParseFilter(text string) Filter {
 		if name, values, ok := strings.Cut(w.any[0], ":"); ok && filterColumns[name] != nil {
 			w.column, w.any = filterColumns[name], strings.Split(values, ",")
 			if values == "" {
-				continue // not typed yet
+				continue // the value is not typed yet
 			}
 		}
 		f.words = append(f.words, w)

@@ -18,8 +18,8 @@ import (
 	"aibox/workspace"
 )
 
-// fixture is one user's folders with a repository and sessions that have ended: all
-// that the use cases on ended sessions need, with the real git and no daemon.
+// fixture holds one user's folders with a repository and ended sessions: everything that
+// use cases for ended sessions need, with the real git and without a daemon.
 type fixture struct {
 	*Sessions
 	t    testing.TB
@@ -42,7 +42,7 @@ func newFixture(t testing.TB) *fixture {
 	return d
 }
 
-// fixtureAt is the fixture whose folders are below home.
+// fixtureAt returns a fixture whose folders are below home.
 func fixtureAt(t testing.TB, home string) *fixture {
 	daemon := runtimetest.NewFake()
 	d := &fixture{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
@@ -99,7 +99,7 @@ func (d *fixture) ended(id ID, files ...string) *workspace.Workspace {
 	return ws
 }
 
-// Accept looks at a session's changes and takes what opts choose of them.
+// Accept computes a session's changes and accepts the part that opts choose.
 func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.Result, error) {
 	set, err := d.Changes(ctx, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*acce
 	return d.AcceptSet(ctx, id, set, opts)
 }
 
-// resumed is a session that went on with the workspace of another and wrote files.
+// resumed is a session that continued in the workspace of another one and wrote files.
 func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
@@ -124,7 +124,7 @@ func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
 	return ws
 }
 
-// saved lists what can be brought back, as "number what by", newest number last.
+// saved lists the saved states, each as "number what by", newest number last.
 func (d *fixture) saved(text string) string {
 	d.t.Helper()
 	all, err := d.Recoverable(d.t.Context(), text)
@@ -136,7 +136,7 @@ func (d *fixture) saved(text string) string {
 	return strings.Join(lines, ", ")
 }
 
-// files are the files that the session changes, as git names them.
+// files lists the files that the session changed, with the names that git prints.
 func (d *fixture) files(id ID) string {
 	d.t.Helper()
 	set, err := d.Changes(d.t.Context(), id)

@@ -48,7 +48,7 @@ func (s *reader) load(ids []ID) ([]Session, error) {
 	position := 0
 	for i, session := range loaded {
 		if errors.Is(errs[i], fs.ErrNotExist) {
-			errs[i] = nil // about to be created, or just removed
+			errs[i] = nil // the session is about to be created, or just removed
 			continue
 		}
 		if errs[i] == nil {
@@ -81,10 +81,10 @@ type contact struct {
 	store Store
 }
 
-// Follow visits the session's output from byte offset from on: the recorded output and,
-// while the session runs, the new output, until it has ended. It returns the ended
-// session. If the supervisor dies, it returns an error of kind Internal after it has
-// visited everything recorded.
+// Follow visits the session's output from the byte offset from on, until the session has
+// ended: first the recorded output, then the new output. It returns the ended session. If
+// the supervisor dies, it returns an error of kind Internal after it has visited everything
+// recorded.
 func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
 	dir, finished := s.store.Dir(id), false
 	for isLocked(dir) {
@@ -101,7 +101,7 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return Session{}, err
 		}
-		// It will open its socket soon, or its lock will be free.
+		// The supervisor will open its socket soon, or its lock will be free.
 		select {
 		case <-time.After(reconnectPause):
 		case <-ctx.Done():
@@ -115,7 +115,7 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 	if err != nil {
 		return Session{}, err
 	}
-	if finished && session.State.Phase != Ended { // it has ended, and could not store that
+	if finished && session.State.Phase != Ended { // the session has ended, and its supervisor could not store that
 		return session, fault.New(fault.Environment, "the end of %s could not be stored", id).
 			Hint("check whether the disk of %s is full: df -h %s", s.store.root, s.store.root).
 			Hint("the next aibox command that finds room stores the known result; the work is kept")
@@ -130,7 +130,7 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 // reconnectPause is the time between two attempts to reach a supervisor.
 const reconnectPause = 50 * time.Millisecond
 
-// Output visits the output recorded so far, from byte offset from on, and returns the
+// Output visits the output recorded so far, from the byte offset from on, and returns the
 // offset of its end.
 func (s *reader) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
 	return output.Read(s.store.Dir(id), from, true, visit)
@@ -143,13 +143,14 @@ func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 
 // Stop ends a running session and waits until it has ended. reason is for the record. A
 // session that has already ended is not an error. If the session was queued while a client
-// waited, or is a warm sandbox, nothing of it is left, and Stop returns its last record. If the supervisor does not
-// answer, the error suggests Kill.
+// waited, or is a warm sandbox, it is removed, and Stop returns its last record. If the
+// supervisor does not answer, the error suggests Kill.
 func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	return s.StopWithin(ctx, id, reason, 0)
 }
 
-// StopWithin is Stop with the time that the agent has to end by itself; 0 is the default.
+// StopWithin is Stop with a grace period for the agent to end by itself; 0 means the
+// default.
 func (s *contact) StopWithin(ctx context.Context, id ID, reason string, grace time.Duration) (Session, error) {
 	dir := s.store.Dir(id)
 	last, _ := s.store.Load(id)
@@ -173,9 +174,9 @@ func (s *contact) StopWithin(ctx context.Context, id ID, reason string, grace ti
 // session's end.
 const endTimeout = 10 * time.Second
 
-// requestStop requests the end of the session. The error is nil once the supervisor has the
-// request, will read it later because it is slow, or is ending: then it closes its socket
-// and cuts off connections before it stores the end.
+// requestStop requests the end of the session. The error is nil if the supervisor has the
+// request, will read it later because it is slow, or is ending. A supervisor that is ending
+// closes its socket and its connections before it stores the end.
 func (s *contact) requestStop(ctx context.Context, id ID, reason string, grace time.Duration) error {
 	giveUp := time.Now().Add(endTimeout)
 	for {

@@ -14,13 +14,14 @@ import (
 )
 
 // A session that forks another gets a copy of its workspace, with the baseline of that
-// workspace, and of the folders with the agents' conversations. The other session stays as it
-// was: it can be reviewed, resumed and forked again.
+// workspace, and of the folders with the agents' conversations. The other session stays
+// unchanged: it can be reviewed, resumed and forked again.
 
 // Fork copies the workspace and the conversations of the session from, which has ended, for
 // the session to, whose folder exists. observer receives the workspace before it is filled,
-// so that workspace.Undo can remove what a crash leaves. A running session is refused: its files
-// may be half written, and its agent's state may not fit them.
+// so that workspace.Undo can remove an incomplete workspace after a crash. A running
+// session is refused: its files may be half written, and its agent's state may not fit
+// them.
 func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Observer) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
@@ -55,8 +56,8 @@ func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Ob
 	return ws, err
 }
 
-// copyAgentState copies the folders with the agents' conversations. It returns what the copy
-// lacks.
+// copyAgentState copies the folders with the agents' conversations. It returns which parts
+// the copy lacks.
 func (s *handovers) copyAgentState(ctx context.Context, from, to ID) ([]string, error) {
 	var notes []string
 	for _, root := range agentstate.Roots(s.store.Dir(from)) {
@@ -75,8 +76,8 @@ func (s *handovers) copyAgentState(ctx context.Context, from, to ID) ([]string, 
 }
 
 // ForkedFeedback returns the open feedback on a session's work as a part of the prompt of a
-// session that forks it; empty if there is none. The feedback stays open: the other session
-// still has to act on it.
+// session that forks it; empty if there is none. The feedback stays open: a session that
+// resumes the original still has to act on it.
 func (s *feedbacks) ForkedFeedback(from ID) (string, error) {
 	f, err := s.Feedback(from)
 	if err != nil || f.Open().Empty() {

@@ -18,7 +18,7 @@ import (
 	"aibox/workspace"
 )
 
-// forked is a session that got a copy of another's workspace and wrote files.
+// forked is a session that has a copy of another session's workspace and wrote files.
 func (d *fixture) forked(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
@@ -37,14 +37,14 @@ func (d *fixture) forked(from, id ID, files ...string) *workspace.Workspace {
 	return ws
 }
 
-func TestAForkThatRunsNeedsNothingOfTheOriginal(t *testing.T) {
+func TestARunningForkDoesNotNeedTheOriginal(t *testing.T) {
 	d := newFixture(t)
 	d.write(filepath.Join(d.repo, "a.txt"), "uncommitted\n")
 	d.ended("00001-a", "first.txt")
 	d.duringFork = func(ws *workspace.Workspace) {
 		d.must(d.Remove(t.Context(), "00001-a", true))
 		for name := range strings.FieldsSeq(d.gitIn(ws.GitDir, "for-each-ref", "--format=%(refname)", "refs/aibox/00001-a/")) {
-			d.gitIn(ws.GitDir, "update-ref", "-d", name) // as a cleanup does later
+			d.gitIn(ws.GitDir, "update-ref", "-d", name) // like a later cleanup
 		}
 		d.gitIn(ws.GitDir, "gc", "-q", "--prune=now")
 	}
@@ -98,7 +98,7 @@ func TestAForkHasTheWorkAndTheConversationAndLeavesTheOriginal(t *testing.T) {
 		t.Errorf("the log has %d forks", forks)
 	}
 
-	// Each lives without the other: the original goes, and the fork is accepted.
+	// Each session works without the other: the original is removed, and the fork is accepted.
 	d.must(d.Remove(t.Context(), "00001-a", true))
 	_, err = d.Accept(t.Context(), "00002-a", accept.Options{Choice: review.Choice{All: true}, Target: accept.ToBranch, Branch: "work/fork", Message: "Work"})
 	d.must(err)
@@ -132,7 +132,7 @@ func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWorkThatIsElsewhereIsNotForked(t *testing.T) {
+func TestWorkThatIsNoLongerInItsSessionIsNotForked(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "first.txt")
 	d.resumed("00001-a", "00002-a")

@@ -7,9 +7,9 @@ import (
 )
 
 // ID names a session, such as "0dq4f-codex": a number as five base-36 digits, so that ids
-// sort by age, and the agent. The number is the minute in which the session was created,
-// or a later one if that was taken. It is never used again (see Store.nextNumber), since
-// branches and saved work outlive the session's record.
+// sort by age, and the agent. The number is the minute in which the session was created, or
+// a later one if that number was taken. It is never used again (see Store.nextNumber),
+// since branches and saved work outlive the session's record.
 type ID string
 
 // maxID is the length of the longest ID in bytes.
@@ -28,7 +28,7 @@ func (id ID) Agent() string {
 	return agent
 }
 
-// newID makes the id of the session with that number.
+// newID returns the id of the session with the given number.
 func newID(agent string, number int64) ID { return ID(digits(number) + "-" + agent) }
 
 // newVerificationID is newID for a verification.

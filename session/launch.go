@@ -25,29 +25,29 @@ import (
 type Launch struct {
 	Spec    Spec              `json:"spec"` // the supervisor sets Created, and ID unless it was chosen before
 	ImageID runtime.ImageID   `json:"image_id"`
-	Size    screen.Size       `json:"size,omitzero"`     // of the terminal at the start, when Spec.Interactive; zero means 24 by 80
-	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
-	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
+	Size    screen.Size       `json:"size,omitzero"`     // size of the terminal at the start, if Spec.Interactive; zero means 24 by 80
+	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, chosen by the user
+	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, only for the gateway
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its sandbox
-	// Injected are the values of the secrets that Spec.Secret names, for the egress proxy
-	// alone. They never enter the sandbox.
+	// Injected are the values of the secrets that Spec.Secret names, only for the egress
+	// proxy. They never enter the sandbox.
 	Injected map[string]string `json:"injected,omitempty"`
-	// ReportProbes reports each probe as a step of its own, to show the progress of
-	// the proof.
+	// ReportProbes reports each probe as a separate step, to show their progress.
 	ReportProbes bool `json:"tell_probes,omitempty"`
-	// AsksNothing makes the session act at its limits without a question to the user.
+	// AsksNothing makes the session act at its limits without asking the user.
 	AsksNothing bool `json:"asks_nothing,omitempty"`
 	// Detached reports that the client does not wait while the session is queued. The session
 	// then keeps its record if it cannot start.
 	Detached bool `json:"detached,omitempty"`
 	// WatchesRequests reports that the client will watch the session's requests as soon as it
-	// runs (see Sessions.WatchRequests), so that its first questions wait for that.
+	// runs (see Sessions.WatchRequests), so that its first questions wait for the client.
 	WatchesRequests bool `json:"attends,omitempty"`
-	// Client, unless it is zero, is the process that the start is for: the start ends if the
-	// process dies before it is complete.
+	// Client is the process that requested the start, or zero: the start is canceled if the
+	// process dies before the start is complete.
 	Client runtime.Process `json:"client,omitzero"`
-	// RecordID, which may be nil, is called with the id of the session before anything of it
-	// exists, and with that of a warm sandbox before it is claimed. An error ends the start.
+	// RecordID, which may be nil, is called with the id of the session before any of its files
+	// exist, and with the id of a warm sandbox before it is claimed. An error cancels the
+	// start.
 	RecordID func(ctx context.Context, id ID) error `json:"-"`
 }
 
@@ -59,8 +59,8 @@ type Step struct {
 	Took   time.Duration `json:"took,omitempty"`
 	// Warning reports that the detail is a warning, not a result.
 	Warning bool `json:"warning,omitempty"`
-	// Probe is set in steps within the stage of the probes: the probe has begun, or with
-	// Done it has ended. All begin before the first one ends.
+	// Probe is set in the steps of the probes: the probe has begun, or has ended if Done is
+	// set. All begin before the first one ends.
 	Probe *probe.Result `json:"probe,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type Launcher struct {
 	stdin     io.WriteCloser
 	report    io.ReadCloser
 	stderr    io.Closer
-	lastWords <-chan string // what it printed before it had a log of its own
+	lastWords <-chan string // its error output before it had a log
 }
 
 // maxStderr bounds the stored error output of a supervisor.
@@ -110,7 +110,7 @@ func (s *launches) Spawn() (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Until the supervisor has a log of its own, its error output comes here, because this
+	// Until the supervisor has its own log, its error output is read here, because this
 	// process's terminal may show a screen.
 	words, errOut, err := os.Pipe()
 	if err != nil {
@@ -133,9 +133,9 @@ func (s *launches) Spawn() (*Launcher, error) {
 	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: lastWords}, nil
 }
 
-// Launch sends the supervisor its request and waits until the agent runs. It calls step
-// for each stage, from one goroutine. If the start fails or ctx ends, nothing of the
-// session is left, and the error is the reason. It can be called once.
+// Launch sends the supervisor its request and waits until the agent runs. It calls step for
+// each stage, from one goroutine. If the start fails or ctx ends, the session is removed,
+// and the error is the reason. It can be called once.
 func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
 	input, err := json.Marshal(launch)
 	if err != nil {
@@ -147,8 +147,8 @@ func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	return readReport(l.report, step, l.lastWords)
 }
 
-// Close releases the supervisor: one without a request ends, any other keeps
-// running.
+// Close closes the connection to the supervisor. A supervisor without a request ends;
+// otherwise it keeps running.
 func (l *Launcher) Close() error {
 	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
 }
@@ -207,10 +207,10 @@ func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, err
 	return "", errors.Join(lines.Err(), failure)
 }
 
-// supervisorEnv returns the environment of a supervisor: what it needs to find the daemon
-// and the user's folders, the certificate authorities that verify servers, and what a command
-// needs that prints a key. Keys of model servers are not in it, because any process of the
-// user can read /proc/PID/environ.
+// supervisorEnv returns the environment of a supervisor: the variables for the daemon, the
+// user's folders, the certificate authorities that verify servers, and commands that print
+// a key. It has no keys of model servers, because any process of the user can read
+// /proc/PID/environ.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
 	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {

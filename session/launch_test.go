@@ -20,7 +20,7 @@ func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 	ours := os.Stderr
 	os.Stderr = terminal
 	t.Cleanup(func() { os.Stderr = ours; _ = terminal.Close() })
-	// This very program ends with words about a flag that it does not know.
+	// This test program ends with a message about a flag that it does not know.
 	sessions := New(Deps{Settings: func() Settings { return Settings{Supervise: []string{"-no-such-flag"}} }})
 	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Run: config.Run{Network: netguard.Local.String()}}}, func(Step) {})
 	if id != "" || fault.KindOf(err) != fault.Internal {

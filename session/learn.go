@@ -8,18 +8,17 @@ import (
 	"aibox/netguard"
 )
 
-// Learned is what a session's requests show.
+// Learned is the result of the analysis of a session's requests.
 type Learned struct {
-	// Proposals are the entries that the allow list needs for the requests that were allowed.
+	// Proposals are the entries that an allow list needs for the allowed requests.
 	Proposals []netguard.Proposal
 	// Incomplete reports that the log does not name the hosts of all of these requests.
 	Incomplete bool
 }
 
-// Learned returns the allow list that would have allowed all requests of a session that
-// were allowed, without what the session's own list allows and without hosts that never
-// answered. It reads the session's log;
-// a damaged one is an error.
+// Learned returns an allow list that allows all allowed requests of a session, without
+// entries that the session's own list covers and without hosts that never answered. It
+// reads the session's log; it is an error if that is damaged.
 func (s *contact) Learned(id ID) (Learned, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
@@ -44,14 +43,14 @@ func (s *contact) Learned(id ID) (Learned, error) {
 type observed struct {
 	uses   map[netguard.Destination]*observedUse
 	others bool // there were requests to hosts that the log does not name
-	total  int  // of the session; 0 if it is not known
+	total  int  // total of the session; 0 if unknown
 }
 
-// observedUse is the use of one destination, first as the log has its requests one by one.
+// observedUse is the use of one destination, at first from its single requests in the log.
 type observedUse struct {
 	netguard.Use
 	ended   int
-	counted *audit.EgressCount // all of them, if the log does not have each
+	counted *audit.EgressCount // all requests, if the log does not have each
 }
 
 // of returns the use of a destination; nil if it is none.
@@ -104,14 +103,14 @@ func (o *observed) add(e audit.Event) error {
 	return nil
 }
 
-// reached returns the uses of the hosts that answered, or that may have.
+// reached returns the uses of the hosts that answered or may have answered.
 func (o *observed) reached() []netguard.Use {
 	all := make([]netguard.Use, 0, len(o.uses))
 	for _, use := range o.uses {
 		unreachable := use.Down == 0 && use.ended >= use.Requests
 		if c := use.counted; c != nil {
 			use.Requests, use.Up, use.Down = c.Requests, c.BytesUp, c.BytesDown
-			unreachable = false // not all of its ends are known
+			unreachable = false // the ends of some connections are unknown
 		}
 		if !unreachable {
 			all = append(all, use.Use)
@@ -121,7 +120,8 @@ func (o *observed) reached() []netguard.Use {
 }
 
 // incomplete reports whether there were requests to hosts that the log does not name. Logs
-// of earlier versions have fewer requests than their totals then. It follows reached.
+// of earlier versions then have fewer requests than their totals. It must be called after
+// reached.
 func (o *observed) incomplete() bool {
 	named := 0
 	for _, use := range o.uses {

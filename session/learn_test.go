@@ -63,7 +63,7 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 	}
 }
 
-func TestLearnedHasTheHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
+func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 	counts := []logEntry{
 		{audit.EgressAllowed, audit.Egress{Host: "a.example.org", Port: 443}},
 		{audit.EgressClosed, audit.EgressEnd{Host: "a.example.org", Port: 443, BytesUp: 7, BytesDown: 70}},

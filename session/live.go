@@ -12,25 +12,25 @@ import (
 // liveFile holds the Live of a session that runs.
 const (
 	liveFile  = "live.json"
-	staleFile = "live.stale.json" // the last one that there was room for
+	staleFile = "live.stale.json" // the last counters that fitted on the disk
 
-	nextSuffix = ".next" // of counters that are being written
+	nextSuffix = ".next" // suffix of counters that are being written
 )
 
 // Live holds the current counters of a running session.
 type Live struct {
-	Usage // of the sandbox, if a client measured it in the last seconds
+	Usage // usage of the sandbox, if a client measured it in the last seconds
 
 	Tokens   Tokens       `json:"tokens"`
 	Models   []ModelUsage `json:"models,omitempty"`   // as in a Result
 	Calls    int          `json:"calls"`              // all requests to the model
 	Refused  []Refusal    `json:"refused,omitempty"`  // as in a Result
 	Egress   Egress       `json:"egress,omitzero"`    // as in a Result
-	Deadline time.Time    `json:"deadline,omitzero"`  // when its time is up; zero without a limit
-	Requests []Request    `json:"requests,omitempty"` // that wait for an answer, oldest first
-	Output   int64        `json:"output,omitempty"`   // bytes that the agent has printed
-	Ports    []OpenPort   `json:"ports,omitempty"`    // of the sandbox that are open on the host
-	Waiting  bool         `json:"waiting,omitempty"`  // its agent waits for the user, by what its terminal shows
+	Deadline time.Time    `json:"deadline,omitzero"`  // end of the time limit; zero without a limit
+	Requests []Request    `json:"requests,omitempty"` // requests that wait for an answer, oldest first
+	Output   int64        `json:"output,omitempty"`   // bytes in the agent's output
+	Ports    []OpenPort   `json:"ports,omitempty"`    // ports of the sandbox that are open on the host
+	Waiting  bool         `json:"waiting,omitempty"`  // its agent waits for the user, according to its terminal
 }
 
 // Live returns the counters of a session: at most a second old if it runs, from its result
@@ -64,7 +64,7 @@ func (s *reader) Requests() ([]Request, error) {
 	return open, nil
 }
 
-// live returns the counters that a session's supervisor wrote last, or zero.
+// live returns the last counters that a session's supervisor wrote, or zero.
 func (s Store) live(id ID) Live {
 	live, current := s.lastLive(id)
 	if !current {

@@ -6,7 +6,7 @@ import (
 	"aibox/review/recovery"
 )
 
-// The log's record of a decision is bounded: it has counts instead of names, which the
+// The size of a decision's event is limited: it has counts instead of names, which the
 // agent chose.
 
 // logBegin logs an irreversible step before it happens. A step that cannot be logged must
@@ -16,7 +16,7 @@ func (s *changeSets) logBegin(session *Session, kind audit.Type, data map[string
 	return s.append(session.ID, kind, data)
 }
 
-// savedEvent returns the log's record of a saved state.
+// savedEvent returns the event data of a saved state.
 func savedEvent(saved *recovery.Point) map[string]any {
 	return map[string]any{
 		"ref": saved.Ref, "commit": saved.Commit, "base": saved.Base, "until": saved.Until,
@@ -24,7 +24,7 @@ func savedEvent(saved *recovery.Point) map[string]any {
 	}
 }
 
-// deliveredEvent returns the log's record of an accept.
+// deliveredEvent returns the event data of an accept.
 func deliveredEvent(a *accept.Result) map[string]any {
 	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
 	if a.Target == accept.ToBranch {

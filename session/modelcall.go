@@ -6,9 +6,9 @@ type Outcome string
 // The outcomes.
 const (
 	Answered Outcome = ""          // the model answered
-	Busy     Outcome = "busy"      // the server asks to retry later
-	Refused  Outcome = "refused"   // the same request will be refused again
-	Broken   Outcome = "broken"    // the server failed or is not there; it may recover
+	Busy     Outcome = "busy"      // the server asked to retry later
+	Refused  Outcome = "refused"   // the same request will be rejected again
+	Broken   Outcome = "broken"    // the server failed or is unreachable; it may recover
 	GivenUp  Outcome = "given-up"  // the agent closed the connection before the answer
 	Silent   Outcome = "silent"    // the session stopped waiting for an answer
 	NoAnswer Outcome = "no-answer" // the server reported success and sent no answer
@@ -25,14 +25,14 @@ type ModelCall struct {
 	Output    int     `json:"output_tokens"`
 	Cached    int     `json:"cached_tokens,omitempty"` // the part of Input that came from the server's cache
 	Cost      float64 `json:"cost_usd,omitempty"`
-	Unpriced  bool    `json:"unpriced,omitempty"`  // the price of the model is unknown, so the cost is, too
+	Unpriced  bool    `json:"unpriced,omitempty"`  // the price of the model is unknown, and so is the cost
 	Uncounted bool    `json:"uncounted,omitempty"` // the server did not report the tokens of its answer: they are unknown, not 0
 	Millis    int64   `json:"millis"`
-	Sent      int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as it was sent
-	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent instead of an answer
+	Sent      int64   `json:"sent_bytes,omitempty"` // bytes of the request's body that were sent
+	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent in place of an answer
 	Reason    string  `json:"reason,omitempty"`     // the server's message about its failure: one line, escaped
 	Outcome   Outcome `json:"outcome,omitempty"`
-	// RetryAfter is how long a busy server asks to wait, in milliseconds; 0 if unknown.
+	// RetryAfter is the time that a busy server asks to wait, in milliseconds; 0 if unknown.
 	RetryAfter int64 `json:"retry_after_millis,omitempty"`
 	// LeftOut are parts of the request that were not sent because no list names them, each
 	// once per session: raw.

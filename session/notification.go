@@ -13,14 +13,14 @@ import (
 	"aibox/internal/termtext"
 )
 
-// NotifyEvent is an event that a user can be notified of.
+// NotifyEvent is an event about which a user can be notified.
 type NotifyEvent string
 
 // The events.
 const (
 	NotifyAsks    NotifyEvent = "asks"    // a session has a question
 	NotifyWaiting NotifyEvent = "waiting" // an agent waits for the user
-	NotifyEnded   NotifyEvent = "ended"   // a session has ended as it should
+	NotifyEnded   NotifyEvent = "ended"   // a session has ended without a failure
 	NotifyFailed  NotifyEvent = "failed"  // a session has failed, or reached a limit
 )
 
@@ -35,7 +35,8 @@ type Notification struct {
 	Text       string      `json:"text"`
 }
 
-// Notifications is how the user is notified of sessions. The zero value notifies of nothing.
+// Notifications define how the user is notified about sessions. The zero value sends no
+// notifications.
 type Notifications struct {
 	On []string // the events, of type NotifyEvent
 	// Desktop shows a notification on the desktop; nil shows none.
@@ -43,7 +44,7 @@ type Notifications struct {
 	Command NotifyCommand
 }
 
-// Has reports whether the user wants to be notified of the event.
+// Has reports whether the user wants to be notified about the event.
 func (n *Notifications) Has(event NotifyEvent) bool { return slices.Contains(n.On, string(event)) }
 
 // About returns the notification of an event of the session id, and whether the user wants it.
@@ -67,13 +68,13 @@ func (n *Notifications) Send(ctx context.Context, message Notification) (desktop
 	return desktop, command
 }
 
-// NotifyFailure says that the user's command failed, for the log.
+// NotifyFailure describes a failure of the user's command, for the log.
 func NotifyFailure(err error) string {
 	return "the notify command (setting notify-command) failed: " + termtext.Escape(strings.TrimSpace(err.Error()))
 }
 
-// Notice returns what to notify the user of at the end of a session: the event, and what
-// follows the session's id in the title. ok is false for a session that the user has stopped.
+// Notice returns the notification for the end of a session: the event, and the title's text
+// after the session's id. ok is false for a session that the user has stopped.
 func (r *Result) Notice() (event NotifyEvent, what, text string, ok bool) {
 	const ended = "has ended"
 	switch f := r.Fault; {
@@ -89,7 +90,7 @@ func (r *Result) Notice() (event NotifyEvent, what, text string, ok bool) {
 	}
 }
 
-// NotifyCommand is the user's command that receives each notification. The zero value is
+// NotifyCommand is the user's command that receives each notification. The zero value means
 // none.
 type NotifyCommand struct{ userCommand }
 

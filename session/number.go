@@ -16,9 +16,9 @@ import (
 	"aibox/workspace"
 )
 
-// lastFile holds the number of the newest session. It is next to the repositories, which
-// keep the work of sessions whose records were removed: as long as a repository names a
-// session, no other session gets its number.
+// lastFile holds the number of the newest session. The file is next to the repositories,
+// which keep the work of sessions whose records were removed: no other session gets the
+// number of a session that a repository still names.
 const lastFile = "last-session"
 
 // numberTimeout is how long to wait for another start to get its number.
@@ -28,9 +28,9 @@ const numberTimeout = 10 * time.Second
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // nextNumber returns a number that no session of these folders has had, larger than all
-// earlier ones: the current minute, or the number after the last one; with distinct, the
-// next one whose id differs from those of all sessions in its first four characters. The
-// number is used up even when the session never starts.
+// earlier ones: the current minute, or the number after the last one. If distinct is set,
+// it is the next number whose id differs from the ids of all sessions in its first four
+// characters. The number is used up even when the session never starts.
 func (s Store) nextNumber(ctx context.Context, now time.Time, distinct bool) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {
 		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
@@ -52,14 +52,14 @@ func (s Store) nextNumber(ctx context.Context, now time.Time, distinct bool) (in
 		return 0, fmt.Errorf("reading the last session's number: %w", err)
 	}
 	last, ok := parseNumber(strings.TrimSuffix(string(text), "\n"))
-	if !ok { // the first session, the first of this version, or a file torn by a power cut
+	if !ok { // the first session, the first of this version, or a file damaged by a power failure
 		last = s.largestNumber(ctx)
 	}
 	number := max(int64(now.Sub(epoch)/time.Minute), last+1)
 	if distinct {
 		number = s.skipTakenPrefixes(number)
 	}
-	// The file always has the same size, so a write needs no free disk space.
+	// The file always has the same size, so a write does not need free disk space.
 	if _, err = turn.File().WriteAt([]byte(digits(number)+"\n"), 0); err == nil {
 		err = turn.File().Sync()
 	}
@@ -78,7 +78,7 @@ const maxPrefixes = 100
 // skipTakenPrefixes returns number, or the first later one whose prefix no listed session
 // has, so that four characters are enough to type.
 func (s Store) skipTakenPrefixes(number int64) int64 {
-	ids, _ := s.IDs() // without them a longer prefix has to be typed
+	ids, _ := s.IDs() // if they cannot be read, longer prefixes have to be typed
 	taken := make(map[int64]bool, len(ids))
 	for _, id := range ids {
 		if !id.Hidden() {
@@ -94,8 +94,8 @@ func (s Store) skipTakenPrefixes(number int64) int64 {
 	return number
 }
 
-// largestNumber returns the largest number that a record or a repository names, -1
-// without any. Unreadable ones are skipped, since ids also come from the clock.
+// largestNumber returns the largest number that a record or a repository names, or -1 if
+// there is none. Unreadable ones are skipped, since ids also come from the clock.
 func (s Store) largestNumber(ctx context.Context) int64 {
 	last := int64(-1)
 	ids, _ := s.IDs()
@@ -108,7 +108,7 @@ func (s Store) largestNumber(ctx context.Context) int64 {
 	return last
 }
 
-// number returns the number in an id; -1 when it has none.
+// number returns the number in an id; or -1 if it has none.
 func (id ID) number() int64 {
 	text := string(id)
 	for _, prefix := range []string{verificationPrefix, openedPrefix} {

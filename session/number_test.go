@@ -28,7 +28,7 @@ func TestIDsOfRemovedSessionsAreNotReused(t *testing.T) {
 		d.must(d.store.Remove(t.Context(), id))
 	}
 	next("codex", noon.Add(-time.Hour)) // the clock was set back
-	d.must(os.RemoveAll(d.dirs.State))  // every record is lost
+	d.must(os.RemoveAll(d.dirs.State))  // all records are lost
 	next("codex", noon)
 }
 
@@ -59,7 +59,7 @@ func TestTheFirstFourCharactersOfIDsDiffer(t *testing.T) {
 			t.Errorf("%s begins like an earlier id", id)
 		}
 		seen[id[:4]] = true
-		if _, err := s.CreateVerification(noon); err != nil { // nobody types its id
+		if _, err := s.CreateVerification(noon); err != nil { // its id is never typed
 			t.Fatal(err)
 		}
 	}
@@ -69,16 +69,17 @@ func TestTheFirstFourCharactersOfIDsDiffer(t *testing.T) {
 	}
 }
 
-// Earlier versions kept no number, gave the next minutes away and forgot that.
+// Earlier versions stored no number, used the numbers of coming minutes and did not
+// remember that.
 func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 	d := newFixture(t)
 	ahead := func(minutes int) ID { return newID("codex", int64(noon.Sub(epoch)/time.Minute)+int64(minutes)) }
 	d.ended(ahead(3), "one.txt")
 	d.ended(ahead(7), "two.txt")
-	d.must(d.Remove(t.Context(), ahead(7), true)) // what is left of it is in the repository
+	d.must(d.Remove(t.Context(), ahead(7), true)) // the repository still has its work
 	for name, last := range map[string]string{"no number": "", "a torn number": "\x00\x00\x00", "half a number": "0d"} {
 		d.must(os.WriteFile(filepath.Join(d.dirs.Data, lastFile), []byte(last), 0o600))
-		want := newID("codex", (ahead(8).number()/prefixSpan+1)*prefixSpan) // the others of its prefix begin like ahead(3)
+		want := newID("codex", (ahead(8).number()/prefixSpan+1)*prefixSpan) // the other ids with its prefix begin like ahead(3)
 		if id, err := d.store.Create("codex", noon); id != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", name, id, err, want)
 		} else {
@@ -108,8 +109,8 @@ func TestConcurrentStartsGetDistinctIDs(t *testing.T) {
 	}
 }
 
-// An earlier version gave an id again when its session was removed within the minute, so
-// that the work of two sessions has one name.
+// An earlier version reused an id when its session was removed within the minute, so that
+// the work of two sessions has the same name.
 func TestWorkOfTwoSessionsWithTheSameIDIsReachable(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")

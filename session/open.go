@@ -13,7 +13,7 @@ import (
 type OpenRequest struct {
 	Command []string    // a program and its arguments; empty for a shell on a terminal
 	Env     []string    // NAME=VALUE, chosen by the user; never stored
-	Size    screen.Size // of the terminal; zero means 24 by 80
+	Size    screen.Size // size of the terminal; zero means 24 by 80
 }
 
 // shell is the command of an OpenRequest without one.
@@ -21,14 +21,14 @@ var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec 
 
 // Opened is an open workspace. Close must be called.
 type Opened struct {
-	ID ID // of the session that shows it, to attach to or to follow
+	ID ID // id of the session with the open workspace, to attach to or to follow
 
 	sessions *verifications
 }
 
-// Open starts a shell or a command on a copy of the session's workspace, in a sandbox of
-// its own without any network: any command in a workspace may run what the agent wrote, so
-// none runs outside a sandbox. Changes to the copy are discarded. The .git of the copy
+// Open starts a shell or a command on a copy of the session's workspace, in a separate
+// sandbox without a network: any command in a workspace may run the agent's code, so none
+// runs outside of a sandbox. Changes to the copy are discarded. The .git of the copy
 // compares with the agent's starting point. The session may be running and continues. The
 // sandbox ends with this process.
 func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
@@ -84,7 +84,7 @@ func checkOpenable(session *Session) error {
 // Close ends the sandbox and removes the copy.
 func (o *Opened) Close(ctx context.Context) error {
 	if isLocked(o.sessions.store.Dir(o.ID)) {
-		// It may have ended by itself.
+		// The sandbox may have ended by itself.
 		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}
 	return o.sessions.clearVerification(ctx, o.ID)

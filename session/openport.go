@@ -11,8 +11,8 @@ import (
 
 // OpenPort is a port of a sandbox that is open on the host's loopback.
 type OpenPort struct {
-	Port    int    `json:"port"`    // of the sandbox
-	Address string `json:"address"` // of the host, with its port
+	Port    int    `json:"port"`    // port of the sandbox
+	Address string `json:"address"` // address on the host, with its port
 }
 
 // Ports lists the TCP ports on which programs in the sandbox of a running session listen,

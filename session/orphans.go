@@ -12,9 +12,9 @@ import (
 	"aibox/runtime"
 )
 
-// Orphans lists the sandboxes that nothing else will remove: those of sessions that are not on
-// record, where a session is before its sandbox is created, and those of sessions that have
-// ended and whose supervisor, which removes the sandbox last, is gone.
+// Orphans lists the sandboxes that nothing else will remove. Some belong to sessions
+// without a record, which a session has before its sandbox is created. The others belong to
+// ended sessions whose supervisor, which removes the sandbox last, is gone.
 func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.Sandbox, error) {
 	all, err := backend.Sandboxes(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.
 	return orphans, nil
 }
 
-// RemoveOrphans removes the sandboxes that Orphans lists, and returns how many there were.
+// RemoveOrphans removes the sandboxes that Orphans lists, and returns their number.
 func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int, error) {
 	orphans, err := s.Orphans(ctx, backend)
 	for _, orphan := range orphans {
@@ -43,18 +43,19 @@ func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int,
 	return len(orphans), err
 }
 
-// lateContainerFile is a file of the user's state that says since when there may be a container
-// of a session that is no longer on record or has ended: the daemon was asked to create it, and
-// had not done so when the session was repaired, or it was asked to remove it and did not.
+// lateContainerFile is a file in the user's state. It exists if a container may appear or
+// remain after its session was repaired or has ended: the daemon had not yet created the
+// container when the session was repaired, or did not remove it when asked to. The file's
+// time says since when.
 const lateContainerFile = "late-container"
 
-// lateContainerTimeout is how long such a container is awaited.
+// lateContainerTimeout is how long such a container is expected.
 const lateContainerTimeout = 10 * time.Minute
 
 func (s Store) lateContainer() string { return filepath.Join(s.dirs.State, lateContainerFile) }
 
-// ExpectContainer notes that a container may still appear, or be left, for which a later repair
-// looks.
+// ExpectContainer records that a container may still appear or remain, so that a later
+// repair removes it.
 func (s Store) ExpectContainer() error { return paths.WriteFile(s.lateContainer(), nil) }
 
 // removeLateContainers removes containers that have appeared after their sessions were
@@ -82,8 +83,9 @@ func (s *repairs) ExpectsContainer() bool {
 	return err == nil
 }
 
-// Unrepaired reports what Repair cannot repair, a sentence each: damaged records, records of
-// newer versions, sandboxes that the daemon cannot remove, and sandboxes of no session that runs.
+// Unrepaired reports what Repair cannot repair, a sentence each: damaged records, records
+// of newer versions, sandboxes that the daemon cannot remove, and sandboxes without a
+// running session.
 func (s *repairs) Unrepaired(ctx context.Context) []string {
 	var problems []string
 	note := func(err error) {

@@ -10,18 +10,18 @@ import (
 	"aibox/runtime"
 )
 
-// An agent whose session permits it creates sandboxes of its own. They belong to a tenant that
-// no token can have, live no longer than the session, and share its limits.
+// If a session permits it, its agent can create sandboxes. They belong to a tenant that no
+// token can have, end with the session at the latest, and share its limits.
 
 // Parent is the session whose agent created a sandbox.
 type Parent struct {
 	Session    ID              `json:"session"`
 	Supervisor runtime.Process `json:"supervisor"` // the sandbox ends with it
-	Sandbox    runtime.Process `json:"sandbox"`    // of the session, on the host; its processors are shared
+	Sandbox    runtime.Process `json:"sandbox"`    // sandbox of the session, on the host; its processors are shared
 }
 
 // OwnTenant returns the tenant of the sandboxes that the agent of a session creates.
-// ParseTenant refuses its name, so that nobody else can be that tenant.
+// ParseTenant refuses its name, so that no token can be for that tenant.
 func OwnTenant(id ID) Tenant { return Tenant(ownTenantPrefix + string(id)) }
 
 const ownTenantPrefix = "session:"
@@ -36,7 +36,7 @@ func (t Tenant) Check() error {
 	return err
 }
 
-// ParentOf returns the session whose agent created a sandbox; empty if none did.
+// ParentOf returns the session whose agent created a sandbox; empty if there is none.
 func (spec *Spec) ParentOf() ID {
 	if spec.Sandbox == nil || spec.Sandbox.Parent == nil {
 		return ""
@@ -44,7 +44,7 @@ func (spec *Spec) ParentOf() ID {
 	return spec.Sandbox.Parent.Session
 }
 
-// OwnSandboxes is how many sandboxes the agent can have at once.
+// OwnSandboxes is the maximum number of sandboxes that the agent can have at once.
 func (spec *Spec) OwnSandboxes() int {
 	if spec.IsSandbox() || spec.Verifies != nil {
 		return 0
@@ -61,43 +61,43 @@ func (spec *Spec) TCPPorts() []int {
 	return ports
 }
 
-// ProcessShares divides the limit of processes between the agent's sandbox, which has own, and
-// those that it creates, which have up to each. 0 means no limit.
+// ProcessShares divides the limit of processes between the agent's sandbox, which gets own,
+// and those that it creates, which get at most each. 0 means no limit.
 func (spec *Spec) ProcessShares() (own, each int) {
 	each = spec.Pids / (spec.OwnSandboxes() + 1)
 	return spec.Pids - spec.OwnSandboxes()*each, each
 }
 
-// Share is the part of its session's limits that a sandbox of the agent's own takes while it
-// runs, in bytes. 0 takes nothing.
+// Share is the part of its session's limits that a sandbox created by the agent uses while
+// it runs, in bytes. 0 means none.
 type Share struct {
 	Memory   int64
 	Disk     int64
 	Upload   int64 // to allowed hosts
-	Download int64 // from them
+	Download int64 // from allowed hosts
 }
 
 // Host is a running session whose agent creates sandboxes. It is safe for concurrent use.
 type Host interface {
 	Spec() Spec
 	Parent() Parent
-	// Policy returns the network policy as it is now.
+	// Policy returns the current network policy.
 	Policy() netguard.Policy
 	// TimeLeft returns the time until the session's limit; limited is false without one.
 	TimeLeft() (left time.Duration, limited bool)
-	// Lend takes a share from the session's limits. Where there is a limit, it gives at most the
-	// requested amount, never 0, and less traffic if less is left. A share that does not fit is
-	// a Limit fault. giveBack returns the unused part of the share; only its first call
-	// counts.
+	// Lend takes a share from the session's limits. If there is a limit, it gives at most the
+	// requested amount, never 0, and less traffic if less is left. If the share exceeds the
+	// limits, the error is a Limit fault. giveBack returns the unused part of the share; only
+	// its first call counts.
 	Lend(want Share) (granted Share, giveBack func(spent Share), err error)
 	// Record logs an event.
 	Record(kind audit.Type, data any)
-	// NoteActivity notes that the agent is at work.
+	// NoteActivity records that the agent is active.
 	NoteActivity()
 }
 
-// endOwnSandboxes ends the sandboxes that the agent of a dead session created. They end by
-// themselves when its supervisor dies, unless something keeps theirs from that.
+// endOwnSandboxes ends the sandboxes that the agent of a dead session created. They
+// normally end by themselves when its supervisor dies.
 func (s *repairs) endOwnSandboxes(ctx context.Context, parent *Session) error {
 	if parent.OwnSandboxes() == 0 {
 		return nil
@@ -120,5 +120,5 @@ type OwnSandbox struct {
 	Allow     []string `json:"allow,omitempty"`
 	Memory    int64    `json:"memory,omitempty"` // bytes
 	Processes int      `json:"processes,omitempty"`
-	Reason    string   `json:"reason,omitempty"` // of a refusal, or of the end
+	Reason    string   `json:"reason,omitempty"` // reason of a refusal or of the end
 }

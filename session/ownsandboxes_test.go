@@ -25,7 +25,7 @@ func TestNoTokenCanHaveTheTenantOfASession(t *testing.T) {
 	}
 }
 
-func TestTheProcessesOfASessionAreDividedWithoutARest(t *testing.T) {
+func TestTheProcessesOfASessionAreDividedWithoutARemainder(t *testing.T) {
 	for pids := range 50 {
 		for n := range 5 {
 			spec := Spec{Run: config.Run{Pids: pids, Sandboxes: n}}

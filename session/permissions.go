@@ -2,16 +2,16 @@ package session
 
 import "slices"
 
-// Permissions restrict the processes of a sandbox further than its walls do. The zero value
-// adds no restriction, but that processes cannot become root.
+// Permissions restrict the processes in a sandbox, in addition to its isolation. The zero
+// value only keeps processes from becoming root.
 type Permissions struct {
 	// Root lets processes run as root or another user of the sandbox if they ask for it.
 	Root bool `json:"root,omitempty"`
 
 	Files     FilePermissions    `json:"files,omitzero"`
 	Processes ProcessPermissions `json:"processes,omitzero"`
-	// Inbound are the ports that can be reached from outside: nil means all, and an empty
-	// list none.
+	// Inbound are the ports that can be reached from outside: nil means all; an empty list
+	// means none.
 	Inbound []int `json:"inbound"`
 }
 
@@ -33,8 +33,8 @@ func (p *Permissions) SameInside(other *Permissions) bool {
 // FilePermissions restrict access to files. Entries are absolute paths, or patterns with *
 // and ** where a field says so.
 type FilePermissions struct {
-	// Write are the folders in which the user may write, besides /tmp. nil means wherever
-	// the modes of the files allow it, and an empty list nowhere but /tmp.
+	// Write are the folders in which the user may write, besides /tmp. nil means wherever the
+	// modes of the files allow it; an empty list means only /tmp.
 	Write []string `json:"write"`
 	// Hidden are patterns of files that the user can neither read nor write.
 	Hidden []string `json:"hidden,omitempty"`
@@ -44,5 +44,5 @@ type FilePermissions struct {
 type ProcessPermissions struct {
 	// NoChildren keeps a process from starting others. Its own threads are allowed.
 	NoChildren bool `json:"no_children,omitempty"`
-	Max        int  `json:"max,omitempty"` // processes at once; 0 means Spec.Pids
+	Max        int  `json:"max,omitempty"` // maximum number of processes; 0 means Spec.Pids
 }

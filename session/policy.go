@@ -21,8 +21,8 @@ func (spec *Spec) source(list string) string {
 }
 
 // Policy returns the network policy of the session's settings and of the agent's own cloud,
-// and the presets of the allow list whose hosts the image's own tools name. A word that is
-// not valid is a Usage fault.
+// and the presets in the allow list whose hosts are named by the image's own tools. An
+// invalid word is a Usage fault.
 func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err error) {
 	policy.Mode = spec.Mode()
 	for _, word := range spec.Allow {
@@ -61,7 +61,7 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 		return netguard.Policy{}, nil, err
 	}
 	for _, rule := range secrets {
-		if pattern, needed := rule.Inspect(); needed { // the proxy adds it inside TLS
+		if pattern, needed := rule.Inspect(); needed { // the proxy adds the secret inside TLS
 			policy.Inspect = append(policy.Inspect, netguard.Rule{Pattern: pattern, Source: "the secret " + rule.Name})
 		}
 	}
@@ -107,10 +107,10 @@ type Lists struct {
 	Deny  []ListEntry `json:"deny"`
 }
 
-// ListEntry is an entry of a list.
+// ListEntry is an entry in a list.
 type ListEntry struct {
-	Pattern string `json:"pattern"` // as netguard.Pattern prints it
-	Source  string `json:"source"`  // where it comes from; see netguard.Rule
+	Pattern string `json:"pattern"` // in the format of netguard.Pattern
+	Source  string `json:"source"`  // its origin; see netguard.Rule
 }
 
 // ListsOf returns the lists of a policy.
@@ -137,12 +137,12 @@ type PolicyChange struct {
 // PolicyChanged is the result of a PolicyChange.
 type PolicyChanged struct {
 	Lists
-	Closed int `json:"closed"` // connections that were open and are no longer allowed
+	Closed int `json:"closed"` // number of open connections that are no longer allowed
 }
 
 // ChangePolicy changes the lists of a running session, and closes the connections that are
-// no longer allowed. A session without an egress proxy, an entry that is not valid, and one
-// that the session's own deny list makes useless are Usage faults.
+// no longer allowed. The error is a Usage fault if the session has no egress proxy, an
+// entry is invalid, or the session's own deny list makes an entry useless.
 func (s *contact) ChangePolicy(ctx context.Context, id ID, change PolicyChange) (PolicyChanged, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
@@ -161,14 +161,14 @@ func (s *contact) ChangePolicy(ctx context.Context, id ID, change PolicyChange) 
 	return changed, err
 }
 
-// noProxyFault is the refusal to change the lists of a session that uses none.
+// noProxyFault is the fault for a change of the lists in a session without an egress proxy.
 func noProxyFault(id ID, mode netguard.Mode) error {
 	return fault.New(fault.Usage, "%s runs with the network policy %s, which has no way out of the sandbox, so it has no list of hosts", id, mode).
 		Hint("aibox run --network allowlist --allow HOST …   # starts a session that reaches HOST")
 }
 
-// CheckLists reports the first entry that is not valid for a running session, as a Usage
-// fault.
+// CheckLists returns a Usage fault for the first entry that is invalid for a running
+// session.
 func CheckLists(allow, deny []string) error {
 	for _, word := range allow {
 		entry, err := preset.ParseAllow(word)
@@ -187,7 +187,7 @@ func CheckLists(allow, deny []string) error {
 	return nil
 }
 
-// presetFault refuses a preset: an agent that runs could change what the tools in its
+// presetFault refuses a preset: a running agent could change which hosts the tools in its
 // sandbox name.
 func presetFault(name string) error {
 	return fault.New(fault.Usage, "the preset %s can only be allowed before the agent starts", name).
@@ -198,14 +198,14 @@ func presetFault(name string) error {
 type Egress struct {
 	Allowed int   `json:"allowed"` // requests and tunnels
 	Refused int   `json:"refused"`
-	Up      int64 `json:"bytes_up"`   // from the sandbox, of requests that have ended
-	Down    int64 `json:"bytes_down"` // to the sandbox
+	Up      int64 `json:"bytes_up"`   // bytes from the sandbox, in requests that have ended
+	Down    int64 `json:"bytes_down"` // bytes to the sandbox
 }
 
 // IsZero reports whether there was no request.
 func (e Egress) IsZero() bool { return e == Egress{} }
 
-// String formats the requests that were allowed.
+// String formats the allowed requests.
 func (e Egress) String() string {
 	return fmt.Sprintf("%s outside, %s sent, %s received", amount.Of(e.Allowed, "request"), amount.Bytes(e.Up), amount.Bytes(e.Down))
 }

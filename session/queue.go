@@ -15,11 +15,11 @@ import (
 	"aibox/runtime/limit"
 )
 
-// Sessions that cannot start yet wait in a queue. There is no process that manages it: each
-// waiting supervisor looks at the records of the others, and decides while it holds the lock
-// of queueFile. A session takes its place by storing a phase other than Queued, under that
-// lock. It gives the place back when it stores that it has ended, or when its supervisor dies
-// and the kernel releases the session's lock. Ids are the order of the queue.
+// Sessions that cannot start yet wait in a queue. No process manages it: each waiting
+// supervisor reads the records of the others, and decides while it holds the lock of
+// queueFile. A session takes its place by storing a phase other than Queued while it holds
+// that lock. It releases the place when it stores that it has ended, or when its supervisor
+// dies and the kernel releases the session's lock. The queue is in the order of the ids.
 
 // queueFile is the file whose lock is held while a session joins the queue or leaves it.
 const queueFile = "queue.lock"
@@ -37,16 +37,16 @@ const (
 	ForMemory Resource = "memory" // the limits of running sessions, or the machine, leave too little
 )
 
-// Queue is the wait of a session for its turn to start.
+// Queue is the state of a session that waits for its turn to start.
 type Queue struct {
 	Since time.Time `json:"since"`
 	For   Resource  `json:"for"`
-	Text  string    `json:"text"` // what it waits for, a clause
-	// Detached reports that no client waits, so that the session keeps its record whatever
-	// happens before its agent starts.
+	Text  string    `json:"text"` // the reason for the wait, a clause
+	// Detached reports that no client waits, so that the session keeps its record even if its
+	// agent never starts.
 	Detached bool `json:"detached,omitempty"`
 
-	// behind are the sessions without which it might start, and whether each is queued too.
+	// behind are the sessions for whose end it waits, and whether each of them is queued too.
 	behind map[ID]bool
 	short  bool // the machine has too little available memory
 }
@@ -54,13 +54,13 @@ type Queue struct {
 // queueMember is a session that runs or waits, or a sandbox with a memory limit.
 type queueMember struct {
 	id      ID
-	memory  int64  // that it reserves, in bytes
+	memory  int64  // bytes that it reserves
 	queue   *Queue // nil if it has a place
-	sandbox bool   // it takes no place, and nobody waits for it but for its memory
+	sandbox bool   // it takes no place, and sessions wait only for its memory
 }
 
-// memoryFloor is the available memory in bytes below which no session without a limit of its
-// own starts while others run. A sandbox and a coding agent need about half of it.
+// memoryFloor is an amount of memory in bytes. While less is available and others run, no
+// session without its own limit starts. A sandbox and a coding agent need about half of it.
 const memoryFloor = 1 << 30
 
 // machineMemory is the memory of this machine, in bytes.
@@ -80,10 +80,11 @@ func memoryOfMachine() (machineMemory, error) {
 // short reports whether too little memory is available for one more session.
 func (m machineMemory) short() bool { return m.available < memoryFloor }
 
-// JoinQueue decides whether the session id may start, whose folder the caller has locked. It
-// returns nil if it may, or what it has to wait for. Before that, it passes the result to
-// store, which has to write the session's record, while no other session can decide. A
-// session that could never start is a Usage fault. Sandboxes do not wait: their creators do.
+// JoinQueue decides whether the session id may start. The caller holds the lock of its
+// folder. It returns nil if the session may start, otherwise what it has to wait for.
+// Before it returns, it passes the result to store, which must write the session's record,
+// while no other session can decide. A session that could never start is a Usage fault.
+// Sandboxes do not wait: their creators do.
 func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Queue) error) (*Queue, error) {
 	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
@@ -111,13 +112,13 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 	return queue, store(queue)
 }
 
-// queueMembers returns the other sessions that run or wait, oldest first. A session that
-// waits for nothing needs none of them.
+// queueMembers returns the other sessions that run or wait, oldest first. A session without
+// anything to wait for does not need them.
 func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
 	if spec.MaxParallel == 0 && spec.reservedMemory() == 0 && !short {
 		return nil
 	}
-	ids, _ := s.IDs() // without them it starts at once
+	ids, _ := s.IDs() // if they cannot be read, it starts at once
 	var members []queueMember
 	for _, other := range ids {
 		if other == id || other.Hidden() || s.ended(other) || !isLocked(s.Dir(other)) {
@@ -141,13 +142,13 @@ func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
 }
 
 // decideTurn returns what the session has to wait for, or nil if it may start. limit is its
-// --max-parallel and memory what it reserves in bytes, both 0 for none. others are the
+// --max-parallel and memory the reservation in bytes, both 0 for none. others are the
 // sessions that run or wait.
 //
-// A session with --max-parallel starts after all that came earlier. One without it passes
-// those that wait for a place, because it takes none, but not those that wait for memory,
-// which would never get it otherwise. One that reserves no memory waits only while the
-// machine has hardly any available, and another session runs that may give it back.
+// A session with --max-parallel starts after all earlier sessions. A session without it
+// passes those that wait for a place, because it takes none, but not those that wait for
+// memory, which would otherwise never get it. A session that reserves no memory waits only
+// while the machine has hardly any available and a running session may release some.
 func decideTurn(id ID, limit int, memory int64, others []queueMember, machine machineMemory) (*Queue, error) {
 	if memory > machine.total {
 		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
@@ -185,7 +186,7 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine ma
 	default:
 		return nil, nil
 	}
-	if len(earlier) > 0 { // the last of them starts first
+	if len(earlier) > 0 { // the last one of them will start first
 		queue.behind[earlier[len(earlier)-1]] = true
 		return queue, nil
 	}
@@ -198,9 +199,9 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine ma
 	return queue, nil
 }
 
-// reservedMemory is the memory in bytes that the session or sandbox reserves: its limit, if the user set
-// one. The default limit is a ceiling for one session, far above what most need, and reserves
-// nothing.
+// reservedMemory returns the memory in bytes that the session or sandbox reserves: its
+// limit, if the user set one. The default limit is far above the needs of most sessions,
+// and reserves nothing.
 func (spec *Spec) reservedMemory() int64 {
 	if spec.DefaultMemory {
 		return 0
@@ -208,11 +209,11 @@ func (spec *Spec) reservedMemory() int64 {
 	return spec.Memory.Bytes()
 }
 
-// MustWait reports whether all sessions that a queued session waits for are as they were, and
-// the machine's memory too if it waits for that, so that JoinQueue would return the same. It
-// is fast: queued sessions call it all the time.
+// MustWait reports whether all sessions that a queued session waits for are unchanged, and
+// the machine's memory too if it waits for that, so that JoinQueue would return the same.
+// It must be fast, because queued sessions call it all the time.
 func (s Store) MustWait(queue *Queue) bool {
-	first := true // of those in the queue
+	first := true // first among those in the queue
 	for id, queued := range queue.behind {
 		first = first && !queued
 		if s.ended(id) || !isLocked(s.Dir(id)) || s.isQueued(id) != queued {
@@ -252,8 +253,8 @@ func setPositions(summaries []Summary) {
 	}
 }
 
-// FailedStart returns the result of a session that was queued, and whose agent never started
-// because of cause.
+// FailedStart returns the result of a queued session whose agent never started because of
+// cause.
 func FailedStart(cause error, id ID) Result {
 	failed := FailureOf(cause)
 	failed.Hints = append(slices.Clone(failed.Hints), fmt.Sprintf("`aibox rerun %s` starts its task again", id))

@@ -23,9 +23,9 @@ func TestASessionWaitsForAPlaceAndForMemory(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit  int
 		memory int64
-		short  bool // the machine has 1 MiB less than the floor
+		short  bool // the available memory is 1 MiB below the minimum
 		others []queueMember
-		want   Resource // "" for a start
+		want   Resource // "" if the session starts
 		behind string   // one of the sessions that it waits for
 	}{
 		"alone with a limit":            {limit: 1},
@@ -79,7 +79,8 @@ func TestASessionThatNeedsMoreMemoryThanTheMachineHasIsRefusedWithTheNumbers(t *
 	}
 }
 
-// queuer is a session in a test of the queue: what its supervisor does with its records.
+// queuer is a session in a test of the queue: it does what a supervisor does with the
+// session's records.
 type queuer struct {
 	*fixture
 	id   ID
@@ -87,7 +88,7 @@ type queuer struct {
 	held *flock.Lock
 }
 
-// newQueuer creates a session that starts only while it is alone.
+// newQueuer creates a session that starts only while no other one runs.
 func newQueuer(d *fixture, id ID) *queuer {
 	d.t.Helper()
 	q := &queuer{fixture: d, id: id, spec: Spec{ID: id, Agent: "a", Prompt: "the task", Run: config.Run{MaxParallel: 1}}}
@@ -120,7 +121,7 @@ func (q *queuer) join() bool {
 	return queue == nil
 }
 
-func TestSessionsStartInTheOrderInWhichTheyCame(t *testing.T) {
+func TestSessionsStartInTheOrderOfTheirCreation(t *testing.T) {
 	d := newFixture(t)
 	first, second, third := newQueuer(d, "00001-a"), newQueuer(d, "00002-a"), newQueuer(d, "00003-a")
 	if !first.join() || second.join() || third.join() {
@@ -142,13 +143,13 @@ func TestSessionsStartInTheOrderInWhichTheyCame(t *testing.T) {
 	if third.join() || !second.join() || third.join() {
 		t.Error("the third starts before the second")
 	}
-	d.must(second.held.Close()) // it was killed
+	d.must(second.held.Close()) // the second one was killed
 	if !third.join() {
 		t.Error("a dead session keeps its place")
 	}
 }
 
-func TestADeadSessionInTheQueueLetsOthersPass(t *testing.T) {
+func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
 	d := newFixture(t)
 	first, second, third := newQueuer(d, "00001-a"), newQueuer(d, "00002-a"), newQueuer(d, "00003-a")
 	if !first.join() || second.join() || third.join() {
@@ -171,7 +172,7 @@ func TestADeadSessionInTheQueueLetsOthersPass(t *testing.T) {
 	}
 }
 
-func TestAQueuedSessionWhoseClientWaitedLeavesNothing(t *testing.T) {
+func TestAQueuedSessionWhoseClientWaitedIsRemoved(t *testing.T) {
 	d := newFixture(t)
 	dead := newQueuer(d, "00002-a")
 	d.must(d.store.WriteSpec(dead.id, dead.spec))

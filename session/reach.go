@@ -8,8 +8,8 @@ import (
 	"aibox/netguard"
 )
 
-// Reach describes in one line, raw, what the sandbox can reach: "policy local",
-// "policy allowlist: example.org, npm".
+// Reach describes the sandbox's network access in one raw line: "policy local", "policy
+// allowlist: example.org, npm".
 func (spec *Spec) Reach() string {
 	text := "policy " + spec.Network
 	switch spec.Mode() {
@@ -29,7 +29,7 @@ func (spec *Spec) Reach() string {
 	return text
 }
 
-// listed names the hosts of the allow list.
+// listed returns the names of the hosts in the allow list.
 func (spec *Spec) listed() string {
 	var parts []string
 	if len(spec.Allow) > 0 {
@@ -53,7 +53,7 @@ func firstOf(words []string) string {
 	return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)
 }
 
-// Exits names, in a few words, raw, the ways by which data can leave the sandbox besides the
+// Exits lists, in a few raw words, the ways by which data can leave the sandbox besides the
 // model: open tools of the model's server, and hosts. "" means that there are none.
 func (spec *Spec) Exits() string {
 	var exits []string
@@ -72,8 +72,8 @@ func (spec *Spec) Exits() string {
 	return strings.Join(exits, ", ")
 }
 
-// ReachNotices returns a sentence, raw, for each way out of the sandbox through the egress
-// proxy, for reviewers. Empty means that there is none.
+// ReachNotices returns a raw sentence for reviewers about each way out of the sandbox
+// through the egress proxy. The result is empty if there is none.
 func (spec *Spec) ReachNotices() []string {
 	var notices []string
 	if len(spec.CloudHosts) > 0 {

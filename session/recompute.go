@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxTries is how often unknown changes are computed without a request.
+	// maxTries is the maximum number of attempts to compute unknown changes without a request.
 	maxTries = 3
 	// recomputeTimeout is the maximum time that a command which lists sessions spends on it.
 	recomputeTimeout = 20 * time.Second
@@ -17,9 +17,10 @@ const (
 	minFreeBytes = 16 << 20
 )
 
-// ComputeUnknown computes changes that are unknown because a disk was full, if it has room
-// now. Its time and number of attempts are limited, and it skips sessions that another
-// command uses; Changes has no such limits. It reports whether any changes became known.
+// ComputeUnknown computes changes that are unknown because a disk was full, if it has free
+// space now. Its time and number of attempts are limited, and it skips sessions that
+// another command uses; Changes has no such limits. It reports whether any changes became
+// known.
 func (s *changeSets) ComputeUnknown(ctx context.Context) bool {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -50,7 +51,7 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 		return false
 	}
 	_, err = s.changes(ctx, &session)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // count it, or every list would take as long
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // count the attempt, or every list would take as long
 		session.State.Result.Changes.Tries++
 		_ = s.store.WriteState(id, session.State)
 	}
@@ -58,7 +59,7 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 }
 
 // canRecompute reports whether a session's changes are unknown because of a full disk that
-// has room now.
+// has free space now.
 func (s *changeSets) canRecompute(session *Session) bool {
 	ws := session.State.Workspace
 	if !session.State.Result.unknown() || ws == nil || session.State.ContinuedBy != "" {
@@ -68,7 +69,7 @@ func (s *changeSets) canRecompute(session *Session) bool {
 	return changes.Disk && changes.Tries < maxTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
 }
 
-// hasRoom reports whether the disk of a folder has room.
+// hasRoom reports whether the disk of a folder has enough free space.
 func hasRoom(folder string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(folder, &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {

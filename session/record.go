@@ -23,8 +23,8 @@ const (
 	Preparing Phase = "preparing"
 	Warm      Phase = "warm" // a sandbox waits for its first user; see Claim
 	Running   Phase = "running"
-	Ending    Phase = "ending"    // the sandbox is dead, and its supervisor has not concluded yet; never stored
-	Computing Phase = "computing" // the agent has ended, and what it changed is being computed
+	Ending    Phase = "ending"    // the sandbox is dead, and its supervisor has not stored the result yet; never stored
+	Computing Phase = "computing" // the agent has ended, and its changes are being computed
 	Verifying Phase = "verifying" // the agent has ended, and the user's command runs on its work
 	Ended     Phase = "ended"
 )
@@ -39,7 +39,7 @@ const (
 	Accepted   Review = "accepted"
 	Discarded  Review = "discarded"
 
-	PartlyAccepted Review = "partly-accepted" // some of it is accepted, the rest is open
+	PartlyAccepted Review = "partly-accepted" // some of it is accepted, the rest is undecided
 )
 
 // Spec is the request for a session, written once before the agent starts. It holds no
@@ -48,31 +48,31 @@ type Spec struct {
 	ID          ID                `json:"id"`
 	Created     time.Time         `json:"created"`
 	Agent       string            `json:"agent"`
-	Options     map[string]string `json:"options,omitempty"` // the agent's own, by field name
+	Options     map[string]string `json:"options,omitempty"` // the agent's own options, by field name
 	Prompt      string            `json:"prompt,omitempty"`
 	Prompts     []SystemPrompt    `json:"system,omitempty"`      // texts for the agent before the task, in order
 	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it continues
-	Forks       ID                `json:"forks,omitempty"`       // the session whose work and conversation it has a copy of
+	Forks       ID                `json:"forks,omitempty"`       // the session of whose work and conversation it has a copy
 	Batch       BatchID           `json:"batch,omitempty"`       // the sessions that were started together on the same task
-	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with the user
+	Interactive bool              `json:"interactive,omitempty"` // the agent has a terminal, for the user
 	Args        []string          `json:"args,omitempty"`        // the arguments after "--"
 	Repository  string            `json:"repository"`            // as the user named it, as an absolute path
 	Branch      string            `json:"branch,omitempty"`
 
 	// Tenant is the tenant of the API that started the session; empty is the user.
 	Tenant Tenant `json:"tenant,omitempty"`
-	// Metadata is the API caller's, and means nothing to aibox.
+	// Metadata is chosen by the API's caller; aibox does not interpret it.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// Run holds the settings that hold for the session. Hide is all patterns, the
-	// built-in ones first; Env is names alone; Image is the reference, whose id is in
-	// State; Inference is a description without credentials.
+	// Run holds the settings of the session. Hide has all patterns, the built-in ones first;
+	// Env has only names; Image is the reference, whose id is in State; Inference is a
+	// description without credentials.
 	config.Run
 
 	// DefaultMemory reports that Memory is the built-in limit; see reservedMemory.
 	DefaultMemory bool `json:"default_memory,omitempty"`
 
-	// Sources say where the lists come from, by setting: "allow" from "your settings".
+	// Sources are the origins of the lists by setting, such as "your settings" for "allow".
 	Sources map[string]string `json:"sources,omitempty"`
 	// CloudHosts are the hosts of the agent's own cloud, as entries of an allow list, if
 	// the agent uses it and the user has accepted them.
@@ -81,7 +81,7 @@ type Spec struct {
 	Sandbox    *SandboxSpec `json:"sandbox,omitempty"`     // the session is a sandbox without an agent
 	Verifies   *Verifies    `json:"verifies,omitempty"`    // the session is a verification
 	NoFeedback bool         `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
-	Feedback   string       `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
+	Feedback   string       `json:"feedback,omitempty"`    // the feedback in a resumed session's prompt
 
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
@@ -112,7 +112,7 @@ func (spec *Spec) HasModel() bool {
 func (spec *Spec) ServerTools() []netguard.ServerTool {
 	var tools []netguard.ServerTool
 	for _, name := range spec.InferenceTools {
-		if tool, err := netguard.ParseServerTool(name); err == nil { // any other stays closed
+		if tool, err := netguard.ParseServerTool(name); err == nil { // an unknown tool stays closed
 			tools = append(tools, tool)
 		}
 	}
@@ -129,7 +129,7 @@ func (spec *Spec) OpenTools() string {
 }
 
 // WaysOut returns a sentence for each allowed tool of the model's server that reaches the
-// network. Empty means that none does.
+// network. It is empty if there is none.
 func (spec *Spec) WaysOut() []string {
 	if !spec.HasModel() {
 		return nil
@@ -150,35 +150,34 @@ type SystemPrompt struct {
 // State is the progress of a session. It is replaced as a whole at each step.
 type State struct {
 	Phase       Phase                `json:"phase"`
-	Queue       *Queue               `json:"queue,omitempty"` // the wait before the start; kept after it
+	Queue       *Queue               `json:"queue,omitempty"` // the wait before the start; kept afterwards
 	Supervisor  runtime.Process      `json:"supervisor"`
 	ImageID     runtime.ImageID      `json:"image_id,omitempty"`
 	Network     *runtime.Network     `json:"network,omitempty"`
-	Lists       *Lists               `json:"lists,omitempty"`   // what the egress proxy allows and denies now; nil without one
+	Lists       *Lists               `json:"lists,omitempty"`   // the current lists of the egress proxy; nil without one
 	ContainerID string               `json:"box,omitempty"`     // the daemon's id
 	Sandbox     runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
 	Watchdog    runtime.Process      `json:"watchdog,omitzero"` // ends the sandbox when the supervisor dies
 	Workspace   *workspace.Workspace `json:"workspace,omitempty"`
 	Degraded    []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
-	Output      agents.Output        `json:"output,omitzero"`    // what the agent prints
-	Terminal    TerminalSize         `json:"terminal,omitzero"`  // of an interactive agent, at its start
+	Output      agents.Output        `json:"output,omitzero"`    // the format of the agent's output
+	Terminal    TerminalSize         `json:"terminal,omitzero"`  // terminal of an interactive agent, at its start
 	Started     time.Time            `json:"started,omitzero"`   // when the agent started
 	Ended       time.Time            `json:"ended,omitzero"`
 	Result      *Result              `json:"result,omitempty"`      // present once Ended; partial while Computing and Verifying
 	VerifyFrom  int64                `json:"verify_from,omitempty"` // offset of a verification's output in the record
 	Review      Review               `json:"review,omitempty"`
 	Branch      string               `json:"branch,omitempty"` // the branch that an accept created
-	// ContinuedBy is the session that took over this one's workspace.
+	// ContinuedBy is the session that took over the workspace of this one.
 	ContinuedBy ID `json:"continued_by,omitempty"`
-	// Labels are a sandbox's name and metadata once they have changed; nil means those of its
-	// spec.
+	// Labels are a sandbox's name and metadata after a change; nil means those in its spec.
 	Labels *Labels `json:"labels,omitempty"`
-	// IdleTimeout is how long a sandbox may be idle once that has changed, in nanoseconds; nil
-	// means as in its spec, and 0 without a limit.
+	// IdleTimeout is how long a sandbox may be idle, after a change of that, in nanoseconds;
+	// nil means as in its spec, and 0 means no limit.
 	IdleTimeout *time.Duration `json:"idle_timeout,omitempty"`
 
-	Expires time.Time `json:"expires,omitzero"` // when a sandbox's time is up; zero without a limit and while it is paused
-	Paused  time.Time `json:"paused,omitzero"`  // since when a sandbox is paused; zero if it is not
+	Expires time.Time `json:"expires,omitzero"` // end of a sandbox's time; zero without a limit and while it is paused
+	Paused  time.Time `json:"paused,omitzero"`  // when a sandbox was paused; zero if it is not
 }
 
 // TerminalSize is the size of a terminal, in cells. Zero means unknown.
@@ -189,18 +188,18 @@ type TerminalSize struct {
 
 // Result is how a session ended.
 type Result struct {
-	ExitCode int          `json:"exit_code"`        // the agent's own; -1 when it never ended by itself
+	ExitCode int          `json:"exit_code"`        // the agent's exit code; -1 if it never ended by itself
 	Signal   int          `json:"signal,omitempty"` // the signal that ended it, or 0
 	Fault    *Failure     `json:"fault,omitempty"`  // why the session failed
 	Changed  bool         `json:"changed"`
 	Changes  Changes      `json:"changes"`
-	Refused  []Refusal    `json:"refused"` // by the network, most frequent first, at most 50
+	Refused  []Refusal    `json:"refused"` // accesses refused by the network, most frequent first, at most 50
 	Egress   Egress       `json:"egress,omitzero"`
 	Tokens   Tokens       `json:"tokens"`
 	Models   []ModelUsage `json:"models,omitempty"`  // the same by model, the most used first
 	Seconds  float64      `json:"seconds"`           // from the agent's start to its end
 	Commits  []string     `json:"commits,omitempty"` // subjects of the agent's own commits, raw
-	Dropped  int64        `json:"dropped,omitempty"` // bytes of output past the record's limit
+	Dropped  int64        `json:"dropped,omitempty"` // bytes of output beyond the record's limit
 	Left     bool         `json:"left,omitempty"`    // the agent left processes running, which aibox ended
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
@@ -215,8 +214,8 @@ type Result struct {
 // ModelFailures summarizes failed requests to the model.
 type ModelFailures struct {
 	Count   int    `json:"count"`
-	Status  int    `json:"status"`  // of the last one
-	Message string `json:"message"` // of the last one, a clause, escaped
+	Status  int    `json:"status"`  // status of the last one
+	Message string `json:"message"` // message of the last one, a clause, escaped
 }
 
 // Changes summarizes a change set.
@@ -232,8 +231,8 @@ type Changes struct {
 	// known. Tries is the number of attempts to compute them that did not complete.
 	Unknown string `json:"unknown,omitempty"`
 	Tries   int    `json:"tries,omitempty"`
-	// Disk reports that they are unknown because a disk was full. They are computed again
-	// when it has room.
+	// Disk reports that they are unknown because a disk was full. They are computed again when
+	// it has free space.
 	Disk bool `json:"disk,omitempty"`
 }
 

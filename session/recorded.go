@@ -11,8 +11,9 @@ import (
 // Recorded returns the number of recorded bytes of a session's output.
 func (s *reader) Recorded(id ID) (int64, error) { return output.Size(s.store.Dir(id)) }
 
-// Tail returns at most the last limit bytes of the agent's output, both streams in order
-// of arrival, raw. Events are rendered as text. It is empty for a session without output.
+// Tail returns at most the last limit bytes of the agent's output, both streams in the
+// order of their output, raw. Events are rendered as text. It is empty for a session
+// without output.
 func (s *reader) Tail(id ID, limit int64) ([]byte, error) {
 	session, err := s.store.Load(id)
 	if err != nil || !session.State.Output.Format.Known() {
@@ -29,7 +30,7 @@ func (s *reader) Tail(id ID, limit int64) ([]byte, error) {
 	return rendered[max(0, int64(len(rendered))-limit):], nil
 }
 
-// eventBytes is roughly how many bytes of events make a byte of text.
+// eventBytes is the rough number of bytes of events for one byte of text.
 const eventBytes = 8
 
 // renderEvents renders the events of an agent's output as text.

@@ -8,16 +8,16 @@ import (
 	"aibox/internal/fault"
 )
 
-// recordFormat is the format of the spec and the state that this version writes. It grows
-// when an earlier version would misread a record. Records without a number are of format 0,
-// which this version reads, too.
+// recordFormat is the format of the spec and the state that this version writes. It is
+// increased when an earlier version would misread a record. Records without a number are of
+// format 0, which this version reads, too.
 const recordFormat = 1
 
 // errNewer reports that a newer version of aibox wrote a record. Such a record is never
 // rewritten.
 var errNewer = errors.New("a newer version of aibox wrote it")
 
-// damagedError reports that a file of a record does not hold what aibox wrote.
+// damagedError reports that a file of a record has content that aibox did not write.
 type damagedError struct {
 	id   ID
 	file string

@@ -35,7 +35,8 @@ func TestRecordsOfEarlierVersionsAreRead(t *testing.T) {
 	}
 }
 
-// newer makes the session's record one of a newer version of aibox, which knows more.
+// newer turns the session's record into one of a newer version of aibox, with unknown
+// fields.
 var newer = map[string]func(d *fixture, id ID){
 	"a spec of another format": func(d *fixture, id ID) {
 		d.replaceIn(id, specFile, `"format": 1`, `"format": 2`)

@@ -8,7 +8,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// decodeSpec reads a spec, unless a newer version of aibox wrote it. A setting that is newer than the record gets its default.
+// decodeSpec reads a spec, unless a newer version of aibox wrote it. A setting that did not
+// exist when the record was written gets its default.
 func decodeSpec(data []byte) (Spec, error) {
 	if err := checkFormat(data); err != nil {
 		return Spec{}, err
@@ -38,16 +39,16 @@ func decodeSpec(data []byte) (Spec, error) {
 	return s, nil
 }
 
-// Inherits reports whether a new session may take over the setting: whether the record
-// holds it.
+// Inherits reports whether a new session may take over the setting, which means that the
+// record holds it.
 func (spec *Spec) Inherits(key string) bool { return !slices.Contains(spec.unrecorded, key) }
 
-// Continues returns the session whose work and conversation this one goes on with: the one
-// that it resumes or forks. Empty means none.
+// Continues returns the session whose work and conversation this one continues: the one
+// that it resumes or forks. It is empty if there is none.
 func (spec *Spec) Continues() ID { return cmp.Or(spec.Resumes, spec.Forks) }
 
-// Task returns the agent's prompt: the feedback on its work, if there is any, and then
-// the user's prompt.
+// Task returns the agent's prompt: the feedback on its work, if any, followed by the user's
+// prompt.
 func (spec Spec) Task() string {
 	if spec.Feedback == "" || spec.Prompt == "" {
 		return spec.Feedback + spec.Prompt

@@ -104,7 +104,7 @@ func TestRecordsOfEarlierVersionsGetDefaultLimits(t *testing.T) {
 	}
 }
 
-// A setting that no record holds has to say so: a rerun could not repeat it.
+// A setting that no record holds must be marked: a rerun could not repeat it.
 func TestEverySettingThatIsInheritedIsRecorded(t *testing.T) {
 	fields, err := spec.Of(config.Run{})
 	if err != nil {

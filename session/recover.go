@@ -52,7 +52,7 @@ func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.P
 // setHandles sets each state's Handle: its number, or its commit when an earlier version
 // of aibox used the session's id twice, so that two states have the same number.
 func setHandles(all []recovery.Point) {
-	workspaces := map[string]map[string]bool{} // that `aibox recover` shows with a session
+	workspaces := map[string]map[string]bool{} // the workspaces that `aibox recover` shows with a session
 	for _, saved := range all {
 		if workspaces[saved.By] == nil {
 			workspaces[saved.By] = map[string]bool{saved.By: true}
@@ -79,8 +79,8 @@ func setHandles(all []recovery.Point) {
 	}
 }
 
-// handleDigits is how many digits of a commit a Handle shows, and leastDigits how many it
-// takes to name a state.
+// handleDigits is the number of a commit's digits in a Handle, and leastDigits the minimum
+// number of digits that identifies a state.
 const (
 	handleDigits = 12
 	leastDigits  = 4
@@ -215,9 +215,9 @@ func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Po
 	return own
 }
 
-// RestoreWorkspace recreates the workspace of an ended session from a saved state, so
-// that the session can be resumed and reviewed again: it counts as unreviewed. It refuses
-// a session that has its workspace, and a state of other work.
+// RestoreWorkspace recreates the workspace of an ended session from a saved state, so that
+// the session can be resumed and reviewed again: it counts as unreviewed. It refuses a
+// session that still has its workspace, and a state of other work.
 func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {

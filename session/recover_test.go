@@ -33,7 +33,7 @@ func TestDestructiveStepsSaveWorkFirst(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"00001-a": "3 removed 00002-b, 2 continued 00001-a, 1 accepted 00001-a",
-		"00002":   "3 removed 00002-b, 2 continued 00001-a, 1 accepted 00001-a", // its record is gone
+		"00002":   "3 removed 00002-b, 2 continued 00001-a, 1 accepted 00001-a", // its record was removed
 		"00003-c": "1 discarded 00003-c",
 	} {
 		if got := d.saved(text); got != want {
@@ -55,8 +55,8 @@ func TestAResumedSessionListsSavedStatesOfItsChain(t *testing.T) {
 	}
 }
 
-// What a workspace holds is saved even when its work was reviewed: the user may have
-// gone on in it.
+// The content of a workspace is saved even if its work was reviewed: the user may have
+// changed it since.
 func TestRemovingAReviewedSessionSavesLaterWork(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
@@ -146,7 +146,7 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	if saved.Files != 4 || saved.Added != 3 || saved.Deleted != 2 {
 		t.Errorf("saved is %+v", saved)
 	}
-	// Somebody has the name now.
+	// The name is in use again.
 	d.write(filepath.Join(ws.Path, "precious"), "mine")
 
 	again, err := d.RestoreWorkspace(t.Context(), "00001-a", *saved)
@@ -164,7 +164,7 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	if session.State.Review != Unreviewed {
 		t.Errorf("it counts as %s", session.State.Review)
 	}
-	// Git inside works, and sees the agent's work as uncommitted.
+	// Git works in the workspace, and shows the agent's work as uncommitted.
 	d.gitIn(again.Path, "fsck", "--strict")
 	if got := d.gitIn(again.Path, "status", "--porcelain", "--untracked-files=all"); !strings.Contains(got, " M a.txt") || !strings.Contains(got, " D dir/b.txt") || strings.Contains(got, ".env") {
 		t.Errorf("git status says\n%s", got)
@@ -172,7 +172,7 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(again.Path, ".env")); !os.IsNotExist(err) {
 		t.Error("a hidden file came along")
 	}
-	// The rules are the user's, not the agent's: what was ignored still is.
+	// The ignore rules are the user's, not the agent's: ignored files are still ignored.
 	d.write(filepath.Join(again.Path, "more.log"), "ignored\n")
 	d.resumed("00001-a", "00002-b", "next.txt")
 	if got := d.files("00002-b"); got != "a.txt deep/er/new.txt dir/b.txt link next.txt" {
@@ -189,8 +189,8 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	}
 }
 
-// A git that was killed leaves its lock file, which git takes for another process.
-func TestALockFileOfADeadGitDoesNotKeepWorkFromBeingSaved(t *testing.T) {
+// A killed git leaves its lock file, which git reads as a sign of another running process.
+func TestWorkIsSavedDespiteALockFileOfADeadGit(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	set, err := d.Changes(t.Context(), "00001-a")
@@ -215,7 +215,7 @@ func TestAnExistingWorkspaceIsNotOverwrittenByRestore(t *testing.T) {
 	d.must(err)
 	saved, err := recovery.Save(t.Context(), ws, set, recovery.Accepted)
 	d.must(err)
-	for _, id := range []ID{"00001-a", "00002-b"} { // there; another's work
+	for _, id := range []ID{"00001-a", "00002-b"} { // one has its workspace, the other has different work
 		if _, err := d.RestoreWorkspace(t.Context(), id, *saved); fault.KindOf(err) != fault.Usage {
 			t.Errorf("bringing back the workspace of %s says %v", id, err)
 		}
@@ -248,8 +248,8 @@ func TestAFailedRestoreChangesNothing(t *testing.T) {
 	}
 }
 
-// git keeps what a ref names, and a saved state has nothing but its ref.
-func TestASavedStateIsKeptByItsRefAlone(t *testing.T) {
+// git keeps objects that a ref names, and a saved state has only its ref.
+func TestASavedStateIsKeptOnlyByItsRef(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")

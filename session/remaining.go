@@ -9,7 +9,7 @@ import (
 	"aibox/review/accept"
 )
 
-// Remaining lists the files of a change set of which something was not delivered. Each
+// Remaining lists the files of a change set that were not or only partly delivered. Each
 // file is in one list.
 type Remaining struct {
 	Undecided []review.Path
@@ -17,8 +17,8 @@ type Remaining struct {
 	Rejected  []review.Path // with rejected hunks
 }
 
-// remaining returns what earlier accepts left of a change set. rejected holds the files
-// with rejected hunks.
+// remaining returns the part of a change set that earlier accepts did not deliver. rejected
+// holds the files with rejected hunks.
 func (d *Decisions) remaining(set *review.ChangeSet, rejected map[review.Path]bool) Remaining {
 	var r Remaining
 	for i := range set.Changes {
@@ -36,7 +36,8 @@ func (d *Decisions) remaining(set *review.ChangeSet, rejected map[review.Path]bo
 	return r
 }
 
-// Remaining returns what earlier accepts left of a session's change set.
+// Remaining returns the part of a session's change set that earlier accepts did not
+// deliver.
 func (s *reader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
 	decisions, err := s.store.Decisions(id)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *reader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
 	return decisions.remaining(set, rejected), nil
 }
 
-// Lines describes what remains, a line for each kind.
+// Lines describes the remaining files, a line for each kind.
 func (r Remaining) Lines() []string {
 	var lines []string
 	for _, kind := range []struct {
@@ -67,8 +68,8 @@ func (r Remaining) Lines() []string {
 	return lines
 }
 
-// alreadyDecided is the error for a choice whose changes were all delivered before, or, with
-// rejected, left out because they are rejected. It lists the remaining changes.
+// alreadyDecided is the error for a choice whose changes were all delivered before, or, if
+// rejected is set, left out because they are rejected. It lists the remaining changes.
 func alreadyDecided(session *Session, target accept.Target, rejected bool, left Remaining) error {
 	where := ""
 	if target == accept.ToBranch && session.State.Branch != "" {

@@ -25,7 +25,7 @@ type removals struct {
 }
 
 // Discard discards the session's changes. It saves the content of the workspace, which can
-// be recovered for a while, and removes the workspace.
+// be recovered for a limited time, and removes the workspace.
 func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
 	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
@@ -36,8 +36,8 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 		if saved, err = s.discardWorkspace(ctx, session); err != nil {
 			return err
 		}
-		// A discard that cannot be logged is incomplete: the next one finds what this one
-		// saved, and logs it.
+		// A discard that cannot be logged is incomplete: the next one finds the state that this
+		// one saved, and logs it.
 		if err := s.append(id, audit.ChangesDiscarded, savedEvent(saved)); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*re
 	}
 	var last *recovery.Point
 	for i := range all {
-		saved := &all[i] // its time is in whole seconds
+		saved := &all[i] // the state's time is in whole seconds
 		if saved.By == string(session.ID) && saved.What == recovery.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
 			last = saved
 		}
@@ -117,7 +117,7 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 }
 
 // HasOpenWork reports whether the session may hold work that is not fully reviewed. A
-// session that another one continued holds none.
+// session that another one continued has none.
 func (s *Session) HasOpenWork() bool {
 	state := s.State
 	if state.ContinuedBy != "" || state.Workspace == nil {
@@ -127,7 +127,7 @@ func (s *Session) HasOpenWork() bool {
 	case Accepted, Discarded:
 		return false
 	case Unreviewed:
-		// Changes that could not be computed may be anything.
+		// Changes that could not be computed can be of any kind.
 		return state.Result == nil || state.Result.Changed || state.Result.Changes.Tree == ""
 	default: // partly accepted
 		return true
@@ -139,7 +139,7 @@ func (s *Session) HasOpenWork() bool {
 // stopped first. Work that is not fully reviewed is a Conflict, unless force is
 // set.
 func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
-	if s.store.isQueued(id) { // nothing of it has started
+	if s.store.isQueued(id) { // no part of it has started
 		if _, err := s.Stop(ctx, id, "removed by the user"); err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func unreviewedFault(id ID) error {
 func (s Store) Remove(ctx context.Context, id ID) error {
 	err := workspace.RemoveFolder(ctx, s.Dir(id))
 	if errors.Is(err, unix.ENOTEMPTY) {
-		// NFS and FUSE keep a file that is open, such as the session's lock, under another name
-		// until it is closed. The next repair removes the rest.
+		// NFS and FUSE keep an open file, such as the session's lock, under another name until it
+		// is closed. The next repair removes these remains.
 		if _, statErr := os.Lstat(s.Dir(id)); errors.Is(statErr, fs.ErrNotExist) {
 			err = nil
 		}
@@ -217,12 +217,12 @@ func (s Store) Remove(ctx context.Context, id ID) error {
 	return nil
 }
 
-// removalTimeout is how long a folder that is being removed has not changed when its removal
-// counts as interrupted.
+// removalTimeout is the time without a change in a folder after which its removal counts as
+// interrupted.
 const removalTimeout = 10 * time.Second
 
-// sweep deletes the rest of folders whose removal was interrupted. What it cannot delete, the
-// next repair or a cleanup deletes.
+// sweep deletes the remains of folders whose removal was interrupted. The next repair or a
+// cleanup deletes what it cannot delete.
 func (s Store) sweep(ctx context.Context, names []string) {
 	for _, name := range names {
 		rest := workspace.Leftover{Path: filepath.Join(s.root, name)}

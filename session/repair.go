@@ -18,23 +18,22 @@ import (
 	"aibox/workspace"
 )
 
-// launchTimeout is how long a session's folder may have no spec before it counts as a
-// leftover of a crash.
+// launchTimeout is how long a session's folder may have no spec before it counts as the
+// remains of a crash.
 const launchTimeout = 10 * time.Second
 
 // Repaired is a session that Repair has cleaned up.
 type Repaired struct {
 	ID ID
 	// Kept reports whether its agent had started. If so, its record and its work are kept;
-	// otherwise nothing of it is left, unless it was queued.
+	// otherwise it is removed, unless it was queued.
 	Kept bool
 	// Queued reports that it was queued, its agent had not started, and its record is kept.
 	Queued bool
-	// Returned is the session that this one was to resume and that has its workspace back;
-	// empty if there is none.
+	// Returned is the session that this one should have resumed and that got its workspace
+	// back; empty if there is none.
 	Returned ID
-	// Restored says which files of the record were damaged, and what replaced them, a clause
-	// each.
+	// Restored describes each damaged file of the record and its replacement, a clause each.
 	Restored []string
 	// Ended reports that the session had ended before, and only its record was restored.
 	Ended bool
@@ -50,8 +49,8 @@ type repairs struct {
 
 // Repair cleans up after crashed supervisors: it ends their sandboxes, returns their
 // networks to the pool, and keeps their workspaces and records. It delivers events that the
-// user's audit command did not get. It returns the repaired
-// sessions; the error lists what could not be repaired.
+// user's audit command has not received. It returns the repaired sessions; the error lists
+// what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	var notifying sync.WaitGroup
 	defer notifying.Wait()
@@ -92,14 +91,14 @@ func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 		return nil, nil // nearly all are
 	}
 	repaired, err := s.endDead(ctx, id, diedFault(id))
-	if errors.Is(err, errNewer) { // what uses the session reports it
+	if errors.Is(err, errNewer) { // commands that use the session report it
 		return nil, nil
 	}
 	return repaired, err
 }
 
-// notify notifies the user of the end of a session whose supervisor could not. A failure of
-// the user's command is logged.
+// notify notifies the user of the end of a session whose supervisor could not do so. A
+// failure of the user's command is logged.
 func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
 	if repaired.Ended || !repaired.Kept && !repaired.Queued {
 		return
@@ -135,13 +134,13 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	var damage *damagedError
 	damaged := errors.As(err, &damage)
 	unlaunched := errors.Is(err, fs.ErrNotExist)
-	if unlaunched || err == nil && session.State.Supervisor.PID == 0 { // a file is missing
+	if unlaunched || err == nil && session.State.Supervisor.PID == 0 { // one of the files is missing
 		damaged = !s.store.history(id).agent.IsZero()
 	}
 	if unlaunched && !damaged {
 		return s.repairUnlaunched(ctx, id)
 	}
-	// A child of a supervisor that was killed can hold its lock for a moment longer.
+	// A child of a killed supervisor can hold its lock slightly longer.
 	supervisor := session.State.Supervisor
 	inUse := session.Alive && (supervisor.PID == 0 || supervisor.Alive())
 	if !damaged && (err != nil || session.State.Phase == Ended || inUse) {
@@ -174,8 +173,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	return repaired, s.endLocked(ctx, &session, cause, repaired)
 }
 
-// endLocked ends a session whose lock the caller holds, and notes in repaired what became
-// of it.
+// endLocked ends a session whose lock the caller holds, and records the result in repaired.
 func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, repaired *Repaired) error {
 	if err := s.endSandbox(ctx, session); err != nil {
 		return err
@@ -184,7 +182,7 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 		return err
 	}
 	if ws := session.State.Workspace; ws != nil {
-		// While another process writes to the repository, the files may be its own.
+		// While another process writes to the repository, the files may belong to it.
 		if err := workspace.RemoveTorn(ws.GitDir); err != nil && !errors.Is(err, workspace.ErrBusy) {
 			return err
 		}
@@ -203,7 +201,7 @@ func (s *repairs) endLocked(ctx context.Context, session *Session, cause error, 
 	if session.State.Started.IsZero() {
 		repaired.Kept, repaired.Returned = false, session.Resumes
 		for i, note := range repaired.Restored {
-			repaired.Restored[i], _, _ = strings.Cut(note, keptAs) // it goes with the record
+			repaired.Restored[i], _, _ = strings.Cut(note, keptAs) // the damaged file is removed with the record
 		}
 		return s.forget(ctx, session)
 	}
@@ -230,7 +228,7 @@ func (s *repairs) repairUnlaunched(ctx context.Context, id ID) (*Repaired, error
 	// A supervisor has the lock before it opens its log, and for as long as it lives.
 	_, err = os.Lstat(filepath.Join(dir, supervisorLog))
 	if age := time.Since(info.ModTime()).Abs(); err != nil && age < launchTimeout { // the clock may have been set back
-		return nil, nil // about to be used
+		return nil, nil // a supervisor is about to use it
 	}
 	if err := s.store.Remove(ctx, id); err != nil {
 		return nil, err
@@ -274,7 +272,7 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 			return err
 		}
 	}
-	if watchdog := session.State.Watchdog; watchdog.PID > 0 { // it ends by itself, unless it was stopped
+	if watchdog := session.State.Watchdog; watchdog.PID > 0 { // the watchdog ends by itself, unless it was stopped
 		if err := runtime.KillProcess(watchdog); err != nil {
 			return err
 		}
@@ -286,12 +284,13 @@ func (s *containers) endSandbox(ctx context.Context, session *Session) error {
 }
 
 // containerAppearTimeout is how long the daemon may take to create a container for a
-// supervisor that died meanwhile; on a busy machine it takes seconds. A container that
-// appears later has never run, and a later repair removes it.
+// supervisor that has died; on a busy machine this takes seconds. A container that appears
+// later has never run, and a later repair removes it.
 const containerAppearTimeout = 20 * time.Second
 
 // containersOf finds the session's containers. If the supervisor may have requested one
-// that does not exist yet, it waits for it, since a later repair would not find it.
+// that does not exist yet, containersOf waits for it, since a later repair would not find
+// it.
 func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Sandbox, error) {
 	begin := time.Now() // the clock may have been set back since the state was stored
 	for {
@@ -327,7 +326,7 @@ func (s *repairs) forget(ctx context.Context, session *Session) error {
 }
 
 // undoWorkspace removes the workspace of a session whose agent never started, or returns it
-// to the session that it was to resume.
+// to the session that should have been resumed.
 func (s *repairs) undoWorkspace(ctx context.Context, session *Session) error {
 	if err := workspace.RemoveReserved(s.deps.Dirs, string(session.ID)); err != nil {
 		return err
@@ -342,8 +341,8 @@ func (s *repairs) undoWorkspace(ctx context.Context, session *Session) error {
 	}
 }
 
-// endQueued ends a session that was queued and whose agent never started. Its record is all
-// that is left of the user's task, so it is kept.
+// endQueued ends a session that was queued and whose agent never started. Only its record
+// still holds the user's task, so it is kept.
 func (s *repairs) endQueued(ctx context.Context, session *Session, cause error) error {
 	if err := s.undoWorkspace(ctx, session); err != nil {
 		return err

@@ -26,17 +26,17 @@ type Request struct {
 	ID       int       `json:"id"`   // within the session, from 1
 	What     string    `json:"what"` // RequestTime or another of its kind
 	Question string    `json:"question"`
-	Yes      string    `json:"yes"` // the effect of yes, a verb
-	No       string    `json:"no"`  // the effect of no, or of no answer
+	Yes      string    `json:"yes"` // the effect of yes; begins with a verb
+	No       string    `json:"no"`  // the effect of no, or of no answer; begins with a verb
 	Made     time.Time `json:"made"`
-	Until    time.Time `json:"until"` // when it expires; zero if that is not known before
+	Until    time.Time `json:"until"` // when it expires; zero if that is not known in advance
 	// Access is set for RequestAccess. Clients of versions without it answer yes, which
 	// means AnswerOnce, or no.
 	Access *AccessRequest `json:"access,omitempty"`
 }
 
-// Holds reports whether something in the sandbox waits for the answer: a connection, or a
-// request to the model in a session that has used up a budget.
+// Holds reports whether the sandbox waits for the answer: a connection does, and so does a
+// model request in a session that has exhausted a budget.
 func (r *Request) Holds() bool {
 	return r.What == RequestAccess || r.What == RequestTokens || r.What == RequestCost
 }
@@ -46,7 +46,7 @@ type AccessRequest struct {
 	Agent  string `json:"agent"`
 	Host   string `json:"host"` // canonical
 	Port   int    `json:"port"`
-	Method string `json:"method"` // "CONNECT", or that of a plain HTTP request; raw
+	Method string `json:"method"` // "CONNECT", or the method of a plain HTTP request; raw
 	Reason string `json:"reason"` // why the policy refuses it, a clause
 	Allow  string `json:"allow"`  // the entry of an allow list that permits it
 }

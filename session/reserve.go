@@ -16,10 +16,10 @@ import (
 // disk. It releases the space in two parts: in between, the objects of its changes are
 // written, which may use all free space of the same disk.
 const (
-	endReserve    = "reserve"        // for the agent's end: log, output, state
-	resultReserve = "reserve.result" // for the list of changes and the result
+	endReserve    = "reserve"        // space for the agent's end: log, output, state
+	resultReserve = "reserve.result" // space for the list of changes and the result
 
-	acceptReserve = "reserve.accept" // during a delivery, for its record
+	acceptReserve = "reserve.accept" // space for the record of a delivery, during the delivery
 
 	endReserveSize    = 1 << 20
 	resultReserveSize = 2 << 20
@@ -41,10 +41,10 @@ func Reserve(dir string) error {
 	return nil
 }
 
-// reserveAccept reserves the space for the record of an accept. Without it nothing is
-// delivered: accepted work that is not on record would be accepted again.
+// reserveAccept reserves the space for the record of an accept. If that fails, nothing is
+// delivered: accepted work without a record would be accepted again.
 func reserveAccept(dir string) error {
-	err := releaseFile(dir, acceptReserve) // of one that was killed
+	err := releaseFile(dir, acceptReserve) // the remains of a killed accept
 	if err == nil {
 		err = reserveFile(filepath.Join(dir, acceptReserve), acceptReserveSize)
 	}

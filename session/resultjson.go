@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// In JSON an unknown number is null: a script must not take it for 0.
+// In JSON an unknown number is null: a script must not read it as 0.
 
 // MarshalJSON writes null for unknown changes.
 func (c Changes) MarshalJSON() ([]byte, error) {
@@ -21,7 +21,7 @@ func (c Changes) MarshalJSON() ([]byte, error) {
 	}{plain: plain(c)})
 }
 
-// MarshalJSON writes null when it is unknown whether anything was changed.
+// MarshalJSON writes null if it is unknown whether anything was changed.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	if !r.unknown() {
@@ -42,7 +42,7 @@ func (t Tokens) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(t))
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (t *Tokens) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("null")) {
 		*t = Tokens{Lost: true}

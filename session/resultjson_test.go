@@ -11,7 +11,7 @@ import (
 	"aibox/netguard"
 )
 
-// A script must not take what is not known for nothing.
+// A script must not read an unknown number as 0.
 func TestUnknownNumbersAreNullInJSON(t *testing.T) {
 	result := Result{Changes: Changes{Unknown: "the disk is full", Disk: true}, Tokens: Tokens{Lost: true}, ExitCode: 3}
 	data, err := json.Marshal(&result)
@@ -52,8 +52,8 @@ func TestKnownNumbersAreNumbersInJSON(t *testing.T) {
 	}
 }
 
-// The last numbers that a supervisor could write may be old: a full disk keeps it from
-// writing them, and then it is killed.
+// The last stored numbers can be old: on a full disk a supervisor cannot store newer ones,
+// and then it may be killed.
 func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 			spec.Network = netguard.Local.String()
 			d.must(d.store.write("00001-a", specFile, spec))
 			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
-			if full { // a folder where the next ones belong fails like a full disk
+			if full { // a folder in place of the next file fails like a full disk
 				d.must(os.Mkdir(filepath.Join(d.store.Dir("00001-a"), liveFile+".next"), 0o700))
 				d.write(filepath.Join(d.store.Dir("00001-a"), liveFile+".next", "x"), "")
 				if d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
@@ -84,8 +84,8 @@ func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 	}
 }
 
-// A list computes what a full disk has kept from being known, as soon as there is room,
-// and not for ever.
+// A list computes changes that are unknown because of a full disk, as soon as there is
+// space, but only a limited number of times.
 func TestAListComputesChangesThatAFullDiskLeftUnknown(t *testing.T) {
 	d := newFixture(t)
 	unknown := func(id ID, changes Changes) {
@@ -96,7 +96,7 @@ func TestAListComputesChangesThatAFullDiskLeftUnknown(t *testing.T) {
 	}
 	unknown("00001-a", Changes{Unknown: "the disk is full", Disk: true})
 	unknown("00002-a", Changes{Unknown: "the disk is full", Disk: true, Tries: maxTries})
-	unknown("00003-a", Changes{Unknown: diedComputing}) // would kill the list, too
+	unknown("00003-a", Changes{Unknown: diedComputing}) // this would kill the list, too
 	if !d.ComputeUnknown(t.Context()) {
 		t.Error("nothing was computed")
 	}

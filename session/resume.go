@@ -17,7 +17,7 @@ import (
 // folders with the agents' conversations. The other session keeps its record, which names
 // its successor.
 
-// handovers passes the workspace of a session to the one that resumes it, and back.
+// handovers moves the workspace of a session to the one that resumes it, and back.
 type handovers struct {
 	*feedbacks
 	store Store
@@ -42,8 +42,8 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}
-		// Record changes that the user made in the workspace, too, and save everything
-		// before the next agent can change it.
+		// Record also the changes that the user made in the workspace, and save everything before
+		// the next agent can change it.
 		set, err := s.changes(ctx, old)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s *handovers) ReturnWorkspace(from, to ID) error {
 	return s.storeContinuation(&old, "", audit.SessionReturned, to)
 }
 
-// storeContinuation stores which session continues this one, and logs it.
+// storeContinuation stores the id of the session that continues this one, and logs it.
 func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
 	session.State.ContinuedBy = by
 	err := s.append(session.ID, kind, map[string]ID{"by": other})

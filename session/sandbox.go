@@ -11,38 +11,38 @@ import (
 const SandboxAgent = "sandbox"
 
 // SandboxSpec describes a session that is a sandbox: it has no agent, no repository and no
-// review, and lives until its timeout or until it is destroyed. Everything else, such as the
-// network, the limits, the probes and the log, is as in every session.
+// review, and lives until its timeout or until it is destroyed. Everything else, such as
+// the network, the limits, the probes and the log, is the same as in every session.
 type SandboxSpec struct {
 	Tenant      Tenant        `json:"tenant"`
-	Labels                    // at the creation; see Session.Labels
+	Labels                    // labels at the creation; see Session.Labels
 	Template    string        `json:"template"`
-	User        string        `json:"user"`          // that processes run as unless they name another
-	Dir         string        `json:"dir,omitempty"` // where processes start; empty means the user's home
+	User        string        `json:"user"`          // user of processes without an own one
+	Dir         string        `json:"dir,omitempty"` // working folder of processes; empty means the user's home
 	Volumes     []VolumeMount `json:"volumes,omitempty"`
 	Permissions Permissions   `json:"permissions,omitzero"`
 	OnTimeout   OnTimeout     `json:"on_timeout,omitempty"`
-	Services    []Service     `json:"services,omitempty"` // that the template starts
-	// Denied are entries of the deny list that no change of the network takes away: those of
-	// the machine's user and of the tenant's defaults.
+	Services    []Service     `json:"services,omitempty"` // services that the template starts
+	// Denied are entries of the deny list that no change of the network removes: those of the
+	// machine's user and of the tenant's defaults.
 	Denied []string `json:"denied,omitempty"`
-	// Snapshot is the id of the snapshot of the tenant that it continues from; empty means that
-	// it was started.
+	// Snapshot is the id of the tenant's snapshot from which it continues; empty if there is
+	// none.
 	Snapshot string     `json:"snapshot,omitempty"`
-	Warm     *WarmStart `json:"warm,omitempty"` // it waits for a claim; nil once it is a tenant's
-	// Claimed reports that it was warm when its tenant claimed it.
+	Warm     *WarmStart `json:"warm,omitempty"` // set while it waits for a claim; nil when it belongs to a tenant
+	// Claimed reports that the sandbox was warm and was then claimed by its tenant.
 	Claimed bool `json:"claimed,omitempty"`
-	// Parent is the session whose agent created the sandbox; nil if none did.
+	// Parent is the session whose agent created the sandbox; nil if there is none.
 	Parent *Parent `json:"parent,omitempty"`
 }
 
-// Labels are what the caller calls a sandbox. They mean nothing to aibox.
+// Labels are the caller's name and metadata for a sandbox. aibox does not interpret them.
 type Labels struct {
 	Name     string            `json:"name,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// Labels returns the name and metadata of a sandbox as they are now.
+// Labels returns the current name and metadata of a sandbox.
 func (s *Session) Labels() Labels {
 	switch {
 	case s.State.Labels != nil:
@@ -54,7 +54,7 @@ func (s *Session) Labels() Labels {
 	}
 }
 
-// IdleLimit returns how long the session may be idle, as it is now; 0 means without a limit.
+// IdleLimit returns the current limit of the session's idle time; 0 means no limit.
 func (s *Session) IdleLimit() time.Duration {
 	if s.State.IdleTimeout != nil {
 		return *s.State.IdleTimeout
@@ -62,43 +62,44 @@ func (s *Session) IdleLimit() time.Duration {
 	return time.Duration(s.IdleTimeout)
 }
 
-// Service is a program that a template starts in each of its sandboxes, as the sandbox's user
-// and in its folder.
+// Service is a program that a template starts in each of its sandboxes, as the sandbox's
+// user and in the sandbox's working folder.
 type Service struct {
 	Argv []string `json:"argv"`
 	// Port is the port on which the program listens when it is ready; 0 means that it is ready
 	// as soon as it runs.
 	Port    int           `json:"port,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"` // how long it may take to be ready
+	Timeout time.Duration `json:"timeout,omitempty"` // time limit for becoming ready
 }
 
 // SandboxChange has the new values of an update of a running sandbox. Nil leaves a value
 // unchanged.
 type SandboxChange struct {
 	Labels *Labels `json:"labels,omitempty"`
-	// Timeout ends the sandbox this long after now; 0 means never.
+	// Timeout is the time from now on after which the sandbox ends; 0 means never.
 	Timeout *time.Duration `json:"timeout,omitempty"`
-	// IdleTimeout ends the sandbox after so long without activity, from now on; 0 means never.
+	// IdleTimeout is the time without activity, from now on, after which the sandbox ends; 0
+	// means never.
 	IdleTimeout *time.Duration `json:"idle_timeout,omitempty"`
 }
 
 // VolumeMount mounts a volume of the tenant in the sandbox.
 type VolumeMount struct {
 	Volume   string `json:"volume"` // the name of the volume
-	Path     string `json:"path"`   // where it is in the sandbox; absolute
+	Path     string `json:"path"`   // absolute path of the mount in the sandbox
 	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
 // OnTimeout is the action at the end of a sandbox's time. The zero value is Destroy.
 type OnTimeout string
 
-// What happens at the end of the time.
+// The actions at the end of the time.
 const (
 	Destroy OnTimeout = ""
 	Pause   OnTimeout = "pause" // the sandbox is paused, and can be resumed
 )
 
-// ParseOnTimeout parses "destroy", which is the empty text, too, or "pause".
+// ParseOnTimeout parses "destroy", which can also be empty, and "pause".
 func ParseOnTimeout(text string) (OnTimeout, error) {
 	switch text {
 	case "", "destroy":
@@ -118,10 +119,10 @@ func (o OnTimeout) String() string {
 	return string(o)
 }
 
-// Tenant is the owner of sandboxes and volumes. ParseTenant makes it from text.
+// Tenant is the owner of sandboxes and volumes. ParseTenant creates it from text.
 type Tenant string
 
-// LocalTenant is the user whose machine this is: the command line and the Unix socket.
+// LocalTenant is the user of this machine, by the command line or the Unix socket.
 const LocalTenant Tenant = "local"
 
 // ParseTenant checks the name of a tenant.

@@ -12,7 +12,8 @@ import (
 	"aibox/session/control"
 )
 
-// Load returns a session by its whole id. One that does not exist is fs.ErrNotExist.
+// Load returns a session by its whole id. If it does not exist, the error is
+// fs.ErrNotExist.
 func (s *reader) Load(id ID) (Session, error) { return s.store.Load(id) }
 
 // Sandboxes returns the sandboxes of a tenant, oldest first. It omits damaged ones and names
@@ -21,13 +22,14 @@ func (s *reader) Sandboxes(tenant Tenant) ([]Session, error) {
 	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) })
 }
 
-// VisibleSandboxes is Sandboxes, with those that the agents of the tenant's sessions created.
+// VisibleSandboxes is like Sandboxes, but includes those that the agents of the tenant's
+// sessions created.
 func (s *reader) VisibleSandboxes(tenant Tenant) ([]Session, error) {
 	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) || s.CreatedByAgentOf(tenant, found) })
 }
 
-// CreatedByAgentOf reports whether the agent of a session of the tenant created the sandbox.
-// A session whose record is gone or damaged belongs to no tenant.
+// CreatedByAgentOf reports whether the agent of a session of the tenant created the
+// sandbox. A session without a readable record belongs to no tenant.
 func (s *reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
 	id := sandbox.ParentOf()
 	if id == "" || tenant == "" {
@@ -48,7 +50,7 @@ func (s *reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
 	for _, id := range ids {
 		session, err := s.store.Load(id)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // about to be created, or just removed
+		case errors.Is(err, fs.ErrNotExist): // the sandbox is about to be created, or was just removed
 		case err != nil:
 			errs = append(errs, err)
 		case selects(&session):
@@ -74,13 +76,13 @@ func (s *contact) ResumeSandbox(ctx context.Context, id ID) error {
 	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
 }
 
-// SnapshotSandbox stores the state of a running sandbox, as request, a snapshot.Request, says.
+// SnapshotSandbox stores the state of a running sandbox. request is a snapshot.Request.
 func (s *contact) SnapshotSandbox(ctx context.Context, id ID, request any) error {
 	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
 }
 
-// NetworkLists are new lists of a sandbox's network policy. A nil list stays as it is, and an
-// empty one has no entry.
+// NetworkLists are new lists of a sandbox's network policy. A nil list stays unchanged; an
+// empty one has no entries.
 type NetworkLists struct {
 	Allow *[]string `json:"allow,omitempty"`
 	Deny  *[]string `json:"deny,omitempty"`
@@ -104,7 +106,7 @@ func (s *contact) SetNetwork(ctx context.Context, id ID, lists NetworkLists, rea
 	return s.send(id, func(c control.Client) error { return c.SetNetwork(ctx, lists, reason) })
 }
 
-// notNull returns a list that JSON does not write as null, which would leave it as it is.
+// notNull returns a list that is not null in JSON, because null would leave it unchanged.
 func notNull(list *[]string) *[]string {
 	if list != nil && *list == nil {
 		return &[]string{}
@@ -112,7 +114,7 @@ func notNull(list *[]string) *[]string {
 	return list
 }
 
-// check reports the first entry that is not valid.
+// check returns an error for the first invalid entry.
 func (l *NetworkLists) check() error {
 	if l.Allow != nil {
 		for _, word := range *l.Allow {

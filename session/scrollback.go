@@ -8,8 +8,8 @@ import (
 	"aibox/session/output"
 )
 
-// Scrollback returns the scrollback of a session's terminal. ErrNoScreen means that it
-// never had one, or that its supervisor died before anything scrolled off.
+// Scrollback returns the scrollback of a session's terminal. It returns ErrNoScreen if
+// there never was one, or that its supervisor died before anything scrolled off.
 func (s *contact) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {

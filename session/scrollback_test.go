@@ -13,7 +13,7 @@ import (
 	"aibox/session/terminal"
 )
 
-// ofPast is the sessions with one, and the folder of that.
+// ofPast holds sessions with a scrollback, and the folder of one.
 func ofPast(t *testing.T) (*Sessions, ID, string) {
 	t.Helper()
 	sessions := newSessions(Deps{}, testStore(t))
@@ -24,7 +24,7 @@ func ofPast(t *testing.T) (*Sessions, ID, string) {
 	return sessions, id, sessions.store.Dir(id)
 }
 
-// readPast is what there is from an offset on.
+// readPast returns the scrollback from an offset on.
 func readPast(t *testing.T, p *output.Scrollback, from int64) string {
 	t.Helper()
 	var text strings.Builder

@@ -1,9 +1,9 @@
-// Package session holds aibox's use cases: start an agent in a sandbox, follow and stop
-// it, review its changes, accept or discard them, and repair sessions after a crash. Each
-// running session has a supervisor process of its own (package supervisor); everything
-// else works on the sessions' folders and talks to supervisors through their control
-// sockets. The package knows no Docker, no firewall and no HTTP gateway: it uses them
-// through the small interfaces of Deps.
+// Package session holds aibox's use cases: start an agent in a sandbox, follow and stop it,
+// review its changes, accept or discard them, and repair sessions after a crash. Each
+// running session has its own supervisor process (package supervisor); everything else
+// works on the sessions' folders and communicates with supervisors through their control
+// sockets. The package does not depend on Docker, a firewall or an HTTP gateway: it uses
+// them through the small interfaces of Deps.
 package session
 
 import (
@@ -22,19 +22,18 @@ type Deps struct {
 	// Docker opens the container daemon. Only use cases that need the daemon call it, so
 	// that old sessions can be viewed without one.
 	Docker func(ctx context.Context) (Docker, error)
-	// Settings returns what the user's settings decide; nil is nothing. Only use cases that
-	// need it call it: reading the settings takes longer than listing a thousand sessions.
+	// Settings returns the part of the user's settings that concerns all sessions; nil means
+	// none. Only use cases that need it call it: reading the settings takes longer than
+	// listing a thousand sessions.
 	Settings func() Settings
-	// Sweep removes what killed processes have left of what this package does not know. It may
-	// be nil.
+	// Sweep removes remains of killed processes that do not belong to sessions. It may be nil.
 	Sweep func() error
 	// Looking is called when a command starts to scan a workspace: progress receives the
-	// number of scanned names, and over is called at the end. Looking and progress may be
-	// nil.
+	// number of scanned names, and over is called at the end. Looking and progress may be nil.
 	Looking func() (progress func(names int), over func())
 }
 
-// Settings are what the user's settings decide about all sessions.
+// Settings are the user's settings for all sessions.
 type Settings struct {
 	// Supervise is the command line, without the program's name, with which aibox calls
 	// supervisor.Run with the same Deps.
@@ -45,7 +44,7 @@ type Settings struct {
 	Notifications Notifications
 }
 
-// ReadSettings returns what the user's settings decide.
+// ReadSettings returns the user's settings for all sessions.
 func (d *Deps) ReadSettings() Settings {
 	if d.Settings == nil {
 		return Settings{}
@@ -57,15 +56,15 @@ func (d *Deps) ReadSettings() Settings {
 type Docker struct {
 	Backend  runtime.Backend
 	Networks runtime.Networks
-	Guard    func(ctx context.Context) (Guard, error) // of the namespace where the daemon's bridges are
+	Guard    func(ctx context.Context) (Guard, error) // for the namespace with the daemon's bridges
 }
 
-// Guard closes a bridge to everything but a few sockets.
+// Guard closes a bridge except for a few sockets.
 type Guard interface {
-	// Guard locks the bridge and returns sockets on the guard's address that only
-	// this bridge reaches. It fails when any lock cannot be put in place.
+	// Guard closes the bridge and returns sockets on the guard's address that can be reached
+	// only from this bridge. It fails if any of its rules cannot be set.
 	Guard(ctx context.Context, bridge string, tcp, udp []int) (Sockets, error)
-	// Release closes the bridge entirely.
+	// Release closes the bridge completely.
 	Release(ctx context.Context, bridge string) error
 }
 
@@ -73,7 +72,7 @@ type Guard interface {
 type Sockets interface {
 	Listener(port int) net.Listener
 	Packet(port int) net.PacketConn
-	// Refuse rejects the sandbox's other packets and reports their destinations to log,
+	// Refuse rejects all other packets of the sandbox and reports their destinations to log,
 	// until ctx ends.
 	Refuse(ctx context.Context, log func(protocol, destination string)) error
 	Close() error

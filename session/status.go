@@ -9,21 +9,21 @@ const (
 	StatusQueued    Status = "queued" // it waits for its turn to start
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
-	StatusEnding    Status = "ending"    // its sandbox has ended, and its supervisor is about to conclude
+	StatusEnding    Status = "ending"    // its sandbox has ended, and its supervisor is about to store the result
 	StatusComputing Status = "computing" // its agent has ended, and its changes are being computed
 	StatusVerifying Status = "verifying"
 	StatusAsks      Status = "asks"       // it is running, with a request that waits for an answer
-	StatusWaiting   Status = "waiting"    // it is running, and its agent waits for the user, by what its terminal shows
+	StatusWaiting   Status = "waiting"    // it is running, and its agent waits for the user, according to its terminal
 	StatusToReview  Status = "to review"  // it ended with unreviewed changes
-	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
+	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is undecided
 	StatusAccepted  Status = "accepted"
 	StatusDiscarded Status = "discarded"
-	StatusContinued Status = "continued" // its work is in the session that continued it
+	StatusContinued Status = "continued" // its work is in the session that continues it
 	StatusFailed    Status = "failed"
 	StatusUnchanged Status = "no changes"
 	StatusWarm      Status = "warm"   // a sandbox that waits for its first user
 	StatusPaused    Status = "paused" // a sandbox whose programs are stopped
-	StatusEnded     Status = "ended"  // a sandbox, of which only the record is left
+	StatusEnded     Status = "ended"  // a sandbox of which only the record is left
 )
 
 // Status returns the session's status.
@@ -58,8 +58,8 @@ func (b *Summary) Status() Status {
 	}
 }
 
-// Open reports whether the session has ended with work that waits for a decision, all of
-// it or a part.
+// Open reports whether the session has ended with work that waits for a decision,
+// completely or in part.
 func (b *Summary) Open() bool {
 	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
 }

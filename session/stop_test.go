@@ -41,9 +41,9 @@ func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
 	})
 }
 
-// A supervisor whose queued session has just been stopped cuts off the connection before it
+// A supervisor whose queued session has just been stopped closes the connection before it
 // stores the end. Stop once failed in that time.
-func TestStopWaitsForASupervisorThatCutsOffTheConnection(t *testing.T) {
+func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {

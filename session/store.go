@@ -31,7 +31,7 @@ const (
 	auditFile   = "audit.jsonl"
 	changesFile = "changes.json" // the change set at the end
 
-	supervisorLog = "supervisor.log" // the standard error of the supervisor
+	supervisorLog = "supervisor.log" // the supervisor's standard error
 )
 
 // Store keeps the sessions' folders under one private folder.
@@ -39,7 +39,7 @@ type Store struct {
 	root string // dirs.Sessions()
 	dirs paths.Dirs
 
-	timeout time.Duration // how long a supervisor may take to start its answer
+	timeout time.Duration // the maximum time until a supervisor starts to answer
 }
 
 func NewStore(dirs paths.Dirs) Store {
@@ -53,14 +53,14 @@ func (s Store) dial(id ID) control.Client { return control.Dial(s.Dir(id), s.tim
 func (s Store) Dir(id ID) string { return filepath.Join(s.root, string(id)) }
 
 // SandboxName returns the name of the session's sandbox at the daemon. Several state
-// folders (of users of one rootful daemon, or of one user) may share a daemon, and ids
-// are unique in one folder only.
+// folders, of one or several users, can share a daemon, and ids are unique only within one
+// folder.
 func (s Store) SandboxName(id ID) string {
 	sum := sha256.Sum256([]byte(s.root))
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
-// IDOf returns the session of a sandbox with that name, if it belongs to this store.
+// IDOf returns the session of the sandbox with the name, if it belongs to this store.
 func (s Store) IDOf(sandboxName string) (ID, bool) {
 	ours := s.SandboxName("")
 	id, found := strings.CutSuffix(sandboxName, ours)
@@ -72,15 +72,15 @@ func (s Store) Create(agent string, now time.Time) (ID, error) {
 	return s.createNamed(now, func(number int64) ID { return newID(agent, number) })
 }
 
-// ChooseID returns the id of a session that is about to be created with CreateChosen. No other
-// session ever gets it.
+// ChooseID returns the id of a session that is about to be created with CreateChosen. It is
+// never used for another session.
 func (s Store) ChooseID(ctx context.Context, agent string, now time.Time) (ID, error) {
 	number, err := s.nextNumber(ctx, now, true)
 	return newID(agent, number), err
 }
 
-// CreateChosen makes the folder of a new session with an id of ChooseID. A second call with
-// the id is an error.
+// CreateChosen makes the folder of a new session with an id from ChooseID. A second call
+// with the id is an error.
 func (s Store) CreateChosen(id ID) error {
 	if err := paths.MakePrivate(s.root); err != nil {
 		return fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
@@ -136,8 +136,8 @@ func (s Store) write(id ID, file string, value any) error {
 	return diskerr.Explain(err, s.root)
 }
 
-// WriteChanges stores a change set. Each change is encoded on a line of its own, so that
-// memory holds at most one of them twice.
+// WriteChanges stores a change set. Each change is encoded on its own line, so that at most
+// one of them is in memory twice.
 func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
 	return diskerr.Explain(paths.WriteBy(filepath.Join(s.Dir(id), changesFile), set.Encode), s.root)
 }
@@ -157,8 +157,8 @@ func (s Store) read(id ID, file string, value any) error {
 	return recordError(id, file, json.Unmarshal(data, value))
 }
 
-// Load reads a session. Without a spec it returns fs.ErrNotExist. It refuses a record that a
-// newer version of aibox wrote.
+// Load reads a session. If there is no spec, it returns fs.ErrNotExist. It refuses a record
+// that a newer version of aibox wrote.
 func (s Store) Load(id ID) (Session, error) {
 	var session Session
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), specFile))
@@ -183,7 +183,7 @@ func (s Store) Load(id ID) (Session, error) {
 	return session, nil
 }
 
-// loadState reads the state of a session. A session without one is Preparing.
+// loadState reads the state of a session. A session without a state is Preparing.
 func (s Store) loadState(id ID) (State, error) {
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +199,7 @@ func (s Store) loadState(id ID) (State, error) {
 // ended reports whether the session's state shows that it has ended. False proves nothing.
 func (s Store) ended(id ID) bool { return s.storedPhase(id) == Ended }
 
-// Age returns how long ago the session's state was stored; a very long time when it never
+// Age returns how long ago the session's state was stored; a very long time if it never
 // was.
 func (s Store) Age(id ID) time.Duration {
 	info, err := os.Lstat(filepath.Join(s.Dir(id), stateFile))
@@ -209,7 +209,7 @@ func (s Store) Age(id ID) time.Duration {
 	return time.Since(info.ModTime())
 }
 
-// IDs lists the sessions' folders, oldest first; none when the folder does not exist.
+// IDs lists the sessions' folders, oldest first; none if the folder does not exist.
 func (s Store) IDs() ([]ID, error) {
 	ids, _, err := s.folders()
 	return ids, err
@@ -236,7 +236,7 @@ func (s Store) folders() (ids []ID, removed []string, err error) {
 	return ids, removed, nil
 }
 
-// resolve finds the one session that text names: an id or a unique prefix.
+// resolve finds the session whose id is text or has it as a unique prefix.
 func (s Store) resolve(text string) (ID, error) {
 	if _, err := ParseID(text); err != nil {
 		return "", err
@@ -273,8 +273,8 @@ func matchID(text string, ids []ID) (ID, error) {
 	}
 }
 
-// unknownSession suggests the session with the nearest id, compared up to where text
-// ends: most users type the start of an id.
+// unknownSession suggests the session with the nearest id, comparing only as many
+// characters as text has, because most users type the start of an id.
 func unknownSession(text string, ids []ID) error {
 	unknown := fault.New(fault.Usage, "no session %q", text)
 	byStart := map[string]ID{}

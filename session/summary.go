@@ -15,16 +15,16 @@ import (
 	"aibox/internal/sorting"
 )
 
-// Summary is a session as lists show it, one per line.
+// Summary describes a session in one line of a list.
 type Summary struct {
 	ID          ID        `json:"id"`
 	Created     time.Time `json:"created"`
 	Agent       string    `json:"agent"`
-	Template    string    `json:"template,omitempty"` // of a sandbox; empty: the session has an agent
+	Template    string    `json:"template,omitempty"` // template of a sandbox; empty if the session has an agent
 	Interactive bool      `json:"interactive,omitempty"`
-	Repository  string    `json:"repository"`       // the top of it, or its URL
-	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
-	Task        string    `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, cut
+	Repository  string    `json:"repository"`       // the top folder, or its URL
+	Branch      string    `json:"branch,omitempty"` // branch on which the work is based; empty for the one checked out
+	Task        string    `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, truncated
 	Phase       Phase     `json:"phase"`
 	Batch       BatchID   `json:"batch,omitempty"`
 	Started     time.Time `json:"started,omitzero"` // when the agent started
@@ -37,12 +37,12 @@ type Summary struct {
 	Files       int       `json:"files,omitempty"`
 	Added       int       `json:"added,omitempty"`
 	Deleted     int       `json:"deleted,omitempty"`
-	Refused     int       `json:"refused,omitempty"`   // accesses that the network refused, each one counted
+	Refused     int       `json:"refused,omitempty"`   // number of network accesses that were refused
 	Tokens      int       `json:"tokens,omitempty"`    // read and written
 	Uncounted   bool      `json:"uncounted,omitempty"` // the number of tokens is unknown
 	Cost        float64   `json:"cost_usd,omitempty"`  // as Tokens.Cost
 	Unpriced    int       `json:"unpriced,omitempty"`  // as Tokens.Unpriced
-	// Deadline and Waiting are for a running session: the end of its time limit, zero
+	// Deadline and Waiting are set for a running session: the end of its time limit, zero
 	// without one, and the number of requests that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Waiting  int       `json:"waiting,omitempty"`
@@ -51,13 +51,13 @@ type Summary struct {
 	Prompting bool `json:"prompting,omitempty"`
 	// Usage is the resource usage of a running session's sandbox, if measured (see Usages).
 	Usage Usage `json:"usage,omitzero"`
-	// Position and Queue are for a queued session: its place in the queue, from 1, and what it
-	// waits for, a clause.
+	// Position and Queue are set for a queued session: its place in the queue, from 1, and the
+	// reason for the wait, a clause.
 	Position int    `json:"position,omitempty"`
 	Queue    string `json:"queue,omitempty"`
-	Paused   bool   `json:"paused,omitempty"` // it is a sandbox that is paused
-	// Done is for a running session: a counter of its activity (model calls, refusals,
-	// output). If it stays the same, the agent has been idle.
+	Paused   bool   `json:"paused,omitempty"` // it is a paused sandbox
+	// Done is set for a running session: a counter of its activity (model calls, refusals,
+	// output). If it does not change, the agent is idle.
 	Done int64 `json:"-"`
 }
 
@@ -94,7 +94,7 @@ func summarize(s Session) Summary {
 		b.Queue, b.Position = queue.Text, s.Position
 	}
 	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
-		b.Repository = ws.Repo // the user named a folder in it
+		b.Repository = ws.Repo // the user named a folder inside it
 	}
 	b.Task = s.Prompt
 	if s.Prompt == "" && s.Agent == (&agents.Shell{}).Info().Name {
@@ -109,8 +109,8 @@ func summarize(s Session) Summary {
 	return b
 }
 
-// setResult adds the result of a session; nil is none. A sandbox that was stopped has not
-// failed, and has no changes.
+// setResult adds the result of a session, which may be nil. A sandbox that was stopped has
+// not failed, and has no changes.
 func (b *Summary) setResult(r *Result) {
 	if r == nil {
 		return
@@ -126,7 +126,7 @@ func (b *Summary) setResult(r *Result) {
 	}
 }
 
-// Place returns what the session works on in a word or two, raw: the name of its repository,
+// Place returns a raw word or two about the session's subject: the name of its repository,
 // or the template of a sandbox.
 func (b *Summary) Place() string {
 	if b.Template != "" {
@@ -173,7 +173,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 		if !ok {
 			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // about to be created, or just removed
+				continue // the session is about to be created, or was just removed
 			}
 			if err != nil {
 				errs = append(errs, err)
@@ -193,8 +193,8 @@ func (s *reader) Summaries() ([]Summary, error) {
 }
 
 // Stale counts the sessions that a cleanup with this retention would consider: those that
-// have ended, are reviewed or changed nothing, and have not changed since. It does not read
-// workspaces.
+// have ended, are reviewed or have no changes, and were not modified since. It does not
+// read workspaces.
 func (s *reader) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Summaries()
 	stale := 0

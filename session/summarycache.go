@@ -11,23 +11,23 @@ import (
 )
 
 // summaryCacheFile holds the summaries of ended sessions between two lists. It can be
-// deleted: what it does not have is read from the sessions.
+// deleted: missing summaries are read from the sessions.
 const summaryCacheFile = "summaries"
 
 // oldSummaryCacheFile is the cache of earlier versions.
 const oldSummaryCacheFile = "briefs.json"
 
-// minCached is the number of ended sessions from which a cache is worth its file.
+// minCached is the minimum number of ended sessions for which a cache is useful.
 const minCached = 20
 
 // stateVersion identifies the content of a session's state file. A state is replaced as a
-// whole, so another content is another file. The zero value is no file.
+// whole, so different content means a different file. The zero value means no file.
 type stateVersion struct {
 	inode   int64
 	changed int64 // ctime in nanoseconds
 }
 
-// cachedSummary is a summary and the version of the state that it was made from.
+// cachedSummary is a summary and the version of the state from which it was made.
 type cachedSummary struct {
 	version stateVersion
 	Summary
@@ -37,11 +37,11 @@ type cachedSummary struct {
 type summaryCache struct {
 	store    Store
 	ids      []ID
-	versions []stateVersion  // of ids
-	known    []cachedSummary // from the file
-	next     int             // of known, the first that find has not passed
-	hits     int             // of known, how many are up to date
-	kept     []keptSummary   // for the file
+	versions []stateVersion  // versions of the ids' states
+	known    []cachedSummary // the summaries in the file
+	next     int             // index of the first one in known that find has not passed
+	hits     int             // number of known summaries that are up to date
+	kept     []keptSummary   // summaries for the file
 }
 
 // keptSummary is a summary for the cache, by its index in the list of all.
@@ -60,8 +60,8 @@ func (s Store) openSummaryCache(ids []ID) *summaryCache {
 	return c
 }
 
-// stateVersions returns the versions of the states of sessions; the zero value where there is
-// none. To ask for them takes most of the time of a long list, so that two threads do.
+// stateVersions returns the versions of the states of sessions; the zero value where there
+// is none. Reading them takes most of the time of a long list, so two threads do it.
 func (s Store) stateVersions(ids []ID) []stateVersion {
 	versions := make([]stateVersion, len(ids))
 	root, err := unix.Open(s.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

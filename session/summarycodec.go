@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// summaryCacheForm begins the cache of summaries. Its number changes with the fields of a
-// Summary and with what they are made from.
+// summaryCacheForm begins the cache of summaries. Its number must change with the fields of
+// a Summary and with the data from which they are made.
 const summaryCacheForm = "aibox summaries 4\n"
 
 // The cache is decoded for each list, and encoding/json takes longer for a thousand
@@ -26,8 +26,8 @@ func encodeSummaries(all []cachedSummary) []byte {
 	return append(out, e.out...)
 }
 
-// decodeSummaries decodes what encodeSummaries returned. The result is empty if data is
-// damaged or of another form.
+// decodeSummaries decodes the result of encodeSummaries. The result is empty if data is
+// damaged or has another form.
 func decodeSummaries(data []byte) []cachedSummary {
 	data, ok := bytes.CutPrefix(data, []byte(summaryCacheForm))
 	if !ok || len(data) < crc32.Size {
@@ -37,9 +37,9 @@ func decodeSummaries(data []byte) []cachedSummary {
 	if sum != crc32.ChecksumIEEE(data) {
 		return nil
 	}
-	d := &summaryDecoder{data: string(data)} // one string, of which all fields are parts
+	d := &summaryDecoder{data: string(data)} // one string that contains all fields
 	count := d.uvarint()
-	if count > uint64(len(data)) { // each has many bytes
+	if count > uint64(len(data)) { // each summary has many bytes
 		return nil
 	}
 	all := make([]cachedSummary, count)
@@ -135,7 +135,7 @@ func (e *summaryEncoder) time(field *time.Time) {
 	e.number(&nanoseconds)
 }
 
-// summaryDecoder reads fields from data. Once it fails, fields are zero.
+// summaryDecoder reads fields from data. After an error, all fields are zero.
 type summaryDecoder struct {
 	data   string
 	failed bool

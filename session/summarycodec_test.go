@@ -24,7 +24,7 @@ func filled(t *testing.T) cachedSummary {
 			field.SetFloat(-0.1 * float64(i+1))
 		case Usage: // lists never have it; only Usages measures
 		default:
-			field.SetString(strings.Repeat("ä", i*10+1)) // panics for a new kind of field
+			field.SetString(strings.Repeat("ä", i*10+1)) // panics if the kind is not handled yet
 		}
 	}
 	return full

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	targetsFile    = "targets.json" // in the state folder
-	maxTargets     = 1000           // repositories
+	targetsFile    = "targets.json" // file in the state folder
+	maxTargets     = 1000           // number of repositories
 	maxTargetsFile = 8 << 20        // bytes
 )
 
 // LastTarget returns the target to which the user last delivered work for a repository; a
-// branch if none is known.
+// branch if it is unknown.
 func (s *reader) LastTarget(repo string) accept.Target { return s.store.targets()[repo] }
 
-// RememberTarget stores the target for the next review in a repository. The last of two
-// writes at the same time wins.
+// RememberTarget stores the target for the next review in a repository. If two processes
+// write at the same time, the last write is kept.
 func (s *deliveries) RememberTarget(repo string, target accept.Target) error {
 	all := s.store.targets()
 	if all[repo] == target {

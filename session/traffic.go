@@ -19,25 +19,24 @@ const (
 	AskedEgress = "egress" // a request to the egress proxy
 )
 
-// Access is one network access by a sandbox. Refusals of the same access are one Access
-// with a count.
+// Access is one network access by a sandbox. Repeated refusals are one Access with a count.
 type Access struct {
 	Session ID
-	Time    time.Time // of the first
+	Time    time.Time // time of the first one
 	Allowed bool
 	What    string    // AskedModel, AskedName, AskedEgress, or a protocol
 	Target  string    // raw
-	Why     string    // of a refusal: raw
-	Rule    string    // of AskedEgress: the entry of a list that decided, and its source; may be empty
-	Event   EventID   // of the first in the log; empty if it is not known
-	Command string    // of AskedEgress and AskedName: the command that would allow it, raw
-	Hint    string    // of the same: what to do instead, raw
-	Times   int       // how often, if known
-	Call    ModelCall // of AskedModel
+	Why     string    // reason of a refusal: raw
+	Rule    string    // for AskedEgress: the entry of a list that decided, and its source; may be empty
+	Event   EventID   // the first one in the log; empty if unknown
+	Command string    // for AskedEgress and AskedName: the command that would allow it, raw
+	Hint    string    // for the same two: an alternative, raw
+	Times   int       // number of times, if known
+	Call    ModelCall // for AskedModel
 }
 
-// AccessOf returns the network access in an event of a session's log; false when the
-// event is about something else.
+// AccessOf returns the network access in an event of a session's log; false for other
+// events.
 func AccessOf(id ID, e audit.Event) (Access, bool) {
 	a := Access{Session: id, Time: e.Time, Event: EventID{id, e.Seq}, Times: 1}
 	switch e.Type {
@@ -86,7 +85,7 @@ func (r Refusal) Access() Access {
 	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
 }
 
-// Same reports whether a and r are about the same access.
+// Same reports whether a and r are the same access, apart from their time and count.
 func (a Access) Same(r Refusal) bool {
 	return !a.Allowed && a.What == r.What && a.Target == r.Target && a.Why == r.Reason
 }
@@ -142,14 +141,14 @@ type trafficWatch struct {
 
 	mu    sync.Mutex
 	visit func(Traffic) error
-	left  int // of the history
+	left  int // number of past accesses left to visit
 }
 
-// position is how far a session has been visited.
+// position is the position up to which a session has been visited.
 type position struct {
 	mu   sync.Mutex // held while it is visited
-	next int        // event
-	done bool       // no more events come
+	next int        // number of the next event
+	done bool       // no more events follow
 }
 
 // visitSessions starts to visit running sessions, and visits ended ones. A session that

@@ -11,7 +11,7 @@ import (
 	"aibox/audit"
 )
 
-// past is a session that has ended and was refused the names.
+// past is an ended session in which accesses to the names were refused.
 func past(t *testing.T, sessions *Sessions, names ...string) ID {
 	t.Helper()
 	id, err := sessions.store.Create("codex", time.Now())

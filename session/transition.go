@@ -17,8 +17,8 @@ const Removed Phase = "removed"
 type PhaseRule struct {
 	Phase  Phase
 	Means  string
-	Stored string // what the state holds from this phase on
-	Repair string // what Repair does with a session in this phase whose supervisor has died
+	Stored string // contents of the state from this phase on
+	Repair string // the effect of Repair on a session in this phase whose supervisor has died
 }
 
 // PhaseRules are the stored phases, in order. Ending is not one of them: Load derives it.
@@ -57,7 +57,7 @@ var PhaseRules = []PhaseRule{
 // Transition is a legal change of the stored phase.
 type Transition struct {
 	From, To Phase
-	By       []string // which processes make it: "supervisor", "repair", "command"
+	By       []string // the processes that make it: "supervisor", "repair", "command"
 	When     string
 }
 
@@ -87,9 +87,9 @@ func (p Phase) known() bool {
 	return slices.ContainsFunc(PhaseRules, func(r PhaseRule) bool { return r.Phase == p })
 }
 
-// checkTransition refuses a state that must not follow the stored phase from. Any state of a
-// known phase can follow a missing or damaged one, for which from is empty: a record that
-// says something is better than one that says nothing.
+// checkTransition refuses a state that must not follow the stored phase from. If the stored
+// state is missing or damaged, from is empty, and any state of a known phase can follow,
+// since any record is better than none.
 func checkTransition(from Phase, to *State) error {
 	if !to.Phase.known() {
 		return fmt.Errorf("the phase %q cannot be stored", to.Phase)
@@ -110,7 +110,7 @@ func checkTransition(from Phase, to *State) error {
 	return nil
 }
 
-// WriteState replaces the state. It refuses one that must not follow the stored state.
+// WriteState replaces the state. It refuses a state that must not follow the stored one.
 func (s Store) WriteState(id ID, state State) error {
 	from := s.storedPhase(id)
 	if err := checkTransition(from, &state); err != nil {
@@ -122,7 +122,7 @@ func (s Store) WriteState(id ID, state State) error {
 	return s.write(id, stateFile, storedState{State: state, Format: recordFormat})
 }
 
-// A state file begins with its phase and ends as write formats it.
+// A state file begins with its phase. Its beginning and end have the format of write.
 const (
 	phaseStart = "{\n  \"phase\": \""
 	fileEnd    = "\n}\n"
@@ -139,11 +139,11 @@ func (s Store) storedPhase(id ID) Phase {
 	return Phase(phase)
 }
 
-// specStart begins each spec file, as write formats it.
+// specStart begins each spec file in the format of write.
 const specStart = "{\n  \"id\": \""
 
-// endedWhole reports whether the session has ended and its record looks whole. It is fast,
-// because commands check every session. False proves nothing.
+// endedWhole reports whether the session has ended and its record looks complete. It must
+// be fast, because commands check every session. False proves nothing.
 func (s Store) endedWhole(id ID) bool {
 	if s.storedPhase(id) != Ended {
 		return false
@@ -153,7 +153,7 @@ func (s Store) endedWhole(id ID) bool {
 }
 
 // glance reads the beginning and the end of a file of the record. It reports whether they
-// look whole, and returns the bytes after start.
+// look complete, and returns the bytes after start.
 func (s Store) glance(id ID, file, start string) (rest string, ok bool) {
 	fd, err := unix.Open(s.root+"/"+string(id)+"/"+file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// stateIn is a valid state of the phase.
+// stateIn returns a valid state in the phase.
 func stateIn(phase Phase) State {
 	state := State{Phase: phase}
 	if phase != Queued && phase != Preparing {
@@ -40,7 +40,7 @@ func TestTheStoreRefusesEveryTransitionThatIsNotInTheTable(t *testing.T) {
 	}
 }
 
-func TestTheStoreRefusesStatesThatLackWhatTheirPhaseHas(t *testing.T) {
+func TestTheStoreRefusesStatesThatLackDataOfTheirPhase(t *testing.T) {
 	for name, c := range map[string]struct{ from, to State }{
 		"an agent that never started": {stateIn(Preparing), State{Phase: Running}},
 		"an end without a result":     {stateIn(Running), State{Phase: Ended, Started: now()}},
@@ -59,7 +59,7 @@ func TestTheStoreRefusesStatesThatLackWhatTheirPhaseHas(t *testing.T) {
 	}
 }
 
-// The supervisor knows the state, whatever has happened to the file.
+// The supervisor knows the state, even if the file was damaged.
 func TestAnyStateReplacesADamagedOne(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "torn": "{\n  \"pha", "of another program": "[]", "garbage": "\x00\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {

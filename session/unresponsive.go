@@ -16,27 +16,27 @@ import (
 // watchdog, and Kill ends it.
 
 const (
-	// firstPing is how long after the beginning of a talk the supervisor is pinged. Most talks
-	// are over before, and a ping would take time from the supervisor and its client.
+	// firstPing is the time from the start of a call to the first ping. Most calls end
+	// earlier, and a ping takes time of the supervisor and its client.
 	firstPing = 500 * time.Millisecond
 	// pingInterval is the time between two pings of a supervisor that answers.
 	pingInterval = 3 * time.Second
 )
 
-// whileResponsive runs talk, which waits for the session's supervisor, and ends it with a
-// fault if the supervisor stops answering.
-func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
-	talking, hangUp := context.WithCancel(ctx)
-	defer hangUp()
+// whileResponsive runs call, which waits for the session's supervisor, and cancels it with
+// a fault if the supervisor stops answering.
+func (s *contact) whileResponsive(ctx context.Context, id ID, call func(context.Context) error) error {
+	calling, cancel := context.WithCancel(ctx)
+	defer cancel()
 	silent := false
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if silent = s.awaitUnresponsive(talking, id); silent {
-			hangUp()
+		if silent = s.awaitUnresponsive(calling, id); silent {
+			cancel()
 		}
 	})
-	err := talk(talking)
-	hangUp()
+	err := call(calling)
+	cancel()
 	asking.Wait()
 	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, control.ErrTimeout) && s.unresponsive(ctx, id)) {
 		return s.unresponsiveFault(id)
@@ -44,8 +44,8 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.
 	return err
 }
 
-// sendPatiently is send for a call that waits for something in the sandbox, such as the end of
-// a snapshot. It waits as long as the supervisor answers pings.
+// sendPatiently is like send, but for a call that waits for the sandbox, such as for the
+// end of a snapshot. It waits as long as the supervisor answers pings.
 func (s *contact) sendPatiently(ctx context.Context, id ID, send func(context.Context, control.Client) error) error {
 	return s.whileResponsive(ctx, id, func(ctx context.Context) error {
 		return s.send(id, func(c control.Client) error { return send(ctx, c.Patient()) })
@@ -65,7 +65,7 @@ func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 }
 
 // unresponsive reports whether the session's supervisor does not answer. A supervisor that
-// is just opening its socket, or ending, is not unresponsive.
+// is opening its socket or ending does not count as unresponsive.
 func (s *contact) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
 		err := s.store.dial(id).Ping(ctx)

@@ -15,8 +15,8 @@ import (
 	"aibox/session/process"
 )
 
-// hanging is a running session whose supervisor takes connections and says nothing, as
-// one that hangs does.
+// hanging is a running session whose supervisor accepts connections and does not answer,
+// like one that hangs.
 func hanging(t *testing.T) (*Sessions, ID) {
 	t.Helper()
 	s, id, listener := supervised(t)
@@ -32,8 +32,8 @@ func hanging(t *testing.T) (*Sessions, ID) {
 	return s, id
 }
 
-// supervised is a running session and the control socket of its supervisor, which may take 20
-// ms for an answer.
+// supervised is a running session and the control socket of its supervisor, which has 20 ms
+// to answer.
 func supervised(t *testing.T) (*Sessions, ID, net.Listener) {
 	t.Helper()
 	store := testStore(t)
@@ -56,13 +56,13 @@ func supervised(t *testing.T) (*Sessions, ID, net.Listener) {
 	return s, id, listener
 }
 
-// A process starts after a snapshot that is being stored, which takes its time.
-func TestAProcessThatHasToWaitIsNoSupervisorThatHangs(t *testing.T) {
+// A process starts after a snapshot was stored, which takes a long time.
+func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 	s, id, listener := supervised(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/state", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(time.Second) // longer than until the first ping
+		time.Sleep(time.Second) // longer than the time to the first ping
 		_, _ = w.Write([]byte(`{"id":7}`))
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}

@@ -12,7 +12,7 @@ import (
 const usageTimeout = 3 * time.Second
 
 // Usages returns the summaries of all running sessions, or those with the ids, with their
-// Usage, oldest first. Sessions that verify the work of another one count, too. It omits
+// Usage, oldest first. It includes sessions that verify the work of another one. It omits
 // damaged sessions and names them in the error, which may accompany a list.
 func (s *contact) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
 	briefs, damaged := s.Summaries()
@@ -31,9 +31,9 @@ func (s *contact) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
 	return briefs, errors.Join(damaged, unread)
 }
 
-// Measure measures what the sandboxes of sessions use, all at once. A session that cannot be
-// measured, such as one that has ended, is not in the result. It reads no record, so that a
-// screen can call it often.
+// Measure measures the resource usage of the sandboxes of sessions, concurrently. A session
+// that cannot be measured, such as one that has ended, is not in the result. It reads no
+// record, so that a screen can call it often.
 func (s *contact) Measure(ctx context.Context, ids ...ID) map[ID]Usage {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()

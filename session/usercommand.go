@@ -12,18 +12,18 @@ import (
 )
 
 // userCommand is a program in the user's settings that receives values as JSON. A
-// repository's settings never name one. The zero value is none.
+// repository's settings never name one. The zero value means none.
 type userCommand struct {
 	words []string
-	limit time.Duration // of one run
+	limit time.Duration // time limit of one run
 }
 
-// userCommandTimeout is how long a user's command may take for one value.
+// userCommandTimeout is the time limit of a user's command for one value.
 const userCommandTimeout = 5 * time.Second
 
 // newUserCommand returns the command that a setting names: a program and its arguments,
-// quoted as for a shell. Settings are checked when they are read, so a text that cannot be
-// split is the name of a program, which will not be found.
+// quoted as for a shell. Settings are checked when they are read. A text that cannot be
+// split is used as the name of a program, which will not be found.
 func newUserCommand(text string) userCommand {
 	words, err := shellquote.Split(text)
 	if err != nil {
@@ -35,8 +35,8 @@ func newUserCommand(text string) userCommand {
 // IsSet reports whether there is a command.
 func (c userCommand) IsSet() bool { return len(c.words) > 0 }
 
-// run runs the command with the value as a line of JSON on its standard input, and waits
-// for its end, a few seconds at most. Its output is discarded. It runs with the variables of
+// run runs the command with the value as a line of JSON on its standard input, and waits at
+// most a few seconds for its end. Its output is discarded. It runs with the variables of
 // command.User and with the user's rights.
 func (c userCommand) run(ctx context.Context, value any) error {
 	if !c.IsSet() {

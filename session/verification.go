@@ -19,11 +19,11 @@ import (
 	"aibox/session/output"
 )
 
-// A verification is a session of its own that runs one command of the user's on a tree of
+// A verification is a separate session that runs one command of the user on a tree of
 // another session's work. It has a supervisor, a guarded and probed sandbox without a
-// network, and the same image and limits. Its workspace is a throwaway copy. It has no
-// change set and cannot be resumed, and it is removed once its result is stored with the
-// other session.
+// network, and the same image and limits as the other session. Its workspace is a temporary
+// copy. It has no change set and cannot be resumed, and it is removed once its result is
+// stored with the other session.
 
 // Verification is the result of a command on a tree of a session's work.
 type Verification struct {
@@ -31,12 +31,12 @@ type Verification struct {
 	Command  string    `json:"command"`
 	Tree     string    `json:"tree"` // in the host-owned repository
 	Begun    time.Time `json:"begun"`
-	Seconds  float64   `json:"seconds"`         // of the command itself; 0 if it never ran
-	ExitCode int       `json:"exit_code"`       // of the command; -1 when it never ended by itself
+	Seconds  float64   `json:"seconds"`         // seconds of the command itself; 0 if it never ran
+	ExitCode int       `json:"exit_code"`       // exit code of the command; -1 if it never ended by itself
 	Fault    *Failure  `json:"fault,omitempty"` // why it did not pass; nil if it did
 	Lines    []string  `json:"lines,omitempty"` // the last lines of its output, escaped, cut
-	Bytes    int64     `json:"bytes"`           // of its whole output, of which the end is kept
-	Notes    []string  `json:"notes,omitempty"` // what the copy lacks, escaped
+	Bytes    int64     `json:"bytes"`           // size of its whole output, of which the end is kept
+	Notes    []string  `json:"notes,omitempty"` // the parts that the copy lacks, escaped
 }
 
 // Passed reports whether the command ran and succeeded.
@@ -44,19 +44,19 @@ func (v *Verification) Passed() bool { return v.Fault == nil && v.ExitCode == 0 
 
 // VerifyRequest describes a verification.
 type VerifyRequest struct {
-	Command string                   // for /bin/sh in the workspace; empty means the session's own
-	Tree    string                   // in the host-owned repository; empty means all of the agent's work
-	Timeout time.Duration            // 0 means the session's own, negative none
+	Command string                   // command for /bin/sh in the workspace; empty means the session's own
+	Tree    string                   // tree in the host-owned repository; empty means all of the agent's work
+	Timeout time.Duration            // 0 means the session's own, negative means none
 	Env     []string                 // NAME=VALUE, chosen by the user; never stored
-	Show    func(output.Chunk) error // receives the output as it comes; may be nil
+	Show    func(output.Chunk) error // receives the output while the command runs; may be nil
 }
 
 const (
 	verificationsFile = "verifications.json"
-	maxVerifications  = 20      // kept with a session, the newest
-	maxVerified       = 1 << 20 // bytes of output kept of each, the end
-	shownLines        = 10      // of the output, in Verification.Lines
-	shownLine         = 200     // bytes of one of them
+	maxVerifications  = 20      // number of results kept with a session, the newest
+	maxVerified       = 1 << 20 // bytes of output kept for each, the end
+	shownLines        = 10      // number of lines in Verification.Lines
+	shownLine         = 200     // bytes of one line
 
 	// DefaultVerifyTimeout is the time limit of a verification unless the request sets one.
 	DefaultVerifyTimeout = 10 * time.Minute
@@ -69,13 +69,13 @@ const (
 	openedPrefix       = "open-"
 )
 
-// Verifies marks a session as a verification, or with Opens as a session that opens the
-// workspace of another.
+// Verifies marks a session as a verification, or, if Opens is set, as a session that opens
+// the workspace of another one.
 type Verifies struct {
-	Session ID     `json:"session"`         // whose work
-	Has     string `json:"has,omitempty"`   // the tree of that work
-	Tree    string `json:"tree,omitempty"`  // what to run on
-	Opens   bool   `json:"opens,omitempty"` // there are no trees: the whole workspace is copied
+	Session ID     `json:"session"`         // the session whose work is verified
+	Has     string `json:"has,omitempty"`   // the tree of its work
+	Tree    string `json:"tree,omitempty"`  // the tree on which the command runs
+	Opens   bool   `json:"opens,omitempty"` // the whole workspace is copied; there are no trees
 	For     Waiter `json:"for"`             // the session ends when this process does
 }
 

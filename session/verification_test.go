@@ -86,7 +86,7 @@ func TestAVerificationResultExplainsItsFailure(t *testing.T) {
 	}
 }
 
-// kept is a session in a store of its own that has ended.
+// kept is an ended session in a separate store.
 func kept(t *testing.T) (*Sessions, ID) {
 	t.Helper()
 	dirs := paths.Dirs{Home: t.TempDir()}
@@ -123,8 +123,8 @@ func TestTheNumberOfKeptVerificationsIsLimited(t *testing.T) {
 	}
 }
 
-// What is delivered must have passed: a tree that has passed the same command is
-// not run again, and one that failed the last time is.
+// A delivered tree must have passed: a tree that passed the same command is not verified
+// again, and a tree that failed the last time is.
 func TestATreePassesOnlyWithTheSameCommand(t *testing.T) {
 	s, id := kept(t)
 	keep := func(command, tree string, code int) {

@@ -13,7 +13,7 @@ import (
 type Waiter = runtime.Process
 
 // concludeVerifying ends a session whose supervisor died while it waited for the
-// verification. The agent's own result is on record.
+// verification. The agent's own result is already stored.
 func (s *repairs) concludeVerifying(ctx context.Context, session *Session) error {
 	if err := s.clearVerifications(ctx, session.ID); err != nil {
 		return err

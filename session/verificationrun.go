@@ -24,7 +24,7 @@ type VerificationRun struct {
 	output outputTail
 }
 
-// applyDefaults fills in the request from the session.
+// applyDefaults completes the request with values of the session.
 func (r *VerifyRequest) applyDefaults(asked Spec) {
 	if r.Command == "" {
 		r.Command = asked.Verify
@@ -38,8 +38,8 @@ func (r *VerifyRequest) applyDefaults(asked Spec) {
 	r.Timeout = max(r.Timeout, 0)
 }
 
-// RunVerification runs the command in a session of its own and removes that session
-// afterwards. The caller holds the session whose work it is; has is the tree of that
+// RunVerification runs the command in a separate session and removes that session
+// afterwards. The caller holds the lock of the verified session; has is the tree of its
 // work. begun receives the id of the session that runs the command.
 func (s *verifications) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
 	req.applyDefaults(session.Spec)
@@ -139,7 +139,7 @@ func (v *VerificationRun) applyResult(ended Session) {
 }
 
 // clearVerifications removes all verifications of the session's work. The caller holds the
-// session, so none is running.
+// session's lock, so none is running.
 func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 	ids, err := s.store.IDs()
 	if err != nil {
@@ -152,15 +152,15 @@ func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 		}
 		session, err := s.store.Load(id)
 		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
-			continue // of another session, or about to be created
+			continue // belongs to another session, or is about to be created
 		}
 		errs = append(errs, s.clearVerification(ctx, id))
 	}
 	return errors.Join(errs...)
 }
 
-// verificationEndTimeout is how long a verification may take to end after its client is
-// gone.
+// verificationEndTimeout is how long a verification may take to end after its client has
+// died.
 const verificationEndTimeout = 30 * time.Second
 
 // clearVerification removes a verification that has ended or whose supervisor died.
@@ -198,7 +198,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	return s.store.RemoveKeepingLog(ctx, id, s.containers.deps.ReadSettings().AuditCommand)
 }
 
-// repairVerification removes a verification whose client is gone.
+// repairVerification removes a verification whose client has died.
 func (s *repairs) repairVerification(ctx context.Context, id ID) error {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,26 +16,28 @@ import (
 	"aibox/session/control"
 )
 
-// A warm sandbox is started before it is requested. Its network is closed, its limits are set
-// and its probes have passed, but no program has run in it and no tenant owns it. A claim
-// makes it the sandbox of a tenant, once. It names everything that makes a sandbox what it
-// is, and the supervisor refuses a claim of anything but what it has started.
+// A warm sandbox is started before it is requested. Its network is closed, its limits are
+// set and its probes have passed, but no program has run in it and no tenant owns it. A
+// claim assigns it to a tenant, once. The claim describes all properties of the requested
+// sandbox, and the supervisor refuses it if they differ from those of the sandbox that it
+// started.
 
 // WarmStart marks a sandbox that waits for a claim.
 type WarmStart struct {
-	// Owner is the process that keeps the pool. The sandbox ends with it unless it was claimed.
+	// Owner is the process that manages the pool. The sandbox ends with it unless it was
+	// claimed.
 	Owner runtime.Process `json:"owner"`
 }
 
-// Claim is the request to make a warm sandbox that of a tenant.
+// Claim is the request to assign a warm sandbox to a tenant.
 type Claim struct {
-	Launch Launch `json:"launch"` // what a cold start would get
+	Launch Launch `json:"launch"` // the launch that a cold start would use
 	Facts  string `json:"facts"`  // see Facts
 }
 
-// Blueprint returns the launch of a warm sandbox that a claim of l can use. It is l without
-// what belongs to a tenant. ok is false if no warm sandbox can serve l: it mounts volumes, or
-// its supervisor needs secrets from the start.
+// Blueprint returns the launch of a warm sandbox that a claim for l can use. It is l
+// without the values of a tenant. ok is false if no warm sandbox can be used for l, because
+// it mounts volumes or its supervisor needs secrets from the start.
 func (l *Launch) Blueprint(owner runtime.Process) (blueprint Launch, ok bool) {
 	if l.Spec.Sandbox == nil || l.Spec.Sandbox.Parent != nil || len(l.Spec.Sandbox.Volumes) > 0 || l.Spec.Sandbox.Snapshot != "" || len(l.Spec.Secret) > 0 || len(l.Secrets) > 0 || len(l.Injected) > 0 || l.Spec.HasModel() {
 		return Launch{}, false
@@ -49,9 +51,9 @@ func (l *Launch) Blueprint(owner runtime.Process) (blueprint Launch, ok bool) {
 	return b, true
 }
 
-// WarmKey returns the digest of everything that makes the sandbox of a launch what it is on a
-// machine with these facts. Only a warm sandbox with the same key can serve the launch. ok is
-// false if none can.
+// WarmKey returns a digest of all properties of a launch's sandbox on a machine with these
+// facts. Only a warm sandbox with the same key can be used for the launch. ok is false if
+// none can.
 func (l *Launch) WarmKey(facts string) (key string, ok bool) {
 	b, ok := l.Blueprint(runtime.Process{})
 	if !ok {
@@ -70,7 +72,7 @@ func (l *Launch) WarmKey(facts string) (key string, ok bool) {
 	return hex.EncodeToString(sum[:]), true
 }
 
-// claimed returns the spec of a warm sandbox once a launch has claimed it.
+// claimed returns the spec of a warm sandbox after it was claimed for a launch.
 func (spec Spec) claimed(by *Spec) Spec {
 	own := spec
 	own.Env, own.Timeout, own.IdleTimeout, own.DefaultMemory = by.Env, by.Timeout, by.IdleTimeout, by.DefaultMemory
@@ -82,7 +84,7 @@ func (spec Spec) claimed(by *Spec) Spec {
 }
 
 // Accept checks a claim of the warm sandbox of l on a machine with these facts, and returns
-// the launch that the sandbox has from then on. A claim of another sandbox is a Refused
+// the sandbox's new launch. If the claim is for a different sandbox, the error is a Refused
 // fault.
 func (c *Claim) Accept(l *Launch, facts string) (Launch, error) {
 	if c.Launch.Spec.Sandbox == nil {
@@ -104,14 +106,15 @@ func (c *Claim) Accept(l *Launch, facts string) (Launch, error) {
 	return accepted, nil
 }
 
-// ClaimSandbox makes a warm sandbox that of a tenant, and returns when processes can be
-// started in it. After an error nobody can use it: it is gone, or about to be.
+// ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
+// started in it. After an error it can no longer be used: it has ended or is about to end.
 func (s *contact) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
 	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
 }
 
-// Facts describes what of this machine makes a sandbox what it is, as text to compare: the
-// daemon with its runtimes, the programs of the runtimes, PID 1, and this program.
+// Facts describes the properties of this machine on which sandboxes depend, as text to
+// compare: the daemon with its runtimes, the programs of the runtimes, PID 1, and this
+// program.
 func Facts(ctx context.Context, backend runtime.Backend, init string) (string, error) {
 	info, err := backend.Info(ctx)
 	if err != nil {

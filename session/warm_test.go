@@ -11,7 +11,7 @@ import (
 	"aibox/runtime"
 )
 
-// sandboxLaunch is the launch of a sandbox that a warm one can serve.
+// sandboxLaunch is the launch of a sandbox for which a warm one can be used.
 func sandboxLaunch() Launch {
 	return Launch{
 		ImageID: "sha256:1",
@@ -36,7 +36,7 @@ func warmed(t *testing.T, l Launch) *Launch {
 	return &b
 }
 
-func TestAClaimSetsWhatBelongsToItsTenantAndNothingElse(t *testing.T) {
+func TestAClaimSetsOnlyTheValuesOfItsTenant(t *testing.T) {
 	asked := sandboxLaunch()
 	asked.Env, asked.Spec.Env = []string{"A=b"}, []string{"A"}
 	asked.Spec.Timeout, asked.Spec.IdleTimeout = 60e9, 30e9
@@ -98,7 +98,7 @@ func TestAClaimOfAnotherKindOfSandboxIsRefused(t *testing.T) {
 	}
 }
 
-// perClaim are the settings that a claim sets, and those that mean nothing to a sandbox.
+// perClaim are the settings that a claim sets, and those that do not apply to a sandbox.
 var perClaim = []string{"timeout", "idle-timeout", "env", "system", "accept", "require-changes"}
 
 func TestEverySettingOfARunIsPartOfTheKeyOfAWarmSandbox(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // WatchRequests visits the open requests of a running session, and again whenever they
 // change, until the session ends, ctx ends or visit fails. Meanwhile the session asks about
 // connections instead of refusing them, so visit's caller must show the requests to a user.
-// visit may be nil if the caller learns of them in another way. A session of a version that
-// never asks is not an error.
+// visit may be nil if the caller gets them in another way. It is no error if the session's
+// version never asks.
 func (s *contact) WatchRequests(ctx context.Context, id ID, visit func([]Request) error) error {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
@@ -31,12 +31,12 @@ func (s *contact) WatchRequests(ctx context.Context, id ID, visit func([]Request
 		})
 		var refused *control.RefusedError
 		switch {
-		case errors.As(err, &refused): // it never asks
+		case errors.As(err, &refused): // this version never asks
 			return nil
 		case !errors.Is(err, control.ErrNoSupervisor):
 			return err
 		}
-		delay.Wait(ctx, reconnectPause) // its socket will open soon, or it will end
+		delay.Wait(ctx, reconnectPause) // its socket will open soon, or the session will end
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -28,9 +28,9 @@ func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.Change
 	return plan, err
 }
 
-// CheckBranch returns the error with which AcceptSet would refuse to deliver the part of set
-// that opts choose to a branch, as far as it can be known before; see accept.CheckBranch. It
-// changes nothing.
+// CheckBranch returns the error with which AcceptSet would refuse to deliver the part of
+// set that opts choose to a branch, as far as that is known in advance; see
+// accept.CheckBranch. It changes nothing.
 func (s *deliveries) CheckBranch(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) error {
 	return s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) error {
 		opts.Prior = decisions.before(opts.Target)
